@@ -20,8 +20,8 @@ const versions = ['/v1', '/v2'] as const;
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /**
- * Methods of paths that hold no parameter, those of the data plane included. Such a path may also match a route that takes its last
- * segment for an id.
+ * Methods of paths without parameters, including those of the data plane. Such a path may also match a route with an id as its
+ * last segment.
  */
 const fixedPaths: ReadonlyMap<string, ReadonlySet<string>> = fixedPathsOf([
   ...[...adminRoutes, ...publicRoutes].map(({ method, path }) => `${method} ${path}`),

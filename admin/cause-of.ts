@@ -10,8 +10,8 @@ export interface Cause {
 }
 
 /**
- * An error for the log. Messages of the database quote rows and parameters, so of those only the code, the constraint and the
- * place are kept.
+ * Returns an error in its form for the log. Messages of the database quote rows and parameters, so only their code, constraint
+ * and location are included.
  */
 export function causeOf(thrown: unknown): Cause {
   if (!(thrown instanceof Error)) return causeOfValue(thrown);

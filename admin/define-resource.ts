@@ -19,12 +19,12 @@ export interface Resource {
   /** Name of the folder. */
   readonly name: string;
   /**
-   * Resources that this one stands behind, because its rows or samples name theirs or its routes are less special. Rows that belong to a
+   * Resources that must precede this one, because its rows or samples refer to theirs or its routes are less specific. Rows of a
    * deleted workspace or user are removed in the opposite order.
    */
   readonly after?: readonly string[];
   readonly entities?: readonly EntitySchema[];
-  /** Migrations made for this resource. All migrations run in the order of their names. */
+  /** Migrations of this resource. All migrations run in the order of their names. */
   readonly migrations?: readonly MigrationObject[];
   readonly routes?: readonly AdminRoute[];
   /** Routes without authentication. */

@@ -3,8 +3,8 @@ import type { SignedIn } from '../http/actor.ts';
 import { forbidden } from '../http/errors.ts';
 
 /**
- * Holds a person in the role they had when the request began, until the transaction ends: what they grant is theirs to grant when it
- * is committed. Throws AB03 when it has changed meanwhile.
+ * Locks the user's role until the transaction ends, so that they still have the right to grant when the grant is committed.
+ * Throws AB03 if the role has changed since the request began.
  */
 export async function holdRole(tx: EntityManager, organisationId: string, session: SignedIn): Promise<void> {
   const held = await tx.execute<{ role: string }[]>('select role from users where id = ? and organisation_id = ? for share', [

@@ -1,6 +1,6 @@
 import type { EntityManager } from '../db/open-database.ts';
 
-/** Keeps a user from being removed until the transaction ends; false when they are not there (any more). */
+/** Prevents the removal of a user until the transaction ends. False if the user does not exist. */
 export async function holdUser(tx: EntityManager, organisationId: string, id: string): Promise<boolean> {
   const held = await tx.execute<unknown[]>('select 1 from users where id = ? and organisation_id = ? for key share', [
     id,

@@ -1,8 +1,8 @@
 import type { EntityManager } from '../db/open-database.ts';
 
 /**
- * Keeps an active workspace from being deleted until the transaction ends; false when it is not there (any more). Whatever is put
- * into a workspace holds it, so that nothing is left behind in one that is being deleted.
+ * Prevents the deletion of an active workspace until the transaction ends. False if it does not exist. Each insert into a
+ * workspace takes this lock, so that no rows stay behind in a deleted one.
  */
 export async function holdWorkspace(tx: EntityManager, organisationId: string, id: string): Promise<boolean> {
   const held = await tx.execute<unknown[]>(

@@ -74,7 +74,7 @@ const workspaceBase: Readonly<Record<WorkspaceRole, readonly string[]>> = {
   admin: managing,
   manager: managing,
   member: [...viewing, ...dataPlaneScopes],
-  // Looks, and calls no model: what data-plane scopes would read is read through logs.
+  // Read access without model calls. Viewers read through logs what data-plane scopes would read.
   viewer: viewing.filter((scope) => !dataPlaneScopes.includes(scope)),
 };
 

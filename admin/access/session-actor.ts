@@ -15,8 +15,8 @@ interface SessionRow {
 }
 
 /**
- * A signed-in person as the one who asks. Owners and admins reach as far as an organisation key. Plain members have, until it is
- * known which workspace a request is about, whatever any of their workspaces lets them do: see `inWorkspace`.
+ * Returns the actor of a session. Owners and admins have the reach of an organisation key. Until the workspace of the request is
+ * known, plain members have the scopes of all their workspaces: see `inWorkspace`.
  */
 export async function sessionActor(em: EntityManager, row: SessionRow, user: User): Promise<Actor> {
   const { organisationId, role } = user;
@@ -37,7 +37,7 @@ export async function sessionActor(em: EntityManager, row: SessionRow, user: Use
   };
 }
 
-/** The same person once the workspace is known: no more than what their role there lets them do. Others stay as they are. */
+/** Returns the actor once the workspace is known, limited to their role there. Other actors are unchanged. */
 export async function inWorkspace(em: EntityManager, actor: Actor, workspaceId: string | null): Promise<Actor> {
   if (!actor.session || workspaceId === null) return actor;
   const { role, memberships } = actor.session;
@@ -53,7 +53,7 @@ export async function inWorkspace(em: EntityManager, actor: Actor, workspaceId: 
   return { ...actor, type, workspaceId, scopes: place?.scopes ?? new Set() };
 }
 
-/** The active workspaces a person is a member of, with what their role there lets them do. */
+/** Returns the active workspaces of a user with the scopes of their role there. */
 export async function membershipsOf(em: EntityManager, user: User): Promise<SignedIn['memberships']> {
   const { organisationId } = user;
   const rows = await em.find(workspaceMembers, { organisationId, userId: user.id });

@@ -21,7 +21,7 @@ export async function scopesOfUser(em: EntityManager, place: UserPlace): Promise
   return user && scopesOfKnownUser(em, user, place.workspaceId);
 }
 
-/** The same for a user that is at hand. */
+/** The same for a user that is already loaded. */
 export async function scopesOfKnownUser(
   em: EntityManager,
   user: Pick<User, 'id' | 'organisationId' | 'role'>,

@@ -1,7 +1,7 @@
 import type { Change } from '../publish/write-change.ts';
 import { providers } from '../resources/providers/entity.ts';
 
-/** Emits one event per provider made from the integration, of one workspace or of all. */
+/** Emits one event per provider of the integration, in one workspace or in all. */
 export async function announceProviders(
   change: Change,
   integrationId: string,

@@ -6,7 +6,7 @@ import type { Log } from '../../core/contract/values/log.ts';
 import type { Database } from '../db/open-database.ts';
 import { auditChains } from './entity.ts';
 
-/** The head of an organisation's chain at a time, kept where the database does not reach. */
+/** Head of an organisation's chain at a time, stored outside the database. */
 export interface Anchor {
   readonly organisationId: string;
   readonly seq: number;
@@ -22,8 +22,8 @@ export function anchorFile(settings: Pick<Settings, 'dataDir'>): string {
 }
 
 /**
- * Writes the head of every chain to the anchor file and to the log, at most once a day however often it is called; a log that
- * is shipped elsewhere is then an anchor out of this machine's reach. Rejects when the database or the file cannot be used.
+ * Writes the head of every chain to the anchor file and to the log, at most once a day. A log that is shipped elsewhere is then
+ * an anchor outside this machine. Rejects if the database or the file cannot be used.
  */
 export async function anchorChains(
   settings: Pick<Settings, 'dataDir'>,

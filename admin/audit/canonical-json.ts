@@ -1,6 +1,6 @@
 import { isObject } from '../../core/contract/values/json.ts';
 
-/** JSON whose objects have their keys sorted: the database keeps values, not the order in which they were written. */
+/** JSON with sorted object keys: the database does not preserve the order in which they were written. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => (isObject(inner) ? sorted(inner) : inner));
 }

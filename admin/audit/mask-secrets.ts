@@ -2,8 +2,9 @@ import { isObject } from '../../core/contract/values/json.ts';
 import { everySecretName } from '../../core/providers/declarations.ts';
 
 /**
- * A copy of a request body in which every value under a secret-sounding name is `***`, at any depth, in snake and camel case, and our
- * own keys are masked wherever they stand. Errs on the side of hiding: an audit trail must say that a key was changed, never to what.
+ * Returns a copy of a request body in which every value under a secret-sounding name is `***`, at any depth, in snake and camel
+ * case. Keys of this service are masked in every field. When in doubt, it masks: an audit trail must record that a key was
+ * changed, never its value.
  */
 export function maskSecrets<Value>(value: Value): Value;
 export function maskSecrets(value: unknown): unknown {

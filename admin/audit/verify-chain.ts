@@ -9,14 +9,14 @@ export interface Verdict {
   readonly organisationId: string;
   /** Entries that were found to be as they were written, from the first one on. */
   readonly intact: number;
-  /** The first that is not, or is not there; null when all is well. */
+  /** First entry that is invalid or missing; null if the chain is valid. */
   readonly fault: ChainFault | null;
 }
 
 interface ChainFault {
-  /** Place in the chain; null for a row that stands outside of it. */
+  /** Position in the chain; null for a row outside it. */
   readonly seq: number | null;
-  /** The row, where there is one. */
+  /** Id of the row, if there is one. */
   readonly rowId: string | null;
   readonly what: string;
 }
@@ -25,9 +25,9 @@ interface ChainFault {
 const batchSize = 1_000;
 
 /**
- * Walks the chain of one organisation from its first entry, in one view of the database, so that running writers do no harm.
- * `anchors` are heads of this chain that were written down outside of the database: they tell of entries that were cut off
- * its end, and of a chain that was made anew with a stolen key.
+ * Walks the chain of one organisation from its first entry in one database snapshot, so concurrent writers do no harm. `anchors`
+ * are heads of this chain stored outside the database. They reveal entries cut off the end, and a chain rebuilt with a stolen
+ * key.
  */
 export async function verifyChain(
   em: EntityManager,

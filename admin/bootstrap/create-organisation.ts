@@ -14,7 +14,7 @@ import type { Vault } from '../secrets/vault.ts';
 export interface NewOrganisation {
   readonly id: string;
   readonly name: string;
-  /** Texts of its first keys; null makes one. */
+  /** Texts of its first keys; null generates one. */
   readonly adminKey: string | null;
   readonly workspaceKey: string | null;
   /** True if requests of the organisation may use saved configs and stored providers only. */
@@ -106,7 +106,7 @@ async function addMock(change: Change, vault: Vault, organisationId: string, wor
   await createProvider(change, { organisationId, workspaceId }, { name: 'Mock', slug: 'mock', integrationId: mock.id });
 }
 
-/** A key with every scope of its type, not of a person. Returns the id of its row. */
+/** Adds a key with every scope of its type and without a user. Returns the id of its row. */
 export function addKey(
   change: Change,
   pepper: Uint8Array,

@@ -21,7 +21,7 @@ export interface FirstKeys {
   readonly admin_key: string;
   readonly workspace_key: string;
   readonly workspace_id: string;
-  /** With `BOOTSTRAP_OWNER_EMAIL`: where the first owner sets a password. */
+  /** With `BOOTSTRAP_OWNER_EMAIL`: link at which the first owner sets a password. */
   readonly owner_link?: string;
 }
 
@@ -86,7 +86,7 @@ export async function firstStart(settings: Settings, stores: Stores): Promise<Fi
   return keys;
 }
 
-/** Warns of settings that only a first start reads, unless they name what is there already. */
+/** Warns about settings that only a first start reads, unless they match the stored values. */
 async function warnOfIgnored(em: EntityManager, settings: Settings, stores: Stores): Promise<void> {
   const { bootstrapAdminKey: admin, bootstrapWorkspaceKey: workspace, bootstrapOwnerEmail: owner } = settings;
   const ignored: string[] = [];

@@ -31,7 +31,7 @@ export async function newAdminKey(database: Database, keys: Keys, organisationId
   return text;
 }
 
-/** Makes the present CLUSTER_KEY the one of this database, audited in every organisation. Rejects as above. */
+/** Makes the current CLUSTER_KEY the key of this database, audited in every organisation. Rejects as above. */
 export async function newClusterKey(database: Database, keys: Keys): Promise<void> {
   await checkEncryptionKey(database.em(), keys);
   await replaceClusterKeyCheck(database.em(), keys.clusterKey);

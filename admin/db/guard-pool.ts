@@ -8,10 +8,10 @@ interface Client extends EventEmitter {
 }
 
 /**
- * Keeps a pool of `pg` whole when connections break, for two faults of the libraries in between:
- * - a query that ran into its timeout leaves its client waiting for an answer for ever, back in the pool; here it is closed;
- * - a transaction whose rollback fails, because the connection is gone, never gives its place in the pool back (Kysely issue
- *   1990, open in November 2026); here the place of an ended client is freed.
+ * Works around two errors of the libraries when connections break.
+ * A query that times out leaves its client waiting for a response for ever, back in the pool. The guard closes the client.
+ * A transaction whose rollback fails because the connection is gone never releases its slot in the pool (Kysely issue 1990, open
+ * in November 2026). The guard frees the slot of an ended client.
  * For `onPoolCreated` of MikroORM's driver options.
  */
 export function guardPool(pool: unknown): void {

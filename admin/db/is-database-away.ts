@@ -1,6 +1,6 @@
 /**
- * True when an error means that the database could not be asked (refused, cut off, shutting down, out of connections, too
- * slow), as against having answered no. PostgreSQL error classes: 08 connection, 53 resources, 57P operator intervention.
+ * True if an error means that the database was not reachable (refused, cut off, shutting down, out of connections, too slow),
+ * false if it rejected the statement. PostgreSQL error classes: 08 connection, 53 resources, 57P operator intervention.
  */
 export function isDatabaseAway(error: unknown): boolean {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {

@@ -10,9 +10,9 @@ export interface DirectoryLock {
 }
 
 /**
- * Takes the lock file for this process. A lock left by a process that is gone (killed, machine restarted) is taken over at
- * once; one held by a living process is waited for, because a restarted control plane may meet its predecessor closing.
- * Rejects after `waitMs`: two processes on one embedded database would destroy it.
+ * Takes the lock file for this process. A lock of a process that is gone (killed, machine restarted) is taken over at once. A
+ * lock of a living process is awaited, because a restarted control plane may overlap with its closing predecessor. Rejects after
+ * `waitMs` milliseconds: two processes on one embedded database would destroy it.
  */
 export async function lockDirectory(file: string, waitMs = 10_000): Promise<DirectoryLock> {
   const folder = dirname(file);

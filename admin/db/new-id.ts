@@ -12,7 +12,7 @@ export function isUuid(text: string): boolean {
   return uuid.test(text);
 }
 
-/** A slug made of a name: `pc-my-config-3f9a1c`. The random end keeps equal names apart. */
+/** Returns a slug made from a name: `pc-my-config-3f9a1c`. The random end distinguishes equal names. */
 export function newSlug(prefix: string, name: string): string {
   const words = name
     .normalize('NFKD')

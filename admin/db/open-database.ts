@@ -24,7 +24,7 @@ export interface Database {
    * the id is not a UUID.
    */
   emOf(organisationId: string): EntityManager;
-  /** A statement on everything, by its prepared plan where the database keeps plans. */
+  /** Runs a statement on all organisations, as a prepared statement if the database supports them. */
   readonly ask: AskPrepared;
   close(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export async function openDatabase(settings: DatabaseSettings, tables: Tables, l
     : openServer(settings.databaseUrl, settings.dbPoolSize, tables, log);
 }
 
-/** PostgreSQL's default of 128 MB would stay resident; the file system's cache serves what does not fit here. */
+/** PostgreSQL's default of 128 MB would stay resident; the file system cache serves the rest. */
 const embeddedBuffers = '16MB';
 
 async function openEmbedded(directory: string, tables: Tables, log: Log): Promise<Database> {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { Log } from '../../core/contract/values/log.ts';
 
-/** A statement asked so often that planning it each time would cost more than running it. Values stand for its `?`, in order. */
+/** A statement run so often that planning it each time would cost more than running it. Values replace its `?`, in order. */
 export interface PreparedStatement {
   /** Unlike that of any other statement. */
   readonly name: string;
@@ -23,13 +23,13 @@ interface Client {
 
 /** A pooler sent the statement to a connection that has not prepared it, or has prepared it already. */
 const poolerFaults: readonly unknown[] = ['26000', '42P05'];
-/** A migration has changed what the statement gives, and the connection holds on to its plan from before. */
+/** A migration has changed the result of the statement, and the connection still has the old plan. */
 const staleFault = '0A000';
 
 /**
- * Asks PostgreSQL by prepared statements, each connection keeping its plan. Behind a pooler that swaps connections between
- * transactions and does not follow statements, it goes on without preparing them. Rejects with what the driver says. `open` makes the
- * driver open its pool, which it does at its first query.
+ * Runs PostgreSQL prepared statements; each connection keeps its plans. Behind a pooler that swaps connections between
+ * transactions and does not track statements, it continues without preparing them. Rejects with the driver's error. `open` makes
+ * the driver open its pool, which otherwise happens at its first query.
  */
 export function createAskPrepared(
   log: Log,

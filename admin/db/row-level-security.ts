@@ -15,12 +15,11 @@ const variable = 'svc.organisation';
 const named = `(select nullif(current_setting('${variable}', true), ''))`;
 
 /**
- * Row-level security for every table of a tenant, behind the conditions that each query carries itself: a query of a request
- * that forgets its tenant finds nothing. Run after the migrations and under their lock; does only what is missing, so that a
- * start beside running processes takes no locks.
- *
- * Requests take on a role without rights of its own where the login may make one (superusers, CREATEROLE). Else the policies
- * are forced upon the owner, and transactions that name no organisation (gateways, jobs, migrations) pass.
+ * Applies row-level security to every table of a tenant, in addition to the conditions in each query: a query that omits its
+ * tenant finds nothing. Runs after the migrations and under their lock. It applies only what is missing, so a start beside
+ * running processes takes no locks.
+ * Requests switch to a separate role without rights of its own, if the login may create one (superusers, CREATEROLE). Otherwise
+ * the policies are forced on the owner, and transactions without an organisation (gateways, jobs, migrations) pass.
  */
 export async function applyRowLevelSecurity(
   em: EntityManager,
@@ -54,7 +53,7 @@ export async function applyRowLevelSecurity(
 
 const insufficientPrivilege = '42501';
 
-/** Makes the role, and makes the login a member of it, where that is allowed. */
+/** Creates the role and makes the login a member of it, if permitted. */
 async function canTakeRole(em: EntityManager): Promise<boolean> {
   try {
     await em.transactional(async (tx) => {

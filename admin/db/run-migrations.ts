@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { MikroORM } from '@mikro-orm/postgresql';
 
 /**
- * Longest a statement of a migration waits for a lock, milliseconds. Shorter than the second after which PostgreSQL looks for deadlocks
- * (`deadlock_timeout`): where a migration and a running version wait for each other it is the migration that gives way.
+ * Maximum milliseconds that a statement of a migration waits for a lock. Shorter than the second after which PostgreSQL checks
+ * for deadlocks (`deadlock_timeout`): if a migration and a running version wait for each other, the migration gives way.
  */
 export const migrationLockWaitMs = 400;
 
@@ -11,8 +11,8 @@ const patienceMs = 120_000;
 const gaveWay = new Set(['55P03', '40P01']);
 
 /**
- * Brings the tables up to date, one migration and one transaction at a time, beside older versions that go on working. The caller
- * holds the migration lock. Rejects when a migration is wrong, or found no moment to run in for two minutes.
+ * Updates the tables, one migration and one transaction at a time, while older versions keep running. The caller holds the
+ * migration lock. Rejects if a migration is invalid, or could not get its locks for two minutes.
  */
 export async function runMigrations(orm: Pick<MikroORM, 'migrator'>): Promise<void> {
   for (const { name } of await orm.migrator.getPending()) await patiently(() => orm.migrator.up(name));

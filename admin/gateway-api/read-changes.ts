@@ -13,7 +13,7 @@ const changesMax = 5_000;
 
 /** Returns the changes after a revision, oldest first; `reset` if they cannot be listed without a gap. */
 export async function readChanges(em: EntityManager, after: number): Promise<ChangesReply> {
-  // Read before the rows: what is committed in between shows as rows beyond it, which the next question finds again.
+  // Read before the rows. Changes committed in between appear as rows beyond it, and the next request finds them again.
   const revision = await readRevision(em);
   if (after > revision) return { revision, reset: true, changes: [] };
   if (after === revision) return { revision, reset: false, changes: [] };

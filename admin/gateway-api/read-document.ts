@@ -11,7 +11,7 @@ export function createReadDocument(readers: readonly DocumentReader[], source: D
   const byKind = new Map(readers.map((reader) => [reader.kind, reader]));
   if (byKind.size !== readers.length) throw new Error('two resources declare documents of the same kind');
   return async (kind, id) => {
-    // The revision first: what is read after it is at least that new.
+    // The revision is read first, so all later reads are at least that new.
     const revision = await readRevision(source.database.em());
     return { revision, document: (await byKind.get(kind)?.read(source, id)) ?? null };
   };

@@ -12,7 +12,7 @@ export interface RecordRow {
   readonly record: RequestRecord;
 }
 
-/** Gives the ids of those that were not stored before. */
+/** Returns the ids of the records that were not stored before. */
 export function insertRows(em: EntityManager, rows: readonly RecordRow[]): Promise<{ id: string }[]> {
   return em.execute<{ id: string }[]>(
     `insert into request_records (id, organisation_id, workspace_id, trace_id, created_at, status, outcome, provider,
@@ -39,8 +39,8 @@ export function newestOf(rows: readonly RecordRow[]): RecordRow[] {
 }
 
 /**
- * Puts these in the place of what was written down of their sessions before, and gives those that were newer, with what they replaced.
- * Must run inside a transaction, behind `insertRows`: who inserts the same id at the same time has committed by then.
+ * Replaces the stored checkpoints of these sessions. Returns the rows that were newer, with the rows they replaced. Must run
+ * inside a transaction, after `insertRows`: a concurrent insert of the same id has then committed.
  */
 export async function replaceCheckpoints(
   tx: EntityManager,

@@ -25,9 +25,9 @@ const batchBytesMax = 4_259_840;
 
 /** Milliseconds between two checks for budget notices. */
 const tellEveryMs = 1_000;
-/** As many ids as may be asked for, each as long as an id may be. */
+/** The maximum number of ids, each of maximum length. */
 const keysBytesMax = 131_072;
-/** A thousand questions about limits, and room to spare. */
+/** A thousand asks about limits, with a margin. */
 const leasesBytesMax = 1_048_576;
 /** Two hundred refused tokens with long paths. */
 const refusalsBytesMax = 1_048_576;
@@ -97,7 +97,7 @@ export function internalApp(services: AdminServices): Hono {
   app.route('/store', store);
   return app;
 
-  /** Not more often than people could read it. */
+  /** Not more often than people could read the notices. */
   async function tellOfBudgets(): Promise<void> {
     const nowMs = services.clock.elapsed();
     if (nowMs - toldAtMs < tellEveryMs) return;

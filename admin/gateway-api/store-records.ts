@@ -75,7 +75,7 @@ async function storeOneByOne(em: EntityManager, rows: readonly RecordRow[], nowM
   return { inserted, duplicates, refused };
 }
 
-/** How many were stored; what they used of budgets is settled in the same transaction. */
+/** Inserts the records and settles their budget usage in the same transaction. Returns how many were stored. */
 async function insert(em: EntityManager, rows: readonly RecordRow[], nowMs: number): Promise<number> {
   const isPlain = rows.every(({ record }) => !record.reservations?.length && !record.session && !isMaking(record));
   if (isPlain) return (await insertRows(em, rows)).length;

@@ -21,17 +21,17 @@ export interface Actor {
   readonly tokenSubject?: string | null;
   /** Set for sessions. */
   readonly session?: SignedIn;
-  /** An owner of the organisation, or the key its first start made: only they may touch owners. */
+  /** An owner of the organisation, or its key of the first start: only they may manage owners. */
   readonly actsAsOwner?: boolean;
 }
 
-/** A person and what they may choose from. Holds no secret. */
+/** A signed-in user and the workspaces they can choose from. Holds no secret. */
 export interface SignedIn {
   readonly userId: string;
   readonly role: OrganisationRole;
   readonly createdAt: Date;
   readonly expiresAt: Date;
-  /** Workspaces of a plain member, with what they may do there. Owners and admins are at home in all of them and have none here. */
+  /** Workspaces of a plain member, with their scopes there. Empty for owners and admins, who can use all workspaces. */
   readonly memberships: ReadonlyMap<string, { readonly role: WorkspaceRole; readonly scopes: ReadonlySet<string> }>;
 }
 

@@ -19,7 +19,10 @@ export class AttemptLimit {
     this.#clock = clock;
   }
 
-  /** Begins an attempt. Null: too many; otherwise call what is returned when it succeeded, so that it no longer counts. */
+  /**
+   * Begins an attempt. Null: too many attempts. Otherwise call the returned function after a success, so that the attempt no
+   * longer counts.
+   */
   begin(account: string, address: string): (() => void) | null {
     const now = this.#clock.elapsed();
     const byAccount = this.#recent(`account ${account}`, now);

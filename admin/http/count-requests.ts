@@ -4,7 +4,7 @@ import { mayReadMetrics } from '../../core/contract/protocol/metrics-access.ts';
 
 /** Gauges of the library whose names end like those of counters. */
 const misnamedDefaults = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
-/** Other methods are made up by callers; each would make a series. */
+/** Clients can invent other methods; each would create a series. */
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 type Fetch = (request: Request, ...rest: unknown[]) => Response | Promise<Response>;

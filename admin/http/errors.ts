@@ -1,4 +1,6 @@
-/** Every error code of the admin API: its status and what it means. ARCHITECTURE.md shows the same table, and a test compares the two. */
+/**
+ * All error codes of the admin API with status and meaning. ARCHITECTURE.md shows the same table, and a test compares the two.
+ */
 export const adminErrorTable = {
   AB01: { status: 400, meaning: 'The request is malformed or a field is not valid; `errors` names each field' },
   AB02: { status: 404, meaning: 'The body refers to something that does not exist' },
@@ -35,22 +37,22 @@ export class AdminError extends Error {
   }
 }
 
-/** 400 for one or more faults in what was sent. */
+/** 400 for one or more issues in the request. */
 export function invalid(...errors: string[]): AdminError {
   return new AdminError('AB01', errors[0] ?? 'The request is not valid', errors);
 }
 
-/** 404, the same whether the thing does not exist or belongs to someone else. */
+/** 404, the same whether the item does not exist or belongs to another tenant. */
 export function notFound(what: string): AdminError {
   return new AdminError('AB08', `${what} not found`);
 }
 
-/** 404 for a thing that a body refers to. */
+/** 404 for an item that a body refers to. */
 export function unknownReference(path: string, what: string): AdminError {
   return new AdminError('AB02', `${path}: ${what} not found`, [`${path}: ${what} not found`]);
 }
 
-/** For `catch`: what was not found by a name that a body gave is AB02 at that path. Everything else stays what it is. */
+/** For `catch`: turns a 404 for a name in the body into AB02 at that path. Rethrows all other errors. */
 export function asReference(path: string, what: string): (error: unknown) => never {
   return (error) => {
     throw error instanceof AdminError && error.code === 'AB08' ? unknownReference(path, what) : error;

@@ -1,6 +1,6 @@
 import { invalid } from './errors.ts';
 
-/** Bounds of what the admin API reads. */
+/** Limits of the JSON that the admin API reads. */
 export const jsonLimits = { depth: 64, keys: 50_000 } as const;
 
 /**

@@ -36,9 +36,9 @@ export interface PublicCall<Body> {
   readonly em: EntityManager;
   readonly services: AdminServices;
   header(name: string, value: string): void;
-  /** One transaction for this person: rows, audit entry, events. */
+  /** One transaction for this user: rows, audit entry, events. */
   write<T>(person: KnownPerson, work: (change: Change) => Promise<T>): Promise<T>;
-  /** Adds an entry about a refusal to this person's trail, without making the reply wait for it. */
+  /** Adds an entry about a refusal to the audit trail of this user's organisation, without delaying the reply. */
   auditRefusal(person: KnownPerson, status: number, errorCode: string): void;
   /** Runs work that the reply must not wait for, because its duration would reveal information. Failures are logged. */
   afterwards(work: () => Promise<unknown>): void;

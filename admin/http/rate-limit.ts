@@ -5,7 +5,7 @@ import { AdminError } from './errors.ts';
 export interface RateLimit {
   /** Throws AB06 with `retryAfterSeconds` when less than `cost` is left. Nothing is taken then. */
   take(name: string, cost?: number): void;
-  /** Takes without asking; the next `take` may then be refused. */
+  /** Adds the cost without a check; the next `take` may then be refused. */
   charge(name: string, cost: number): void;
 }
 
@@ -22,7 +22,7 @@ export class TooManyRequests extends AdminError {
 /** Names that are remembered. The least recently seen are forgotten first, and start full again. */
 const namesMax = 20_000;
 
-/** `perMinute` 0: no limit. `now` gives milliseconds that only go up. */
+/** `perMinute` 0: no limit. `now` returns monotonic milliseconds. */
 export function createRateLimit(perMinute: number, now: () => number = () => performance.now()): RateLimit {
   const buckets = new LRUCache<string, { left: number; at: number }>({ max: namesMax });
   const perMs = perMinute / 60_000;

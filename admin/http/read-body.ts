@@ -14,7 +14,7 @@ export async function readJsonBody(request: HonoRequest): Promise<unknown> {
   return parseStrictJson(decode(bytes));
 }
 
-/** The JSON body of a request between our own processes: no content type is asked for. Throws AB01 (413 when too large). */
+/** Reads the JSON body of a request between our own processes, with any content type. Throws AB01 (413 if too large). */
 export async function readInternalJson(request: HonoRequest, bytesMax: number): Promise<unknown> {
   return parseStrictJson(decode(await readBytes(request, bytesMax)));
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** Pieces of reply schemas that several resources share. They describe what we send, so they only check and never change. */
+/** Parts of reply schemas shared by several resources. They describe replies, so they only check and never transform. */
 export const time = v.pipe(v.string(), v.isoTimestamp());
 export const nullableTime = v.nullable(time);
 export const nullableText = v.nullable(v.string());

@@ -20,8 +20,8 @@ import type { RateLimit } from './rate-limit.ts';
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /**
- * One route as data: what it needs is declared, never decided in its handler. A route without scope, tenant, audit action or
- * reply does not compile and ends the start (`checkRoutes`), so that deny is the default.
+ * One route as data: its requirements are declared, never decided in its handler. A route without scope, tenant, audit action or
+ * reply does not compile and stops the start (`checkRoutes`), so access is denied by default.
  */
 export interface AdminRoute {
   readonly method: Method;
@@ -44,11 +44,11 @@ export interface AdminRoute {
   /** On `either` routes: a plain member need not choose one of their workspaces, because the handler looks at all of them. */
   readonly allMemberships?: true;
   /**
-   * Services of the deployment may call it with CLUSTER_KEY, the data-service token, in the place of an API key. They name the
-   * organisation in `organisation_id` unless there is only one.
+   * Services of the deployment may call it with CLUSTER_KEY instead of an API key. They name the organisation in
+   * `organisation_id` unless there is only one.
    */
   readonly dataServiceToo?: true;
-  /** Organisation keys may name a workspace that was deleted: what it left behind is still read. */
+  /** Organisation keys may name a deleted workspace, to read its remaining data. */
   readonly deletedToo?: true;
   /**
    * Tenant of the data. `organisation`: organisation keys only. `workspace`: needs a workspace, the key's own or one named by the
@@ -99,7 +99,7 @@ export interface AdminServices {
   readonly background: BackgroundWork;
   /** Limit of sign-in attempts. */
   readonly attempts: AttemptLimit;
-  /** Makes the hashes of the audit chain. */
+  /** Key of the hashes of the audit chain. */
   readonly auditKey: Uint8Array;
   /** Proxies in front of the control plane whose headers about clients are trusted; null: none. */
   readonly proxies: ProxyRules | null;
@@ -108,7 +108,7 @@ export interface AdminServices {
   readonly strictReplies: boolean;
   /** After a commit: a job is waiting. */
   readonly wakeJobs: () => void;
-  /** After a commit: these changes are to be published, or whatever waits in the outbox when they are not at hand. */
+  /** Call after a commit: publishes these changes, or all waiting outbox events if none are passed. */
   readonly wakeRelay: (notices?: readonly ChangeNotice[]) => void;
 }
 
@@ -130,7 +130,9 @@ export interface AdminCall<Query, Body> {
   tag(revision: number): void;
   /** Adds a header to the reply, whatever the reply will be. */
   header(name: string, value: string): void;
-  /** Names settings of the request that are stored without effect, beside those that `withoutEffect` marks in the schema. */
+  /**
+   * Names settings of the request that are stored without effect, in addition to those that `withoutEffect` marks in the schema.
+   */
   unused(...paths: readonly string[]): void;
   /** Throws AB12 when the caller sent `if-match` and this is not the version it names. Call it in `write`, with the row locked or read there. */
   match(revision: number): void;

@@ -72,8 +72,8 @@ export const textMap = v.pipe(
 );
 
 /**
- * A setting of the reference that this build does not enforce yet. Empty values pass, so that clients which always send the
- * field work; anything else is refused, because a limit that is stored and not kept would be a lie.
+ * A setting that this build does not enforce yet. Empty values pass, so that clients which always send the field work. Other
+ * values are refused, because a stored limit without effect would mislead.
  */
 export const notEnforced = onlyEmpty('not supported by this version. Remove it');
 
@@ -102,7 +102,7 @@ export const tags = v.nullish(
   ),
 );
 
-/** `tags` of a list: a JSON object; only what has all of its entries is listed. */
+/** `tags` of a list: a JSON object. Only items with all of its entries are listed. */
 export const tagsFilter = v.optional(
   v.pipe(
     v.string(),

@@ -21,7 +21,7 @@ import { errorReply, toAdminError } from './write-error.ts';
  */
 const deadlineMs = 10_000;
 
-/** The Hono handler of a public route. Its replies are for one person and are kept by no cache. */
+/** Returns the Hono handler of a public route. Its replies are for one user and must not be cached. */
 export function servePublicRoute(route: PublicRoute, services: AdminServices): (c: Context) => Promise<Response> {
   return async (c) => {
     const requestId = randomUUID();

@@ -185,7 +185,7 @@ class Visit {
         const { auditKey, wakeRelay, callers } = this.#services;
         const claimAndWork = async (change: Change) => {
           await repeat?.claim(change.tx);
-          // A workspace that is being deleted takes nothing more.
+          // Rejects changes in a workspace that is being deleted.
           if (workspaceId !== null && !(await callers.holdWorkspace(change.tx, actor.organisationId, workspaceId)))
             throw notFound('Workspace');
           return work(change);

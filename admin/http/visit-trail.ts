@@ -60,7 +60,7 @@ export class VisitTrail {
   /** Refused changes leave an entry too, if their organisation is known. Without a database they are only logged. */
   async noteRefusal(error: AdminError): Promise<void> {
     if (this.#route.method === 'GET' || this.wrote || !this.actor || error.status >= 500) return;
-    // Not what the rate limit turns away: it would fill the trail at the speed of the flood.
+    // Refusals by the rate limit are not recorded: they would fill the trail at the speed of a flood.
     if (error instanceof TooManyRequests) return;
     const { database, auditKey, log } = this.#services;
     const draft = this.draft(this.actor);

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** The audit trail as a chain that is only ever added to, replies kept for repeated creates, slugs of configs that come free. */
+/** Adds the append-only audit chain, stored replies for repeated creates, and reuse of config slugs. */
 export class AuditChain extends Migration {
   override up(): void {
     for (const statement of statements) this.addSql(statement);

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Users, their places in workspaces, invites, sessions and one-time links. */
+/** Adds users, memberships, invites, sessions and one-time links. */
 export class Identity extends Migration {
   override up(): void {
     for (const statement of statements) this.addSql(statement);

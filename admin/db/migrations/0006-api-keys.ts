@@ -25,7 +25,7 @@ const statements = [
     add column granted_by_key_id uuid,
     add column granted_by_user_id uuid,
     add check (rotation_period is null or rotation_period_days is null)`,
-  // Lists run newest first, of an organisation or of one workspace. Type and times are at hand for filters and totals.
+  // Lists are sorted newest first, for an organisation or one workspace. Type and times are included for filters and totals.
   `create index api_keys_of_organisation on api_keys (organisation_id, created_at desc, id) include (type, expires_at)`,
   `create index api_keys_of_workspace on api_keys (organisation_id, workspace_id, created_at desc, id) include (type, expires_at)`,
   `create index api_keys_of_user on api_keys (organisation_id, user_id, workspace_id) where user_id is not null`,

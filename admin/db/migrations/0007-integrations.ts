@@ -1,6 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Models of integrations, budgets of providers and of an integration in a workspace, price adjustments, where a price came from. */
+/**
+ * Adds models of integrations, budgets of providers and of an integration in a workspace, price adjustments, and price sources.
+ */
 export class IntegrationsComplete extends Migration {
   override up(): void {
     for (const statement of statements) this.addSql(statement);

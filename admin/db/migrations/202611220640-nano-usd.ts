@@ -1,8 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /**
- * Adds the nano-USD beyond whole micro-USD (0 to 999) to costs of records and to what was used of budgets. The columns of whole
- * micro-USD stay as they are, so no row is rewritten and a control plane of the version before can go on writing them.
+ * Adds the nano-USD beyond whole micro-USD (0 to 999) to costs of records and usage of budgets. The columns of whole micro-USD
+ * stay unchanged, so no row is rewritten and a control plane of the previous version can go on writing them.
  */
 export class NanoUsd extends Migration {
   override up(): void {

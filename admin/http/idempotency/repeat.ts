@@ -14,24 +14,27 @@ export interface KeptReply {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A create under an `idempotency-key`: carried out once, however often it is asked for within a day. */
+/** A create with an `idempotency-key`: run once, however often it is requested within a day. */
 export interface Repeat {
   /**
    * Returns the stored reply to the first request with this key; null if there was none. Throws AB01 (422) if that request
    * differed, AB07 if its reply is not known.
    */
   find(): Promise<KeptReply | null>;
-  /** In the transaction of the change, first of all: stands or falls with it. A request with the same key waits here, then is refused with AB07 and finds the reply. */
+  /**
+   * Call first in the transaction of the change, to commit or roll back with it. A concurrent request with the same key waits
+   * here, then gets AB07 and finds the stored reply.
+   */
   claim(tx: EntityManager): Promise<void>;
-  /** Keeps the reply for the next time. */
+  /** Stores the reply for repeated requests. */
   keep(kept: KeptReply): Promise<void>;
 }
 
-/** How long a key stands for the same request. */
+/** Milliseconds for which a key identifies the same request. */
 const keptMs = 24 * 3_600_000;
 const keyPattern = /^[\x21-\x7e]{1,255}$/;
 
-/** The route, the caller and what they sent; `key` as it came. */
+/** The route, the actor and the request; `key` as received. */
 export interface RepeatOf {
   readonly key: string;
   readonly actor: Actor;

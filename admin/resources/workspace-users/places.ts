@@ -24,7 +24,7 @@ export interface FoundPlace {
   readonly role: WorkspaceRole;
 }
 
-/** The workspaces that a body names, by id or slug. Throws AB02 for one that is not there and AB01 for one named twice. */
+/** Returns the workspaces that a body names by id or slug. Throws AB02 for an unknown workspace and AB01 for one named twice. */
 export async function findPlaces(
   em: EntityManager,
   organisationId: string,
@@ -47,7 +47,7 @@ export async function findPlaces(
   return found;
 }
 
-/** Puts a user into these workspaces, or gives them another role there. Others stay as they are. */
+/** Adds a user to these workspaces, or changes their role there. Other memberships stay. */
 export async function setPlaces(change: Change, user: User, places: readonly FoundPlace[], making: Making): Promise<void> {
   const { organisationId, id: userId } = user;
   for (const { id: workspaceId, role } of places) {
@@ -72,7 +72,7 @@ export async function addMember(
   return row;
 }
 
-/** The row of a new member, and nothing else. Throws AB08 for a workspace or a user that was deleted meanwhile. */
+/** Inserts the row of a new member, without further effects. Throws AB08 if the workspace or user was deleted concurrently. */
 export async function insertMember(
   change: Change,
   place: { readonly organisationId: string; readonly workspaceId: string; readonly userId: string },

@@ -56,7 +56,7 @@ export async function addWorkspaceUsers(
   }
 }
 
-/** Gives a member another role. Throws AB07 when that would leave the workspace to its managers: see `keepAnAdmin`. */
+/** Changes the role of a member. Throws AB07 if the workspace would lose its last admin: see `keepAnAdmin`. */
 export async function updateWorkspaceUser(
   change: Change,
   actor: Actor,
@@ -72,7 +72,7 @@ export async function updateWorkspaceUser(
   change.about(user.id);
 }
 
-/** Takes a member out of a workspace; their keys there end with the change. */
+/** Removes a member from a workspace; their keys there end with the change. */
 export async function removeWorkspaceUser(change: Change, actor: Actor, { member, user }: Membership): Promise<void> {
   requireWorkspaceRank(actor, member.role);
   if (member.role === 'admin') await keepAnAdmin(change.tx, actor, member);
@@ -97,8 +97,8 @@ export async function findMembership(em: EntityManager, workspace: Workspace, us
 }
 
 /**
- * People of a workspace cannot leave it without an admin of its own; owners, admins and keys of the organisation can, because they
- * are admins of it themselves.
+ * Members of a workspace cannot remove its last admin. Owners, admins and keys of the organisation can, because they are admins
+ * of it themselves.
  */
 async function keepAnAdmin(tx: EntityManager, actor: Actor, member: WorkspaceMember): Promise<void> {
   if (actor.session?.role !== 'member') return;

@@ -6,8 +6,9 @@ import type { Workspace } from './entity.ts';
 import { displayName } from './to-reply.ts';
 
 /**
- * Archives a workspace. A name that is sent must be its name. The default workspace stays. While anything is in it, only
- * `force_delete` deletes it, and takes that along. Its keys stop with the commit's notices.
+ * Archives a workspace. A name in the request must match its name. The default workspace cannot be deleted. Without
+ * `force_delete`, the workspace must be empty; with it, its contents are deleted too. Its keys stop working with the notices of
+ * the commit.
  */
 export async function deleteWorkspace(
   change: Change,
@@ -33,7 +34,7 @@ export async function deleteWorkspace(
       throw conflict(`This workspace still has ${held.join(', ')}. Delete them first, or send force_delete`);
     }
   }
-  // Also what does not hold a workspace back goes with it.
+  // Also remove dependents that do not block the deletion.
   for (const { remove } of dependents) await remove(change, row);
   row.status = 'archived';
   row.archivedAt = new Date();

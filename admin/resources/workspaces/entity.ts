@@ -6,7 +6,7 @@ import type { SecuritySettings } from '../organisations/setting-sections.ts';
 export interface WorkspaceSettings extends SharedSettings {
   /** 1: requests of users' keys carry their owner's name as `_user`, whatever was sent. */
   user_key_metadata?: 0 | 1;
-  /** 1: an `_user` that was sent stands, and the owner's name is used only without one. */
+  /** 1: an `_user` in the request takes precedence, and the owner's name is used only without one. */
   user_key_metadata_override?: 0 | 1;
 }
 

@@ -29,7 +29,7 @@ type CreateBody = v.InferOutput<typeof createBody>;
 type UpdateBody = v.InferOutput<typeof updateBody>;
 
 /**
- * Adds a workspace to the organisation, with its first members. It begins with the organisation's values of what it may override.
+ * Adds a workspace with its first members to the organisation. It starts with the organisation's values of overridable settings.
  */
 export async function createWorkspace(change: Change, actor: Actor, body: CreateBody, making: Making): Promise<Workspace> {
   const { organisationId } = actor;
@@ -50,7 +50,7 @@ export async function createWorkspace(change: Change, actor: Actor, body: Create
     lastUpdatedAt: now,
   });
   copyDown(organisation, row, organisation.overrides ?? []);
-  // A schema that requires something is kept by new workspaces even when they send no metadata.
+  // Required metadata also applies to new workspaces that send no metadata.
   checkMetadata(organisation.settings?.workspace_metadata_schema, body.defaults?.metadata ?? {});
   await applyDefaults(change.tx, row, organisation, body.defaults);
   applyLimits(row, body);
@@ -61,7 +61,7 @@ export async function createWorkspace(change: Change, actor: Actor, body: Create
   return row;
 }
 
-/** Changes what is named; metadata is replaced as a whole, `[]` and null clear limits. */
+/** Updates the sent fields; metadata is replaced as a whole, `[]` and null clear limits. */
 export async function updateWorkspace(
   change: Change,
   actor: Actor,
