@@ -33,8 +33,9 @@ export async function assumeRole(role: RoleRequest, as: AwsIdentity, services: S
 }
 
 /**
- * Temporary keys of a role for the holder of a web identity token (STS AssumeRoleWithWebIdentity), here that of a Kubernetes
- * service account. Whether that may be lent is the caller's to know: nothing here is signed. Throws GatewayError.
+ * Returns temporary keys of a role for the holder of a web identity token (STS AssumeRoleWithWebIdentity), here that of a
+ * Kubernetes service account. The caller must check that the identity may be lent, because the request is not signed. Throws
+ * GatewayError.
  */
 export async function assumeRoleWithToken(role: RoleRequest, token: string, services: SignServices): Promise<AwsIdentity> {
   const body = stsBody({ Action: 'AssumeRoleWithWebIdentity', RoleArn: role.roleArn, WebIdentityToken: token });

@@ -28,7 +28,7 @@ export function signAwsCall(
   return isPromise(identity) ? identity.then(sign) : sign(identity);
 }
 
-/** The same, unless an API key of AWS says who calls. */
+/** Like `signAwsCall`, except that calls with an API key of AWS are not signed. */
 export function signUnlessKeyed(...[call, service, settings, credentials, ...rest]: Parameters<typeof signAwsCall>): Maybe<void> {
   if (authTypeOf(settings, credentials) === 'apiKey') return;
   return signAwsCall(call, service, settings, credentials, ...rest);

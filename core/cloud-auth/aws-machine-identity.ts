@@ -13,9 +13,9 @@ const instanceHost = 'http://169.254.169.254';
 const instanceTokenSeconds = 21_600;
 
 /**
- * The identity AWS gives the machine this gateway runs on, in the order the AWS SDKs ask: the service account of a pod (web
- * identity token), the task or pod (container endpoint), the instance (metadata service version 2). Keys in environment
- * variables are not part of the machine and left alone. Throws GatewayError, `forbidden` where none of it may be lent.
+ * Returns the identity that AWS gives the machine of this gateway, in the order of the AWS SDKs: the service account of a pod
+ * (web identity token), the task or pod (container endpoint), the instance (metadata service version 2). Keys in environment
+ * variables are not used. Throws GatewayError, `forbidden` if none of them may be lent.
  */
 export async function machineIdentity(
   services: SignServices,

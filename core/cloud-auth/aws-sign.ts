@@ -2,7 +2,7 @@ import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { HeaderList } from '../contract/values/http.ts';
 
-/** Whom a call to AWS is signed as. Kept in memory only, for as long as it is valid. */
+/** The identity that signs a call to AWS. Held in memory only, while it is valid. */
 export interface AwsIdentity {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;

@@ -8,8 +8,8 @@ import { askForToken, postForToken } from './oauth-token.ts';
 import { createTokenCache, type Token, tokenKey } from './token-cache.ts';
 
 /**
- * Model services that Microsoft itself runs, in its three clouds. Endpoints of Azure Machine Learning and API Management are not among
- * them: who answers there is any customer's choice.
+ * Model services that Microsoft itself operates, in its three clouds. Endpoints of Azure Machine Learning and API Management are
+ * excluded, because any customer can operate one.
  */
 const ownHosts = /\.(openai|cognitiveservices|(services|inference|models)\.ai)\.azure\.(com|us|cn)$/;
 
@@ -18,18 +18,18 @@ const defaultScope = 'https://cognitiveservices.azure.com/.default';
 const metadataUrl = 'http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01';
 /** The audience of tokens that are themselves the proof of an application (federated credentials). */
 const exchangeAudience = 'api://AzureADTokenExchange';
-/** Whom identities of Azure's public cloud are proved to. */
+/** Audience of the assertions for identities of Azure's public cloud. */
 const publicAuthority = 'https://login.microsoftonline.com';
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 const tokens = createTokenCache();
 
-/** True when calls carry a token that has to be fetched first. */
+/** True if calls carry a token that must be fetched first. */
 function needsToken(settings: ProviderSettings): boolean {
   return (settings.azure_auth_mode ?? 'default') !== 'default';
 }
 
-/** The credential that needs no fetching: a token the caller brought, or the key under the name the service wants. */
+/** Returns the credential that needs no fetching: a token of the caller, or the key under the name the service expects. */
 export function azureKeyHeaders(
   settings: ProviderSettings,
   credentials: Credentials,
@@ -44,7 +44,7 @@ export function azureKeyHeaders(
   return keyHeader === 'bearer' || /^eyJ[\w-]+\.[\w-]+\./.test(key) ? ['authorization', `Bearer ${key}`] : ['api-key', key];
 }
 
-/** Adds the token of the chosen identity to a call. Does nothing where a key is used. */
+/** Adds the token of the chosen identity to a call. Does nothing if a key is used. */
 export function signWithIdentity(
   who: string,
   call: OutgoingCall,
@@ -53,7 +53,7 @@ export function signWithIdentity(
   services: SignServices,
 ): Maybe<void> {
   if (!needsToken(settings)) return;
-  // An application of the tenant's own may show itself to whom it likes.
+  // An application of the tenant's own may authenticate to any host.
   if (settings.azure_auth_mode !== 'entra') requireShownTo(call.origin, ownHosts, services, who);
   const token = identityToken(who, settings, credentials, services);
   if (isPromise(token)) return token.then((found) => addToken(call, found));
@@ -68,8 +68,8 @@ function addToken(call: OutgoingCall, token: Token): void {
 }
 
 /**
- * The token of the chosen identity for `azure_entra_scope`; `azure_auth_mode` must be one that has tokens. `authority` is the sign-in
- * host of another cloud than the public one; it must not be a caller's choice.
+ * Returns the token of the chosen identity for `azure_entra_scope`; `azure_auth_mode` must be one with tokens. `authority` is the
+ * sign-in host of a cloud other than the public one. Callers must not be able to choose it.
  */
 export function identityToken(
   who: string,

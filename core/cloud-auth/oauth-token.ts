@@ -5,12 +5,12 @@ import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { Secret } from '../contract/values/secret.ts';
 import type { Token } from './token-cache.ts';
 
-/** Lifetime in seconds where the server does not say (RFC 6749 §5.1 only recommends that it does). */
+/** Lifetime in seconds if the server sends none (RFC 6749 §5.1 only recommends that it does). */
 const lifetimeSeconds = 300;
 
 /**
- * A token from an OAuth token endpoint (RFC 6749 §4.4): the form is posted, `access_token` and `expires_in` are read. Throws
- * GatewayError `upstream_status` with the server's status and its own words, beginning with `who`.
+ * Requests a token from an OAuth token endpoint (RFC 6749 §4.4): posts the form and reads `access_token` and `expires_in`. Throws
+ * GatewayError `upstream_status` with the server's status and error text, prefixed with `who`.
  */
 export function postForToken(
   services: SignServices,
@@ -31,7 +31,7 @@ export function postForToken(
   );
 }
 
-/** The same for any request that is answered with `{access_token, expires_in}`. */
+/** Like `postForToken`, for any request whose reply is `{access_token, expires_in}`. */
 export async function askForToken(services: SignServices, request: TokenRequest, who: string): Promise<Token> {
   const askedAtMs = services.now();
   const reply = await services.fetch(request);

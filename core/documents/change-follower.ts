@@ -29,17 +29,16 @@ const retryMs = 250;
 const fromTheEnd = Number.MAX_SAFE_INTEGER;
 
 /**
- * Keeps the store in step with the control plane's log of changes. Notices from the bus are applied in order as they come;
- * a gap, a reconnect and the passing of `pollMs` make it ask for all changes since the last answer. What the bus says is only
- * a hint that saves time: every answer of the control plane starts at the last *answer*, so a lost or made-up notice is made
- * good by the next one.
+ * Keeps the store in step with the control plane's log of changes. Notices from the bus are applied in order of arrival. A gap, a
+ * reconnect or the end of `pollMs` triggers a request for all changes since the last reply. Notices only save time: every request
+ * starts at the last *reply*, so the next one corrects a lost or forged notice.
  */
 export class ChangeFollower {
   readonly counts: FollowerCounts = { notices: 0, malformed: 0, catchUps: 0, resets: 0 };
   readonly #options: ChangeFollowerOptions;
-  /** All changes up to here were applied, as far as the bus goes. */
+  /** All changes up to this revision were applied, according to the bus. */
   #last: number;
-  /** All changes up to here were applied, on the control plane's own word. */
+  /** All changes up to this revision were applied, as confirmed by the control plane. */
   #answered: number;
   #running: Promise<boolean> | null = null;
   #again = false;
@@ -58,7 +57,7 @@ export class ChangeFollower {
     return this.#answered === fromTheEnd ? null : Math.max(this.#last, this.#answered);
   }
 
-  /** A message of the bus: bytes or value. Whatever it is, nothing is thrown. */
+  /** Handles a message of the bus: bytes or value. Never throws. */
   receive(input: unknown): void {
     if (this.#stopped) return;
     const notice = readNotice(input);
@@ -75,14 +74,14 @@ export class ChangeFollower {
     }
   }
 
-  /** Asks for all changes since the last answer; false when the control plane could not say. It is tried again by itself. */
+  /** Requests all changes since the last reply. False if the control plane could not be read; the request is then repeated. */
   catchUp(): Promise<boolean> {
     if (this.#running) this.#again = true;
     else this.#running = this.#run();
     return this.#running;
   }
 
-  /** Nothing is asked or applied any more. */
+  /** Stops requesting and applying changes. */
   stop(): void {
     this.#stopped = true;
     this.#cancelNext();
@@ -117,7 +116,7 @@ export class ChangeFollower {
   /** True when that was all; false when there is more to ask for. */
   #take(reply: ChangesReply): boolean {
     const newest = reply.changes.at(-1)?.revision;
-    // An answer that leads nowhere (no changes, yet another revision) can only be made good by reading everything again.
+    // A reply without progress (no changes, but another revision) can be corrected only by reading everything again.
     const lost = newest === undefined ? reply.revision !== this.#answered : newest <= this.#answered;
     if (reply.reset || lost) {
       if (this.#answered !== fromTheEnd) {
@@ -139,7 +138,7 @@ export class ChangeFollower {
 
   #delayMs(inStep: boolean): number {
     const { client, random, pollMs = 5000 } = this.#options;
-    // Never in step with the other gateways: they would all ask at the same moment.
+    // Gateways must not poll in step, or they would all send requests at the same moment.
     if (inStep) return pollMs * (0.8 + random() / 5);
     return Math.max(client.waitMs(), retryMs * (0.5 + random() / 2));
   }

@@ -16,11 +16,11 @@ import type { Log } from '../contract/values/log.ts';
 import { messageOf } from '../contract/values/message-of.ts';
 import { createKeyLookUps } from './key-look-ups.ts';
 
-/** The reading half of the internal API. Every failure is GatewayError `unavailable`: "could not say". */
+/** The reading half of the internal API. Every failure is GatewayError `unavailable`. */
 export interface ControlPlaneClient {
   document(kind: DocumentKind, id: string): Promise<DocumentReply>;
   changes(after: number): Promise<ChangesReply>;
-  /** Milliseconds for which calls are refused without being tried; 0 = they are tried. */
+  /** Milliseconds for which calls are rejected without an attempt; 0 = calls are sent. */
   waitMs(): number;
 }
 
@@ -36,10 +36,12 @@ export interface ControlPlaneClientOptions {
 
 /** Deadline of the one call that tests whether a control plane that was away is back. */
 const probeTimeoutMs = 1000;
-/** The longest pause between two tries is short: a change made during an outage must count within a second of its end. */
+/**
+ * The longest pause between two attempts is short: a change made during an outage must take effect within a second of its end.
+ */
 const pauseMsMax = 500;
 const pauseMsFirst = 50;
-/** A kept-alive socket the control plane has just closed fails at once: only such a quick failure is tried a second time. */
+/** A kept-alive socket that the control plane has just closed fails at once. Only such a quick failure is retried. */
 const quickFailureMs = 200;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -96,9 +98,9 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
       failed(new Error(`status ${reply.status}`), probing);
       throw away(`the control plane replied with ${reply.status}`);
     }
-    // From here on the control plane is alive; a fault is of this one question and must not silence the others.
+    // The control plane has responded. An error now concerns this one question and must not block the others.
     succeeded();
-    // A wrong cluster key shows here and nowhere else; said once, not for every request.
+    // A wrong cluster key shows only here. It is logged once, not for every request.
     if (reply.status !== 200 && reply.status !== lastStatus) log.error({ status: reply.status, path }, refusalText(reply.status));
     lastStatus = reply.status;
     if (reply.status !== 200) throw away(`the control plane replied with ${reply.status} to ${path}`);

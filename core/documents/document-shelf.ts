@@ -13,9 +13,9 @@ export class Entry {
   fresh: boolean;
   /** Being read again in the background: the old one serves meanwhile. */
   refreshing = false;
-  /** Asked for since it was last read: only such entries are read again ahead of use. */
+  /** Used since it was last read. Only such entries are read again before their next use. */
   used = true;
-  /** Until then (monotonic ms) a failed refresh is not tried again; 0 = none failed. */
+  /** Until then (monotonic ms) a failed refresh is not retried; 0 = none failed. */
   retryAtMs = 0;
   /** Compiled values by view number; holes are not compiled yet. */
   readonly derived: unknown[] = [];
@@ -50,7 +50,7 @@ export interface Shelf {
   readonly absences: LRUCache<string, Absence>;
   readonly flights: Map<string, Flight>;
   readonly views: ((document: object) => unknown)[];
-  /** True where an old document must not be served between the notice of its change and the next read: what gives rights. */
+  /** True if an old document must not be served between the notice of its change and the next read, because it grants rights. */
   readonly waitsForFresh: boolean;
 }
 
@@ -68,7 +68,7 @@ export function createShelf(kind: DocumentKind, entriesMax: number): Shelf {
   };
 }
 
-/** A compilation that failed; kept beside the document so that it is not tried again for every request. */
+/** A compilation that failed. It is stored beside the document, so that it is not repeated for every request. */
 export class CompileFailure {
   readonly error: unknown;
 

@@ -54,7 +54,7 @@ const refreshesAtOnce = 16;
 const possibleId = /^[\x21-\x7e]{1,600}$/;
 
 /**
- * The documents a gateway process knows, fetched on demand and kept until a change notice names them.
+ * The documents of a gateway process, fetched on demand and kept until a change notice names them.
  *
  * - A known document is served at once, whatever state the control plane is in.
  * - An unknown one is looked up, once for all who ask; when the control plane cannot say, GatewayError `unavailable`.
@@ -130,7 +130,7 @@ export class DocumentStore implements DocumentReader {
     };
   }
 
-  /** Takes a change notice. Old and repeated ones do nothing. */
+  /** Applies a change notice. Old and repeated notices have no effect. */
   apply(notice: ChangeNotice): void {
     this.#applyOne(notice);
     // The catalogue is made of the workspace's providers, so it changes with each of them.
@@ -281,13 +281,13 @@ export class DocumentStore implements DocumentReader {
       for (let attempt = 0; attempt < 5; attempt += 1) {
         flight.again = false;
         const reply = await this.#client.document(shelf.kind, id);
-        // A notice overtook this reply: what it says is from before that change.
+        // A notice overtook this reply, so its content predates that change.
         if (flight.again || reply.revision < flight.minRevision) continue;
         return this.#store(shelf, id, reply);
       }
       throw new GatewayError('unavailable', { detail: `${shelf.kind} changes again each time it is read`, retryAfterMs: 1000 });
     } finally {
-      // In the same turn as the store: a notice that comes next must not find a flight that has landed.
+      // In the same turn as the store: the next notice must not find a flight that has already ended.
       shelf.flights.delete(id);
     }
   }

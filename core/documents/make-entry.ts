@@ -7,13 +7,13 @@ import { CompileFailure, Entry, type Shelf } from './document-shelf.ts';
 const letsIn: ReadonlySet<DocumentKind> = new Set(['api-key', 'organisation', 'workspace-name', 'user']);
 
 /**
- * An entry for a document as it was read, or the reason why there can be none: it does not pass its schema, it is another key's,
- * or what was compiled from the old one cannot be compiled from it.
+ * Returns an entry for a document as it was read, or the reason why there is none: it fails its schema, it belongs to another id,
+ * or a view that compiled for the old document does not compile for the new one.
  */
 export function makeEntry(shelf: Shelf, id: string, input: unknown, revision: number, old: Entry | undefined): Entry | string {
   const checked = v.safeParse(documentSchemas[shelf.kind] as v.GenericSchema<unknown, { id: string }>, input);
   if (!checked.success) return faultsOf(checked.issues);
-  // The mix-ups that would let a stranger in.
+  // A mixed-up document of these kinds would admit a stranger.
   if (letsIn.has(shelf.kind) && checked.output.id !== id) return `it is the document of another ${shelf.kind}`;
   const entry = new Entry(id, checked.output, revision, true);
   if (!old) return entry;

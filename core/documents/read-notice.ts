@@ -4,7 +4,7 @@ import { type ChangeNotice, changeNotice } from '../contract/protocol/documents.
 const noticeBytesMax = 4096;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** The notice in a bus message (JSON bytes, or the value itself over IPC), or null when it is none. Never throws. */
+/** Returns the notice in a bus message (JSON bytes, or the value itself over IPC), or null if it is invalid. Never throws. */
 export function readNotice(input: unknown): ChangeNotice | null {
   let value = input;
   if (input instanceof Uint8Array) {

@@ -45,8 +45,8 @@ const changesPause = 20;
 const additionsPause = 100;
 
 /**
- * Reads the last known good, begins to listen, and asks the control plane what has changed since. Resolves when the first answer
- * came or could not be had (at most the client's deadline); never rejects because something is away.
+ * Reads the last known good, starts to listen, and asks the control plane for changes since then. Resolves when the first reply
+ * has arrived or failed (at most the client's deadline). Never rejects because a service is unreachable.
  */
 export async function startSnapshot(options: SnapshotOptions): Promise<Snapshot> {
   const { settings, slot, fetch, bus, clock, random, log, timers = realTimers } = options;

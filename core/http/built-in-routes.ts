@@ -5,7 +5,7 @@ import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
 export interface BuiltIns {
   /** Shown by the health route. */
   readonly version: string;
-  /** Why requests cannot be served now; empty when the process is ready. */
+  /** The reasons why requests cannot be served now; empty if the process is ready. */
   unready(): readonly UnreadyReason[];
   /** Prometheus text (version 0.0.4); null = the route does not exist. */
   readonly metrics: (() => Promise<string>) | null;
@@ -13,7 +13,7 @@ export interface BuiltIns {
   readonly metricsToken?: string | null;
 }
 
-/** One thing that keeps a process from serving. Shown to anybody who can reach /ready: no address, path or secret. */
+/** One reason why a process cannot serve. Any client of /ready can read it: no address, path or secret. */
 export interface UnreadyReason {
   /** `control-plane`, `records`, `shutdown`, … */
   readonly dependency: string;

@@ -40,7 +40,10 @@ export class CorkAnchor {
     });
   }
 
-  /** Runs it inside the cork; as it is, with a warning of the addon, in the few milliseconds before there is one. */
+  /**
+   * Runs the function inside the cork. In the few milliseconds before a cork exists it runs without one, with a warning of the
+   * addon.
+   */
   run(upgrade: () => void): void {
     if (this.#res === null) upgrade();
     else this.#res.cork(upgrade);

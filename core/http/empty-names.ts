@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { Settings } from '../../config/settings.ts';
 import type { Uws } from './load-uws.ts';
 
-/** Without a verdict after this time the addon is taken to accept empty names, which is the safe answer. */
+/** Without a result after this time the addon is assumed to accept empty names, which is the safe assumption. */
 const verdictMs = 2_000;
 
 const verdicts = new WeakMap<Uws['App'], Promise<boolean>>();

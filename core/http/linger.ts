@@ -7,9 +7,9 @@ const lingerMs = 30_000;
 const lingerIdleMs = 1_000;
 
 /**
- * Holds an early reply back while the client still sends its body, and drops that body. Most clients write a body to its end before they
- * read, and a connection that is closed with unread bytes is reset: they would lose the reply. Ends when the upload is over, stalls for a
- * second or exceeds its bounds.
+ * Delays an early reply while the client still sends its body, and drops that body. Most clients write the whole body before they
+ * read. A connection closed with unread bytes is reset, and they would lose the reply. The delay ends when the upload ends,
+ * stalls for a second or exceeds its limits.
  */
 export class Linger {
   readonly #body: UwsRequestBody;

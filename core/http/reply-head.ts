@@ -109,7 +109,7 @@ function addAll(head: ReplyHead, headers: HeaderList): void {
   }
 }
 
-/** The value as it must be handed to the addon, or null when it must not be sent. */
+/** Returns the value in the form the addon needs, or null if it must not be sent. */
 function wireValue(value: string): string | Buffer | null {
   let ascii = true;
   for (let i = 0; i < value.length; i++) {

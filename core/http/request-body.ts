@@ -106,7 +106,7 @@ export class UwsRequestBody implements RequestBody {
       this.heldBytes += chunk.byteLength;
     }
     if (this.consumer?.begun) this.pump();
-    // Said again on every chunk: a short write of the reply makes the addon read on although it was told to pause.
+    // Pause again on every chunk: after a short write of the reply the addon resumes reading although it was paused.
     if (!this.complete && (this.heldBytes > heldBytesMax || this.consumer?.waiting)) this.pause();
   }
 

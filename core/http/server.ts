@@ -31,14 +31,14 @@ export interface HttpServerOptions {
     | 'countryHeader'
     | 'keepAliveWithoutBody'
   >;
-  /** Takes over every request that passed the guard. What it throws at once becomes a 500. */
+  /** Handles every request that passed the guard. An error thrown synchronously becomes a 500. */
   handle(request: InboundRequest, sink: ReplySink): void;
-  /** Records a request that the edge refused itself, before the reply is sent. Returns the request's id for the reply. */
+  /** Records a request that the edge rejected itself, before the reply is sent. Returns the request's id for the reply. */
   refused?(error: GatewayError, request: InboundRequest): string;
   /** The format that errors take on a path. Absent: `messages` on paths that end in `/messages`, else `chat`. */
   formatOf?(path: string): ErrorFormat;
   readonly builtIns: BuiltIns;
-  /** Faults of our own code; `where` is a short text for the log. */
+  /** Receives errors of our own code; `where` is a short text for the log. */
   failed(where: string, error: unknown): void;
   /** Longest time from the head of a request to the end of its body, in milliseconds. Default 10 minutes. */
   readonly bodyTimeoutMs?: number;
@@ -82,7 +82,7 @@ const bodyTimeoutMsDefault = 600_000;
 const stallMsDefault = 7_000;
 const messageBytesMaxDefault = 16 * 1024 * 1024;
 const sweepMs = 1_000;
-/** How long a drain leaves the addon to send the last bytes of finished replies; it does not tell when it has. */
+/** Time a drain leaves the addon to send the last bytes of finished replies. The addon does not report when they are sent. */
 const flushMs = 500;
 
 /**
@@ -115,7 +115,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   let openRequests = 0;
   let closed = false;
   let anchor: CorkAnchor | null = null;
-  /** Asked again whenever a reply or a connection is over. */
+  /** Conditions that are checked whenever a reply or a connection ends. */
   const waiters = new Set<() => void>();
 
   const edge = {

@@ -9,7 +9,7 @@ export interface TlsFiles {
   readonly tlsKey: string | null;
 }
 
-/** Creates an app with the certificate that the files hold now. Throws an error that names the setting and the file at fault. */
+/** Creates an app with the certificate that the files hold now. Throws an error that names the setting and the invalid file. */
 export function openApp(uws: Uws, { tlsCert, tlsKey }: TlsFiles): TemplatedApp {
   if (tlsCert === null || tlsKey === null) return uws.App();
   checkPair(tlsCert, tlsKey);
@@ -20,7 +20,7 @@ export function openApp(uws: Uws, { tlsCert, tlsKey }: TlsFiles): TemplatedApp {
   }
 }
 
-/** The addon reports every fault of the files alike. */
+/** The addon reports every error of the files alike. */
 function checkPair(tlsCert: string, tlsKey: string): void {
   const certificate = read('TLS_CERT', tlsCert, 'PEM certificate', (pem) => new X509Certificate(pem));
   const key = read('TLS_KEY', tlsKey, 'PEM private key without a passphrase', (pem) => createPrivateKey(pem));

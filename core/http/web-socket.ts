@@ -18,7 +18,7 @@ export interface WebSocketOffer {
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Buffered bytes from which the sender must pause. */
 const bufferedBytesHigh = 256 * 1024;
-/** How often a paused connection is asked to take what waits in it. */
+/** How often the data waiting in a paused connection is written. */
 const flushEveryMs = 10;
 const decoder = new TextDecoder();
 const nothing = (): void => {};
@@ -50,8 +50,8 @@ export function webSocketBehavior(
 }
 
 /**
- * Reads what a request says about becoming a WebSocket (RFC 6455 §4.2.1). Null where it asks for none: such a request goes the way
- * of all others. A version that is not known here is a fault of the request.
+ * Reads the WebSocket upgrade of a request (RFC 6455 §4.2.1). Null if the request asks for none; it is then handled like any
+ * other. An unsupported version is an error of the request.
  */
 export function readWebSocketOffer(request: ParsedRequest, context: us_socket_context_t): WebSocketOffer | null {
   const key = request.header('sec-websocket-key');
@@ -161,7 +161,7 @@ export class UwsFrameSocket implements FrameSocket {
     if (ws === null) return;
     ws.ping();
     if (ws.getBufferedAmount() > 0) return;
-    // A write of ours that empties the buffer is not told by the addon.
+    // The addon does not report a write of ours that empties the buffer.
     if (this.#owesDrain) setImmediate(this.#tellDrained);
     this.#resumeReading.call(ws);
     // Resuming sets the addon's timeout for HTTP; a frame that is sent takes it back to none.
@@ -172,7 +172,7 @@ export class UwsFrameSocket implements FrameSocket {
     const ws = this.#ws;
     if (ws === null) return;
     this.#closedWith = { code: code ?? closeCodes.none, reason };
-    // Its close frame must be read.
+    // The client's close frame must still be read.
     this.resume();
     if (code === null) ws.end();
     else ws.end(code, reason);

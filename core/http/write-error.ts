@@ -9,8 +9,8 @@ export interface ErrorReply {
 }
 
 /**
- * `messages` is for callers of the Anthropic-format routes, `control-plane` for those of the control plane; all others read the
- * OpenAI-like body.
+ * `messages` is for callers of the Anthropic-format routes, `control-plane` for callers of the control plane. All other callers
+ * receive the OpenAI-like body.
  */
 export type ErrorFormat = 'chat' | 'messages' | 'responses' | 'plain' | 'control-plane';
 
@@ -18,11 +18,11 @@ export type ErrorFormat = 'chat' | 'messages' | 'responses' | 'plain' | 'control
 const defaultRetrySeconds = 1;
 
 /**
- * The reply for an error of ours: `{status:"failure", message, errors?, error:{message, type, param, code, name}}`, as the data-plane
- * reference §10 has it. Errors of the authentication layer carry the reference's two-digit `code`; `name` is the table's code for every error. In the `messages` format the same body
- * also satisfies clients of the Anthropic API: `type:"error"` and its error type names (their "Errors" page, November 2026).
- * With `requestId` the reply carries it as `x-request-id`, and in the `messages` format as `request-id`, where the SDKs look
- * for it. Pure; `detail` and `cause` of the error are not in it.
+ * Returns the reply for a GatewayError: `{status:"failure", message, errors?, error:{message, type, param, code, name}}`. `code`
+ * is the two-digit code of authentication errors; `name` is the table's code of every error. In the `messages` format the same
+ * body also satisfies clients of the Anthropic API: `type:"error"` and its error type names (their "Errors" page, November 2026).
+ * With `requestId` the reply has it as `x-request-id`, and in the `messages` format as `request-id`, which the SDKs read. Pure;
+ * `detail` and `cause` of the error are not included.
  */
 export function errorReply(error: GatewayError, format: ErrorFormat = 'chat', requestId: string | null = null): ErrorReply {
   const headers: HeaderList = ['content-type', 'application/json;charset=UTF-8'];
@@ -47,7 +47,7 @@ function controlPlaneBody(error: GatewayError): object {
   };
 }
 
-/** Codes of the control plane's error table by status; `AB01` stands for every other refusal. */
+/** Codes of the control plane's error table by status; `AB01` is used for every other status. */
 const controlPlaneCodes: Record<number, string> = { 404: 'AB08', 429: 'AB06', 503: 'AB10' };
 
 function bodyOf(error: GatewayError, format: ErrorFormat): object {

@@ -17,7 +17,7 @@ import { WriteQueue } from './write-queue.ts';
 const corkBytesMax = 14_000;
 /** A head longer than this is written ahead of the body, in corks of its own. */
 const headBytesMax = 12_000;
-/** Before the first flush a caller may write this much without being told to wait. */
+/** Before the first flush a caller may write this much before `write` returns false. */
 const queuedBytesMax = 64 * 1024;
 const nothing = (): void => {};
 
@@ -26,7 +26,7 @@ export interface ReplyEdge {
   readonly clock: TurnClock;
   /** While true, replies ask the client to close the connection. */
   readonly draining: boolean;
-  /** Returns the anchor of the socket on which replies are upgraded. */
+  /** Returns the reply inside whose cork WebSocket upgrades run. */
   anchor(): CorkAnchor;
   /** Called once per sink: the reply is complete, cut or aborted. */
   replyOver(sink: UwsReplySink): void;
@@ -187,7 +187,7 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     else this.writeOn(this.res);
   }
 
-  /** From the addon: the client has left, or its connection was closed under the reply. */
+  /** Called by the addon: the client has disconnected, or its connection was closed during the reply. */
   abort(): void {
     if (this.finished) return;
     this.aborted = true;

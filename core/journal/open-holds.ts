@@ -104,7 +104,7 @@ function write(fd: number, text: string): number {
   return written;
 }
 
-/** Calls that were in flight when earlier processes were killed, and the files that say so. */
+/** Calls that were in flight when earlier processes were killed, and the files that list them. */
 export interface LeftHolds {
   readonly records: readonly RequestRecord[];
   readonly paths: readonly string[];

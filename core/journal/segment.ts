@@ -8,7 +8,7 @@ export interface Segment {
   bytes: number;
   /** Bytes the control plane has confirmed; starts at 0 again when another process takes the file over. */
   shippedBytes: number;
-  /** Open for appending; null once it takes no more. */
+  /** File handle for appending; null once the segment is closed. */
   fd: number | null;
 }
 
@@ -57,7 +57,7 @@ export function emptySegment(segment: Segment): void {
   segment.shippedBytes = 0;
 }
 
-/** Takes no more lines; cuts off a torn last one where the disk lets us. Never throws. */
+/** Closes the segment for appending. Cuts off a torn last line if the disk permits. Never throws. */
 export function closeSegment(segment: Segment): void {
   if (segment.fd === null) return;
   try {

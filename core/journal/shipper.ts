@@ -42,8 +42,8 @@ const pauseMsFirst = 100;
 const pauseMsMax = 1000;
 
 /**
- * Ships the spool in batches, oldest first, one batch at a time, each until it is confirmed: at least once. What is shipped again
- * after a crash is recognised by its id. When the control plane is away, it goes on trying for ever.
+ * Ships the spool in batches, oldest first, one at a time, each until it is confirmed (at least once). Records shipped again
+ * after a crash are recognised by their id. While the control plane is unreachable, attempts go on for ever.
  */
 export class Shipper {
   readonly counts: ShipperCounts = { batches: 0, inserted: 0, duplicates: 0, refused: 0, torn: 0, failures: 0 };
@@ -54,7 +54,7 @@ export class Shipper {
   #running: Promise<void> | null = null;
   /** Failures in a row. */
   #failed = 0;
-  /** Halved while a batch is refused as a whole, until the record at fault stands alone. */
+  /** Halved while a batch is rejected as a whole, until the invalid record is alone. */
   #recordsMax = recordsMax;
   #stopped = false;
   #endRest: (() => void) | null = null;
@@ -83,7 +83,7 @@ export class Shipper {
     return spool.next() === null;
   }
 
-  /** Sends nothing more; resolves when the batch under way has ended. */
+  /** Sends no further batches. Resolves when the current batch has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#endRest?.();
@@ -159,7 +159,7 @@ export class Shipper {
     this.#endRest = null;
   }
 
-  /** True when the batch is done with, or a smaller one is to be tried; false after a failure. */
+  /** True if the batch is finished, or a smaller one is sent next; false after a failure. */
   async #send(batch: Batch): Promise<boolean> {
     const { fetch } = this.#options;
     this.counts.batches += 1;
@@ -183,7 +183,7 @@ export class Shipper {
     this.#done(batch);
   }
 
-  /** One record the control plane cannot even read would hold up all behind it: find it by halves and set it aside. */
+  /** A record that the control plane cannot read would block all behind it. Bisects the batch and sets the record aside. */
   #narrow(batch: Batch): void {
     if (batch.records > 1) {
       this.#recordsMax = Math.ceil(batch.records / 2);

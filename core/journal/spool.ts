@@ -13,7 +13,7 @@ export interface SpoolOptions {
   readonly directory: string;
   /** Further directories whose processes are gone for good: their segments are shipped too. */
   readonly orphans?: readonly string[];
-  /** Most bytes on disk; beyond that records are refused. */
+  /** Maximum bytes on disk. Beyond that records are rejected. */
   readonly bytesMax: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -31,7 +31,7 @@ export interface SpoolCounts {
   interrupted: number;
 }
 
-/** Characters; what a provider may blow a record up to (its own usage object, its error text) is cut off beyond. */
+/** Maximum length in characters of provider-controlled text in a record (usage object, error text). The rest is cut off. */
 const lineCharsMax = 128 * 1024;
 /** Room for the lines of one turn; three times the longest line at least. */
 const gatheredBytesMax = 1024 * 1024;
@@ -184,7 +184,7 @@ export class Spool implements Journal {
     if (segment.fd === null) this.#segments.splice(this.#segments.indexOf(segment), 1);
   }
 
-  /** Takes no more records. What is on disk stays there for the next process of this slot. */
+  /** Accepts no further records. The records on disk stay there for the next process of this slot. */
   close(): void {
     this.flush();
     this.#holds.end();
@@ -279,7 +279,7 @@ function removeEmpty(directory: string): void {
   }
 }
 
-/** Keeps who, what, when and how much; lets go of what others may make as long as they like. */
+/** Removes or shortens the fields that callers or providers can make arbitrarily long. */
 function shorten(record: RequestRecord): RequestRecord {
   return {
     ...record,

@@ -27,13 +27,13 @@ export class Lease {
     return { lease: this.id, seq: ++this.#seq, kept: Math.min(Math.max(0, this.kept), limitUnitsMax) };
   }
 
-  /** The question has been answered, with so many units. */
+  /** The ledger replied with this many units. */
   answered(units: number): void {
     this.#told = this.#asked + units;
     this.kept += units;
   }
 
-  /** All of it but what was granted just now is over: the ledger has begun a new window, or has forgotten it. */
+  /** Resets the lease to the units just granted: the ledger has begun a new window, or has dropped the lease. */
   beginAnew(): void {
     this.kept = 0;
     this.#told = 0;
@@ -45,7 +45,7 @@ export class Lease {
     return this.#told !== this.kept;
   }
 
-  /** True once there is nothing more to tell of a lease that was left. */
+  /** True once nothing more has to be reported about a lease that was left. */
   get isOver(): boolean {
     return this.holds === 0 && !this.owesWord;
   }

@@ -4,7 +4,7 @@ import { type ModelRates, type PricedCall, ratesReply } from '../contract/protoc
 import type { Clock } from '../contract/values/clock.ts';
 import type { Maybe } from '../contract/values/json.ts';
 
-/** How long a price is believed. It only serves to estimate: what is billed is computed by the control plane. */
+/** How long a price is cached. It serves only for estimates: the control plane computes the billed amount. */
 const freshMs = 300_000;
 /** Names of models come from callers. */
 const entriesMax = 5_000;

@@ -34,7 +34,7 @@ export interface LeasesOptions {
 
 export interface LeaseClient extends Leases {
   readonly counts: { asks: number; failures: number };
-  /** Gives back what is held; what cannot be given back ends by itself. */
+  /** Gives back the units held. Units that cannot be given back expire. */
   close(): Promise<void>;
 }
 

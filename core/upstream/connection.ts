@@ -46,7 +46,7 @@ export class Connection {
       },
     });
     this.#client.on('disconnect', () => this.onClosed());
-    // undici emits what a handler threw while it was told of an error; without a listener that would end the process.
+    // undici emits the errors a handler throws while it handles an error. Without a listener that would end the process.
     (this.#client as NodeJS.EventEmitter).on('error', options.onFault);
   }
 
@@ -54,7 +54,7 @@ export class Connection {
     this.#client.dispatch(request, handler);
   }
 
-  /** Gives up an attempt to connect, if one is running. */
+  /** Abandons an attempt to connect, if one is in progress. */
   cancelConnect(): void {
     this.#attempt?.cancel();
   }
@@ -64,7 +64,7 @@ export class Connection {
     return this.socket !== null && !this.socket.destroyed;
   }
 
-  /** Closes the socket once the request on it, if any, is through. */
+  /** Closes the socket when its request, if any, has ended. */
   close(): Promise<void> {
     return this.#client.close();
   }

@@ -24,22 +24,22 @@ export interface ConnectTarget {
   readonly port: number;
   /** Our own control plane: exempt from the address rules. */
   readonly internal: boolean;
-  /** The metadata service of the machine's cloud: a metadata address is then the only one that is good. */
+  /** The metadata service of the machine's cloud: only metadata addresses are then allowed. */
   readonly metadata?: boolean;
 }
 
 export type Connect = (options: buildConnector.Options, callback: buildConnector.Callback) => Attempt;
 
 export interface Attempt {
-  /** Gives the attempt up; the callback gets an error if it has not been called yet. */
+  /** Abandons the attempt. The callback gets an error if it has not been called yet. */
   cancel(): void;
 }
 
 /**
- * The one way any socket of the gateway is opened. Name and port are judged first, literals directly; a name is resolved once,
- * every answer is judged, and only those answers are connected to; the peer of the open socket is judged once more before the
- * first byte (TLS hello included) is written. A refusal is `invalid_custom_host` with one text for all reasons: what stands
- * behind the address, and whether anything does, shows neither in words nor in a connection made.
+ * Opens every socket of the gateway. Name and port are checked first, and literal addresses directly. A name is resolved once,
+ * every resolved address is checked, and only those addresses are connected to. The peer of the open socket is checked again
+ * before the first byte (TLS hello included) is written. A refusal is `invalid_custom_host` with one text for all reasons, so
+ * that neither the text nor a connection reveals what is behind the address.
  */
 export function createConnector(target: ConnectTarget, options: ConnectorOptions): Connect {
   const { hostname, port, internal, metadata = false } = target;
@@ -78,8 +78,8 @@ export function createConnector(target: ConnectTarget, options: ConnectorOptions
 }
 
 /**
- * A `lookup` for sockets that answers with judged addresses only, or not at all: one bad answer spoils the name. Connections
- * opened while a look-up runs share it, since the system's resolver has but a few threads for the whole process.
+ * Returns a `lookup` for sockets that returns checked addresses only. One forbidden address rejects the whole name. Connections
+ * opened during a look-up share it, because the system's resolver has only a few threads for the whole process.
  */
 function guardedLookup(resolve: Resolve, judge: (address: string) => string | null): LookupFunction {
   type Answer = (error: Error | null, addresses: readonly LookupAddress[]) => void;

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 
-/** Something that may run out of time. The wheel owns every field but `expire`. */
+/** An entry with a deadline. The wheel sets every field but `expire`. */
 export interface Timed {
   /** Neighbours in its slot; null while it is not on the wheel. */
   next: Timed | null;

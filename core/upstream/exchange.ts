@@ -13,7 +13,7 @@ import { cutByReset, isClosedSocket, type Phase, toUpstreamError } from './upstr
 /** Services shared by all exchanges of a transport. */
 export interface ExchangeServices {
   readonly deadlines: Deadlines;
-  /** Told once per exchange, when it has ended in whatever way. */
+  /** Called once per exchange, when it has ended for any reason. */
   readonly onOver: () => void;
   /** Receives errors that a handler throws from `onEnd` or `onError`. */
   readonly onFault: (error: unknown) => void;
@@ -105,7 +105,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     this.#reused = !connection.fresh;
     connection.fresh = false;
     this.#phase = 'head';
-    // Only a reused socket can call for a second try, and only then the time is asked for.
+    // Only a reused socket can lead to a retry, so the time is read only then.
     if (this.#reused) this.#sentAtMs = performance.now();
   }
 
@@ -137,7 +137,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
 
   onResponseEnd(): void {
     if (this.#over) return;
-    // A reply without a length ends where its connection ends; a reset there is a cut, which framing alone cannot tell.
+    // A response without a length ends where its connection ends. A reset there is a cut, which framing alone cannot detect.
     if (this.#connection?.socket?.errored) return this.#fail(cutByReset());
     this.#finish(true);
     try {
@@ -176,13 +176,13 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     return idempotent.has(this.#call.method) || performance.now() - this.#sentAtMs < closedSocketMs;
   }
 
-  /** When this exchange runs out of time as things stand. */
+  /** Returns the current deadline of this exchange. */
   #dueMs(nowMs: number): number {
     if (this.#phase === 'connect') return Math.min(this.#connectAtMs, this.#firstByteAtMs, this.#totalAtMs);
     if (this.#phase === 'head') return Math.min(this.#firstByteAtMs, this.#totalAtMs);
     const { idleMs } = this.#call.timeouts;
     if (idleMs === 0) return this.#totalAtMs;
-    // Paused by us, the provider is not to blame for the silence.
+    // While we pause the provider, its silence does not count.
     return Math.min(this.#totalAtMs, (this.#paused ? nowMs + 1 : this.#lastDataAtMs) + idleMs);
   }
 
@@ -248,7 +248,7 @@ function after(nowMs: number, spanMs: number): number {
   return spanMs > 0 ? nowMs + spanMs : Number.POSITIVE_INFINITY;
 }
 
-/** Text of the data-plane reference: clients match on it. */
+/** Clients match on this text. */
 function requestTimeout(spanMs: number): GatewayError {
   return new GatewayError('request_timeout', { message: `Request exceeded the timeout sent in the request: ${spanMs}ms` });
 }

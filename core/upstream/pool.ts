@@ -29,7 +29,7 @@ export class Pool {
     return connection;
   }
 
-  /** The request is over. A connection whose socket is gone, or that must not be used again, is let go. */
+  /** The request has ended. A connection whose socket is closed, or that must not be reused, is removed. */
   release(connection: Connection, reuse: boolean): void {
     this.#busy--;
     if (reuse && this.#retired === null && connection.reusable) this.#idle.push(connection);

@@ -32,8 +32,8 @@ export interface TransportOptions extends ConnectorOptions {
 }
 
 /**
- * The one way HTTP leaves the gateway. Never follows redirects, never decompresses, never touches the path; connections are
- * HTTP/1.1, one request at a time, in pools per tenant and origin.
+ * Sends every HTTP request of the gateway. It never follows redirects, never decompresses and never changes the path. Connections
+ * are HTTP/1.1, one request at a time, in pools per tenant and origin.
  */
 export function createTransport(options: TransportOptions): UpstreamTransport {
   const { keepAliveMs = 30_000, headerBytesMax = 64 * 1024, poolsMax = 1000, onFault = warn } = options;
@@ -53,7 +53,7 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
     },
   };
 
-  /** The one way to a place: what may be called at all is decided here, what may be connected to by the connector. */
+  /** Checks which origins may be called; the connector checks which addresses may be connected to. */
   const openWay = (call: UpstreamCall): { url: URL; connect: Connect } | GatewayError => {
     const url = safeParseOrigin(call.origin);
     if (url === null) return new GatewayError('invalid_custom_host', { detail: `not an origin: ${call.origin}` });
@@ -102,7 +102,7 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
       const refused = refusalOf(call, closing !== null);
       if (refused !== null) return refuse(handler, refused, onFault);
       if (call.webSocket) {
-        // A session has a connection of its own, which is never anybody else's.
+        // A session has a connection of its own, which is never shared.
         const way = openWay(call);
         if (way instanceof GatewayError) return refuse(handler, way, onFault);
         running++;
@@ -156,7 +156,7 @@ function guarded(handler: UpstreamHandler, onFault: (fault: unknown) => void): U
   };
 }
 
-/** An exchange that never began. The handler hears of it once the caller holds its handle. */
+/** An exchange that never started. The handler is called after the caller has received its handle. */
 function refuse(handler: UpstreamHandler, error: GatewayError, onFault: (fault: unknown) => void): UpstreamExchange {
   let aborted = false;
   queueMicrotask(() => {

@@ -30,7 +30,7 @@ export class UploadStream extends Readable {
     this.#begun = true;
     this.#control = this.#body.pipe(
       {
-        // After the end of the exchange late chunks fall on the floor: the source has been told to discard.
+        // Chunks that arrive after the end of the exchange are dropped: the source was asked to discard them.
         onData: (chunk) => (this.destroyed ? true : this.push(chunk)),
         onEnd: () => {
           if (!this.destroyed) this.push(null);

@@ -18,15 +18,15 @@ export function toUpstreamError(error: unknown, phase: Phase): GatewayError {
   return new GatewayError('upstream_reset', { message: cutShort, detail, cause: error });
 }
 
-/** True for the ways in which a kept-alive socket that the peer has closed meanwhile fails: nothing was answered on it. */
+/** True for the errors of a kept-alive socket that the peer has closed meanwhile: no response was received on it. */
 export function isClosedSocket(error: unknown): boolean {
   const code = codeOf(error);
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
 }
 
 /**
- * The reply ended in a reset although no framing said how long it should be. (A reset that arrives together with the last bytes
- * is reported by libuv as a plain end: no one can tell that one.)
+ * The response ended in a reset although no framing set its length. (libuv reports a reset that arrives with the last bytes as a
+ * plain end, which cannot be detected.)
  */
 export function cutByReset(): GatewayError {
   return new GatewayError('upstream_reset', { message: cutShort, detail: 'reset while reading a reply without a length' });
@@ -35,7 +35,7 @@ export function cutByReset(): GatewayError {
 function isInvalidReply(code: string, error: Error, phase: Phase): boolean {
   // The end came in the middle of a well-formed reply: cut, not garbage.
   if (code === parserFault) return !error.message.includes('Invalid EOF state');
-  // undici names every fault in a head that had a length by its length; of a body it means that bytes are missing.
+  // undici reports every error in a head with a length as a length error. For a body it means that bytes are missing.
   if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return phase === 'head';
   return code === 'UND_ERR_HEADERS_OVERFLOW' || (code === 'UND_ERR_SOCKET' && error.message.startsWith('bad '));
 }
@@ -50,7 +50,7 @@ function codeOf(error: unknown): string | null {
 const parserFault = 'HPE';
 const cutShort = 'The provider closed the connection before its reply was complete';
 
-/** undici refused what we handed it, or broke a promise to itself. */
+/** undici rejected our input, or failed internally. */
 const ourFaults: ReadonlySet<string> = new Set([
   'UND_ERR_INVALID_ARG',
   'UND_ERR_NOT_SUPPORTED',

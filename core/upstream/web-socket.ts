@@ -14,7 +14,7 @@ export interface WebSocketOptions {
   readonly messageBytesMax: number;
   /** Header block of a reply, bytes. */
   readonly headerBytesMax: number;
-  /** Told once: the call has failed, or its socket has closed. */
+  /** Called once: the call has failed, or its socket has closed. */
   readonly onOver: () => void;
 }
 
@@ -36,7 +36,7 @@ export function openWebSocket(
   let socket: WebSocket | null = null;
   let over = false;
 
-  /** Ends the call here; true for the first who says so. */
+  /** Ends the call; returns true for the first caller only. */
   function finish(): boolean {
     if (over) return false;
     over = true;
@@ -146,7 +146,7 @@ export function openWebSocket(
   };
 }
 
-/** Faults of the handshake itself have no code: the provider answered 101 and then not what RFC 6455 §4.2.2 asks. */
+/** Errors of the handshake itself have no code: the provider responded with 101 but violated RFC 6455 §4.2.2. */
 function toHandshakeError(error: Error, phase: Phase): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = (error as NodeJS.ErrnoException).code;

@@ -6,17 +6,16 @@ import { splitModelSlug } from '../values/model-slug.ts';
 import { capacity, checkStrategy, type StrategyConfig, status, strategy } from './strategy-config.ts';
 
 /**
- * The config language of data-plane §4.2, as far as this build acts on it. What is not listed is refused with its path:
- * a setting that is accepted is a setting that works.
+ * The config language. A field that is not listed is rejected with its path, so every accepted setting has an effect.
  */
 const retry = v.strictObject({
   attempts: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(5)),
   on_status_codes: v.optional(v.array(status)),
   use_retry_after_header: v.optional(v.boolean()),
   use_retry_after_headers: v.optional(v.boolean()),
-  /** How long one try may take until its reply begins (whole replies: until they are there). */
+  /** Time limit of one attempt until its reply begins (whole replies: until they are complete). */
   max_attempt_time_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600_000))),
-  /** The same for all tries at a target with the waits between them; of a root with targets, for all targets together. */
+  /** Time limit of all attempts at a target with the pauses between them; on a root with targets, of all targets together. */
   max_total_time_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3_600_000))),
 });
 
@@ -78,11 +77,11 @@ const targetEntries = {
   custom_host: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(2048))),
   forward_headers: v.optional(v.array(v.pipe(v.string(), v.regex(/^[a-zA-Z0-9-]{1,128}$/)))),
   strict_open_ai_compliance: v.optional(v.boolean()),
-  /** Parameters the provider has no place for are refused instead of left out. */
+  /** Rejects parameters that the provider does not support instead of dropping them. */
   strict_params: v.optional(v.boolean()),
-  /** Labels of requests that this target answers; what the request itself says of the same key wins. */
+  /** Labels of requests to this target. The request's own value of a key takes precedence. */
   metadata: v.optional(metadata),
-  /** The provider is the one the request names, whatever the parent says. */
+  /** The provider is always the one the request names, whatever the parent sets. */
   passthrough: v.optional(v.boolean()),
   /** Target of a fallback: the statuses that move on from it, in place of the strategy's. */
   on_status_codes: v.optional(v.array(status)),
@@ -140,7 +139,7 @@ export function settingOf(node: GatewayConfig, name: string): unknown {
 /** Largest inline config in bytes, and deepest nesting of targets in any config. */
 export const configLimits = { inlineBytes: 16_384, depth: 5, inlineTargets: 32 } as const;
 
-/** How many targets a config may have: at its root, at the root of a conditional one, and below any one target of the root. */
+/** Maximum targets of a config: at its root, at the root of a conditional one, and below any one target of the root. */
 export interface TargetLimits {
   readonly rootTargetsMax: number;
   readonly conditionalRootTargetsMax: number;
@@ -186,7 +185,7 @@ function checkNode(node: GatewayConfig, path: string, depth: number, errors: str
   for (const [index, child] of (node.targets ?? []).entries()) checkNode(child, `${at('targets')}[${index}]`, depth + 1, errors);
 }
 
-/** The provider comes from the request alone: what would name another, or belongs to one, is a contradiction. */
+/** The provider comes from the request alone. A setting that names or belongs to another provider contradicts this. */
 function checkPassthrough(node: GatewayConfig, at: (key: string) => string, errors: string[]): void {
   const isRoot = at('') === '';
   const excluded = ['provider', 'virtual_key', 'api_key', 'custom_host', 'strategy', 'targets'] as const;

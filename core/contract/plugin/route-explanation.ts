@@ -7,26 +7,26 @@ import type { QueryTrace } from './routing-query.ts';
 export interface RouteExplanation {
   /** Null for a config without targets: there is only one target. */
   readonly strategy: StrategyExplanation | null;
-  /** By the index of the target: how likely it is asked first, 0 to 1. */
+  /** By the index of the target: probability that it is called first, 0 to 1. */
   readonly first: readonly number[];
-  /** By the index of the target: whether this request could come to it at all, now or after a failure. */
+  /** By the index of the target: true if this request could reach it, now or after a failure. */
   readonly reachable: readonly boolean[];
-  /** Settings of the config that can have no effect, and targets nothing leads to; one `path: text` each. */
+  /** Settings of the config without effect, and unreachable targets; one `path: text` each. */
   readonly warnings: readonly string[];
 }
 
-/** One strategy of the tree and what it makes of the request. */
+/** One strategy of the tree and its result for the request. */
 export interface StrategyExplanation {
   readonly path: string;
   readonly mode: 'single' | 'fallback' | 'loadbalance' | 'conditional';
-  /** One sentence: what decides. */
+  /** The reason in one sentence. */
   readonly why: string;
   readonly algorithm?: string;
   /** loadbalance: true when the caller's identity decides, so that its requests stay together. */
   readonly sticky?: boolean;
   /** conditional: every condition up to and including the first that holds. */
   readonly conditions?: readonly ConditionTrace[];
-  /** conditional: the message of the refusal where nothing holds and there is no default. */
+  /** conditional: the error message if no condition holds and there is no default. */
   readonly refusal?: string;
   readonly targets: readonly BranchExplanation[];
 }
@@ -36,15 +36,15 @@ export interface BranchExplanation {
   readonly name?: string;
   /** loadbalance: its share as the config says. */
   readonly weight?: number;
-  /** How likely its strategy asks it first, 0 to 1. */
+  /** Probability that its strategy calls it first, 0 to 1. */
   readonly first: number;
   /** When it is asked among its siblings: 1 = first; null = never for this request, or not decided by an order. */
   readonly order: number | null;
   /** fallback: the statuses after which its strategy goes on to the next one; absent: every status but 2xx. */
   readonly movesOnAfter?: readonly number[];
-  /** Circuit of all that is below; absent where there is none. */
+  /** Circuit of the whole branch; absent if there is none. */
   readonly circuit?: 'open' | 'closed';
-  /** True while it waits at the end after failures in a row; absent where that is not looked for. */
+  /** True while it is last in order after failures in a row; absent if failures are not counted. */
   readonly coolingDown?: boolean;
   /** The load figures that the algorithm uses, as counted by this process. */
   readonly load?: LoadExplanation;

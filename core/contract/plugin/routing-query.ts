@@ -29,7 +29,7 @@ interface ClauseTrace {
   readonly path: string;
   readonly operator: string;
   readonly expected: unknown;
-  /** Absent where the request has nothing there; `***` for headers that carry credentials. */
+  /** Absent if the request has no value there; `***` for headers that carry credentials. */
   readonly actual?: unknown;
   readonly holds: boolean;
 }
@@ -37,9 +37,9 @@ interface ClauseTrace {
 const patternLengthMax = 256;
 
 /**
- * Compiles the query language of data-plane §4.6: fields against a bare value (strict equality) or operators `$eq $ne $gt $gte
- * $lt $lte $in $nin $regex`, joined by `$and` and `$or`. Everything in one object must hold. Patterns run in linear time
- * (RE2). Throws Error `path: what is wrong` for what cannot be read.
+ * Compiles the query language of conditions: fields against a bare value (strict equality) or operators `$eq $ne $gt $gte $lt
+ * $lte $in $nin $regex`, joined by `$and` and `$or`. All members of an object must match. Patterns run in linear time (RE2).
+ * Throws Error `path: what is wrong` for an invalid query.
  */
 export function compileQuery(query: unknown, path: string): Predicate {
   return predicateOf(parseQuery(query, path, ''));
@@ -56,7 +56,7 @@ export function explainQuery(query: unknown, read: ReadField): QueryTrace {
   return { holds: predicateOf(group)(read), clauses };
 }
 
-/** True when a query asks anywhere for a field that `isIt` knows. `query` was checked before. */
+/** True if a query reads a field for which `isIt` returns true. `query` must be valid. */
 export function asksFor(query: unknown, isIt: (field: string) => boolean): boolean {
   if (Array.isArray(query)) return query.some((part) => asksFor(part, isIt));
   if (!isObject(query)) return false;
@@ -153,7 +153,7 @@ function addClauses(part: Part, read: ReadField, clauses: ClauseTrace[]): void {
 const credentialHeader = /^headers\.(authorization|cookie|.*(key|token|secret|password|credential|auth|signature).*)$/i;
 const shownCharsMax = 200;
 
-/** A value as an explanation shows it: a condition on a prompt must not repeat the prompt. */
+/** Shortens a value for an explanation: a condition on a prompt must not repeat the prompt. */
 function shown(value: unknown): unknown {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   if (text === undefined || text.length <= shownCharsMax) return value;

@@ -98,7 +98,7 @@ const modesOfField: Readonly<Record<string, readonly StrategyConfig['mode'][]>> 
   outlier: ['fallback', 'loadbalance'],
 };
 
-/** Adds to `errors` what is wrong with a strategy and its targets that their schemas cannot see; `at` gives the path of a key. */
+/** Adds to `errors` the issues of a strategy and its targets that their schemas cannot detect; `at` returns the path of a key. */
 export function checkStrategy(
   strategy: StrategyConfig,
   targets: readonly GatewayConfig[],

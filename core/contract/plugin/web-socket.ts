@@ -18,9 +18,9 @@ export const closeCodes = {
   badGateway: 1014,
 } as const;
 
-/** One open WebSocket, whichever end of it is ours. Every method is safe to call after it has closed: it does nothing. */
+/** One open WebSocket, at either end of a session. Every method does nothing after it has closed. */
 export interface FrameSocket {
-  /** Bytes taken from the caller and not yet by the operating system. */
+  /** Bytes taken from the caller that the operating system has not accepted yet. */
   readonly bufferedBytes: number;
   /** Sets the listener for incoming messages. Call it once, before `resume`: a socket starts paused. */
   listen(listener: FrameListener): void;
@@ -44,18 +44,18 @@ export interface FrameListener {
   /** The peer answered a ping. */
   onPong(): void;
   /**
-   * The last call, once. `code` may be `none` or `cut`; `reason` says more where there is more to say. `byRule`: our end closed it,
-   * because the peer broke a rule of size or format.
+   * The last call, once. `code` may be `none` or `cut`; `reason` may hold details. `byRule`: our end closed it, because the peer
+   * broke a rule of size or format.
    */
   onClose(code: number, reason: string, byRule: boolean): void;
 }
 
-/** Both ends of a session, open, and what the pipeline knows of it. */
+/** Both open ends of a session, and its context in the pipeline. */
 export interface SessionStart {
   readonly ctx: RequestContext;
   readonly client: FrameSocket;
   readonly provider: FrameSocket;
-  /** Tokens an event of the provider speaks of, null for none; null where the provider's events are not known. */
+  /** Returns the tokens that an event of the provider reports, null for none; null if the provider's events are unknown. */
   readonly readUsage: ((event: JsonObject) => Usage | null) | null;
   /** True: binary messages may be events too, as Gemini sends them. */
   readonly readsBinary: boolean;
@@ -66,11 +66,14 @@ export interface SessionStart {
    * threw.
    */
   counted(): Maybe<GatewayError | null>;
-  /** Asks plugins whether the caller may go on. Gives the error that ends the session; rejects, or throws, what a plugin threw. */
+  /**
+   * Runs the plugins that check if the caller may continue. Returns the error that ends the session; rejects, or throws, the
+   * error a plugin threw.
+   */
   looked(): Maybe<GatewayError | null>;
-  /** Writes the session down as it is now; `ctx` is filled by then. */
+  /** Records the current state of the session. `ctx` must be complete. */
   checkpoint(): void;
-  /** Ends the request; `ctx` is filled by then. Calls `recorded` once the record is safe. */
+  /** Ends the request. `ctx` must be complete. Calls `recorded` once the record is safe. */
   end(outcome: SessionOutcome, recorded: () => void): void;
 }
 
@@ -91,8 +94,8 @@ export type SessionOwner = Pick<Identity, 'organisationId' | 'workspaceId' | 'ke
 /** The sessions of a gateway process. */
 export interface Sessions {
   /**
-   * Throws GatewayError `overloaded` where there are as many sessions as there may be, `too_many_sessions` where their organisation,
-   * workspace or key has as many, `draining` while the process stops.
+   * Throws GatewayError `overloaded` if the process has reached its limit of sessions, `too_many_sessions` if the organisation,
+   * workspace or key has reached its own, `draining` while the process stops.
    */
   reserve(owner: SessionOwner): SessionPlace;
 }
