@@ -7,8 +7,8 @@ import { mediaUsage } from './media/media-usage.ts';
 import { streamFault } from './openai/provider-error.ts';
 
 /**
- * Follows a stream of events that say what they are in `type`. It is complete once an event of one of these types has passed; the
- * counts are those that the last of them carries. `count` makes usage of them where there is more to say.
+ * Follows a stream of events that carry their type in `type`. It is complete after an event of one of these types. The counts are
+ * those of the last event that carries any. `count` converts them to usage if they need more than the default conversion.
  */
 export function typedEventsReader(
   id: string,

@@ -2,7 +2,9 @@ import type { OperationCall } from '../contract/provider/provider.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import { adaptInReply, dropUnread } from '../formats/reply-notes.ts';
 
-/** Top-level fields of a chat completion or chunk that replies of other formats say in their own way, or that only OpenAI's have. */
+/**
+ * Top-level fields of a chat completion or chunk that replies of other formats carry in another form, or that only OpenAI's have.
+ */
 const readFields: ReadonlySet<string> = new Set([
   ...['id', 'object', 'created', 'model', 'choices', 'usage', 'service_tier', 'system_fingerprint'],
   // Padding of OpenAI and Mistral against guessing at the length of events.
@@ -27,13 +29,13 @@ export function idInFormat(prefix: string, id: unknown, call: OperationCall): st
   return id.startsWith(prefix) ? id : prefix + id.replace(/^(chatcmpl|cmpl|resp|msg|gen)[-_]/, '');
 }
 
-/** Fields of a choice that Messages and Responses replies say in their own way. */
+/** Fields of a choice that Messages and Responses replies carry in another form. */
 const choiceFields: ReadonlySet<string> = new Set([
   ...['index', 'message', 'delta', 'finish_reason', 'native_finish_reason', 'stop_reason', 'stop_sequence', 'logprobs'],
   ...['groundingMetadata', 'citationMetadata', 'avgLogprobs'],
 ]);
 
-/** Reports what a choice says beside its message; sources that Gemini names there are annotations of the message. */
+/** Reports the fields of a choice beside its message. Sources in Gemini's fields are annotations of the message. */
 export function reportChoice(choice: JsonObject, call: OperationCall): void {
   dropUnread(choice, choiceFields, call);
   for (const name of ['groundingMetadata', 'citationMetadata']) if (name in choice) adaptInReply(call, name);

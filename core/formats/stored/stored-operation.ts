@@ -9,7 +9,7 @@ import type {
 import { findHeader } from '../../contract/values/http.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 
-/** Calls about files, batches and jobs are billed by nothing: tokens are on the lines of a batch. */
+/** Calls about files, batches and jobs are not billed: the lines of a batch hold its tokens. */
 export const uncounted = {
   usage: () => null,
   streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
@@ -20,7 +20,7 @@ export function kept(steps: (call: OperationCall, services: StepServices) => Pro
   return { path: () => '', steps, ...uncounted };
 }
 
-/** One exchange. Rejects with `upstream_status` for whatever is no success. */
+/** Makes one exchange. Rejects with `upstream_status` for any status but success. */
 export async function exchange(services: StepServices, request: StepRequest): Promise<StepResponse> {
   const response = await services.send(request);
   if (response.status >= 300) throw await services.fault(response);
@@ -68,7 +68,7 @@ export function limitOf(query: URLSearchParams, fallback = 20): number {
   return Number.isInteger(limit) && limit >= 1 ? Math.min(limit, 100) : fallback;
 }
 
-/** True where the query asks for the provider's own answer beside ours. */
+/** True if the query asks for the provider's own response beside the translated one. */
 export function wantsDetails(call: OperationCall): boolean {
   return new URLSearchParams(call.query).get('include_provider_details') === 'true';
 }

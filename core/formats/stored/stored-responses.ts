@@ -24,8 +24,8 @@ const routes: Readonly<Record<KeptName, readonly [method: string, path: (id: str
 };
 
 /**
- * The routes below `/responses` (https://platform.openai.com/docs/api-reference/responses): passed where the provider has the
- * Responses API itself, refused with 400 where it is answered over chat completions, which keep nothing.
+ * The routes below `/responses` (https://platform.openai.com/docs/api-reference/responses). They are passed if the provider has
+ * the Responses API itself. They are refused with 400 if chat completions replace it, because those store nothing.
  */
 export function keptResponses(adapter: ProviderAdapter): Record<KeptName, Operation> {
   const { createModelResponse: create } = adapter.operations;

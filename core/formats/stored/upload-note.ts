@@ -25,7 +25,7 @@ export function noteOfUpload(call: OperationCall, model: unknown = null): string
   return note;
 }
 
-/** The note in a file's id; nothing is said by an id without one. */
+/** Reads the note in a file's id. Both fields are null for an id without one. */
 export function readUploadNote(id: unknown): UploadNote {
   const [, note] = /^\w\w:\/\/[^/]+\/svc-files\/[^/]+\/[\da-f-]{36}\.([\w-]+)\//.exec(decoded(id)) ?? [];
   try {

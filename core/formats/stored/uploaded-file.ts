@@ -9,9 +9,9 @@ import { keptText } from './stored-settings.ts';
 export interface UploadedFile {
   readonly filename: string;
   readonly contentType: string;
-  /** Field `purpose`, setting `file_purpose` where that stands too far behind the file; `batch` where neither is given. */
+  /** Field `purpose`; the setting `file_purpose` if the field is too far behind the file; `batch` if neither is set. */
   readonly purpose: string;
-  /** How long it is, where `file_upload_size` says so: `chunks` then throw `bad_request` for another length. */
+  /** Length in bytes, if `file_upload_size` states it: `chunks` then throw `bad_request` for another length. */
   readonly bytes: number | null;
   readonly chunks: AsyncIterable<Uint8Array>;
 }

@@ -87,7 +87,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
   };
 }
 
-/** Follows a stream: the chunk that says why it ends is the last with text, the counts grow with each. */
+/** Follows a stream. The chunk with the finish reason is the last with text. The counts grow with each chunk. */
 export function chatStreamReader(): StreamReader {
   let usage: Usage | null = null;
   let ended = false;

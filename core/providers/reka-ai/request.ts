@@ -10,7 +10,7 @@ const read: ReadonlySet<string> = new Set([
   ...['messages', 'max_completion_tokens', 'stop', 'tools', 'tool_choice', 'stream_options'],
 ]);
 
-/** Chat parameters the provider has nothing for. */
+/** Chat parameters that the provider lacks. */
 const lost: LostParams = {
   ...openAiOnly,
   function_call: undefined,

@@ -14,7 +14,7 @@ export function signCall(
 ): Maybe<void> {
   acceptAwsStream(call);
   const type = authTypeOf(settings, credentials);
-  // There are no API keys here, so where nothing says otherwise it is access keys that are missing.
+  // SageMaker has no API keys, so by default the missing credentials are access keys.
   const as = type === 'apiKey' ? 'accessKey' : type;
   return signAwsCall(call, 'sagemaker', { ...settings, aws_auth_type: as }, credentials, services, labels);
 }

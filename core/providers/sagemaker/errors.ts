@@ -4,8 +4,8 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /**
- * The service's own refusals (`{Message}` or `{message}`, their kind in `x-amzn-errortype`), and those of the container, which come
- * as status 424 with what the container said in `OriginalMessage` and its status in `OriginalStatusCode`.
+ * Converts the service's own errors (`{Message}` or `{message}`, their type in `x-amzn-errortype`) and those of the container.
+ * The latter have status 424, the container's body in `OriginalMessage` and its status in `OriginalStatusCode`.
  */
 export function faultOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
   const { OriginalMessage: original, OriginalStatusCode: originalStatus, ErrorCode: errorCode, Message: upper } = body ?? {};

@@ -19,7 +19,7 @@ export const chatComplete = invoked(chatCompletions('sagemaker', container, invo
 export const complete = invoked(completions('sagemaker', container, invocationPath));
 export const embed = invoked(embeddings(invocationPath));
 
-/** The operation as its endpoint takes it: under the name the container knows its model by, and with streams in frames. */
+/** Adapts an operation to its endpoint: the container's name for its model, and framed streams. */
 function invoked(operation: Operation): Operation {
   return {
     ...operation,

@@ -9,7 +9,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
  */
 export const payloadStream: NonNullable<Operation['decodeStream']> = { contentType: awsEventStreamType, create: createDecoder };
 
-/** Longest line taken; a container that never ends one does not get to fill the memory. */
+/** Maximum line length. It limits the memory that a container can fill by never ending a line. */
 const lineLengthMax = 32 * 1024 * 1024;
 
 function createDecoder(): StreamDecoder {

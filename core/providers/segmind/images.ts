@@ -5,7 +5,7 @@ import { badParam } from '../../formats/bad-param.ts';
 import { imageGenerations, withWidthAndHeight } from '../../formats/media/images.ts';
 import { withUnit } from '../../formats/media/media-usage.ts';
 
-/** Images: each model is a path (https://www.segmind.com/models) and answers with the image, or with base64 where that is asked for. */
+/** Images. Each model is a path (https://www.segmind.com/models) and returns the image, or base64 on request. */
 export const imageGenerate: Operation = {
   ...imageGenerations('segmind', modelPath, {
     renames: { n: 'samples' },

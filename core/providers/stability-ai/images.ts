@@ -31,7 +31,7 @@ export const imageEdit: Operation = {
   toContent: (params, call) => ({ kind: 'form', parts: editForm(params, call) }),
 };
 
-/** OpenAI's parameters that mean nothing here, with values that ask for nothing. */
+/** OpenAI parameters without a meaning here, with the values that have no effect. */
 const lost: Readonly<Record<string, readonly unknown[]>> = {
   n: [1, '1'],
   quality: ['auto'],

@@ -83,7 +83,7 @@ function onePrompt(prompt: unknown): string {
   throw badParam('prompt', 'one text is expected by triton');
 }
 
-/** Streams have no event that says how they end: the last one is the last one. */
+/** Streams have no terminal event: the end of the stream is the end of the reply. */
 function toCompletionStream(call: OperationCall): StreamTranslator {
   let first: JsonObject | null = null;
   return {

@@ -1,6 +1,6 @@
 import type { ProviderSettings } from '../../contract/provider/provider.ts';
 
-/** Stands for a project that is only known once the credential is read; `sign` fills it in. */
+/** Placeholder for a project that is unknown until the credential is read. `sign` replaces it. */
 export const anyProject = '-';
 
 const defaultRegion = 'global';

@@ -37,7 +37,7 @@ export function sign(
     return asMachine(call, services);
   }
   const file = readCredentialFile(secret);
-  // Asked before the cache is: a token that was fetched for one who may have it is not for another who may not.
+  // This check precedes the cache: a cached token must not serve a call that may not use the machine's identity.
   if (usesMachine(file)) requireLent(services, call.origin);
   addProject(call, projectIn(file), false);
   const token = tokens.get(tokenKey(file.type, secret.reveal()), services.now(), () => fetchToken(file, services));

@@ -12,7 +12,7 @@ export function outputFolder(folder: string, model: string): string {
   return `${folder}chat.${Buffer.from(model).toString('base64url')}/`;
 }
 
-/** Model of the batch whose results lie under this key; null for files that were not made here. */
+/** Returns the model of the batch whose results have this key; null for files that the gateway did not create. */
 export function modelOfOutput(key: string): string | null {
   const [, model] = /^svc-batches\/[^/]+\/chat\.([\w-]+)\//.exec(key) ?? [];
   return model === undefined ? null : Buffer.from(model, 'base64url').toString('utf8');
@@ -64,7 +64,7 @@ function messageOf(line: JsonObject, reply: JsonObject | null): unknown {
   return line.status || error.message || 'the provider returned no result';
 }
 
-/** Some models' answers come as JSON inside a text. */
+/** Some models return their reply as JSON inside a text. */
 function replyOf(response: unknown): JsonObject | null {
   if (isObject(response)) return Object.keys(response).length === 0 ? null : response;
   try {

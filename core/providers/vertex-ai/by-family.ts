@@ -5,8 +5,8 @@ import { type VertexModel, vertexModel } from './models.ts';
 export type ByFamily = Readonly<Record<VertexModel['family'], Operation>>;
 
 /**
- * One operation over models of different makers. Requests go by the model's name, replies by what they look like: that is all a
- * reader of token counts gets to see.
+ * Combines operations for models of different makers. The model's name selects the operation of a request. The content selects
+ * that of a reply, because a reader of token counts receives nothing else.
  */
 export function byFamily(operations: ByFamily): Operation {
   const of = (call: OperationCall): Operation => operations[vertexModel(call.model).family];
@@ -28,7 +28,7 @@ function familyOf(data: JsonObject): VertexModel['family'] | null {
   return isObject(data.usage) ? ('input_tokens' in data.usage ? 'claude' : 'chat') : null;
 }
 
-/** All readers look on; the first event that shows its format says whose stream it is. */
+/** Feeds all readers until an event shows the format of the stream. */
 function familyReader(operations: ByFamily): StreamReader {
   const readers = {
     gemini: operations.gemini.streamReader(),

@@ -4,8 +4,8 @@ import { locationPath } from './address.ts';
 import { vertexModel } from './models.ts';
 
 /**
- * Chat completions of models that speak OpenAI's format: Llama and other open models under one path with their publisher in
- * the name, Mistral's by rawPredict, and servers on endpoints of one's own.
+ * Chat completions of models with OpenAI's format: Llama and other open models under one path with their publisher in the name,
+ * Mistral's by rawPredict, and servers on the customer's own endpoints.
  */
 export const openAiChat: Operation = withModelName(
   chatCompletions('vertex-ai', { developerAsSystem: true, ownFinishReasons: true }, (call) => {

@@ -4,7 +4,7 @@ import { geminiStreamReader } from '../../formats/gemini/usage.ts';
 import { locationPath } from './address.ts';
 import { vertexModel } from './models.ts';
 
-/** Fields of a generateContent request that `countTokens` does not know. */
+/** Fields of a generateContent request that `countTokens` does not accept. */
 const uncounted: ReadonlySet<string> = new Set(['toolConfig', 'safetySettings', 'cachedContent', 'labels']);
 
 /**

@@ -69,7 +69,7 @@ export function credentialFileProblem(json: string): string | null {
   return typeof parsed === 'string' ? parsed.replace(/, received .*$/, '') : null;
 }
 
-/** The file, or what is wrong with it. */
+/** Returns the file, or a description of its problem. */
 function parse(json: string): CredentialFile | string {
   let given: unknown;
   try {

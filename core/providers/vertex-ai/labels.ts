@@ -8,8 +8,8 @@ const labelsMax = 64;
 const lengthMax = 63;
 
 /**
- * An operation of Gemini whose calls bear the request's metadata as labels, by which Google splits its bills. What the caller labels
- * itself wins; a request without metadata is sent as it is.
+ * Returns a Gemini operation whose calls carry the request's metadata as labels, by which Google splits its bills. Labels of the
+ * caller take precedence. A request without metadata is sent unchanged.
  */
 export function withLabels(operation: Operation): Operation {
   return {
@@ -23,7 +23,7 @@ export function withLabels(operation: Operation): Operation {
   };
 }
 
-/** Lower case, and `_` for what labels may not hold; null where there is nothing to say. */
+/** Returns labels in lower case, with `_` for characters that labels may not hold; null without metadata. */
 function labelsOf(metadata: Readonly<Record<string, string>>): JsonObject | null {
   const entries = Object.entries(metadata).slice(0, labelsMax);
   if (entries.length === 0) return null;

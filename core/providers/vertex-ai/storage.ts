@@ -23,7 +23,7 @@ export function bucketOf(call: OperationCall): string {
   });
 }
 
-/** Files and jobs lie at other hosts than a custom one stands for, and its credential is not meant for them. */
+/** Rejects settings with a custom host: files and jobs have other hosts, and the credential is not meant for them. */
 export function requireGoogle({ settings }: OperationCall): void {
   if (typeof settings.custom_host !== 'string' || settings.custom_host === '') return;
   throw new GatewayError('invalid_config', {

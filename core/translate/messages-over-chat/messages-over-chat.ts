@@ -5,9 +5,9 @@ import { type ChatExtras, extrasOf, toChatParams } from './request.ts';
 import { messagesStream } from './stream.ts';
 
 /**
- * Anthropic's `/v1/messages` answered by a provider that only has chat completions: the call is turned into a chat call, goes
- * through the provider's own chat operation, and its reply or stream is turned back. Tokens and the end of a stream are read
- * by the chat operation, from the provider's own words. `understands` names what this provider takes beyond OpenAI's fields.
+ * Serves Anthropic's `/v1/messages` for a provider that only has chat completions. The call becomes a chat call, goes through the
+ * provider's own chat operation, and its reply or stream is translated back. The chat operation reads tokens and the end of a
+ * stream from the provider's own format. `understands` names the fields beyond OpenAI's that this provider accepts.
  */
 export function messagesOverChat(chat: Operation, understands: ChatExtras = []): Operation {
   const chatCallOf = derivedCalls(

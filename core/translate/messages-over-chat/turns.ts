@@ -5,7 +5,9 @@ import { noteOnce } from '../../formats/note-once.ts';
 import { partsOfBlocks } from './parts.ts';
 import type { ChatExtra } from './request.ts';
 
-/** The system text and turns of a Messages call as chat messages. Throws `bad_request` naming the message it cannot read. */
+/**
+ * Converts the system text and turns of a Messages call to chat messages. Throws `bad_request` naming the message it cannot read.
+ */
 export function toChatMessages(params: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
   const turns = params.messages;
   if (!Array.isArray(turns)) throw badParam('messages', 'a list of messages is required');
@@ -24,8 +26,8 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
 }
 
 /**
- * One user turn. Chat completions want tool results first and as messages of their own, with text only; images of results and
- * everything else of the turn follow as one user message, so nothing of the turn is lost.
+ * Converts one user turn. Chat completions require tool results first, as messages of their own with text only. Images of results
+ * and all other parts of the turn follow as one user message, so nothing of the turn is lost.
  */
 function userMessages(turn: JsonObject, path: string, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
   if (!Array.isArray(turn.content)) return [{ role: 'user', content: turn.content }];
@@ -63,7 +65,7 @@ function assistantMessage(turn: JsonObject, path: string, call: OperationCall, u
   if (thoughts.length > 0 && sealed.length === 0 && !keepsThoughts) noteOnce(call.dropped, 'messages.thinking');
   return {
     role: 'assistant',
-    // Blocks of one reply are cut anywhere, even inside a sentence, so they are joined without a line break.
+    // Blocks of one reply may be split anywhere, even inside a sentence, so they are joined without a line break.
     content: parts.length === 0 ? null : assistantText(parts, call),
     ...(keepsThoughts && thoughts.length > 0 ? { reasoning_content: thoughts.join('') } : {}),
     ...(sealed.length > 0 ? { content_blocks: sealed } : {}),

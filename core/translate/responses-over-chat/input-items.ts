@@ -7,7 +7,7 @@ import type { ChatExtra } from '../messages-over-chat/request.ts';
 import { chatParts, plainWherePossible } from './input-parts.ts';
 import { openThoughts } from './sealed-reasoning.ts';
 
-/** One reply of the model, put together from the items it was: chat completions have one message for all of them. */
+/** One reply of the model, assembled from its items: chat completions have one message for all of them. */
 interface Spoken {
   readonly parts: JsonObject[];
   readonly toolCalls: JsonObject[];
@@ -18,8 +18,8 @@ interface Spoken {
 }
 
 /**
- * `instructions` and `input` of a Responses call as chat messages. Neighbouring items of the model become one message. Throws
- * `bad_request` naming the item that cannot be carried over.
+ * Converts `instructions` and `input` of a Responses call to chat messages. Consecutive items of the model become one message.
+ * Throws `bad_request` naming the item that cannot be carried over.
  */
 export function toChatMessages(params: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
   const { instructions, input } = params;
@@ -140,7 +140,7 @@ function plainMessage(item: JsonObject, path: string, call: OperationCall, under
   }
   const content = plainWherePossible(chatParts(item.content, `${path}.content`, call, understands));
   if (item.role === 'user') return { role: 'user', content };
-  // `developer` is the newer word for `system`, which every provider knows.
+  // `developer` is the newer name of `system`, which every provider accepts.
   if (item.role === 'system' || item.role === 'developer') return { role: 'system', content };
   throw badParam(`${path}.role`, 'user, assistant, system or developer is expected');
 }

@@ -9,13 +9,13 @@ import { messageItem } from './output-message.ts';
 import { reasoningItem } from './output-reasoning.ts';
 import { toolItem } from './output-tool.ts';
 
-/** One item of a response while it is being put together. Every function returns the events that tell of the change. */
+/** One item of a response under construction. Every function returns the events that describe the change. */
 export interface OutputItem {
   /** The item as it is now. */
   readonly value: JsonObject;
-  /** True when nothing more can come for it, so that the next item may close it. */
+  /** True if no further pieces can arrive for it, so that the next item may close it. */
   isWhole(): boolean;
-  /** Says that the item is complete. `cut` = the reply ended in the middle of it. */
+  /** Marks the item as complete. `cut` = the reply ended in the middle of it. */
   close(cut: boolean): JsonObject[];
 }
 

@@ -80,7 +80,7 @@ export function messageItem(id: string, place: number, spoken: () => number): Me
   };
 }
 
-/** Chat completions nest what a citation says under its type, and count from the first character of the reply. */
+/** Chat completions nest the fields of a citation under its type, and count from the first character of the reply. */
 function annotationOf(annotation: JsonObject, from: number): JsonObject {
   const inPart = (value: unknown): unknown => (typeof value === 'number' ? Math.max(0, value - from) : value);
   const fields: JsonObject = { type: annotation.type, ...fieldsOf(annotation) };

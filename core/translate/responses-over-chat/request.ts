@@ -13,7 +13,7 @@ const readParams: ReadonlySet<string> = new Set([
   ...['conversation', 'prompt'],
 ]);
 
-/** Parameters that mean something to OpenAI alone. */
+/** Parameters that only OpenAI supports. */
 const lostParams: ReadonlySet<string> = new Set([
   ...['max_tool_calls', 'context_management', 'moderation', 'access_programs', 'image'],
 ]);
@@ -21,7 +21,7 @@ const lostParams: ReadonlySet<string> = new Set([
 /** Values of `include` that are ignored without loss, because the reply always contains them. */
 const knownIncludes: ReadonlySet<unknown> = new Set(['reasoning.encrypted_content', 'message.output_text.logprobs']);
 
-/** Parameters without which the answer would be another one, and what each of them asks the provider to do. */
+/** Parameters that the result depends on, with the function that each of them requests from the provider. */
 const stateParams = {
   previous_response_id: 'continue a response',
   conversation: 'continue a conversation',
@@ -99,7 +99,7 @@ function logprobParams(params: JsonObject, call: OperationCall): JsonObject {
   return { logprobs: true, ...(count === null ? {} : { top_logprobs: count }) };
 }
 
-/** The names of chat parameters that adapters report, in the words of the caller. */
+/** Maps the names of chat parameters that adapters report to the caller's names. */
 const words: Readonly<Record<string, string>> = {
   max_completion_tokens: 'max_output_tokens',
   max_tokens: 'max_output_tokens',

@@ -2,7 +2,7 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { isCut, isFiltered } from '../finish-words.ts';
 
-/** How a reply ended, in the words of the Responses API. */
+/** State of a finished reply, in terms of the Responses API. */
 export interface Ending {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   /** Why it is incomplete. */
@@ -58,7 +58,7 @@ export function responseObject(state: ResponseState, call: OperationCall): JsonO
   };
 }
 
-/** How a choice with this `finish_reason`, of whichever provider, ended; new words read as `completed`. */
+/** Returns the ending for the `finish_reason` of any provider. Unknown reasons become `completed`. */
 export function endingOf(finishReason: unknown): Ending {
   if (isCut(finishReason)) return { status: 'incomplete', reason: 'max_output_tokens' };
   if (isFiltered(finishReason)) return { status: 'incomplete', reason: 'content_filter' };

@@ -7,9 +7,9 @@ import { inCallersWords, toChatParams } from './request.ts';
 import { responseStream } from './stream.ts';
 
 /**
- * OpenAI's `/v1/responses` answered by a provider that only has chat completions: the call is turned into a chat call, goes
- * through the provider's own chat operation, and its reply or stream is turned back. Tokens and the end of a stream are read by
- * the chat operation, from the provider's own words. `understands` names what this provider takes beyond OpenAI's fields.
+ * Serves OpenAI's `/v1/responses` for a provider that only has chat completions. The call becomes a chat call, goes through the
+ * provider's own chat operation, and its reply or stream is translated back. The chat operation reads tokens and the end of a
+ * stream from the provider's own format. `understands` names the fields beyond OpenAI's that this provider accepts.
  */
 export function responsesOverChat(chat: Operation, understands: ChatExtras = []): Operation {
   const chatCallOf = derivedCalls(

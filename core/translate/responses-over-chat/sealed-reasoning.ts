@@ -18,7 +18,7 @@ export function isSealedHere(encrypted: unknown): encrypted is string {
   return typeof encrypted === 'string' && encrypted.startsWith(mark);
 }
 
-/** The blocks in an `encrypted_content`; null when it is another provider's, or damaged. */
+/** Returns the blocks in an `encrypted_content`; null if it is another provider's, or damaged. */
 export function openThoughts(encrypted: unknown): JsonObject[] | null {
   if (!isSealedHere(encrypted)) return null;
   try {

@@ -9,9 +9,9 @@ import { type Ending, endingOf, responseObject } from './response-object.ts';
 import { responseUsage } from './usage.ts';
 
 /**
- * Chat completion chunks as the events of a Responses stream. The terminal event carries the whole response, token counts
- * included; it is sent at `[DONE]`, or at the end of a stream whose choice had ended: some servers close without `[DONE]`. A
- * stream that was cut before gets none, one that the provider broke off with an error ends in `response.failed`.
+ * Translates chat completion chunks into the events of a Responses stream. The terminal event carries the whole response, token
+ * counts included. It is sent at `[DONE]`, or at the end of a stream whose choice had ended: some servers close without `[DONE]`.
+ * A truncated stream gets none. A stream that the provider ended with an error ends in `response.failed`.
  */
 export function responseStream(chat: Operation, chatCall: OperationCall, call: OperationCall, seals: boolean): StreamTranslator {
   const inner = chat.translateStream?.(chatCall) ?? null;

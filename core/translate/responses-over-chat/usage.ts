@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/values/json.ts';
 import { totalTokens, type Usage } from '../../contract/values/usage.ts';
 
-/** Our counts as the `usage` of a response: `input_tokens` is all input, cached or not. */
+/** Converts usage to the `usage` of a response: `input_tokens` is all input, cached or not. */
 export function responseUsage(usage: Usage): JsonObject {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   return {
