@@ -33,11 +33,11 @@ import { dependents, documentReaders, entities, housekeepingTasks, jobKinds, mig
 
 export interface ControlPlaneDeps {
   readonly log: Log;
-  /** Hands a committed change to the bus. Must not throw; losing one does no harm. */
+  /** Publishes a notice of a committed change. Must not throw; losing one does no harm. */
   readonly publish?: (notice: ChangeNotice) => void;
   /** For tests: replaces the system clock. */
   readonly clock?: Clock;
-  /** For tests: a reply that is not what its route declares is an error instead of being cut to it. */
+  /** For tests: a reply that differs from its route's schema is an error instead of being reduced to it. */
   readonly strictReplies?: boolean;
   /** For tests: an open database to use instead of the one that the settings name. The caller closes it. */
   readonly database?: Database;
@@ -45,17 +45,17 @@ export interface ControlPlaneDeps {
 
 export interface ControlPlane {
   readonly port: number;
-  /** Keys made by a first start; null on every later one. */
+  /** Keys created by a first start; null on every later one. */
   readonly firstKeys: FirstKeys | null;
   /** For programs that look after the installation, and for tests. */
   readonly services: AdminServices;
-  /** Stops accepting, lets running requests finish, publishes what is committed, closes the database. */
+  /** Stops accepting requests, lets running ones finish, publishes committed changes, closes the database. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the database, fills it if it is empty, and listens. Rejects when the database or the port cannot be had; port 0
- * takes a free one.
+ * Opens the database, fills it if it is empty, and listens. Rejects if the database or the port is not available; port 0 picks a
+ * free one.
  */
 export async function startControlPlane(settings: Settings, deps: ControlPlaneDeps): Promise<ControlPlane> {
   const database = deps.database ?? (await openDatabase(settings, { entities, migrations }, deps.log));
@@ -118,7 +118,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     const port = await listen(server, settings);
     const close = async () => {
       stopping = true;
-      // If gateways run beside the control plane, it stops after they have waited.
+      // If gateways run in this process tree, they have already waited before the control plane stops.
       if (settings.role === 'control-plane') await sleep(settings.drainDelayMs);
       await closeServer(server);
       await runner.close();
@@ -162,7 +162,7 @@ function listen(server: Server, settings: Settings): Promise<number> {
 /** Milliseconds that running requests may take after a stop signal. */
 const finishMs = 5_000;
 
-/** Lets running requests finish; connections that are kept alive close as they fall idle. */
+/** Lets running requests finish; keep-alive connections close when idle. */
 function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const force = setTimeout(() => server.closeAllConnections(), finishMs);

@@ -15,7 +15,7 @@ export function toAdminError(thrown: unknown): AdminError {
   return new AdminError('AB04', 'Something went wrong');
 }
 
-/** The one place where an error becomes a reply: `{success: false, data: {message, errorCode, errors?}}`. */
+/** Converts every error to a reply: `{success: false, data: {message, errorCode, errors?}}`. */
 export function errorReply(error: AdminError, extraHeaders: Record<string, string>): Response {
   const data = { message: error.message, errorCode: error.code, ...(error.errors ? { errors: error.errors } : {}) };
   const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8', ...extraHeaders };

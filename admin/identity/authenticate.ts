@@ -43,7 +43,7 @@ export async function authenticate(
   return authenticateSession(em, cookie, services);
 }
 
-/** A service of the deployment, as an organisation key that may do nothing but what the route is for. */
+/** Authenticates a service of the deployment as an organisation key with only the scopes of the route. */
 async function authenticateDataService(
   em: EntityManager,
   { scopes, organisationId }: NonNullable<Credentials['dataService']>,
@@ -64,7 +64,7 @@ async function authenticateDataService(
   };
 }
 
-/** Stands in the place of a row id: no row has it. */
+/** Used instead of a row id; no row has it. */
 const dataServiceId = '00000000-0000-0000-0000-000000000000';
 
 async function authenticateSession(

@@ -10,7 +10,7 @@ export const sessions = defineEntity({
     userId: p.uuid(),
     tokenHash: p.text(),
     createdAt: p.datetime(),
-    /** Kept to the minute. */
+    /** Accurate to the minute. */
     lastSeenAt: p.datetime(),
     expiresAt: p.datetime(),
     clientIp: p.text(),

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The page behind the links of mails and replies: asks for what the link is about and posts it. Self-contained, so that it works
- * wherever the service does, and not to be framed.
+ * Serves the page behind the links of mails and replies: it asks for the input of the link and posts it. Self-contained, so that
+ * it works wherever the service does, and it cannot be framed.
  */
 export function linkPage(): Response {
   return new Response(html, {

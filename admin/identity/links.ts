@@ -11,8 +11,8 @@ type Purpose = OneTimeToken['purpose'];
 const goodMs: Readonly<Record<Purpose, number>> = { 'set-password': 3_600_000, 'verify-email': 86_400_000 };
 
 /**
- * A link that opens the page of `link-page.ts`. The token stands behind `#`: browsers keep that part to themselves, so it is in
- * no log and in no referer.
+ * Returns a link to the page of `link-page.ts`. The token follows `#`: browsers do not send that part, so it appears in no log
+ * and no referrer.
  */
 export function linkTo(settings: Pick<Settings, 'publicUrl'>, what: 'accept-invite' | Purpose, token: string): string {
   return `${settings.publicUrl}/v1/auth/link#${what}=${token}`;

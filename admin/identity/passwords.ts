@@ -8,7 +8,7 @@ import { AdminError } from '../http/errors.ts';
 const cost = { logN: 15, r: 8, p: 3 };
 const keyBytes = 32;
 
-/** `scrypt$15$8$3$<salt>$<key>`: a later build may ask for more and still reads what this one stored. */
+/** `scrypt$15$8$3$<salt>$<key>`: a later build may raise the cost and still read existing hashes. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
   const key = await derive(password, salt, cost);

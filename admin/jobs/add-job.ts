@@ -11,8 +11,8 @@ export interface NewJob {
 }
 
 /**
- * Adds a job in the transaction at hand; one of this kind and key that is there already is only brought forward. Wake the runner
- * after the commit, or it finds it at its next look.
+ * Adds a job in the current transaction. An existing job of this kind and key is only moved forward. Wake the runner after the
+ * commit; otherwise it finds the job at its next poll.
  */
 export async function addJob(
   tx: EntityManager,

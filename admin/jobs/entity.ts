@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-/** Work that one control plane takes at a time and that is done again until it is done. */
+/** A job that one control plane runs at a time and that is retried until it succeeds. */
 export const jobs = defineEntity({
   name: 'Job',
   tableName: 'jobs',

@@ -9,7 +9,9 @@ interface JobRun {
   readonly key: string;
   readonly organisationId: string | null;
   readonly payload: Readonly<Record<string, unknown>>;
-  /** Aborted when this process stops or has lost the job to another one: stop soon, what is done is done. */
+  /**
+   * Aborted when this process stops or has lost the job to another one. The handler must then stop soon; completed steps stay.
+   */
   readonly signal: AbortSignal;
 }
 
@@ -17,15 +19,16 @@ interface JobRun {
 type JobOutcome = 'done' | { readonly againInMs: number };
 
 /**
- * Does one kind of job. A handler may be killed at any point and is then run again, perhaps by another process: it finds out itself
- * what is left to do. Two of them at once are rare (a process that stood still for longer than its lease) but must do no harm.
+ * Runs one kind of job. A handler may be killed at any point and is then run again, perhaps by another process, so it must
+ * determine which steps remain. Two concurrent runs are rare (a process that was suspended for longer than its lease) but must do
+ * no harm.
  */
 export type JobHandler = (run: JobRun) => Promise<JobOutcome>;
 
 export interface JobRunner {
   /** Looks for work now instead of at the next look. */
   wake(): void;
-  /** Takes no more, aborts what runs, waits for it, and leaves it to others at once. */
+  /** Takes no more jobs, aborts the running ones, waits for them, and releases them at once. */
   close(): Promise<void>;
 }
 
@@ -94,7 +97,7 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
 
   async function takeSome(): Promise<number> {
     if (running.size >= runningMax) return 1;
-    // One after the other, so that each sees what those before it have taken of the share.
+    // One at a time, so that each sees what earlier jobs have taken of the share.
     const atShare = [...runningOf].flatMap(([organisation, count]) => (count >= share ? [organisation] : []));
     const others = atShare.length === 0 ? '' : `and (organisation_id is null or organisation_id not in (${marks(atShare)}))`;
     const rows = await database.em().execute<Taken[]>(

@@ -40,13 +40,13 @@ interface LeaseRow {
   readonly units: number | string;
   readonly settled: number | string;
   readonly expires_ms: number | string;
-  /** When its holder last confirmed that calls in flight need all of it; null: not with the last question. */
+  /** Time at which its holder last confirmed that calls in flight need all of it; null: not confirmed with the last ask. */
   readonly firm_ms: number | string | null;
 }
 
 /**
- * Hands out shares of budgets: what is used, and what others hold and have not settled, is never handed out again. Rows are locked
- * in the order of their keys. Must run inside a transaction; every key at most once.
+ * Grants leases of budgets. Used units, and units held by others and not settled, are never granted again. Rows are locked in the
+ * order of their keys. Must run inside a transaction; every key at most once.
  */
 export async function grantBudgets(
   tx: EntityManager,
@@ -139,7 +139,7 @@ async function grantOne(tx: EntityManager, ask: BudgetAsk, { window, used, lease
   const covered = isOvertaken ? 0 : Math.max(0, settled - kept);
   const uncovered = { need: Math.max(0, ask.need - covered), want: Math.max(0, ask.want - covered) };
   const units = isOvertaken ? 0 : covered + (left < uncovered.need ? servable(ask, left, covered) : grantOf(left, uncovered));
-  // Calls in flight need all that the holder has, if nothing is in hand and nothing was granted beyond what waits for it.
+  // Calls in flight need all units of the holder, if it has no spare units and the grant does not exceed its immediate need.
   const isFirm = (ask.spare ?? 0) === 0 && units <= Math.max(covered, ask.need);
   if (!isOvertaken) {
     await tx.execute(

@@ -3,12 +3,12 @@ import type { BudgetRow } from './budget-ledger.ts';
 
 type Owner = Pick<BudgetRow, 'organisation_id' | 'scope' | 'entity_id'>;
 
-/** Notes on the entity itself that its budget is used up, where lists and filters look. Workspaces show it with their budget. */
+/** Marks the entity itself as exhausted, for lists and filters. Workspaces show it with their budget. */
 export async function markExhausted(tx: EntityManager, owner: Owner): Promise<void> {
   await setExhausted(tx, owner, 'now()');
 }
 
-/** Takes that back. */
+/** Removes the mark. */
 export async function clearExhausted(tx: EntityManager, owner: Owner): Promise<void> {
   await setExhausted(tx, owner, 'null');
 }

@@ -14,7 +14,7 @@ export const limitWindows = defineEntity({
   },
 });
 
-/** A budget in its present window, with what was used of it: tokens, or micro-USD with the nano-USD beyond them. */
+/** A budget in its current window, with its usage: tokens, or micro-USD and the nano-USD beyond them. */
 export const limitBudgets = defineEntity({
   name: 'LimitBudget',
   tableName: 'limit_budgets',

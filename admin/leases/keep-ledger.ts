@@ -2,7 +2,7 @@ import type { Database } from '../db/open-database.ts';
 import type { BudgetRow } from './budget-ledger.ts';
 import { clearExhausted } from './entity-state.ts';
 
-/** Windows and leases are kept this long after their end, for late returns and settlements. */
+/** Milliseconds for which windows and leases are stored after their end, for late returns and settlements. */
 const keptMs = 3_600_000;
 
 /** Forgets windows and leases that are long over, and budgets of tokens that have ended. */

@@ -19,8 +19,8 @@ interface LeaseRow {
 const lateMs = 60_000;
 
 /**
- * Hands out units of rate limits, each unit of a window once. The rows of the windows are locked, in the order of their keys, from
- * the first statement to the commit. Must run inside a transaction; every key at most once.
+ * Grants units of rate limits, each unit of a window once. Locks the rows of the windows in the order of their keys, from the
+ * first statement to the commit. Must run inside a transaction; every key at most once.
  */
 export async function grantRates(tx: EntityManager, asks: readonly RateAsk[], holder: string | null): Promise<Grant[]> {
   if (asks.length === 0) return [];

@@ -6,7 +6,7 @@ import { type BudgetRow, beginAnew, usedUnits } from './budget-ledger.ts';
 import { ruleOf, windowAt } from './budget-window.ts';
 import { markExhausted } from './entity-state.ts';
 
-/** A record that was stored just now, with what it cost. */
+/** A newly stored record with its cost. */
 export interface Settled {
   readonly record: RequestRecord;
   /** Whole nano-USD; null: not known, which counts as nothing. */
@@ -30,8 +30,8 @@ interface Entry {
 }
 
 /**
- * Puts what requests have used in the place of what was reserved for them. Must run in the transaction that stores the records, so
- * that each counts once. Budgets that cross their threshold or their limit are marked.
+ * Replaces the reservations of requests with their actual usage. Must run in the transaction that stores the records, so that
+ * each counts once. Marks budgets that cross their threshold or their limit.
  */
 export async function settleRecords(tx: EntityManager, stored: readonly Settled[], nowMs: number): Promise<void> {
   const all = stored.flatMap((one) => entriesOf(one, nowMs));
@@ -46,7 +46,7 @@ export async function settleRecords(tx: EntityManager, stored: readonly Settled[
   await settleLeases(tx, [...all.filter(isRate), ...ofBudgets]);
 }
 
-/** Adds what was used to the budgets, and returns the entries that count in the windows that run. */
+/** Adds the usage to the budgets, and returns the entries that count in the current windows. */
 async function settleBudgets(
   tx: EntityManager,
   stored: readonly Settled[],
@@ -94,7 +94,7 @@ async function settleLeases(tx: EntityManager, entries: readonly Entry[]): Promi
   );
 }
 
-/** Adds what was used in the window that runs, and gives the entries that are of it. */
+/** Adds the usage of the current window, and returns its entries. */
 async function addUsage(tx: EntityManager, known: BudgetRow, entries: readonly Entry[]): Promise<Entry[]> {
   let row = known;
   let used = 0;
@@ -147,7 +147,7 @@ function sumOf(row: BudgetRow, amount: number): { used: number; used_nano_rest: 
   return { used: Math.min(used, Number.MAX_SAFE_INTEGER), used_nano_rest: Math.floor(carried - units * perUnit) };
 }
 
-/** Makes rows for budgets that were spent from while the ledger could not be asked, and never before. */
+/** Creates rows for budgets whose first usage happened while the ledger was not reachable. */
 async function noteBudgets(tx: EntityManager, stored: readonly Settled[], nowMs: number): Promise<void> {
   const unknown = stored.flatMap(({ record }) =>
     (record.reservations ?? []).flatMap(({ key, budget }) =>
@@ -189,7 +189,7 @@ function tokensOf(record: RequestRecord): number {
   return record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens + record.outputTokens;
 }
 
-/** When the request came, by a clock that is not ahead of ours. */
+/** Time of the request, at most the current time of this process. */
 function timeOf(record: RequestRecord, nowMs: number): number {
   return Math.min(Date.parse(record.createdAt), nowMs);
 }

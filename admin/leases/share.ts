@@ -2,8 +2,8 @@
 const shareDivisor = 4;
 
 /**
- * How many of `left` units a question is granted: all it needs, as far as there are so many, and a share of the rest up to what it
- * would like. The less is left, the smaller the shares, down to single units.
+ * Returns how many of `left` units an ask is granted: all it needs, as far as available, and a share of the rest up to what it
+ * wants. The fewer units are left, the smaller the shares, down to single units.
  */
 export function grantOf(left: number, ask: { readonly need: number; readonly want: number }): number {
   const free = Math.max(0, left);

@@ -9,7 +9,7 @@ type OnUnavailable = 'allow' | 'deny';
 export interface UsageLimits {
   readonly id: string;
   readonly type: 'cost' | 'tokens';
-  /** The caller named no type, so replies name none: clients compare what they read with what they sent. */
+  /** The request named no type, so replies omit it: clients compare what they read with what they sent. */
   readonly typeIsImplied?: true;
   /** US dollars for `cost`, tokens for `tokens`; null: no limit. */
   readonly creditLimit: number | null;
@@ -54,7 +54,7 @@ export const usageLimitsBody = v.strictObject({
   type: v.optional(v.picklist(['cost', 'tokens'], 'cost or tokens is expected')),
   credit_limit: v.nullish(amount),
   alert_threshold: v.nullish(amount),
-  // Some clients send what they have read elsewhere: "" for none.
+  // Some clients send "" for none.
   periodic_reset: v.nullish(
     v.pipe(
       v.picklist(['weekly', 'monthly', ''], 'weekly, monthly or null is expected'),
@@ -76,7 +76,7 @@ const rateLimitBody = v.strictObject({
   on_unavailable: v.optional(onUnavailable),
 });
 
-/** `rate_limits` as sent: at most one entry per type and unit. An empty list, or null where that is allowed, clears them. */
+/** `rate_limits` as sent: at most one entry per type and unit. An empty list, or null if allowed, clears them. */
 export const rateLimitsBody = v.pipe(
   v.array(rateLimitBody),
   v.maxLength(10, 'at most 10 rate limits'),
@@ -92,7 +92,7 @@ const amountMax = { cost: 1e9, tokens: 1e12 } as const;
 export interface MergeRules {
   /** The path of the limits in the body; messages begin with it. */
   readonly path?: string;
-  /** Accepts a threshold that the budget never reaches, as the reference does for the access of workspaces to integrations. */
+  /** Accepts a threshold that the budget never reaches. Used for the access of workspaces to integrations. */
   readonly anyThreshold?: boolean;
 }
 
@@ -151,7 +151,7 @@ export interface BudgetUsage {
   readonly isExhausted: boolean;
 }
 
-/** A budget as it is read back; with what was used of it where that was asked for. */
+/** Reply form of a budget, with its usage if requested. */
 export function usageLimitsReply(limits: UsageLimits | null, usage?: BudgetUsage | undefined) {
   if (limits === null) return null;
   return {

@@ -70,7 +70,7 @@ function optionsOf(url: URL) {
     connectionTimeout: stepMs,
     greetingTimeout: stepMs,
     socketTimeout: stepMs,
-    // Mails are made of our own texts: nothing in them may name a file or a URL to include.
+    // Mails consist of our own texts and must not include files or URLs.
     disableFileAccess: true,
     disableUrlAccess: true,
   };

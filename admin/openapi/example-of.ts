@@ -20,7 +20,7 @@ const byName: Readonly<Record<string, unknown>> = {
 /** Optional members that an example shows. */
 const shown: ReadonlySet<string> = new Set(['name', 'description']);
 
-/** Makes a value that a schema allows: required members, and those of the optional ones that most requests hold. */
+/** Returns a value that a schema allows: required members, and the optional ones that most requests contain. */
 export function exampleOf(schema: JsonSchema, name = ''): unknown {
   if (schema.const !== undefined) return schema.const;
   if (Array.isArray(schema.enum)) return schema.enum.includes(byName[name]) ? byName[name] : schema.enum[0];

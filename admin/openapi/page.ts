@@ -8,7 +8,7 @@ export interface DocsPage {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The API description as a page; find-in-page opens what is folded. */
+/** The API description as a page; find-in-page opens collapsed sections. */
 export function docsPage(document: OpenApiDocument): DocsPage {
   const byTag = new Map<string, string[]>(document.tags.map((tag) => [tag.name, []]));
   for (const [path, methods] of Object.entries(document.paths)) {

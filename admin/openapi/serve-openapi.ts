@@ -28,7 +28,7 @@ export function serveOpenApi(
   }
 }
 
-/** Made when it is first asked for, and then kept. */
+/** Creates the value on first use and caches it. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | null = null;
   return () => {

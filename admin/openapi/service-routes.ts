@@ -2,7 +2,7 @@ import type { Operation, Parameter } from './document.ts';
 import { failureRefs } from './responses.ts';
 import type { JsonSchema } from './to-json-schema.ts';
 
-/** A route without a key that is served beside the tables of routes. */
+/** A route without a key, served in addition to the tables of routes. */
 interface ServiceRoute {
   readonly name: string;
   readonly tag: string;
@@ -10,7 +10,7 @@ interface ServiceRoute {
   readonly plane: Operation['x-svc-plane'];
   /** Base URLs, the usual one first. */
   readonly bases: readonly string[];
-  /** Responses by status, beside those of `failures`. */
+  /** Responses by status, in addition to those of `failures`. */
   readonly responses: Readonly<Record<number, JsonSchema>>;
   /** Statuses with the usual body of the control plane. */
   readonly failures: readonly number[];

@@ -8,10 +8,9 @@ export type JsonSchema = { readonly [key: string]: unknown };
 export type SharedSchemas = Map<string, JsonSchema>;
 
 /**
- * A valibot schema as JSON Schema: `input` describes what is accepted before it is changed, `output` what is sent. What JSON
- * Schema cannot say (checks between fields) is left out. A pipe that holds `v.metadata({ jsonSchema })`, before it changes
- * anything, is described by that.
- * Recursive parts are put into `shared` under names that begin with `name`.
+ * Returns a valibot schema as JSON Schema: `input` describes what is accepted before transformation, `output` what is sent.
+ * Checks between fields have no JSON Schema form and are left out. A pipe with `v.metadata({ jsonSchema })` before its first
+ * transformation is described by that metadata. Recursive parts are added to `shared` under names that begin with `name`.
  */
 export function describe(schema: v.GenericSchema, typeMode: 'input' | 'output', name: string, shared: SharedSchemas): JsonSchema {
   const {

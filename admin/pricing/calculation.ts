@@ -7,7 +7,10 @@ export interface Calculation {
   readonly operands?: readonly Calculation[] | undefined;
 }
 
-/** Tokens of one request that a calculation may name, beside `rates.<unit>`. The last five are parts of those before them. */
+/**
+ * Token counts of one request that a calculation may name, in addition to `rates.<unit>`. The last five are parts of the earlier
+ * ones.
+ */
 const amountNames = [
   'input_tokens',
   'cache_read_tokens',

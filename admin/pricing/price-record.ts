@@ -48,7 +48,7 @@ function ratesFor(
     const ofBatch = isBatch ? configuredBatchRates(saved, tier) : null;
     return { rates: ofBatch ?? configuredRates(saved, tier), source: 'model', isBatch: isBatch && ofBatch === null };
   }
-  // The average stands for each of them: they are of one class of size.
+  // The average represents each request: all are in the same size class.
   const inputTokens = (record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens) / requests;
   const at = new Date(record.createdAt);
   const base = own ? (rowOf(own, model)?.baseModel ?? own.aliases.get(model) ?? model) : model;
@@ -60,7 +60,7 @@ function resultOf({ batch }: RequestRecord): { readonly isBatch: boolean; readon
   return batch?.part === 'result' ? { isBatch: true, requests: Math.max(1, batch.requests) } : { isBatch: false, requests: 1 };
 }
 
-/** The price that was saved with a model of the integration; null where none was. */
+/** Returns the price saved with a model of the integration; null if there is none. */
 export function savedPricing(own: IntegrationPricing, model: string): PricingConfig | null {
   return rowOf(own, model)?.pricing ?? null;
 }

@@ -4,7 +4,7 @@ import { priceIdOf } from '../../core/providers/declarations.ts';
 import type { PayAsYouGo, PricingConfig } from './schema.ts';
 import { type Rates, type TokenUnit, tokenUnits, unitAliases } from './units.ts';
 
-/** The saved prices of batches as rates, and half of the usual ones for what they do not name; null where none were saved. */
+/** Returns the saved batch prices as rates, and half of the usual rates for units they do not name. Null if none are saved. */
 export function configuredBatchRates(config: PricingConfig, serviceTier: string | null = null): Rates | null {
   if (!config.batch_config) return null;
   const { tokens, units, perRequest, images, calculate } = configuredRates(config, serviceTier);
@@ -26,7 +26,10 @@ function halved(prices: Readonly<Record<string, number>>): Record<string, number
 /** Default batch price of providers, as a factor of the normal price. */
 export const batchFactor = 0.5;
 
-/** The saved prices of a model as rates, in a tier of service where that has prices: US dollars per million tokens are micro-USD per token. */
+/**
+ * Returns the saved prices of a model as rates, for a service tier if it has prices: US dollars per million tokens are micro-USD
+ * per token.
+ */
 export function configuredRates(config: PricingConfig, serviceTier: string | null = null): Rates {
   const base = ratesOf(config.pay_as_you_go);
   const tiers = config.service_tiers ?? {};
@@ -94,7 +97,7 @@ function listedPrices(provider: string, model: string, at: Date): Listed | null 
   return null;
 }
 
-/** Model names come from callers, so what is remembered about them is bounded. */
+/** Callers choose model names, so this cache is bounded. */
 const unknownModels = new LRUCache<string, true>({ max: 5_000 });
 
 function toRates(listed: Listed, inputTokens: number): Rates {
@@ -136,7 +139,7 @@ const listedTokens: Readonly<Record<string, TokenUnit>> = {
   output_reasoning_mtok: 'reasoning_token',
 };
 
-/** The others, with what makes micro-USD per unit of a price in the list's own unit. */
+/** Other units, with the factor from a price in the list's own unit to micro-USD per unit. */
 const listedUnits: Readonly<Record<string, { readonly unit: string; readonly factor: number }>> = {
   cache_write_1h_mtok: { unit: 'cache_write_1h', factor: 1 },
   web_searches_kcount: { unit: 'web_search', factor: 1_000 },

@@ -38,10 +38,10 @@ const payAsYouGo = v.strictObject({
 });
 
 /**
- * Prices of one model as they are saved: US dollars per million tokens; `image`, `additional_units` and `fixed_cost` in US dollars
- * per image, per unit and per request. `calculate` says how the input or the output is priced where it is not tokens times price;
- * `service_tiers` what costs something else in a tier of service (`flex`, `priority`, …); `batch_config` what batches of the provider cost,
- * where that is not half of it.
+ * Saved prices of one model: US dollars per million tokens; `image`, `additional_units` and `fixed_cost` in US dollars per image,
+ * per unit and per request. `calculate` defines the price of input or output if it is not tokens times price. `service_tiers`
+ * holds the prices of service tiers (`flex`, `priority`, …). `batch_config` holds the prices of batches if they are not half of
+ * the usual ones.
  */
 export const pricingConfig = v.pipe(
   v.strictObject({

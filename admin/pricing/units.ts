@@ -35,7 +35,7 @@ export interface Rates {
   readonly tokens: Readonly<Partial<Record<TokenUnit, number>>>;
   /** `web_search`, `generated_images`, `audio_seconds`, … */
   readonly units: Readonly<Record<string, number>>;
-  /** Beside everything else, for each request. */
+  /** Added to the other prices, for each request. */
   readonly perRequest: number;
   /** Per image, by quality and size, each with a `default`. Absent: images are `generated_images` of `units`. */
   readonly images?: ImageRates | undefined;

@@ -9,9 +9,9 @@ export interface ChangeEvent {
 }
 
 /**
- * Gives the events the next revisions and puts them into the outbox. Must be the last statement of its transaction: the
- * counter row stays locked until the commit, which is what makes revisions gapless and in commit order. Gives the notices that
- * hold once it is committed.
+ * Assigns the next revisions to the events and puts them into the outbox. Must be the last statement of its transaction: the
+ * counter row stays locked until the commit, which makes revisions gapless and in commit order. Returns the notices that are
+ * valid once it is committed.
  */
 export async function appendEvents(
   tx: EntityManager,

@@ -6,14 +6,14 @@ import { natsOptions } from '../../core/nats/options.ts';
 
 /** The bus of many machines, sending side. */
 export interface NatsPublisher {
-  /** Never throws and never waits: with NATS away the notice is dropped, and gateways ask for what they missed. */
+  /** Never throws and never waits. If NATS is not reachable the notice is dropped, and gateways poll for missed changes. */
   publish(notice: ChangeNotice): void;
   close(): Promise<void>;
 }
 
 /**
- * Connects in the background and reconnects for ever (the client's own default gives up after ten tries). `url` as in
- * `NATS_URL`: one or several servers with commas between, user and password in the first.
+ * Connects in the background and reconnects for ever (the client's own default gives up after ten attempts). `url` as in
+ * `NATS_URL`: one or several servers separated by commas, user and password in the first.
  */
 export function connectNats(url: string, log: Log): NatsPublisher {
   let connection: NatsConnection | null = null;
@@ -52,7 +52,7 @@ export function connectNats(url: string, log: Log): NatsPublisher {
     },
     async close() {
       closed = true;
-      // Flushes what is on its way; a server that is away gets no second chance.
+      // Flushes pending messages; does not wait for a server that is not reachable.
       if (connected) await connection?.drain().catch(() => {});
       else await connection?.close().catch(() => {});
     },

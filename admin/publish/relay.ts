@@ -4,17 +4,17 @@ import { causeOf } from '../cause-of.ts';
 import type { Database } from '../db/open-database.ts';
 import { type OutboxEvent, outbox } from './entity.ts';
 
-/** Sends committed changes on their way. A notice that is lost on the way does no harm: gateways ask for what they miss. */
+/** Publishes committed changes. A lost notice does no harm: gateways poll for missed changes. */
 export interface Relay {
   /** Call after a commit; returns at once. Notices given are on their way when it returns, others as soon as they were read. */
   wake(notices?: readonly ChangeNotice[]): void;
-  /** Publishes what is left, then stops. */
+  /** Publishes the remaining changes, then stops. */
   close(): Promise<void>;
 }
 
 /**
- * Starts by publishing what an earlier run left unpublished. `publish` must not throw. Notices go out in the order of their revisions,
- * each once: at once where the one before has gone, else when the outbox was read.
+ * Starts by publishing the unpublished changes of an earlier run. `publish` must not throw. Notices are sent in the order of
+ * their revisions, each once: at once if the previous one has been sent, else after the outbox was read.
  */
 export function startRelay(database: Pick<Database, 'em'>, publish: (notice: ChangeNotice) => void, log: Log): Relay {
   /** Committed, waiting for the ones before. */
@@ -26,7 +26,7 @@ export function startRelay(database: Pick<Database, 'em'>, publish: (notice: Cha
   let running: Promise<void> = Promise.resolve();
   let active = false;
 
-  /** Takes notices in any order; those that went out before are left out. */
+  /** Accepts notices in any order; skips those already sent. */
   function send(notices: readonly ChangeNotice[]): void {
     for (const notice of notices) if (next === null || notice.revision >= next) held.set(notice.revision, notice);
     for (let due = next === null ? undefined : held.get(next); due; due = held.get(next as number)) {
@@ -81,7 +81,7 @@ export function startRelay(database: Pick<Database, 'em'>, publish: (notice: Cha
 
 const batchSize = 1_000;
 
-/** How many of the newest changes stay to be asked for. */
+/** Number of the newest changes that stay available to gateways. */
 const keptChanges = 100_000;
 const pruneEvery = 1_000;
 

@@ -73,7 +73,7 @@ async function writeOnce<T>(
     await tx.flush();
     await addAuditEntry(tx, auditKey, audit, { status: 200, errorCode: null, resourceId });
     signal?.throwIfAborted();
-    // Last, because it takes the one lock that all changes share: held from here to the commit only.
+    // Last, because it takes the lock that all changes share, which is then held only until the commit.
     const notices = await appendEvents(tx, audit.organisationId, [...events.values()]);
     return { result, notices };
   });

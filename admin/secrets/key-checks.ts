@@ -30,7 +30,7 @@ export async function readKeyCheck(em: EntityManager, setting: CheckedKey): Prom
   return sealed;
 }
 
-/** Makes this the cluster key of the database; gateways and control planes with another one are rejected from now on. */
+/** Makes this the cluster key of the database. Gateways and control planes with another key are rejected from now on. */
 export async function replaceClusterKeyCheck(em: EntityManager, clusterKey: Uint8Array): Promise<void> {
   await em.execute("delete from key_checks where setting = 'CLUSTER_KEY'");
   await add(em, 'CLUSTER_KEY', clusterKey);

@@ -15,7 +15,7 @@ export interface SealedRow {
 export interface SealedFields<Row extends SealedRow> {
   /** All of them as plain text, by name. */
   open(em: EntityManager, vault: Vault, row: Row): Promise<Record<string, string>>;
-  /** Adds, replaces and (where empty) removes secrets, seals the result into the row and renews its hints. */
+  /** Adds, replaces and (if empty) removes secrets, seals the result into the row and updates its hints. */
   put(em: EntityManager, vault: Vault, row: Row, changes: Readonly<Record<string, string>>): Promise<void>;
 }
 

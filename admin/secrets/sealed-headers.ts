@@ -12,7 +12,7 @@ export interface HeaderRow {
   readonly organisationId: string;
   /** JSON of the headers, name to value, sealed by the organisation's data key; null when there are none. */
   customHeaders?: string | null;
-  /** For reads: each header with its value, masked where it looks like a credential. */
+  /** For reads: each header with its value, masked if it looks like a credential. */
   headerNames: Record<string, string>;
 }
 
@@ -20,7 +20,7 @@ export interface HeaderRow {
 export interface SealedHeaders<Row extends HeaderRow> {
   /** All of them as plain text. */
   open(em: EntityManager, vault: Vault, row: Row): Promise<Headers>;
-  /** Seals these in the place of all before. */
+  /** Seals these headers, replacing all previous ones. */
   put(em: EntityManager, vault: Vault, row: Row, headers: Headers): Promise<void>;
 }
 

@@ -16,7 +16,7 @@ export interface Place {
 
 /** Envelope encryption: each organisation has a data key, sealed by the master key; values are `<key version>:<sealed>`. */
 export interface Vault {
-  /** Gives an organisation its first data key; once, when it is created. */
+  /** Creates the first data key of an organisation; once, when the organisation is created. */
   addDataKey(tx: EntityManager, organisationId: string): Promise<void>;
   /** True if the master key sealed this data key. */
   opens(row: DataKey): boolean;

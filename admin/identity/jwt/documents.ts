@@ -46,7 +46,7 @@ async function personOf(em: EntityManager, user: User): Promise<NonNullable<User
   return { id, name, everywhere: null, places: Object.fromEntries(places) };
 }
 
-/** Workspaces may differ in what they let admins do: what holds in all of them is what no setting could take away. */
+/** Workspaces may differ in the rights of admins. The rights common to all of them are those that no setting can remove. */
 const nothingAllowed = Object.fromEntries(Object.keys(securityDefaults).map((name) => [name, false])) as SecuritySettings;
 
 /** The scopes that gateways ask for. */
