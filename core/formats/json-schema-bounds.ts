@@ -15,7 +15,7 @@ const bounds: ReadonlySet<string> = new Set([
 const notes: ReadonlySet<string> = new Set(['$schema', '$id', '$comment']);
 
 export interface SchemaRules {
-  /** True where every object has to be closed (`additionalProperties: false`). */
+  /** True if every object has to be closed (`additionalProperties: false`). */
   readonly closesObjects: boolean;
   /** Called when the result means something else than what was given. */
   readonly changed: () => void;

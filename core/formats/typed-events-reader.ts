@@ -8,7 +8,7 @@ import { streamFault } from './openai/provider-error.ts';
 
 /**
  * Follows a stream of events that carry their type in `type`. It is complete after an event of one of these types. The counts are
- * those of the last event that carries any. `count` converts them to usage if they need more than the default conversion.
+ * those of the last such event that carries any. `count` converts them to usage if they need more than the default conversion.
  */
 export function typedEventsReader(
   id: string,

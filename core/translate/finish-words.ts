@@ -19,7 +19,7 @@ export function isCut(finishReason: unknown): boolean {
   return typeof finishReason === 'string' && cutWords.has(finishReason.toLowerCase());
 }
 
-/** True when a filter, or the model's own refusal, ended the reply. */
+/** True if a filter, or the model's own refusal, ended the reply. */
 export function isFiltered(finishReason: unknown): boolean {
   return typeof finishReason === 'string' && filterWords.has(finishReason.toLowerCase());
 }

@@ -37,7 +37,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
   /** Top-level fields that a plain reply keeps; the last chunk of the choice has them. */
   let others: JsonObject = {};
 
-  /** The provider's own piece beside the OpenAI one, for clients that are not strict. */
+  /** The provider's own piece beside the OpenAI one, for clients without strict compliance. */
   const native = (index: unknown, piece: JsonObject): JsonObject =>
     call.strict ? {} : { content_blocks: [{ index, delta: piece }] };
 
@@ -88,7 +88,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
     return emit({ tool_calls: [argumentsDelta(tool, delta.partial_json)], ...native(index, piece) });
   };
 
-  /** A call without arguments streams none, where a plain reply has `{}`; both must read the same. */
+  /** A call without arguments streams none, but a plain reply has `{}`. Both must be the same for clients. */
   const blockStop = (index: unknown): StreamEvent[] => {
     const annotations = cited.length === 0 ? [] : annotationsOf(cited, from, spoken, call);
     cited = [];

@@ -14,7 +14,7 @@ export function samplingParams(params: JsonObject, thinking: boolean, call: Oper
   );
   const drop = (name: string): void => {
     if (!(name in given)) return;
-    // Leaving a default out changes nothing, so it is no loss to report.
+    // Omitting a default changes nothing, so it is not reported.
     if (given[name] !== 1 || name === 'top_k') noteOnce(call.dropped, name);
     delete given[name];
   };

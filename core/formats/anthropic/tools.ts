@@ -6,7 +6,7 @@ import { noteOnce } from '../note-once.ts';
 import { withCacheControl } from './content-parts.ts';
 
 /**
- * `tools` and `tool_choice` of a chat call as the provider's; empty when the call has no tools, because a choice without tools
+ * `tools` and `tool_choice` of a chat call as the provider's; empty if the call has no tools, because a choice without tools
  * is refused. Tools that are not functions (web search, code execution, …) are passed as they are.
  */
 export function toolParams(params: JsonObject, call: OperationCall): JsonObject {

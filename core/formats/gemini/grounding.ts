@@ -11,8 +11,9 @@ const readFields: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Grounding and citations of a candidate as annotations of the chat message whose text so far is `text`. What else Gemini says of a
- * candidate (queries, safety ratings, …) stands beside the choice for callers that are not strict; for strict ones it is reported.
+ * Returns grounding and citations of a candidate as annotations of the chat message whose text so far is `text`. Other fields of
+ * a candidate (queries, safety ratings, …) are beside the choice for callers without strict compliance, and reported for strict
+ * ones.
  */
 export function annotationsOf(candidate: JsonObject, text: string, call: OperationCall): JsonObject[] {
   const annotations: JsonObject[] = [];

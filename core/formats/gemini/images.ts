@@ -59,7 +59,7 @@ function imageRequest(
   const { model: _model, prompt, size, response_format, stream: _stream, ...rest } = params;
   const { image: _image, images: _images, mask: _mask, generationConfig, aspect_ratio, image_size, ...others } = rest;
   if (typeof prompt !== 'string' || prompt === '') throw badParam('prompt', 'a description of the image is expected');
-  // Without it the whole image would be open to change.
+  // Without a mask, the whole image may change.
   if (kind === 'edit' && sentImages(params, call, 'mask').length > 0) {
     throw badParam('mask', 'Gemini does not support masks. Describe the change in the prompt');
   }

@@ -20,7 +20,7 @@ export interface Said {
   readonly toolCalls: readonly JsonObject[];
   readonly images: readonly JsonObject[];
   readonly annotations: readonly JsonObject[];
-  /** Citations of documents, in Anthropic's form; for callers that are not strict. */
+  /** Citations of documents, in Anthropic's form; for callers without strict compliance. */
   readonly citations: readonly JsonObject[];
   /** Signature of the text. */
   readonly signature: string | null;

@@ -7,7 +7,7 @@ import { toGeminiSchema } from './json-schema.ts';
 import { traitsOf } from './models.ts';
 
 /**
- * `tools` and `toolConfig` of a chat call; empty when it has no tools. Functions are declared together; Google's own tools
+ * `tools` and `toolConfig` of a chat call; empty if it has no tools. Functions are declared together; Google's own tools
  * (`{"googleSearch": {}}`, `{"codeExecution": {}}`, …) are passed as they are. Throws `bad_request` for tools of other kinds.
  */
 export function toolParams(params: JsonObject, call: OperationCall, options: GeminiRequestOptions): JsonObject {

@@ -5,7 +5,7 @@ import type { Heard } from '../media/transcript.ts';
 import { partsOf } from './no-answer.ts';
 import { isTimed, transcribesOnItsOwn } from './transcription-request.ts';
 
-/** The transcript in a generateContent reply; null where it holds none. Silence is a transcript without text. */
+/** The transcript in a generateContent reply; null if it holds none. Silence is a transcript without text. */
 export function heardOf(reply: JsonObject, call: OperationCall): Heard | null {
   const parts = partsOf(reply).filter(({ thought }) => thought !== true);
   const text = parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('');

@@ -5,7 +5,7 @@ import { emptyUsage, totalTokens, type Usage } from '../../contract/values/usage
 import { tokenCount } from '../openai/chat-usage.ts';
 import { streamFault } from './errors.ts';
 
-/** Tokens of a plain generateContent reply; null when it carries no `usageMetadata`. */
+/** Tokens of a plain generateContent reply; null if it carries no `usageMetadata`. */
 export function usageOfReply(reply: JsonObject): Usage | null {
   return isObject(reply.usageMetadata) ? usageOf(reply.usageMetadata) : null;
 }
@@ -38,7 +38,7 @@ export function laterCounts(counts: JsonObject | null, later: unknown): JsonObje
   return typeof later.totalTokenCount === 'number' ? later : { ...counts, ...later };
 }
 
-/** Our counts as the `usage` of a chat completion: `prompt_tokens` is all input, cached or not. */
+/** Converts usage to the `usage` of a chat completion: `prompt_tokens` is all input, cached or not. */
 export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
   const { inputTokens, cacheReadTokens, outputTokens, reasoningTokens, audioInputTokens, audioOutputTokens } = usage;
   return {

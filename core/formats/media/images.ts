@@ -19,7 +19,7 @@ export interface ImageQuirks {
   readonly request?: (params: JsonObject, call: OperationCall) => JsonObject;
   /** Makes the remaining changes to a reply. Returns the same object if it changes nothing. */
   readonly reply?: (reply: JsonObject, call: OperationCall) => JsonObject;
-  /** True where some models answer with the image itself. */
+  /** True if some models answer with the image itself. */
   readonly answersWithImage?: boolean;
 }
 

@@ -29,7 +29,7 @@ export function wavHead(sampleRate: number, samplesBytes: number | null): Uint8A
   return head;
 }
 
-/** Reads a WAV file, or as much of one as has come; null where it is none. Chunks beside `fmt ` and `data` are passed over. */
+/** Reads a WAV file, or as much of one as has come; null if it is none. Chunks beside `fmt ` and `data` are passed over. */
 export function readWav(bytes: Uint8Array): Wav | null {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (file.length < 12 || file.toString('latin1', 0, 4) !== 'RIFF' || file.toString('latin1', 8, 12) !== 'WAVE') return null;

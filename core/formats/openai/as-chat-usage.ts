@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contract/values/json.ts';
 import { totalTokens, type Usage } from '../../contract/values/usage.ts';
 
-/** Our counts as the `usage` of a chat completion: `prompt_tokens` is all input, cached or not. */
+/** Converts usage to the `usage` of a chat completion: `prompt_tokens` is all input, cached or not. */
 export function asChatUsage(usage: Usage): JsonObject {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
   return {

@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 export interface ChatChunks {
   /** The reply's id, null until the provider gave one or the first chunk was written, and its model. */
   readonly head: { id: string | null; model: string };
-  /** True where the client asked for a last chunk with token counts. */
+  /** True if the client asked for a last chunk with token counts. */
   readonly withUsage: boolean;
   chunk(fields: JsonObject): StreamEvent;
   /** A chunk of one choice, all of whose fields are given. */

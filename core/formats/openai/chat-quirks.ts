@@ -7,14 +7,14 @@ export interface ChatQuirks {
   readonly renames?: Readonly<Record<string, string>>;
   /** OpenAI parameters the provider answers with an error: taken out and reported. */
   readonly refuses?: readonly string[];
-  /** True when `developer` messages must be sent as `system` ones. */
+  /** True if `developer` messages must be sent as `system` ones. */
   readonly developerAsSystem?: boolean;
   /**
    * `on-request` (default): a stream carries token counts when `stream_options.include_usage` asks for them.
    * `always`: it carries them unasked, and the option is not sent.
    */
   readonly streamUsage?: 'on-request' | 'always';
-  /** True when its finish reasons are its own words, so that strict callers need them mapped. */
+  /** True if its finish reasons are its own words, so that strict callers need them mapped. */
   readonly ownFinishReasons?: boolean;
   /** Makes the remaining changes to a request. Returns the same object if it changes nothing. */
   readonly request?: (params: JsonObject, call: OperationCall) => JsonObject;

@@ -22,7 +22,7 @@ export function withUsageInStream(params: JsonObject, quirks: ChatQuirks): JsonO
   return Object.keys(otherOptions).length > 0 ? { ...body, stream_options: otherOptions } : body;
 }
 
-/** True when the client itself wants the chunk with the token counts. */
+/** True if the client itself wants the chunk with the token counts. */
 export function asksForUsage(params: JsonObject): boolean {
   return isObject(params.stream_options) && params.stream_options.include_usage === true;
 }

@@ -46,7 +46,7 @@ export interface CompatibleProvider extends CompatibleMedia {
   readonly byResponses?: (call: OperationCall) => boolean;
   /** Resources that it stores in OpenAI's form: files, batches, fine-tuning jobs. */
   readonly kept?: KeptFamilies;
-  /** True where it has realtime sessions. */
+  /** True if it has realtime sessions. */
   readonly realtime?: boolean;
   /** Path of a pass-through call, and of responses, where it is not prefix + path. */
   readonly proxyPath?: (path: string, settings?: ProviderSettings) => string;

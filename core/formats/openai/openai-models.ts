@@ -25,7 +25,7 @@ export function withinModelLimits(chat: JsonObject, call: OperationCall): JsonOb
   if (chat.reasoning_effort === 'none') {
     return { ...others, ...(temperature === undefined ? {} : { temperature }), ...(topP === undefined ? {} : { top_p: topP }) };
   }
-  // Leaving a default out changes nothing, so it is no loss to report.
+  // Omitting a default changes nothing, so it is not reported.
   if (temperature !== undefined && temperature !== 1) noteOnce(call.dropped, 'temperature');
   if (topP !== undefined && topP !== 1) noteOnce(call.dropped, 'top_p');
   return others;

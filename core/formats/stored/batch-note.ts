@@ -23,8 +23,8 @@ export function noteIn(bucket: string, folder: string): ObjectPlace {
 }
 
 /**
- * The note's place beside the input at this `s3://` or `gs://` address; null where that was not written here, or lies in another bucket
- * than the one of the settings (null: any).
+ * Returns the location of the note beside the input at this `s3://` or `gs://` address; null if the gateway did not write that
+ * input, or if it is in another bucket than `own`, the one of the settings (null: any).
  */
 export function noteBeside(address: string | null, own: string | null): ObjectPlace | null {
   const [, bucket, folder] = /^\w\w:\/\/([^/]+)\/(svc-batches\/[\da-f-]{36}\/)[^/]+$/.exec(address ?? '') ?? [];

@@ -20,7 +20,7 @@ export interface UploadedFile {
 const headBytes = 1024 * 1024;
 
 /**
- * Opens the client's form (RFC 7578) and hands its file to `use`. Throws `bad_request` where it has none. Holds 1 MiB at most.
+ * Opens the client's form (RFC 7578) and hands its file to `use`. Throws `bad_request` if it has none. Holds 1 MiB at most.
  */
 export async function withUpload<Result>(
   call: OperationCall,

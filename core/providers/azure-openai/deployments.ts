@@ -41,7 +41,7 @@ export function isVersionFree(place: Place): boolean {
   return /^(v1|preview|latest)$/.test(place.apiVersion);
 }
 
-/** True when the API is at least of this date. */
+/** True if the API is at least of this date. */
 export function isSince(place: Place, date: string): boolean {
   return isVersionFree(place) || place.apiVersion.slice(0, 10) >= date;
 }

@@ -30,7 +30,10 @@ export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
   };
 }
 
-/** The stop sequence that Claude ended at, asked for by `additionalModelResponseFieldPaths`; for callers that are not strict. */
+/**
+ * Returns the stop sequence that ended Claude's reply, requested by `additionalModelResponseFieldPaths`, for callers without
+ * strict compliance.
+ */
 export function stopSequence({ additionalModelResponseFields: fields }: JsonObject, call: OperationCall): JsonObject {
   const { stop_sequence: text } = isObject(fields) && isObject(fields.delta) ? fields.delta : {};
   return call.strict || typeof text !== 'string' ? {} : { stop_sequence: text };

@@ -55,7 +55,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
     held.set(index, fresh);
     return fresh;
   };
-  /** The block beside the OpenAI field, for clients that are not strict: as it opens, then the texts to append to it. */
+  /** The block beside the OpenAI field, for clients without strict compliance: as it opens, then the texts to append to it. */
   const piece = (index: unknown, type: string, texts: JsonObject): JsonObject => {
     if (call.strict) return {};
     const first = !opened.has(index);
@@ -121,7 +121,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
 
   const blockStop = (index: unknown): StreamEvent[] => {
     const tool = tools.get(index);
-    // A call without arguments streams none, where a plain reply has `{}`; both must read the same.
+    // A call without arguments streams none, but a plain reply has `{}`. Both must be the same for clients.
     if (tool && !tool.hasArguments) return emit({ tool_calls: [argumentsDelta(tool, '{}')] });
     const block = held.get(index);
     if (block === undefined) return [];

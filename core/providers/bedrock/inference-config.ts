@@ -24,7 +24,7 @@ function sampling(params: JsonObject, thinks: boolean, call: OperationCall): Jso
   if (!claude) return given;
   const drop = (name: 'temperature' | 'topP', as: string): void => {
     if (given[name] === undefined) return;
-    // Leaving a default out changes nothing, so it is no loss to report.
+    // Omitting a default changes nothing, so it is not reported.
     if (given[name] !== 1) noteOnce(call.dropped, as);
     delete given[name];
   };

@@ -8,7 +8,7 @@ import { storageOrigin } from './auth.ts';
 /** Bytes of one part: an object of S3's 10,000 parts may then have 80 GB. A smaller file is one PutObject. */
 const partBytes = 8 * 1024 * 1024;
 
-/** `aws_s3_bucket`. Throws `invalid_config` where it is missing. */
+/** `aws_s3_bucket`. Throws `invalid_config` if it is missing. */
 export function bucketOf({ settings }: OperationCall): string {
   if (typeof settings.aws_s3_bucket === 'string') return settings.aws_s3_bucket;
   throw new GatewayError('invalid_config', {

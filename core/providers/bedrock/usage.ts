@@ -5,7 +5,7 @@ import { emptyUsage, serviceTierOf, totalTokens, type Usage } from '../../contra
 import { tokenCount } from '../../formats/openai/chat-usage.ts';
 import { eventFault } from './errors.ts';
 
-/** Tokens of a plain Converse reply; null when it carries no `usage`. */
+/** Tokens of a plain Converse reply; null if it carries no `usage`. */
 export function usageOfReply(reply: JsonObject): Usage | null {
   if (!isObject(reply.usage)) return null;
   // Beside the counts, in plain replies and in the `metadata` of streams alike.
@@ -28,7 +28,7 @@ export function usageOf(counts: JsonObject): Usage {
   };
 }
 
-/** Our counts as the `usage` of a chat completion: `prompt_tokens` is all input, cached or not. */
+/** Converts usage to the `usage` of a chat completion: `prompt_tokens` is all input, cached or not. */
 export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = usage;
   return {

@@ -10,7 +10,7 @@ import { endFault } from './stream-reader.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
 
 /**
- * Chat API events as chat completion chunks. A usage chunk comes only when the client asked for it, `[DONE]` only after a
+ * Chat API events as chat completion chunks. A usage chunk is sent only if the client asked for it, `[DONE]` only after a
  * `message-end` without error; one with an error goes out in-band and ends the stream.
  */
 export function chatStream(call: OperationCall): StreamTranslator {
@@ -23,7 +23,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
   const starts = new Map<unknown, number>();
   const startOf: TextStarts = (index) => starts.get(index) ?? starts.values().next().value ?? spoken;
 
-  /** A piece of content, and beside it the block it belongs to, for clients that are not strict. */
+  /** A piece of content, and beside it the block it belongs to, for clients without strict compliance. */
   const content = (index: unknown, said: JsonObject): StreamEvent[] => {
     const { type: stated, text, thinking } = said;
     if (stated !== undefined && stated !== 'text' && stated !== 'thinking') {
@@ -68,7 +68,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
     return emit({ tool_calls: [{ index: tool.place, ...head, function: { ...name, arguments: text } }] });
   };
 
-  /** A call without arguments streams none, where a plain reply has `{}`; both must read the same. */
+  /** A call without arguments streams none, but a plain reply has `{}`. Both must be the same for clients. */
   const toolEnd = (index: unknown): StreamEvent[] => {
     const tool = tools.get(index);
     return tool && !tool.hasArguments ? emit({ tool_calls: [{ index: tool.place, function: { arguments: '{}' } }] }) : [];

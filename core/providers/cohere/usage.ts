@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { emptyUsage, totalTokens, type Usage } from '../../contract/values/usage.ts';
 import { tokenCount } from '../../formats/openai/chat-usage.ts';
 
-/** Tokens of a chat reply, or of the `delta` that ends a stream; null when it carries no `usage`. */
+/** Tokens of a chat reply, or of the `delta` that ends a stream; null if it carries no `usage`. */
 export function usageOfReply(reply: JsonObject): Usage | null {
   return isObject(reply.usage) ? usageOf(reply.usage) : null;
 }
@@ -26,7 +26,7 @@ export function usageOf(raw: JsonObject): Usage {
   };
 }
 
-/** Our counts as the `usage` of a chat completion. */
+/** Converts usage to the `usage` of a chat completion. */
 export function toChatUsage(usage: Usage): JsonObject {
   return {
     prompt_tokens: usage.inputTokens + usage.cacheReadTokens,

@@ -3,7 +3,7 @@ import { isObject } from '../../contract/values/json.ts';
 
 /**
  * A request whose `file` parts are spelled as Mistral has them: `document_url` for data and web addresses, `file` with the id
- * beside the type for what is in its own store. The very same object where there are none.
+ * beside the type for what is in its own store. Returns the same object if there are none.
  */
 export function withDocuments(params: JsonObject): JsonObject {
   const { messages } = params;

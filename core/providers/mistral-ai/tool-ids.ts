@@ -7,7 +7,7 @@ const taken = /^[a-zA-Z0-9]{9}$/;
 
 /**
  * A request whose tool calls, made by other providers or by the client, have ids that Mistral takes. Call and result change alike,
- * so they still match. The very same object where nothing has to change.
+ * so they still match. Returns the same object if nothing changes.
  */
 export function withToolIds(params: JsonObject): JsonObject {
   const { messages } = params;

@@ -5,7 +5,7 @@ import { tokenCount } from '../../formats/openai/chat-usage.ts';
 import { streamFault } from '../../formats/openai/provider-error.ts';
 import { dropFromReply, dropUnread } from '../../formats/reply-notes.ts';
 
-/** Reka's reply as a chat completion. Top-level fields this does not know are kept. */
+/** Reka's reply as a chat completion. Unknown top-level fields are preserved. */
 export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
   const { id, model, responses, usage: _usage, ...others } = reply;
   const usage = usageOf(reply);
@@ -107,7 +107,7 @@ export function chatStreamReader(): StreamReader {
   };
 }
 
-/** Tokens of a reply or chunk; null when it carries none. */
+/** Tokens of a reply or chunk; null if it carries none. */
 export function usageOf(reply: JsonObject): Usage | null {
   const raw = reply.usage;
   if (!isObject(raw)) return null;

@@ -33,7 +33,7 @@ export function inputLine({ customId, body }: BatchRequest, model: string, call:
   return jsonLine({ request: { ...request, labels } });
 }
 
-/** Lines of results in OpenAI's form; null where the key is not that of results of a batch made here. */
+/** Lines of results in OpenAI's form; null if the key is not that of results of a batch made here. */
 export function outputLines(
   key: string,
   results: AsyncIterable<Uint8Array>,

@@ -8,12 +8,12 @@ import { exchange } from '../../formats/stored/stored-operation.ts';
 /** Cloud Storage, wherever its buckets lie (https://cloud.google.com/storage/docs/json_api). */
 const storageOrigin = 'https://storage.googleapis.com';
 
-/** `vertex_storage_bucket_name`; null where it is not set. */
+/** `vertex_storage_bucket_name`; null if it is not set. */
 export function bucketIn({ settings }: OperationCall): string | null {
   return typeof settings.vertex_storage_bucket_name === 'string' ? settings.vertex_storage_bucket_name : null;
 }
 
-/** The bucket to write to. Throws `invalid_config` where none is named. */
+/** The bucket to write to. Throws `invalid_config` if none is named. */
 export function bucketOf(call: OperationCall): string {
   const bucket = bucketIn(call);
   if (bucket !== null) return bucket;

@@ -134,7 +134,7 @@ function metadata(path: string): TokenRequest {
   return { url: metadataHost + path, method: 'GET', headers: ['metadata-flavor', 'Google'], body: null, metadata: true };
 }
 
-/** Throws `forbidden` where the machine's identity is not lent, or not to be shown to the origin that a call goes to. */
+/** Throws `forbidden` if the machine's identity is not lent, or not to be shown to the origin that a call goes to. */
 export function requireLent(services: SignServices, callOrigin: string | null = null): void {
   if (services.machineIdentity) {
     if (callOrigin !== null) requireShownTo(callOrigin, googleHosts, services, 'vertex-ai');

@@ -20,7 +20,7 @@ const readParams: ReadonlySet<string> = new Set([
   ...['logprobs', 'top_logprobs', 'tools', 'tool_choice', 'content_blocks', 'functions', 'function_call'],
 ]);
 
-/** Chat parameters the Responses API has no place for. */
+/** Chat parameters that the API lacks. */
 const lostParams: ReadonlySet<string> = new Set([
   ...['stop', 'seed', 'logit_bias', 'presence_penalty', 'frequency_penalty', 'prediction', 'modalities', 'audio'],
   'web_search_options',

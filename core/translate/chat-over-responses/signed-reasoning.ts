@@ -8,7 +8,7 @@ import { objectsIn } from '../../formats/objects-in.ts';
  */
 const mark = 'openai:';
 
-/** `openai:<id>:<encrypted content>`; empty where the provider sent nothing sealed. */
+/** `openai:<id>:<encrypted content>`; empty if the provider sent nothing sealed. */
 export function signatureOf(item: JsonObject): string {
   const { id, encrypted_content: sealed } = item;
   return typeof sealed === 'string' && sealed !== '' ? `${mark}${typeof id === 'string' ? id : ''}:${sealed}` : '';
@@ -21,7 +21,7 @@ export function thoughtOf(item: JsonObject): string {
 
 export const betweenSummaries = '\n\n';
 
-/** The block of an item; null where there is nothing to read nor to send back. */
+/** The block of an item; null if there is nothing to read nor to send back. */
 export function toBlock(item: JsonObject): JsonObject | null {
   const [thinking, signature] = [thoughtOf(item), signatureOf(item)];
   if (thinking !== '') return { type: 'thinking', thinking, ...(signature === '' ? {} : { signature }) };

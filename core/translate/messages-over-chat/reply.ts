@@ -8,8 +8,8 @@ import { blockSequence, blocksOfEvents } from './block-sequence.ts';
 import { endingOf } from './stop-reason.ts';
 
 /**
- * A chat completion as a Messages reply, its blocks put together as those of a stream are. Top-level fields this does not know are kept.
- * `seals`: the provider's own blocks travel sealed (`sealed-blocks.ts`) instead of being dropped.
+ * Translates a chat completion into a Messages reply, with its blocks assembled like those of a stream. Unknown top-level fields
+ * are preserved. `seals`: the provider's own blocks travel sealed (`sealed-blocks.ts`) instead of being dropped.
  */
 export function toMessagesReply(completion: JsonObject, usage: Usage | null, call: OperationCall, seals: boolean): JsonObject {
   const { id, model, choices } = completion;
@@ -40,7 +40,7 @@ export function reportMessagesChoice(choice: JsonObject, call: OperationCall): v
 
 const nothingRead: ReadonlySet<string> = new Set();
 
-/** Our counts as the `usage` of a Messages reply, where `input_tokens` leaves out what the cache gave or took. */
+/** Converts usage to the `usage` of a Messages reply, where `input_tokens` leaves out what the cache gave or took. */
 export function messagesUsage(usage: Usage): JsonObject {
   return {
     input_tokens: usage.inputTokens,

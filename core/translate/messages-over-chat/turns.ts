@@ -91,7 +91,7 @@ function toolCall(block: JsonObject): JsonObject {
   return { id: block.id, type: 'function', function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) } };
 }
 
-/** Plain text where there is only text: many compatible servers take no list of parts for it. */
+/** Uses plain text if there is only text: many compatible servers accept no list of parts for it. */
 function contentOf(parts: readonly JsonObject[]): unknown {
   if (parts.every((part) => part.type === 'text' && part.cache_control === undefined))
     return parts.map((part) => part.text).join('\n');

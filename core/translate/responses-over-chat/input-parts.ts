@@ -19,7 +19,7 @@ export function chatParts(content: unknown, path: string, call: OperationCall, u
   });
 }
 
-/** Plain text where there is only text: many compatible servers take no list of parts for it. */
+/** Uses plain text if there is only text: many compatible servers accept no list of parts for it. */
 export function plainWherePossible(parts: readonly JsonObject[]): unknown {
   const plain = parts.every((part) => part.type === 'text' && Object.keys(part).length === 2);
   return plain ? parts.map((part) => part.text).join('\n') : parts;

@@ -5,7 +5,7 @@ import { noteOnce } from '../../formats/note-once.ts';
 import type { ChatExtra } from '../messages-over-chat/request.ts';
 
 /**
- * `tools`, `tool_choice` and `parallel_tool_calls` of a Responses call as those of a chat call; empty when no function is left,
+ * `tools`, `tool_choice` and `parallel_tool_calls` of a Responses call as those of a chat call; empty if no function is left,
  * because a choice without tools is refused. Tools that OpenAI itself runs, and such with free text input, have no counterpart:
  * they are left out and reported as `tools.<type>`.
  */
