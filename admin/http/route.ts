@@ -126,7 +126,7 @@ export interface AdminCall<Query, Body> {
   /** For reading. Changes go through `write`. */
   readonly em: EntityManager;
   readonly services: AdminServices;
-  /** Names the version of the thing that is answered or was changed: `etag`. */
+  /** Sets the `etag` to the revision of the returned or changed item. */
   tag(revision: number): void;
   /** Adds a header to the reply, whatever the reply will be. */
   header(name: string, value: string): void;

@@ -3,7 +3,7 @@ import { isDatabaseAway } from '../db/is-database-away.ts';
 import { AdminError } from './errors.ts';
 import { TooManyRequests } from './rate-limit.ts';
 
-/** Any thrown thing as the error the caller gets. Unknown ones become 500 without their text. */
+/** Converts any thrown value to the error for the caller. Unknown errors become 500 without their text. */
 export function toAdminError(thrown: unknown): AdminError {
   if (thrown instanceof AdminError) return thrown;
   if (thrown instanceof UniqueConstraintViolationException) {

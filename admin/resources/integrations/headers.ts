@@ -8,8 +8,8 @@ import type { Vault } from '../../secrets/vault.ts';
 import type { Integration } from './entity.ts';
 
 /**
- * Headers that every call of an integration carries, sealed. Versions before wrote them plain among the settings: found there, they are
- * newer than what is sealed, for every change of this version takes them away from there.
+ * Headers of every call of an integration, sealed. Older versions wrote them as plain settings. Plain headers are newer than
+ * sealed ones, because every change by this version removes them from the settings.
  */
 const sealed = sealedHeaders<Integration>('integrations');
 
