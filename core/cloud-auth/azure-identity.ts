@@ -16,9 +16,9 @@ const ownHosts = /\.(openai|cognitiveservices|(services|inference|models)\.ai)\.
 /** Scope of a token unless `azure_entra_scope` sets another one. */
 const defaultScope = 'https://cognitiveservices.azure.com/.default';
 const metadataUrl = 'http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01';
-/** The audience of tokens that are themselves the proof of an application (federated credentials). */
+/** Audience of tokens that serve as an application's credential (federated credentials). */
 const exchangeAudience = 'api://AzureADTokenExchange';
-/** Audience of the assertions for identities of Azure's public cloud. */
+/** Sign-in host of Azure's public cloud. */
 const publicAuthority = 'https://login.microsoftonline.com';
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
@@ -61,7 +61,7 @@ export function signWithIdentity(
 }
 
 function addToken(call: OutgoingCall, token: Token): void {
-  // On pass-through routes a caller's own header may be there already.
+  // On pass-through routes the call may already have the caller's own header.
   const at = call.headers.indexOf('authorization');
   if (at % 2 === 0) call.headers.splice(at, 2);
   call.headers.push('authorization', `Bearer ${token.value.reveal()}`);

@@ -28,15 +28,15 @@ export class Entry {
   }
 }
 
-/** Why an id has no entry: it does not exist (`error` null), or its document cannot be used. */
+/** The reason why an id has no entry: it does not exist (`error` null), or its document cannot be used. */
 interface Absence {
   readonly error: GatewayError | null;
   readonly untilMs: number;
 }
 
-/** A look-up under way; all who ask for the id meanwhile share it. */
+/** A look-up in progress. Concurrent callers for the same id share it. */
 export interface Flight {
-  /** A reply older than this was read before a change we know of: ask again. */
+  /** A reply older than this revision predates a known change: read again. */
   minRevision: number;
   /** Set when everything read so far must be thrown away. */
   again: boolean;

@@ -57,15 +57,15 @@ const possibleId = /^[\x21-\x7e]{1,600}$/;
  * The documents of a gateway process, fetched on demand and kept until a change notice names them.
  *
  * - A known document is served at once, whatever state the control plane is in.
- * - An unknown one is looked up, once for all who ask; when the control plane cannot say, GatewayError `unavailable`.
- * - A changed one is read again: ahead of use where it is in use (the old one serves until then; keys wait instead, so that a
- *   withdrawn right ends with the notice), else at its next use. A deleted one is gone with the notice.
+ * - An unknown one is looked up once for all concurrent callers. GatewayError `unavailable` if the control plane cannot be read.
+ * - A changed one that is in use is read again at once, and the old one serves until then. Keys wait instead, so that a withdrawn
+ *   right ends with the notice. A changed one that is not in use is read at its next use. A deleted one is removed with the notice.
  */
 export class DocumentStore implements DocumentReader {
   readonly counts: DocumentCounts = { hits: 0, misses: 0, refreshes: 0, invalid: 0 };
-  /** Grows whenever something that `keep()` returned before has changed. */
+  /** Incremented when a document that `keep()` returned before has changed. */
   version = 0;
-  /** Grows whenever a document came to be known. */
+  /** Incremented when a new document is added. */
   additions = 0;
 
   readonly #shelves: Record<DocumentKind, Shelf>;
@@ -107,9 +107,9 @@ export class DocumentStore implements DocumentReader {
   }
 
   /**
-   * A reader of values compiled from documents: kept beside the document, dropped with it, one look-up when warm. What
-   * `compile` throws is thrown to the reader; when it throws for a change of a document that worked before, the change is
-   * reported and the last good one stays. Call once per purpose, at start.
+   * Returns a reader of values compiled from documents. A value is stored and removed with its document and costs one look-up
+   * when warm. The reader throws the errors of `compile`. If a changed document fails to compile and the old one did not, the
+   * error is logged and the old one stays in use. Call once per purpose, at start.
    */
   compiled<Kind extends DocumentKind, T>(
     kind: Kind,
@@ -183,7 +183,7 @@ export class DocumentStore implements DocumentReader {
     return kept;
   }
 
-  /** Takes back a document from disk, unless it does not pass its schema (any more). True when it was taken. */
+  /** Restores a document from disk. False if it does not match its schema. */
   restore(kept: KeptDocument): boolean {
     const checked = v.safeParse(documentSchemas[kept.kind] as v.GenericSchema<unknown, object>, kept.document);
     if (!checked.success) return false;

@@ -240,7 +240,7 @@ export class UwsFrameSocket implements FrameSocket {
     this.#call(() => this.#listener?.onDrain());
   };
 
-  /** Writes what waits in a connection that is paused. Leaving a cork makes the addon try. */
+  /** Writes the data that waits in a paused connection. The addon writes it when a cork ends. */
   readonly #flush = (): void => {
     this.#flusher = null;
     if (this.#ws === null || !this.#paused) return;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** One file of the spool: whole lines, one record each, oldest first. */
 export interface Segment {
   readonly path: string;
-  /** Bytes of whole lines in the file. What lies beyond them was torn and is never read. */
+  /** Bytes of whole lines in the file. A torn line after them is never read. */
   bytes: number;
   /** Bytes the control plane has confirmed; starts at 0 again when another process takes the file over. */
   shippedBytes: number;

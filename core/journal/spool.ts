@@ -101,13 +101,13 @@ export class Spool implements Journal {
     this.#flushSoon();
   }
 
-  /** Calls back once every record appended so far is on disk, or is counted as lost because the disk refused it. */
+  /** Calls back once every record appended so far is on disk, or is counted as lost because its write failed. */
   whenSafe(callback: () => void): void {
     if (this.#gatheredBytes === 0 && !this.#holds.isPending) callback();
     else this.#waiting.push(callback);
   }
 
-  /** Writes what was gathered. Never throws: a disk that refuses makes the spool unhealthy. */
+  /** Writes the gathered records. Never throws: a failed write makes the spool unhealthy. */
   flush(): void {
     this.#flushing = false;
     const bytes = this.#gatheredBytes;

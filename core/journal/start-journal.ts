@@ -34,7 +34,7 @@ export interface RunningJournal extends Journal {
   close(withinMs: number): Promise<void>;
 }
 
-/** Opens the spool of this slot, takes over what an earlier process left there, and begins to ship. Throws when the disk refuses. */
+/** Opens the spool of this slot, takes over what an earlier process left there, and begins to ship. Throws if a file cannot be opened. */
 export function startJournal(options: JournalOptions): RunningJournal {
   const { settings, slot, fetch, clock, random, log, timers = realTimers } = options;
   const root = join(settings.dataDir, 'spool');

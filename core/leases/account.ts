@@ -55,7 +55,7 @@ export class Account implements LeaseAccount {
   #wants = false;
   #low = 0;
   #spent = 0;
-  /** Until when, and from how many units on, there is nothing to be had. */
+  /** Until this time, requests for this many units or more get nothing. */
   #emptyUntilMs = 0;
   #emptyFrom = 0;
   /** Units of this window that no process held at the last reply, and those given back since; null before the first reply. */

@@ -21,7 +21,7 @@ export interface HoldersOptions {
 
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Notes this process as the holder of its slot, behind those before it. Throws when the disk refuses. */
+/** Stores this process as the holder of its slot, after the earlier ones. Throws if the file cannot be written. */
 export function openHolders({ directory, slot, processes, newId }: HoldersOptions): Holders {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, String(slot));

@@ -7,7 +7,7 @@ const patienceMs = 900;
 interface Waiting {
   readonly least: number;
   readonly most: number;
-  /** Monotonic end of its patience. */
+  /** Monotonic time at which its wait ends. */
   readonly untilMs: number;
   /** True when the question that was answered last asked for it. */
   isAsked: boolean;

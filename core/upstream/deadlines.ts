@@ -5,7 +5,7 @@ export interface Timed {
   /** Neighbours in its slot; null while it is not on the wheel. */
   next: Timed | null;
   previous: Timed | null;
-  /** The tick at which it is looked at. */
+  /** The tick at which it is checked. */
   tick: number;
   /**
    * Called at or after the time asked for, never before, on a turn of its own after pending I/O. Returns when to be called again

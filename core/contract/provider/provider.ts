@@ -55,7 +55,7 @@ export type Credentials = Readonly<Record<string, Secret>>;
 
 /**
  * One provider. A folder exports exactly one of these; `core/providers/index.ts` lists them.
- * All functions are pure unless they say otherwise: input in, output out, unknown values survive.
+ * All functions are pure unless documented otherwise, and pass unknown values on unchanged.
  */
 export interface ProviderAdapter {
   /** Provider type id: `openai`, `anthropic`, … */
