@@ -34,7 +34,7 @@ export async function createProviderFromBody(
   body: CreateBody,
 ): Promise<Provider> {
   const integration = await integrationFor(change, services, actor, tenant, body);
-  return createProvider(change, tenant, {
+  const row = await createProvider(change, tenant, {
     name: body.name,
     slug: body.slug,
     note: body.note,
@@ -44,6 +44,8 @@ export async function createProviderFromBody(
     rateLimits: body.rate_limits,
     tags: body.tags,
   });
+  change.about(row.id);
+  return row;
 }
 
 async function integrationFor(

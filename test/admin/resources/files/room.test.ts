@@ -35,7 +35,7 @@ describe.each(databases)('the room of the store, on %s', (database) => {
     expect(kept.length + refused.length).toBe(6);
     expect(kept.length).toBeLessThanOrEqual(2);
     expect(refused[0]?.body.error).toMatchObject({ param: 'file' });
-    expect(refused[0]?.body.error.message).toContain('1000000 bytes together');
+    expect(refused[0]?.body.error.message).toContain('would exceed 1000000 bytes');
     // A refused upload releases its space: one after the other, as many fit as there is room for.
     while ((await store.upload(patternBytes(400_000))).status === 200);
     const rows = await store.rows();
