@@ -15,6 +15,9 @@ const documents = [
   'docs/operations.md',
   'docs/providers.md',
   'docs/settings.md',
+  'docs/tour.md',
+  'docs/writing.md',
+  ...readdirSync(join(root, 'docs/decisions')).map((name) => `docs/decisions/${name}`),
   ...readdirSync(join(root, 'docs/guides')).map((name) => `docs/guides/${name}`),
   'README.md',
   'ARCHITECTURE.md',
@@ -24,6 +27,11 @@ const documents = [
 ];
 
 describe('documents', () => {
+  it('DECISIONS.md lists every decision once', () => {
+    const listed = [...read('DECISIONS.md').matchAll(/\(docs\/decisions\/(.+?)\)/g)].map(([, name]) => name).sort();
+    expect(listed).toEqual(readdirSync(join(root, 'docs/decisions')).sort());
+  });
+
   it('docs/settings.md is what `npm run docs:settings` writes', () => {
     expect(read('docs/settings.md')).toBe(settingsDocument());
   });
