@@ -36,7 +36,7 @@ function afterBoth(own: Maybe<void> | undefined, token: Maybe<Token>, use: (toke
   use(token);
 }
 
-/** The token takes the place of whatever credential header the call has. */
+/** Replaces the credential header of the call, if any, with the token. */
 function setBearer(call: OutgoingCall, token: Token): void {
   const kept: string[] = [];
   for (let i = 0; i < call.headers.length; i += 2) {

@@ -27,7 +27,7 @@ export interface TokenCacheOptions {
 
 /** A token is not handed out in its last seconds: the call it signs takes time to arrive, and clocks differ. */
 const marginMs = 10_000;
-/** After a failed refresh ahead of time, the next is tried no sooner. */
+/** Minimum time between a failed early refresh and the next attempt. */
 const retryMs = 15_000;
 
 interface Entry<Kept extends Token> {

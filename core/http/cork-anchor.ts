@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import type { Uws } from './load-uws.ts';
 
 /**
- * A place from where a reply can be upgraded to a WebSocket long after its request.
+ * A cork in which a reply can be upgraded to a WebSocket long after its request.
  *
  * The addon wants writes inside a cork, and warns on stderr about each that is not. But the cork of the reply that is upgraded must
  * not be it: when that ends, the addon takes the socket for the reply it was (unless the two lie at different addresses), reads a

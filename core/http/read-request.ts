@@ -44,7 +44,7 @@ export function compileRequestRules(prefixes: readonly string[], headerBytesMax:
   return { headerBytesMax, kinds, lastSeen: new Uint32Array(kindsCount) };
 }
 
-/** One parsed request. `fault` says why it must be refused; the other fields are filled as far as they could be read. */
+/** One parsed request. `fault` is the reason to reject it; the other fields are set as far as they could be read. */
 export class ParsedRequest implements InboundRequest {
   method = '';
   path = '';

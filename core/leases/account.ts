@@ -109,7 +109,7 @@ export class Account implements LeaseAccount {
     return this.#spec.key;
   }
 
-  /** True while requests wait or are under way, or the ledger has to be informed. */
+  /** True while requests wait or are in progress, or the ledger's figure is outdated. */
   get isNeeded(): boolean {
     return this.hasWaiters || this.owesWord || this.#lease.holds > 0 || !this.#left.isEmpty;
   }

@@ -8,7 +8,7 @@ import { limitUnitsMax } from '../contract/protocol/budget-rules.ts';
 export class Lease {
   readonly id: string;
   kept = 0;
-  /** Requests under way that have taken from it. */
+  /** Requests in progress that have taken units from it. */
   holds = 0;
   #seq = 0;
   /** The ledger's figure for `kept`; null: unknown, because a question may or may not have arrived. */

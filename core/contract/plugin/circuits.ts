@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 
-/** The subject (NATS) and message type (cluster IPC) on which gateways tell each other of opened and closed circuits. */
+/** The subject (NATS) and message type (cluster IPC) on which gateways report opened and closed circuits. */
 export const healthSubject = 'svc.health';
 
-/** Largest notice in bytes; what is longer is not read. */
+/** Largest notice in bytes. Longer notices are ignored. */
 export const healthNoticeBytesMax = 2048;
 
 /**
@@ -20,13 +20,13 @@ export const healthNotice = v.object({
 });
 export type HealthNotice = v.InferOutput<typeof healthNotice>;
 
-/** When the circuit of a target opens, and for how long (data-plane §4.7). */
+/** Conditions under which the circuit of a target opens, and for how long. */
 export interface BreakerSettings {
-  /** When the circuit of a target opens, and for how long. */
+  /** Failures that open it; null = the share alone decides. */
   readonly failureThreshold: number | null;
   /** Share of failures that opens it, 0 to 100; null = the count alone decides. */
   readonly failurePercent: number | null;
-  /** Calls before the share says anything. */
+  /** Minimum number of calls before the share counts. */
   readonly requestsMin: number;
   /** How long it stays open, and how long failures are remembered after the first one. */
   readonly cooldownMs: number;
@@ -36,7 +36,7 @@ export interface BreakerSettings {
 
 /** The circuit of one target of one version of a saved config. */
 export interface Breaker {
-  /** True while the target is to be passed over: it cools down, or another call tries it. */
+  /** True while the target must be skipped: it cools down, or a trial call is in progress. */
   isOpen(): boolean;
   /** A call to the target begins. Returns its number when it is the one trial after a cool-down, else 0. */
   begin(): number;

@@ -19,7 +19,7 @@ export interface Plan {
   readonly versionId: string | null;
   /** Credentials in it are digests: the plain ones are in the targets. */
   readonly config: GatewayConfig;
-  /** Leaf targets in document order; `Target.index` is the place here. */
+  /** Leaf targets in document order; `Target.index` is the index in this list. */
   readonly targets: readonly Target[];
   readonly onRequest: HookList<'onRequest'>;
   readonly onTarget: NonNullable<CoreHooks['onTarget']>;
@@ -43,7 +43,7 @@ export interface Plan {
   readonly readsBody: boolean;
   /** True when parameters decide where to go: then those of pass-through bodies are looked for too. */
   readonly readsParams: boolean;
-  /** Milliseconds for all tries at all targets together; null = no limit. */
+  /** Milliseconds for all attempts at all targets together; null = no limit. */
   readonly totalTimeMs: number | null;
 }
 
@@ -66,7 +66,7 @@ export interface Target {
   readonly forwardHeaders: readonly string[] | null;
   /** `strict_open_ai_compliance`; null = not said. */
   readonly strict: boolean | null;
-  /** `strict_params`: refuse what the provider has no place for. */
+  /** `strict_params`: reject parameters that the provider does not support. */
   readonly strictParams: boolean;
   /** Labels for the record of a request that goes here; null = none. */
   readonly metadata: Readonly<Record<string, string>> | null;
@@ -80,12 +80,12 @@ export interface CacheRule {
 }
 
 export interface Retry {
-  /** Extra tries after the first, 0 to 5. */
+  /** Retries after the first attempt, 0 to 5. */
   readonly attempts: number;
   readonly statusCodes: readonly number[];
   readonly useRetryAfter: boolean;
   /** Milliseconds for one try; null = no limit of its own. */
   readonly attemptTimeMs: number | null;
-  /** Milliseconds for all tries at the target and the waits between them; null = no limit. */
+  /** Milliseconds for all attempts at the target and the waits between them; null = no limit. */
   readonly totalTimeMs: number | null;
 }
