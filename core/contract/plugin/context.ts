@@ -65,7 +65,7 @@ export interface Identity {
   readonly userId: string | null;
   /** Name of the user who owns the key, if the key's document has it. */
   readonly userName?: string | null;
-  /** `sub` claim of a JWT; absent for API keys. */
+  /** Subject of a JWT, from the first of its subject claims; absent for API keys. */
   readonly tokenSubject?: string | null;
   readonly scopes: ReadonlySet<string>;
   /** Limits of the key; null or absent: none. */
