@@ -11,9 +11,8 @@ const plainPaths = [...new Set(routeNames.map((name) => `/v1${name.slice(name.in
 );
 
 /**
- * Explains a method and path that no route takes and no provider is named for: a method that the path does not have (405), a base
- * URL with one `/v1` too many or too few, a misspelt route, or a path that is kept for the service (404). Null when none of them
- * applies.
+ * Explains a method and path without a route and without a named provider: a method that the path does not have (405), a base URL
+ * with one `/v1` too many or too few, a misspelt route, or a path reserved for the service (404). Null if none of them applies.
  */
 export function explainPath(method: string, path: string): GatewayError | null {
   const shown = `${method} ${path.slice(0, 200)}`;

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../contract/plugin/context.ts';
 
-/** Says where a request would go under a config, and why. No provider is asked. */
+/** Explains the route of a request under a config. Calls no provider. */
 export const explainEndpoint: Endpoint = {
   name: 'explainConfig',
   operation: null,

@@ -56,7 +56,7 @@ const find = compileRoutes(shaped, standalone);
 /** `GET /files/{id}` and so on: every route there is. What is none of them is the control plane's or passes through. */
 export const routeNames: readonly string[] = [...shaped.map(({ method, path }) => `${method} ${path}`), ...standalone.keys()];
 
-/** An endpoint of the data plane, the control plane, a path that is kept for the service, or nothing (404, 405). */
+/** An endpoint of the data plane, the control plane, a path reserved for the service, or nothing (404, 405). */
 export type Match = Endpoint | 'control-plane' | 'reserved' | 'not-found' | 'method-not-allowed';
 
 export function matchEndpoint(method: string, path: string): Match {

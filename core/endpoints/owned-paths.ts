@@ -5,8 +5,8 @@ export type PathOwner = 'control-plane' | 'reserved';
 
 /**
  * First path segments below `/v1` that belong to the service. No request to them is sent to a provider; `/v1/proxy/…` reaches a
- * provider's route of the same name. A name is listed here only if the service has it or keeps it for itself: everything else
- * below `/v1` passes through.
+ * provider's route of the same name. A name is listed here only if the service uses or reserves it: everything else below `/v1`
+ * passes through.
  */
 const owners: ReadonlyMap<string, PathOwner> = new Map([
   ...ownedBy('control-plane', controlPlaneSegments),

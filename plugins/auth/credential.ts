@@ -2,8 +2,9 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { isToken } from '../../core/contract/protocol/tokens.ts';
 
 /**
- * The service key of a request, or the token that stands for one: `x-svc-api-key`, else `Authorization: Bearer` (so that OpenAI clients need only another base
- * URL), else `x-api-key` (Anthropic clients). Notes which header carried it, so that it never goes upstream.
+ * Returns the API key of a request, or the JWT used instead of one: `x-svc-api-key`, otherwise `Authorization: Bearer` (so that
+ * OpenAI clients need only another base URL), otherwise `x-api-key` (Anthropic clients). Records the header that carried it, so
+ * that it is never sent upstream.
  */
 export function findCredential(ctx: RequestContext): string | null {
   const bearer = bearerOf(ctx.request.header('authorization'));

@@ -40,7 +40,7 @@ interface Verified {
   readonly expiresAtMs: number;
 }
 
-/** As many as there are keys in memory with default settings; one that falls out costs an HMAC. */
+/** The default number of keys in memory; a key that is evicted costs one HMAC. */
 const verifiedMax = 25_000;
 
 function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
@@ -63,7 +63,7 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
 
     onSessionLook(ctx) {
       const credential = findCredential(ctx);
-      // A token says for how long one may begin: what began in time goes on, as long as sessions may last.
+      // A token limits the time in which a session may begin. A session that began in time may continue up to its own maximum.
       if (credential === null || isToken(credential) || isJobCredential(credential)) return null;
       return refusalOf(() => admitKey(ctx, credential));
     },
@@ -84,7 +84,7 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
       : admit(ctx, verify(ctx, key, sha256, document));
   }
 
-  /** A job of the control plane calls for the key that asked for it: what that key may still do is what its document says. */
+  /** A job of the control plane runs with the rights of the key that created it: the key's document decides. */
   function admitJob(ctx: RequestContext, credential: string): Maybe<undefined> {
     const secret = keys.jobCredentialKey;
     const id = secret ? readJobCredential(secret, credential, services.clock.now()) : null;

@@ -1,4 +1,4 @@
-/** How keys of providers begin; none of ours does. */
+/** Prefixes of provider keys; no key of the gateway has one. */
 const providerKey = /^(sk|pk|rk|gsk|xai|pplx|r8|hf|AIza|AKIA|ASIA)[-_A-Z0-9a-z]{8}/;
 const ownKey = /^svc_(admin|ws|user)_/;
 

@@ -4,9 +4,9 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 const adapterHeaders = ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id', 'openai-beta'] as const;
 
 /**
- * Everything the answer depends on, as one digest: workspace, config version, route, body, and where the request's own headers
- * would send it. Metadata is part of it unless a namespace stands in its place. Two tenants never share an
- * entry, nor do two callers who bring provider keys of their own.
+ * Returns one digest of everything the reply depends on: workspace, config version, route, body, and the destination that the
+ * request's own headers select. Metadata is part of it unless a namespace replaces it. Two tenants never share an entry, nor do
+ * two callers with their own provider keys.
  */
 export function cacheKey(ctx: RequestContext): string {
   const target = ctx.requestTarget;

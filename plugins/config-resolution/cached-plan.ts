@@ -6,7 +6,10 @@ import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
 /** One per document, so that its plan is compiled once. */
 const withCache = new WeakMap<ConfigDocument, ConfigDocument>();
 
-/** The plan of `x-svc-cache: simple`: the config of the request with the simple cache, unless it says something about a cache itself. */
+/**
+ * Returns the plan of `x-svc-cache: simple`: the config of the request with the simple cache, unless the config has cache
+ * settings.
+ */
 export function cachedPlan(document: ConfigDocument | null, inline: string | null, plans: PlanSource): Plan {
   if (document) return plans.saved(cachedDocument(document));
   if (inline === null) return plans.inline(JSON.stringify(cached({})));

@@ -13,8 +13,8 @@ import { blockedHeadersOf, checkSavedOnly, isConfigSlug } from './saved-only.ts'
 import { adoptSvcOptions } from './svc-options.ts';
 
 /**
- * Which config a request runs under, and what its headers add to it. Header, else the key's default, else the workspace's
- * default; never merged.
+ * Selects the config of a request: from the header, otherwise the key's default, otherwise the workspace's default; configs are
+ * never merged. Adds the settings of the request's headers.
  */
 export const configResolution = (): CorePlugin =>
   defineCorePlugin({

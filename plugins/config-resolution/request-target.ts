@@ -82,7 +82,7 @@ function providerOf(ctx: RequestContext, modelSlug: string | null, services: Cor
       param: 'x-svc-provider',
     });
   }
-  // A type beside a virtual key says of what type that stored provider is.
+  // Beside a virtual key, a provider type names the type of that stored provider.
   const virtualKey = ctx.gatewayHeaders.get('virtual-key') ?? '';
   if (virtualKey !== '') return `@${virtualKey.replace(/^@/, '')}`;
   return named === '' ? modelSlug : named;

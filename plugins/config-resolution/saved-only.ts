@@ -31,7 +31,7 @@ export function checkSavedOnly(ctx: RequestContext, byDeployment: boolean, block
   const config = headers.get('config');
   if (config && !isConfigSlug(config)) throw blocked('inline_config_blocked', 'config', 'Inline configs', saveConfig);
   const provider = headers.get('provider');
-  // Beside a virtual key it only says of what type that stored provider is.
+  // Beside a virtual key, it only names the type of that stored provider.
   if (provider && !provider.startsWith('@') && !headers.get('virtual-key')) {
     throw blocked('inline_provider_blocked', 'provider', 'Inline providers', saveProvider);
   }

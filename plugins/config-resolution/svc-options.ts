@@ -3,7 +3,7 @@ import { holdsCredential } from '../../core/contract/values/api-key.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isObject } from '../../core/contract/values/json.ts';
 
-/** Names that say who asks and under which trace: settled before the body is read. */
+/** Options about the caller and the trace: they are fixed before the body is read. */
 const settled: ReadonlySet<string> = new Set(['api-key', 'trace-id']);
 
 const valueLengthMax = 16_384;

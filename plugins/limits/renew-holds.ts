@@ -24,7 +24,7 @@ export async function renewHolds(
   for (const hold of holds) {
     const { meter } = hold;
     if (meter.unit === 'requests') continue;
-    // All that the session held has been settled meanwhile.
+    // All reservations of the session have been settled in the meantime.
     if (ctx.ended) return null;
     const before = hold.counted;
     use(hold, usedUnits(meter.unit, ctx, rates));

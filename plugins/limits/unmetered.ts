@@ -38,7 +38,7 @@ function reasonOf(ctx: RequestContext): string | null {
   }
 }
 
-/** Streams in OpenAI's chat format state usage only if they are asked to. */
+/** Streams in OpenAI's chat format report usage only on request. */
 function isSilentStream({ endpoint, passed }: RequestContext): boolean {
   if (passed?.params.stream !== true || passed.params.include_usage === true) return false;
   return /\/completions\/?$/.test(endpoint?.proxyPath ?? '');

@@ -5,10 +5,7 @@ import type { Watch } from './watch.ts';
 
 const requestsMinDefault = 5;
 
-/**
- * The settings that hold below a strategy: its own, else those from above; below a condition none, unless a strategy there has its
- * own.
- */
+/** Returns the settings below a strategy: its own, otherwise the inherited ones. A condition passes none on. */
 export function inheritedBreaker(strategy: StrategyConfig, above: BreakerSettings | null): BreakerSettings | null {
   if (strategy.mode === 'conditional') return null;
   const own = strategy.cb_config;

@@ -6,14 +6,14 @@ import type { Outliers } from './outlier.ts';
 export interface Candidates {
   /** Neither open nor cooling down. */
   readonly good: readonly number[];
-  /** Cooling down: to be asked after all others. */
+  /** Children in cooldown, called after all others. */
   readonly cooling: readonly number[];
 }
 
 /**
- * Which children are to be considered now: those whose circuit is not open, all of them when it is open for all. Null when no
- * child has a circuit and outliers are not looked for, so that every child always is. `eligible`: the indices that may be chosen
- * at all.
+ * Returns the children to consider now: those without an open circuit, or all of them if every circuit is open. Null if no child
+ * has a circuit and outlier detection is off, so that every child is always considered. `eligible`: the indices that may be
+ * chosen.
  */
 export function candidatesOf(
   children: readonly Node[],

@@ -9,8 +9,8 @@ import { type Node, pickOne, type Range } from './node.ts';
 const refusal = 'Query router did not resolve to any valid target: no condition matches and strategy.default is not set';
 
 /**
- * The target named by the first condition that holds, else the default. Names and queries were checked with the config.
- * `readerOf` gives the fields of a request. `bad_request` when nothing holds and there is no default.
+ * Selects the target of the first condition that holds, otherwise the default. Names and queries were checked with the config.
+ * `readerOf` returns the fields of a request. Throws `bad_request` if no condition holds and there is no default.
  */
 export function conditional(
   children: readonly Node[],

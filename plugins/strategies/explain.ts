@@ -5,7 +5,7 @@ import type { Node, Range } from './node.ts';
 
 /** The route of a request below one node. The lists are by target, from the node's `from` on. */
 export interface View {
-  /** How likely each target is the first to be asked, once this node is asked: 0 to 1. */
+  /** Probability (0 to 1) of each target to be called first, if this node is reached. */
   readonly first: readonly number[];
   /** True if the request could reach the target. */
   readonly reachable: readonly boolean[];
@@ -18,7 +18,7 @@ export interface Decision {
   readonly mode: StrategyExplanation['mode'];
   readonly why: string;
   readonly first: readonly number[];
-  /** Place in the order in which they are asked, from 1 on; null = not asked. Absent: whichever is asked is the only one. */
+  /** Position in the order of calls, from 1 on; null = not called. Absent: only the chosen child is called. */
   readonly order?: readonly (number | null)[];
   /** Indices of the children in cooldown, which come last; absent if outlier detection is off. */
   readonly cooling?: readonly number[] | undefined;

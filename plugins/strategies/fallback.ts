@@ -4,8 +4,9 @@ import { certainly, orderedBy, viewOf } from './explain.ts';
 import { childOf, isMissing, type Node, type Range } from './node.ts';
 
 /**
- * Targets in order. Moves on from a child when the status is in its own list in `statusCodes`, or, without a list, when it is not
- * 2xx. A target whose provider does not exist is always passed over. A client that has left needs no other target. With `candidates`, targets whose circuit is open are left out and those that cool down come last.
+ * Calls targets in order. Moves on from a child if the status is in its own list in `statusCodes`, or, without a list, if it is
+ * not 2xx. A target whose provider does not exist is always skipped. A disconnected client needs no other target. With
+ * `candidates`, targets with an open circuit are left out and those in cooldown come last.
  */
 export function fallback(
   children: readonly Node[],
@@ -43,7 +44,7 @@ export function fallback(
   };
 }
 
-/** The child after this one (-1: the first) in the order the request began with; it stays, whatever happens meanwhile. */
+/** Returns the child after this one (-1: the first). The order of a request is fixed when it begins. */
 function orderOf(candidates: (ctx: RequestContext) => Candidates): (ctx: RequestContext, at: number) => number | undefined {
   const orders = new WeakMap<RequestContext, readonly number[]>();
   return (ctx, at) => {

@@ -22,7 +22,7 @@ import { single } from './single.ts';
 import { warningsOf, warningsOfRoot } from './warnings.ts';
 import { Watches } from './watch.ts';
 
-/** Which target is asked first, and which one after a failure. Modes nest in any order; no mode does I/O. */
+/** Chooses the first target of a request, and the next one after a failure. Modes nest in any order; no mode does I/O. */
 export const strategies = (): CorePlugin =>
   defineCorePlugin({
     name: 'strategies',
@@ -141,7 +141,7 @@ function watchOutliers(
   return outliers;
 }
 
-/** A target; with a circuit where one is asked for and the target is a stored provider of a saved config. */
+/** A target. It has a circuit if one is configured and the target is a stored provider of a saved config. */
 function leaf(target: Target | null, name: string | undefined, range: Range, settings: BreakerSettings | null, walk: Walk): Node {
   const node: Node = {
     ...range,

@@ -5,9 +5,9 @@ import { promptTexts } from '../../core/contract/values/prompt-text.ts';
 
 /** Below this the rough estimate is as good as a count for routing, and costs no thread. */
 const countedCharsMin = 4096;
-/** Above this the worker would cut the text: the rough estimate says more. */
+/** The worker would truncate a longer text, so the rough estimate is better. */
 const countedCharsMax = 1024 * 1024;
-/** How long routing may wait for a count. */
+/** Maximum time in milliseconds that routing waits for a count. */
 const timeoutMs = 500;
 /** Characters of a token, as a rule of thumb for English and code. */
 const charsPerToken = 4;
@@ -15,8 +15,8 @@ const charsPerToken = 4;
 const counts = new WeakMap<RequestContext, number>();
 
 /**
- * Tokens of the request's text, estimated: a token per four characters, unless `countInputTokens` has counted them. 0 where the
- * route has no parameters.
+ * Returns the tokens of the request's text: as counted by `countInputTokens`, otherwise estimated as one per four characters. 0
+ * if the route has no parameters.
  */
 export function inputTokens(ctx: RequestContext): number {
   let tokens = counts.get(ctx);

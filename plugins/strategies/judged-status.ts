@@ -1,9 +1,9 @@
 import type { AttemptResult } from '../../core/contract/plugin/context.ts';
 
 /**
- * The status by which a target is judged: the provider's own, or the one of the error that stood in for it, also where a stream was
- * cut after a good beginning. Null when the result says nothing about the target: the client left, or the fault was the caller's
- * or ours.
+ * Returns the status by which a target is judged: the provider's own, or the one of the error that replaced it, also if a stream
+ * was cut after a good beginning. Null if the result does not depend on the target: the client disconnected, or the caller or the
+ * gateway caused the error.
  */
 export function judgedStatus(last: AttemptResult | null): number | null {
   if (last === null) return null;

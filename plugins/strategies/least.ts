@@ -4,10 +4,10 @@ import type { Load } from './load.ts';
 /** One of these children; `from` is never empty. */
 type Choose = (ctx: RequestContext, from: readonly number[]) => number;
 
-/** How a load balance chooses. */
+/** The selection algorithm of a load balancer. */
 export interface Algorithm {
   readonly choose: Choose;
-  /** How likely `choose` would choose each of `from`, in their order. Changes nothing. */
+  /** Returns the probability of each of `from`, in their order. Changes nothing. */
   shares(ctx: RequestContext, from: readonly number[]): number[];
   /** One sentence: what it goes by. */
   readonly why: string;
@@ -28,7 +28,7 @@ export function leastLatency(loads: readonly Load[], random: () => number): Algo
     why: 'shortest recent time to the first byte; one request in twenty goes to another target; targets without a measurement in the last minute come first',
     choose(ctx, from) {
       const unknown = unknownOf(ctx, from);
-      // While the first answer is awaited, the others are asked too.
+      // Until the first reply arrives, the others are called too.
       if (unknown.length > 0) return anyOf(leastOf(unknown, inFlight), random);
       const best = anyOf(leastOf(from, latency(ctx)), random);
       if (from.length === 1 || random() >= explorationShare) return best;

@@ -22,15 +22,16 @@ export interface BalanceOptions {
   /** By child; 0 is never chosen. */
   readonly weights: readonly number[];
   readonly capacities: readonly GatewayConfig['capacity'][];
-  /** Which children to consider now; null = all, always. */
+  /** Returns the children to consider now; null = all, always. */
   readonly candidates: ((ctx: RequestContext) => Candidates) | null;
   readonly watches: Watches;
   readonly services: CoreServices;
 }
 
 /**
- * One target per request, chosen by the algorithm among those whose circuit is closed and that do not cool down, as long as there
- * are such. It has no next target after a failure, unless the provider of the chosen one does not exist: then it chooses again.
+ * Calls one target per request. The algorithm chooses among the targets that have a closed circuit and are not in cooldown, as
+ * long as there are any. There is no next target after a failure, unless the provider of the chosen one does not exist: then it
+ * chooses again.
  */
 export function loadbalance(options: BalanceOptions): Node {
   const { children, range, weights, candidates, strategy } = options;
@@ -82,7 +83,7 @@ export function eligibleOf(weights: readonly number[]): number[] {
   return weights.flatMap((weight, index) => (weight > 0 ? [index] : []));
 }
 
-/** `loads` is filled where the algorithm counts. */
+/** Fills `loads` if the algorithm counts requests. */
 function algorithmOf({ strategy, children, weights, capacities, watches, services }: BalanceOptions, loads: Load[]): Algorithm {
   const { algorithm = 'weighted', sticky } = strategy;
   const { clock, health, random } = services;
@@ -148,7 +149,7 @@ function sharesOf(weights: readonly number[], from: readonly number[]): number[]
   return from.map((child) => (weights[child] as number) / total);
 }
 
-/** The child whose slice of the sum of weights holds `share` of it, 0 ≤ share < 1. */
+/** Returns the child whose slice of the sum of weights holds `share` of it, 0 ≤ share < 1. */
 function atShare(weights: readonly number[], from: readonly number[], share: number): number {
   let total = 0;
   for (const child of from) total += weights[child] as number;
@@ -161,8 +162,8 @@ function atShare(weights: readonly number[], from: readonly number[], share: num
 }
 
 /**
- * Smooth weighted order (as nginx has it): each target comes as often as its weight says, spread out over the round. Weights
- * are scaled to rounds of at most a thousand turns.
+ * Smooth weighted order (as in nginx): each target occurs in proportion to its weight, spread over the round. Weights are scaled
+ * to rounds of at most a thousand turns.
  */
 export function roundRobinOrder(weights: readonly number[]): number[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0);

@@ -3,16 +3,16 @@ import type { Target } from '../../core/contract/plugin/plan.ts';
 import { type Decision, type View, viewOf } from './explain.ts';
 
 /**
- * One node of a compiled strategy tree. Where a request stands is said by the target it tried last, whose index lies in
- * [`from`, `to`) of exactly one child; asking twice gives the same answer.
+ * One node of a compiled strategy tree. The position of a request is the target of its last attempt, whose index lies in [`from`,
+ * `to`) of exactly one child. Repeated calls return the same result.
  */
 export interface Node extends Range {
   first(ctx: RequestContext): Target | null;
   /** The target to ask after this result; null when this node has nothing left or the result stands. */
   next(ctx: RequestContext, last: AttemptResult): Target | null;
-  /** True while the circuit of everything below is open, so that its parent passes it over. Absent where that cannot be. */
+  /** Returns true while all circuits below are open, so that the parent skips the node. Absent if that cannot happen. */
   readonly isOpen?: (() => boolean) | undefined;
-  /** As the config calls it. */
+  /** The name in the config. */
   readonly name?: string | undefined;
   /** Returns the route of this request and its reasons. Chooses nothing and counts nothing. */
   explain(ctx: RequestContext): View;

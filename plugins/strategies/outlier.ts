@@ -3,7 +3,7 @@ import type { Clock } from '../../core/contract/plugin/plugin.ts';
 import { outlierDefaults, type StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
 import { judgedStatus } from './judged-status.ts';
 
-/** Which of the children of one strategy have failed again and again, as this process saw it. */
+/** Children of one strategy that failed repeatedly, as seen by this process. */
 export interface Outliers {
   isCooling(child: number): boolean;
   /** A request has left the child with this result. */
@@ -32,7 +32,7 @@ export function createOutliers(config: NonNullable<StrategyConfig['outlier']>, c
       }
       state.failures++;
       const nowMs = clock.elapsed();
-      // Those that were under way when it went to the end say nothing new.
+      // Requests that were in flight when the cooldown began add no information.
       if (state.failures < failuresMax || nowMs < state.untilMs) return;
       const ownMs = cooldownMs * 2 ** Math.min(state.rounds++, 30);
       state.untilMs = nowMs + Math.min(Math.max(ownMs, last?.retryAfterMs ?? 0), cooldownMsMax);

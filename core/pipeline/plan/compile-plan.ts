@@ -13,7 +13,7 @@ export interface Chain {
   readonly plugins: readonly CorePlugin[];
   /** Hooks of the stages before a config is known, by plugin name. */
   readonly entryHooks: ReadonlyMap<string, CoreHooks | null>;
-  /** How many leading `onRequest` hooks run before the body is read, and before the plan is known. */
+  /** Number of leading `onRequest` hooks that run before the body is read and the plan is known. */
   readonly beforeBody: number;
   readonly beforePlan: number;
 }

@@ -8,7 +8,7 @@ import { Secret } from '../../contract/values/secret.ts';
 
 /** Statuses retried when the config lists none. */
 const retryStatusCodes = [429, 500, 502, 503, 504, 529];
-/** A try that has a time of its own and runs out of it is meant to be tried again. */
+/** An attempt with its own timeout is retried when it times out. */
 const timedRetryStatusCodes = [408, ...retryStatusCodes];
 
 /**
@@ -36,7 +36,7 @@ function inherit(node: GatewayConfig, parent: Inherited | null, names: SettingNa
   const model = node.override_params?.model;
   const split = typeof model === 'string' ? splitModelSlug(model) : null;
   const virtual = node.virtual_key === undefined ? undefined : `@${node.virtual_key.replace(/^@/, '')}`;
-  // A type beside a virtual key says of what type that stored provider is.
+  // Beside a virtual key, a provider type names the type of that stored provider.
   const named = node.provider?.startsWith('@') ? node.provider : (virtual ?? node.provider ?? split?.slug);
   const asked = node.passthrough === true;
   // A child that names its own provider does not take the parent's key with it.

@@ -101,7 +101,7 @@ export class PlanStore implements PlanSource {
     return plan;
   }
 
-  /** One line per fault of a config, with its path, as compiling it finds them; empty for none. Nothing of it is kept. */
+  /** Returns one line per issue of a config, with its path, as compiling it finds them; empty for none. Stores nothing. */
   check(input: unknown): string[] {
     try {
       const config = this.#parse(input);

@@ -5,7 +5,7 @@ import { holdsCredential } from '../../contract/values/api-key.ts';
 /** The gateway's own key never leaves, also not to the control plane. */
 const notKept: ReadonlySet<string> = new Set(['api-key', 'file-purpose']);
 
-/** For whom a call is made, as the service's own store has to know it; null before the caller is known. */
+/** Returns the caller as the service's own store needs it; null before the caller is known. */
 export function callerOf(ctx: RequestContext): Caller | null {
   const { identity } = ctx;
   if (!identity) return null;

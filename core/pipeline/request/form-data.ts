@@ -56,7 +56,7 @@ function checkPartHeaders(body: Buffer, fail: (why: string) => void): void {
 export async function fieldsInHead(head: Uint8Array, contentType: string): Promise<FormPart[]> {
   const parts: FormPart[] = [];
   const parser = openParser(contentType, parts);
-  // A head ends anywhere: what the parser says of the end is no fault of the form.
+  // A head may end anywhere, so the parser's error about the end is no issue of the form.
   parser.on('error', () => undefined);
   await new Promise<void>((resolve) => parser.write(Buffer.from(head), () => setImmediate(resolve)));
   return parts.filter((part) => part.filename === null);

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 
-/** Counts bytes that are kept for this request until its end. Throws GatewayError `overloaded` where the process holds too many. */
+/** Counts bytes that are held for this request until its end. Throws GatewayError `overloaded` if the process holds too many. */
 export function holdBytes(ctx: RequestContext, bytes: number): void {
   if (ctx.memory === null || ctx.ended) return;
   ctx.memory.take(bytes);

@@ -140,7 +140,7 @@ export class PassedFacts implements PassedRequest {
   }
 }
 
-/** How much of a form is looked into for its text fields. */
+/** Maximum bytes of a form that are searched for its text fields. */
 export const formHeadBytes = 64 * 1024;
 export const jsonType = /^application\/([\w.+-]+\+)?json\b/i;
 export const formType = /^multipart\/form-data\b/i;

@@ -6,7 +6,7 @@ import { checkJsonLimits } from './json-limits.ts';
 import { peekBody } from './peek-body.ts';
 import type { BodyLimits } from './read-body.ts';
 
-/** How much of a form is looked into for its text fields. */
+/** Maximum bytes of a form that are searched for its text fields. */
 const formHeadBytes = 64 * 1024;
 
 /**

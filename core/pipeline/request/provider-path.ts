@@ -4,7 +4,7 @@ import { GatewayError } from '../../contract/values/errors.ts';
 /** Nearly every path has none of these and is not looked at further. */
 const suspicious = /\.\.|%2e|%25/i;
 
-/** How often a provider or a proxy in front of it may decode a path. */
+/** Maximum number of times that a provider or a proxy in front of it may decode a path. */
 const decodingsMax = 3;
 
 /**

@@ -5,7 +5,7 @@ import { holdBytes } from './hold-bytes.ts';
 import { peekBody } from './peek-body.ts';
 import type { BodyLimits } from './read-body.ts';
 
-/** How much of a form that streams through is looked into for its text fields. */
+/** Maximum bytes of a streamed form that are searched for its text fields. */
 const headBytes = 64 * 1024;
 
 /**
@@ -29,7 +29,7 @@ export async function readForm(ctx: RequestContext, contentType: string, limits:
   }
   takeParams(ctx, await fieldsInHead(peeked.head.subarray(0, headBytes), contentType));
   const sent = ctx.model;
-  // A slug in the model names a provider of ours, not the upstream's model: it is taken off where it stands.
+  // A slug in the model names a stored provider, not the upstream's model, so it is removed.
   ctx.streamedForm = {
     body: (model) =>
       peeked.from(sent === null || model === null || model === sent ? peeked.head : renamed(peeked.head, sent, model)),

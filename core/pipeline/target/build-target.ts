@@ -19,16 +19,19 @@ export interface ResolvedTarget {
   readonly basePath: string;
   /** Credential, version and custom headers of every call. */
   readonly headers: HeaderList;
-  /** The same for another origin of the provider (its storage), where they are others: no custom header that is a credential. */
+  /**
+   * The same for another origin of the provider (its storage), if the headers differ: without custom headers that are
+   * credentials.
+   */
   readonly headersElsewhere?: HeaderList;
   /**
-   * The place of a model, where models are restricted or have places of their own; null or absent where all go the same way. Throws
-   * `model_not_allowed`.
+   * Returns the target of a model, if models are restricted or have their own hosts; null or absent if all models share one.
+   * Throws `model_not_allowed`.
    */
   readonly ofModel?: ((model: string) => ResolvedTarget) | null;
-  /** True where the stored provider, or its integration, has a budget or rate limit. */
+  /** True if the stored provider, or its integration, has a budget or rate limit. */
   readonly isLimited?: boolean;
-  /** True when `ofModel` refuses some models, so that a request must say which one its provider will read. */
+  /** True if `ofModel` refuses some models, so that a request must state the model that its provider will read. */
   readonly restrictsModels?: boolean;
   /**
    * Reads the credential's values from the secret manager again after the provider has refused them. Resolves to true if

@@ -8,7 +8,7 @@ import { namedModels } from './named-models.ts';
 type Models = NonNullable<ProviderDocument['models']>;
 
 interface Places {
-  /** Headers by model; asked for once. */
+  /** Headers by model; called once. */
   headers(): Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** The target at another host (null: its own) with these headers. */
   at(host: string | null, headers: Readonly<Record<string, string>>): ResolvedTarget;
@@ -46,7 +46,10 @@ export function isRestricted(models: Models): boolean {
   return !models.allowAll || models.list.some((model) => !model.enabled);
 }
 
-/** Returns the target for the models that a request names. Throws `model_not_allowed`, or `bad_request` for a model that cannot be told. */
+/**
+ * Returns the target for the models that a request names. Throws `model_not_allowed`, or `bad_request` if the model cannot be
+ * determined.
+ */
 export async function placeOfModel(ctx: RequestContext, target: Target, resolved: ResolvedTarget): Promise<ResolvedTarget> {
   const { ofModel } = resolved;
   if (!ofModel) return resolved;

@@ -9,9 +9,9 @@ import { paramsOfForm, parseForm } from '../request/form-data.ts';
 import { modelInPath } from '../request/passed-request.ts';
 
 /**
- * The models that a request names: in its body, its query or its path. With `isRestricted`, a body must say which model its provider
- * will read: exactly one string `model`. Providers differ in what else they take for it (`Model`, a list, a default of their own), so
- * everything else is refused with `bad_request`. JSON is written anew on the way out, so that the provider reads what was judged.
+ * Returns the models that a request names in its body, query or path. With `isRestricted`, a body must state the model that its
+ * provider will read: exactly one string `model`. Providers accept different alternatives (`Model`, a list, a default of their
+ * own), so everything else is refused with `bad_request`. JSON is written anew, so that the provider reads the checked value.
  */
 export async function namedModels(ctx: RequestContext, target: Target, isRestricted: boolean): Promise<string[]> {
   if (ctx.endpoint?.operation) return inParams(ctx, target, isRestricted);
@@ -34,7 +34,10 @@ function hasBody(ctx: RequestContext): boolean {
   return ctx.body !== null && ctx.body.length > 0;
 }
 
-/** True for paths whose bodies name no model and call none. Runs of a thread are not among them: their assistant has a model. */
+/**
+ * Returns true for paths whose bodies name no model and call none. Runs of a thread are not among them: their assistant has a
+ * model.
+ */
 function isModelFree(path: string): boolean {
   return storagePath.test(path) || threadPath.test(path);
 }
@@ -57,7 +60,7 @@ function inParams(ctx: RequestContext, target: Target, isRestricted: boolean): s
   return [...texts(params.model), ...(ctx.query === '' ? [] : new URLSearchParams(ctx.query).getAll('model'))];
 }
 
-/** Fields of a pass-through body that make a batch of a file, in the words of one provider or another. */
+/** Fields of a pass-through body that make a batch from a file, by the names of different providers. */
 const batchFields = ['input_file_id', 'input_files', 'input_blob', 'input_dataset_id', 'inputDataConfig', 'inputConfig'] as const;
 const modelFields = ['model', 'modelId'] as const;
 

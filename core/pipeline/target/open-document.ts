@@ -11,7 +11,7 @@ export interface DocumentOpener {
   openSecrets(document: ProviderDocument): Credentials;
   /** Opens the headers that came sealed with it: name to value. */
   openHeaders(document: ProviderDocument): Readonly<Record<string, string>>;
-  /** Has what others keep; a document that needs it where there is none is a fault of ours. */
+  /** Reads the values of secret managers. A document that needs them while this is absent is an internal error. */
   readonly secretManagers?: SecretManagers;
 }
 
@@ -41,7 +41,7 @@ export function valuesOf(document: ProviderDocument, { secretManagers }: Documen
   throw new GatewayError('internal', { detail: 'a document names secret managers where there are none' });
 }
 
-/** The document and what its secret managers said (null: there are none), put together. */
+/** Returns the document merged with the values of its secret managers (null: there are none). */
 export function withValues(document: ProviderDocument, mapped: MappedValues | null, opener: DocumentOpener): OpenDocument {
   const credentials = opener.openSecrets(document);
   const headers = { ...document.customHeaders, ...opener.openHeaders(document) };

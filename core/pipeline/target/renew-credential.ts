@@ -10,8 +10,8 @@ export function isRefusal(status: number): boolean {
 }
 
 /**
- * After a provider has refused a credential that comes from a secret manager: has it read anew, and gives the target with the other
- * one, to be asked once more. Null when there is none, or when the request cannot be sent again.
+ * Reads a credential from its secret manager again after the provider has refused it. Returns the target with the new credential
+ * for one more attempt. Null if the credential has not changed, or if the request cannot be sent again.
  */
 export async function renewCredential(
   ctx: RequestContext,
@@ -27,12 +27,12 @@ export async function renewCredential(
     const found = await resolve();
     return found instanceof GatewayError ? null : found;
   } catch {
-    // The provider was changed or deleted meanwhile: what it has answered stands, and the visit of its target ends as any other.
+    // The provider was changed or deleted in the meantime: its response stands, and the call of its target ends as usual.
     return null;
   }
 }
 
-/** Said by the provider, not by a plugin or by us. */
+/** Returns true if the provider itself refused, not a plugin or the gateway. */
 function isRefused(ctx: RequestContext, answer: Answer): boolean {
   if (answer.kind === 'replaced' || (answer.kind === 'error' && answer.error.source !== 'upstream')) return false;
   return isRefusal(ctx.attempts.at(-1)?.status ?? 0);

@@ -22,7 +22,7 @@ export interface ResolverOptions extends BuilderOptions, DocumentOpener {
   readonly now: () => number;
 }
 
-/** A stored provider, resolved once for its document and, where it has any, for what its secret managers say. */
+/** A stored provider, resolved once for its document and for the values of its secret managers, if any. */
 interface Stored extends OpenDocument {
   readonly resolved: ResolvedTarget;
 }
@@ -176,7 +176,10 @@ function sameBase(resolved: ResolvedTarget, base: { origin: string; path: string
   return resolved.origin === base.origin && resolved.basePath === base.path;
 }
 
-/** As many credentials that say nothing: an adapter asks whether there are any, and some put them in headers that can be replaced. */
+/**
+ * Returns the same number of empty credentials: adapters check if there are any, and some put them in headers that can be
+ * replaced.
+ */
 function withheld(credentials: Credentials): Credentials {
   return Object.fromEntries(Object.keys(credentials).map((name) => [name, new Secret('')]));
 }

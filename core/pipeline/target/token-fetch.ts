@@ -21,7 +21,10 @@ const tenant = 'svc-tokens';
 const replyBytesMax = 1024 * 1024;
 const timeoutMsDefault = 10_000;
 
-/** How provider adapters ask for tokens: over the one connector, with deadlines and a size limit, following nothing. */
+/**
+ * Returns the function with which provider adapters fetch tokens: over the shared connector, with deadlines and a size limit,
+ * without redirects.
+ */
 export function createTokenFetch(options: TokenFetchOptions): SignServices {
   const { timeoutMs = timeoutMsDefault } = options;
   return {

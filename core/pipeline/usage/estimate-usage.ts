@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { promptTexts, textsBelow } from '../../contract/values/prompt-text.ts';
 import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
 
-/** The operations whose replies are made of tokens. */
+/** Operations whose replies consist of tokens. */
 const estimated: ReadonlySet<string> = new Set(['chatComplete', 'complete', 'embed', 'messages', 'createModelResponse']);
 
 /** True when a reply without counts has tokens to be counted. */
@@ -12,7 +12,7 @@ export function isEstimated(ctx: RequestContext): boolean {
   return ctx.params !== null && estimated.has(ctx.endpoint?.operation ?? '');
 }
 
-/** Adds the seconds of audio that `x-svc-audio-file-duration` states, where the provider did not count them itself. */
+/** Adds the seconds of audio from `x-svc-audio-file-duration`, if the provider did not report them. */
 export function addStatedDuration(ctx: RequestContext, stated: string): void {
   const seconds = Number(stated);
   if (!(seconds > 0 && seconds <= audioSecondsMax) || ctx.usage?.units.audio_seconds !== undefined) return;
@@ -23,16 +23,16 @@ export function addStatedDuration(ctx: RequestContext, stated: string): void {
 /** A week: longer than any file that providers take. */
 const audioSecondsMax = 604_800;
 
-/** How long the end of a reply may wait for its count. */
+/** Maximum time in milliseconds that the end of a reply waits for its count. */
 const timeoutMs = 2000;
 
 /** Fields of replies that hold text the model wrote. */
 const replyKeys = ['choices', 'content', 'output'] as const;
 
 /**
- * The tokens of a reply whose provider counted none, marked as estimated (differences, row 12). The prompt and a plain reply are
- * counted by a tokenizer; a stream counts one token per event, which is how providers cut them. Null when the count cannot be had:
- * the reply must not fail for it.
+ * Returns the tokens of a reply whose provider reported none, marked as estimated. The prompt and a plain reply are counted by a
+ * tokenizer. A stream counts one token per event, which is how providers split them. Null if the count is unavailable: the reply
+ * must not fail because of it.
  */
 export async function estimateUsage(
   ctx: RequestContext,

@@ -37,8 +37,8 @@ const named: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads what a reply that is passed through says it has used, as its bytes pass. Holds a few counts and no bytes. Usage that is not
- * stated is estimated by the size of request and reply.
+ * Reads the usage of a pass-through reply while its bytes pass. Holds a few counts and no bytes. Missing usage is estimated by
+ * the size of request and reply.
  */
 export class ReplyMeter {
   readonly #ctx: RequestContext;
@@ -47,7 +47,7 @@ export class ReplyMeter {
   readonly #isStream: boolean;
   readonly #frames: StreamDecoder | null;
   readonly #decoder: SideDecoder | null;
-  /** True: nothing but the number of bytes is looked at. */
+  /** True: only the number of bytes is counted. */
   readonly #countsBytes: boolean;
   #counts: JsonObject | null = null;
   #countings = 0;
@@ -128,7 +128,7 @@ export class ReplyMeter {
     }
   }
 
-  /** InvokeModel of Bedrock says in headers what the formats of some models leave out. */
+  /** InvokeModel of Bedrock reports in headers the usage that the formats of some models lack. */
   #readHeaders(headers: HeaderList): void {
     const input = findHeader(headers, 'x-amzn-bedrock-input-token-count');
     const output = findHeader(headers, 'x-amzn-bedrock-output-token-count');
@@ -173,5 +173,5 @@ function withoutNulls(counts: JsonObject): JsonObject {
 }
 
 const jsonType = /^application\/([\w.+-]+\+)?json\b/i;
-/** Types whose JSON values stand on lines of their own. */
+/** Content types with one JSON value per line. */
 const lineTypes = /^(?:text\/event-stream|application\/(?:x-ndjson|ndjson|jsonl|stream\+json|x-jsonlines))/i;

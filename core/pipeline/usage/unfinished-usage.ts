@@ -13,7 +13,7 @@ export interface Seen {
   readonly usage: Usage | null;
   /** Events of its stream. */
   readonly events: number;
-  /** As much as there is of a reply that is read whole; null: none. */
+  /** The received part of a reply that is read whole; null: none. */
   readonly body: Uint8Array | null;
 }
 
