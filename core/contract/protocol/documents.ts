@@ -170,9 +170,7 @@ export const workspaceDocument = v.object({
       blockInlineConfig: v.boolean(),
       /** False: bodies of requests must not be stored. */
       debugLog: v.boolean(),
-      /**
-       * Adds the name of the key's owner to the metadata as `_user`. The override applies only if no other source set `_user`.
-       */
+      /** Sets `_user` in metadata to the name of the key's owner. With the override, a `_user` from another source is kept. */
       userKeyMetadata: v.boolean(),
       userKeyMetadataOverride: v.boolean(),
       /** Lifetime of cached replies if the config sets none, and its maximum; null: not set. */
