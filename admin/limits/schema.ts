@@ -117,7 +117,7 @@ export function mergeUsageLimits(
     ...optional(pick(sent.on_unavailable, before?.onUnavailable)),
   };
   if (merged.creditLimit === null && merged.alertThreshold === null) {
-    throw invalid(`${path}.credit_limit or .alert_threshold is required. To remove the budget, send null as ${path}`);
+    throw invalid(`${path}.credit_limit: required if alert_threshold is not set. To remove the budget, send null as ${path}`);
   }
   if (merged.type === 'tokens' && !Number.isInteger(merged.creditLimit ?? 0)) {
     throw invalid(`${path}.credit_limit: a whole number is expected for tokens`);

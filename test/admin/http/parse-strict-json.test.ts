@@ -22,10 +22,10 @@ describe('strict JSON', () => {
   const refused: [string, string][] = [
     ['', 'position 0: the text ends too early'],
     ['{"a":', 'position 5: the text ends too early'],
-    ['{"a":1,}', 'position 7: a key in double quotes'],
+    ['{"a":1,}', 'position 7: expected a key in double quotes'],
     ['[1,]', 'position 3: expected a value'],
-    ['{a:1}', 'position 1: a key in double quotes'],
-    ["{'a':1}", 'position 1: a key in double quotes'],
+    ['{a:1}', 'position 1: expected a key in double quotes'],
+    ["{'a':1}", 'position 1: expected a key in double quotes'],
     ['01', 'position 1: more text after the end'],
     ['+1', 'position 0: expected a value'],
     ['1 2', 'position 2: more text'],

@@ -12,7 +12,7 @@ describe('the rate limit of the control plane', () => {
     limit.take('b');
     now += 1_000;
     limit.take('a');
-    expect(() => limit.take('a')).toThrow('try again in 1 s');
+    expect(() => limit.take('a')).toThrow('Try again in 1 s');
     now += 3_600_000;
     for (let n = 0; n < 60; n++) limit.take('a');
     expect(() => limit.take('a')).toThrow(TooManyRequests);
