@@ -14,7 +14,7 @@ export interface LogOptions {
   readonly slot?: number;
   /** Header prefixes (`x-svc-`) whose `api-key` header must not be printed. */
   readonly headerPrefixes?: readonly string[];
-  /** Where lines go; standard output, written without waiting, if not given. */
+  /** Destination of the lines; absent: standard output, written without waiting. */
   readonly destination?: DestinationStream;
 }
 

@@ -26,6 +26,11 @@ async function formSent(): Promise<FormData> {
   return new Response(new Uint8Array(last.body), { headers }).formData();
 }
 
+async function addModels(slug: string, names: readonly string[]): Promise<void> {
+  const models = names.map((name) => ({ slug: name, enabled: true }));
+  expect((await gateway.admin.put(`/integrations/int-${slug}/models`, { models })).status).toBe(200);
+}
+
 async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const item of stream) all.push(item);
@@ -224,6 +229,9 @@ describe('models', () => {
   });
 
   it('lists the catalogue of the workspace where no provider is named, and its part where that is asked for', async () => {
+    // Providers on hosts of their own list the models that were added to their integration.
+    await addModels('oai', ['gpt-4o-mini']);
+    await addModels('ant', ['claude-sonnet-5', 'claude-haiku-5']);
     const whole = await (await gateway.call('/models')).json();
     const ids: string[] = whole.data.map((model: { id: string }) => model.id);
     expect(whole.total_count).toBe(ids.length);
@@ -241,6 +249,7 @@ describe('models', () => {
   it('has a new provider in the catalogue as soon as it is made', async () => {
     await gateway.call('/models');
     await gateway.admin.createUpstream('later', gateway.upstream.openaiHost, { key: 'sk-later' });
+    await addModels('later', ['gpt-4o-mini']);
     await expect
       .poll(async () => (await (await gateway.call('/models?provider=@later')).json()).total_count, { timeout: 10_000 })
       .toBeGreaterThan(0);

@@ -17,7 +17,7 @@ describe('the rate limit of the control plane', () => {
     for (let n = 0; n < 60; n++) limit.take('a');
     expect(() => limit.take('a')).toThrow(TooManyRequests);
     limit.charge('b', 1_000);
-    expect(() => limit.take('b', 30)).toThrow('try again in 30 s');
+    expect(() => limit.take('b', 30)).toThrow('Try again in 30 s');
   });
 
   it('of 0 refuses nothing', () => {

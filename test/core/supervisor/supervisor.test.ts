@@ -170,7 +170,7 @@ describe('death', () => {
     await run.line(/ready on/);
     const [first, other] = [await run.pidOf('1'), await run.pidOf('0')];
     process.kill(first, 'SIGKILL');
-    expect(await run.line(/^log error died/)).toContain('"restartInMs":0');
+    expect(await run.line(/^log error process died/)).toContain('"restartInMs":0');
     expect(await run.pidOf('1', 2)).not.toBe(first);
     await run.line(/^log debug ready .*gateway 1/, 2);
     expect(isAlive(other)).toBe(true);
@@ -186,9 +186,9 @@ describe('death', () => {
 
   it('waits longer and longer in a crash loop', async () => {
     const run = start('1:crash');
-    await run.line(/^log error died/, 5);
+    await run.line(/^log error process died/, 5);
     const waits = run.lines
-      .filter((line) => line.startsWith('log error died'))
+      .filter((line) => line.startsWith('log error process died'))
       .map((line) => JSON.parse(line.slice('log error process died; restarting it '.length)));
     expect(waits.map((fields) => fields.restartInMs)).toEqual([0, 100, 200, 400, 800]);
     expect(waits.every((fields) => fields.child === 'gateway 1' && fields.code === 1)).toBe(true);
@@ -205,7 +205,7 @@ describe('death', () => {
     const run = start('1:config-fault-later');
     await run.line(/ready on/);
     process.kill(await run.pidOf('1'), 'SIGKILL');
-    await run.line(/^log error died.*"code":78/);
+    await run.line(/^log error process died.*"code":78/);
     await run.line(/^1 started/, 3);
     expect(isAlive(await run.pidOf('0'))).toBe(true);
     expect(run.process.exitCode).toBe(null);
@@ -298,7 +298,7 @@ describe('stop', () => {
 
   it('does not start a crashed child again that was waiting for its turn', async () => {
     const run = start('1:crash');
-    await run.line(/^log error died/, 6);
+    await run.line(/^log error process died/, 6);
     run.signal('SIGTERM');
     expect(await run.exited).toBe(0);
     expect(run.count(/^1 started/)).toBe(6);
