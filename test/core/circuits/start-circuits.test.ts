@@ -101,7 +101,6 @@ describe('a notice that cannot be right', () => {
     ['a state there is not', open({ state: 'broken' })],
     ['a time that is none', open({ until: 'soon' })],
     ['a time without end', open({ until: 1e300 })],
-    ['more than it should say', open({ command: 'stop' })],
     ['a key without end', open({ key: 'k'.repeat(601) })],
     ['bytes that are no JSON', Buffer.from('{')],
     ['too many bytes', Buffer.from(JSON.stringify(open()) + ' '.repeat(3000))],
@@ -111,6 +110,13 @@ describe('a notice that cannot be right', () => {
     gateway.hear(message);
     expect(breaker.isOpen()).toBe(false);
     expect(gateway.health.counts.invalidNotices).toBe(1);
+  });
+
+  it('members of a newer version are ignored', () => {
+    const gateway = newGateway();
+    const breaker = breakerOf(gateway);
+    gateway.hear(open({ reason: 'of a newer version' }));
+    expect([breaker.isOpen(), gateway.health.counts.invalidNotices]).toEqual([true, 0]);
   });
 
   it('does not fill the memory: of circuits nobody asks for, ten thousand are remembered', () => {

@@ -225,7 +225,7 @@ describe('POST /v1/configs/explain', () => {
     const found = await explain(createHarness(), { config, request: { body: { ...body, logit_bias: { 1: 1 } } } });
     expect(found.targets[0]?.provider.error).toMatchObject({ code: 'invalid_provider' });
     expect(found.warnings).toEqual([
-      'config.targets[0]: Following keys are not valid: gone. The workspace has no provider with this slug; GET /v1/providers lists its providers; the target is skipped',
+      'config.targets[0]: Following keys are not valid: gone. The workspace has no provider with this slug. GET /v1/providers lists its providers; the target is skipped',
     ]);
     expect(found.targets[1]?.request.error).toMatchObject({
       code: 'bad_request',

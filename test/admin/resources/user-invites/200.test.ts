@@ -86,6 +86,41 @@ describe.each(databases)('invites, on %s', (database) => {
     await plane.ask('PUT', '/organisations/self', { body: { settings: { user_api_key_auto_create: false } } });
   });
 
+  it('without workspaces let a member join the default workspace, with a key whose secret is in the reply', async () => {
+    const settings = { default_workspace_user_api_key_auto_create: true, user_api_key_auto_create_scopes: ['completions.write'] };
+    expect((await plane.ask('PUT', '/organisations/self', { body: { settings } })).status).toBe(200);
+    const { body: made } = await invite({ email: 'everybody@example.com' });
+    const { body } = await accept(plane, tokenOf(made.invite_link));
+    const [own, ...others] = (await plane.ask('GET', '/workspaces?page_size=100')).body.data.filter(
+      (one: { is_default: number }) => one.is_default === 1,
+    );
+    expect(others).toEqual([]);
+    expect(body).toMatchObject({ user: { workspace_ids: [own.id] }, api_keys: [{ workspace_id: own.id, object: 'api-key' }] });
+    const [key] = body.api_keys as [{ id: string; key: string }];
+    expect(key.key).toMatch(/^svc_user_/);
+    const self = await plane.ask('GET', '/api-keys/self/details', { key: key.key });
+    expect(self).toMatchObject({
+      status: 200,
+      body: { data: { api_key_details: { name: 'Personal key', scopes: ['completions.write'] } } },
+    });
+    expect(JSON.stringify(await plane.ask('GET', `/api-keys/${key.id}`))).not.toContain(key.key);
+    await plane.ask('PUT', '/organisations/self', { body: { settings: { default_workspace_user_api_key_auto_create: false } } });
+  });
+
+  it('give who joins by settings a key that is shown in the reply alone', async () => {
+    const workspace = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Shown once' } })).body;
+    await plane.ask('PUT', '/organisations/self', { body: { settings: { user_api_key_auto_create: true } } });
+    const { body: made } = await invite({ email: 'shown@example.com', workspaces: [{ id: workspace.id, role: 'member' }] });
+    const { body } = await accept(plane, tokenOf(made.invite_link));
+    expect(body.api_keys).toEqual([
+      { workspace_id: workspace.id, id: expect.any(String), key: expect.any(String), object: 'api-key' },
+    ]);
+    const self = await plane.ask('GET', '/api-keys/self/details', { key: body.api_keys[0].key });
+    expect(self).toMatchObject({ status: 200, body: { data: { api_key_details: { name: 'Personal key' } } } });
+    expect((await plane.lastAudit())?.requestBody ?? {}).not.toHaveProperty('key');
+    await plane.ask('PUT', '/organisations/self', { body: { settings: { user_api_key_auto_create: false } } });
+  });
+
   it('expire, and can be made anew then', async () => {
     const { body: made } = await invite({ email: 'late@example.com' });
     expect((await invite({ email: 'late@example.com' })).body.data.errorCode).toBe('AB07');

@@ -46,7 +46,7 @@ describe('the hyperparameters of a job', () => {
 
   it('are not taken for those of another method', () => {
     expect(() => supervisedHyperparameters({ method: { type: 'dpo' } }, 'bedrock')).toThrow(
-      /method\.type: bedrock has supervised/,
+      /method\.type: bedrock supports supervised/,
     );
   });
 });
