@@ -18,7 +18,8 @@ export function checkPlugin(plugin: unknown): string | null {
         : `has apiVersion ${String(version)}; this gateway supports apiVersion ${apiVersion}`,
     );
   if (typeof stage !== 'string' && misspelt === null) return fault('has no stage');
-  if (typeof config !== 'object' && misspelt === null) return fault('has no config schema: give it a valibot schema');
+  if (config !== undefined && (typeof config !== 'object' || config === null))
+    return fault('config: expected a valibot schema, or no such field if the plugin has no settings');
   if (misspelt !== null) return fault(misspelt);
   if (typeof onConfig !== 'function') return fault('has no onConfig function');
   if (after !== undefined && !(Array.isArray(after) && after.every((each) => typeof each === 'string')))

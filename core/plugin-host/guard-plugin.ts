@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { Plan } from '../contract/plugin/plan.ts';
@@ -14,7 +15,7 @@ export function guardPlugin(plugin: Plugin, options: { readonly hookTimeoutMs: n
   return {
     name: plugin.name,
     stage: plugin.stage,
-    config: plugin.config,
+    config: plugin.config ?? noSettings,
     ...(plugin.after ? { after: plugin.after } : {}),
     ...(plugin.reads ? { reads: plugin.reads } : {}),
     ...(plugin.example === undefined ? {} : { example: plugin.example }),
@@ -27,6 +28,9 @@ export function guardPlugin(plugin: Plugin, options: { readonly hookTimeoutMs: n
     },
   };
 }
+
+/** Settings of a plugin without a schema. */
+const noSettings = v.optional(v.strictObject({}));
 
 function callOnConfig(plugin: Plugin, ...given: Parameters<Plugin['onConfig']>): Hooks | null {
   try {

@@ -39,8 +39,11 @@ export interface Plugin<Config = unknown> {
    * until they are complete, so that `onAttemptResponse` can judge them before the first byte leaves.
    */
   readonly reads?: { readonly request?: 'head' | 'body'; readonly response?: 'head' | 'chunks' | 'body' };
-  /** Schema of the settings `plugins.<name>` in a config; it gets `undefined` if the config does not name the plugin. */
-  readonly config: GenericSchema<unknown, Config>;
+  /**
+   * valibot schema of the settings `plugins.<name>` in a config; it gets `undefined` if the config does not name the plugin. Absent: the
+   * plugin has no settings.
+   */
+  readonly config?: GenericSchema<unknown, Config>;
   /**
    * Settings that switch the plugin on. The gateway compiles them once at start, so that a misspelt hook or a schema that rejects them
    * stops the start instead of failing later requests.

@@ -99,7 +99,11 @@ it.each([
   ['./versionless.mjs', "export default { name: 'a', stage: 'limits' }", '(a) has no apiVersion: add apiVersion: 1'],
   ['./future.mjs', "export default { apiVersion: 2, name: 'a' }", '(a) has apiVersion 2; this gateway supports apiVersion 1'],
   ['./stageless.mjs', "export default { apiVersion: 1, name: 'a' }", '(a) has no stage'],
-  ['./schemaless.mjs', "export default { apiVersion: 1, name: 'a', stage: 'limits' }", '(a) has no config schema'],
+  [
+    './schemaless.mjs',
+    "export default { apiVersion: 1, name: 'a', stage: 'limits', config: 5 }",
+    '(a) config: expected a valibot',
+  ],
   ['./idle.mjs', "export default { apiVersion: 1, name: 'a', stage: 'limits', config: {} }", '(a) has no onConfig'],
   [
     './near.mjs',
