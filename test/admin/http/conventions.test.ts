@@ -100,7 +100,7 @@ describe.each(databases)('conventions of the control plane, on %s', (database) =
     [
       '/providers',
       { integration_id: 'mock', usage_limits: { credit_limit: null } },
-      'usage_limits.credit_limit or .alert_threshold is required. To remove the budget, send null as usage_limits',
+      'usage_limits.credit_limit: required if alert_threshold is not set. To remove the budget, send null as usage_limits',
     ],
     ['/providers', { integration_id: 'mock', expires_at: '2030-02-31T00:00:00Z' }, 'expires_at: this date does not exist'],
     ['/providers', { integration_id: 'mock', name: ' ' }, 'name: must not be empty'],
