@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -76,5 +76,17 @@ describe('docs/guides', () => {
   it('jwt.md: a signed token is accepted in the place of a key', async () => {
     const reply = await shell(blocksOf('jwt.md', 'sh').join('\n'));
     expect(reply).toContain('"content":"hello"');
+  });
+
+  it('plugins.md: calls without the metadata are rejected, calls with it are served', async () => {
+    writeFileSync(join(folder, 'require-team.mjs'), blocksOf('plugins.md', 'js')[0] as string);
+    const other = await startGateway({ env: { PLUGINS: join(folder, 'require-team.mjs') } });
+    try {
+      const env = { ...process.env, BASE: `${other.origin}/v1`, WORKSPACE_KEY: other.workspaceKey };
+      const { stdout } = await run('bash', ['-euc', blocksOf('plugins.md', 'sh')[0] as string], { cwd: folder, env });
+      expect(stdout.trim().split('\n')).toEqual(['403', '200']);
+    } finally {
+      await other.stop();
+    }
   });
 });
