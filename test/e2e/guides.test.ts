@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
 
-/** The commands of docs/guides, as they are written, against the whole product and a fake provider. */
+/** The commands of docs/guides, as they are written, against the whole product, a fake provider and a fake Vault. */
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 const guide = (name: string): string => readFileSync(join(root, 'docs/guides', name), 'utf8');
@@ -21,22 +24,39 @@ function blocksOf(name: string, language: string): string[] {
 
 let gateway: RunningGateway;
 let upstream: FakeUpstream;
+let vault: Server;
 let folder: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'guides-'));
   upstream = await startFakeUpstream();
+  vault = createServer((request, reply) => {
+    const isRead = request.url === '/v1/secret/data/openai' && request.headers['x-vault-token'] === vaultToken;
+    const secret = { data: { api_key: 'sk-from-vault' }, metadata: { version: 1, created_time: '2026-01-01T00:00:00Z' } };
+    reply.writeHead(isRead ? 200 : 403).end(JSON.stringify(isRead ? { data: secret } : { errors: ['permission denied'] }));
+  });
+  await once(vault.listen(0, '127.0.0.1'), 'listening');
   gateway = await startGateway();
 });
 afterAll(async () => {
   await gateway?.stop();
   await upstream?.close();
+  vault?.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Replaces the addresses that differ from those in the guides. */
+const vaultToken = 'hvs.of-the-reader';
+
+/** Replaces the addresses that differ from those in the guides, and sends calls to OpenAI to the fake provider. */
 function here(text: string): string {
-  return text.replaceAll('http://127.0.0.1:8787', gateway.origin).replaceAll('http://127.0.0.1:11434/v1', upstream.openaiHost);
+  return text
+    .replaceAll('http://127.0.0.1:8787', gateway.origin)
+    .replaceAll('http://127.0.0.1:11434/v1', upstream.openaiHost)
+    .replaceAll('http://127.0.0.1:8200', `http://127.0.0.1:${(vault.address() as AddressInfo).port}`)
+    .replaceAll(
+      '"ai_provider_id": "openai", "create',
+      `"ai_provider_id": "openai", "configurations": {"custom_host": "${upstream.openaiHost}"}, "create`,
+    );
 }
 
 async function shell(script: string): Promise<string> {
@@ -45,6 +65,7 @@ async function shell(script: string): Promise<string> {
     BASE: `${gateway.origin}/v1`,
     ADMIN_KEY: gateway.adminKey,
     WORKSPACE_KEY: gateway.workspaceKey,
+    VAULT_TOKEN: vaultToken,
   };
   return (await run('bash', ['-euo', 'pipefail', '-c', here(script)], { cwd: folder, env })).stdout;
 }
@@ -76,6 +97,15 @@ describe('docs/guides', () => {
   it('jwt.md: a signed token is accepted in the place of a key', async () => {
     const reply = await shell(blocksOf('jwt.md', 'sh').join('\n'));
     expect(reply).toContain('"content":"hello"');
+  });
+
+  it('secret-managers.md: the provider is called with the value of the secret', async () => {
+    const [reference, provider, test] = blocksOf('secret-managers.md', 'sh') as [string, string, string];
+    await shell(reference);
+    await shell(provider);
+    upstream.reset();
+    expect(JSON.parse(await shell(test))).toMatchObject({ ok: true });
+    expect(upstream.last.header('authorization')).toBe('Bearer sk-from-vault');
   });
 
   it('plugins.md: calls without the metadata are rejected, calls with it are served', async () => {
