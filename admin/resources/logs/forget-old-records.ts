@@ -21,8 +21,10 @@ export async function forgetOldRecords(em: EntityManager, before: Date, isClosin
   let deleted = 0;
   while (!isClosing() && performance.now() < endsAtMs) {
     const gone = await em.execute<unknown[]>(
-      `delete from request_records where id in (select id from request_records
-         where created_at < ? order by created_at limit ? for update skip locked) returning id`,
+      // Materialized: the planner may run a subquery of `in` again for each row, and would then delete more than one batch.
+      `with old as materialized (select id from request_records
+         where created_at < ? order by created_at limit ? for update skip locked)
+       delete from request_records using old where request_records.id = old.id returning old.id`,
       [before, batchRecords],
     );
     deleted += gone.length;
