@@ -3,11 +3,9 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { fieldsInHead, paramsOfForm } from './form-data.ts';
 import { holdBytes } from './hold-bytes.ts';
 import { checkJsonLimits } from './json-limits.ts';
+import { formHeadBytes } from './passed-request.ts';
 import { peekBody } from './peek-body.ts';
 import type { BodyLimits } from './read-body.ts';
-
-/** Maximum bytes of a form that are searched for its text fields. */
-const formHeadBytes = 64 * 1024;
 
 /**
  * Fills `ctx.passedParams` of a pass-through request, for a plan that asks for parameters: from JSON of at most `jsonBytesMax`, and from

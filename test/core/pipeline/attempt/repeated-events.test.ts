@@ -66,7 +66,7 @@ describe('repeated events', () => {
     'data: {"error":{"message":"a","text":"b"}}\n\n',
   ];
 
-  it('tell what parsing every event tells, in random orders and cuts', () => {
+  it('give the same usage and end as parsing every event, in random orders and cuts', () => {
     let state = 7;
     const random = (below: number): number => {
       state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
