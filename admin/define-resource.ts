@@ -2,7 +2,7 @@ import type { EntitySchema, MigrationObject } from '@mikro-orm/core';
 import type { Settings } from '../config/settings.ts';
 import type { Log } from '../core/contract/plugin/plugin.ts';
 import type { DocumentKind, DocumentOf } from '../core/contract/protocol/documents.ts';
-import { isUuid } from './db/new-id.ts';
+import { isUuid } from '../core/contract/values/uuid.ts';
 import type { Database } from './db/open-database.ts';
 import type { PublicRoute } from './http/public-route.ts';
 import type { AdminRoute, AdminServices } from './http/route.ts';

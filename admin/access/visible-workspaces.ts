@@ -1,4 +1,4 @@
-import { isUuid } from '../db/new-id.ts';
+import { isUuid } from '../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { Actor } from '../http/actor.ts';
 import { forbidden, notFound } from '../http/errors.ts';

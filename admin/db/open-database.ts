@@ -8,7 +8,7 @@ import type { Log } from '../../core/contract/plugin/plugin.ts';
 import { StartError } from '../start-error.ts';
 import { guardPool } from './guard-pool.ts';
 import { lockDirectory } from './lock-directory.ts';
-import { isUuid } from './new-id.ts';
+import { isUuid } from '../../core/contract/values/uuid.ts';
 import { type AskPrepared, createAskPrepared } from './prepared.ts';
 import { applyRowLevelSecurity, type TenantSession } from './row-level-security.ts';
 import { migrationLockWaitMs, patiently, runMigrations } from './run-migrations.ts';

@@ -3,7 +3,7 @@ import { type RequestRecord, requestRecord } from '../../core/contract/plugin/re
 import type { RecordsReply } from '../../core/contract/protocol/internal-api.ts';
 import { isObject } from '../../core/contract/values/json.ts';
 import { isDatabaseAway } from '../db/is-database-away.ts';
-import { isUuid } from '../db/new-id.ts';
+import { isUuid } from '../../core/contract/values/uuid.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import { invalid } from '../http/errors.ts';
 import { settleRecords } from '../leases/settle.ts';

@@ -1,4 +1,4 @@
-import { isUuid } from '../db/new-id.ts';
+import { isUuid } from '../../core/contract/values/uuid.ts';
 
 /**
  * Returns the filter for one item of the actor's tenant by row id or slug. It always contains the tenant, so an id of another

@@ -1,4 +1,4 @@
-import { isUuid } from '../db/new-id.ts';
+import { isUuid } from '../../core/contract/values/uuid.ts';
 import { invalid } from './errors.ts';
 
 type Members = Readonly<Record<string, unknown>>;

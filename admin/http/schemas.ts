@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
-import { isUuid } from '../db/new-id.ts';
+import { isUuid } from '../../core/contract/values/uuid.ts';
 import { invalid } from './errors.ts';
 import { parseStrictJson } from './parse-strict-json.ts';
 

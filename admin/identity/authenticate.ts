@@ -4,7 +4,7 @@ import { parseApiKey, type StoredKey, verifyApiKey } from '../../core/contract/v
 import { actorOfKey } from '../access/actor-of-key.ts';
 import { sessionActor } from '../access/session-actor.ts';
 import { effectiveKeyScopes } from '../access/user-scopes.ts';
-import { isUuid } from '../db/new-id.ts';
+import { isUuid } from '../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { Authentication, Credentials } from '../http/callers.ts';
 import { isClusterKey } from '../http/client-address.ts';

@@ -35,7 +35,7 @@ runGenerator(root, ([name = '', ...rest]) => {
   });
   const scopes = 'admin/access/scopes.ts';
   insertSorted({ root, file: scopes, line: `  '${many.snake}',`, among: /^ {2}'([a-z_]+)',$/ });
-  const paths = 'core/endpoints/control-plane-segments.ts';
+  const paths = 'core/endpoints/control-plane-paths.ts';
   insertSorted({ root, file: paths, line: `  '${many.kebab}',`, among: /^ {2}'([a-z0-9.-]+)',$/ });
   return [...added, list, scopes, paths];
 });

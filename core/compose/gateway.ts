@@ -25,7 +25,7 @@ import { startKeyCheck } from '../documents/key-check.ts';
 import { createNatsBus } from '../documents/nats-bus.ts';
 import { startSnapshot } from '../documents/start-snapshot.ts';
 import { explainPath } from '../endpoints/explain-path.ts';
-import { errorFormatOf, matchEndpoint } from '../endpoints/index.ts';
+import { errorFormatOf, matchEndpoint } from '../endpoints/match-endpoint.ts';
 import type { UnreadyReason } from '../http/built-in-routes.ts';
 import { emptyNameWarning } from '../http/empty-names.ts';
 import { createHttpServer, type HttpServer } from '../http/server.ts';

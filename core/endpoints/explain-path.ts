@@ -1,7 +1,8 @@
 import { nearestName } from '../../config/did-you-mean.ts';
 import { GatewayError } from '../contract/values/errors.ts';
-import { matchEndpoint, routeMethods, routeNames } from './index.ts';
-import { isExplicitProxy, proxyMethods } from './proxy.ts';
+import { matchEndpoint, routeMethods } from './match-endpoint.ts';
+import { isExplicitProxy, proxyMethods } from './pass-through.ts';
+import { routeNames } from './routes.ts';
 
 const passThrough = 'To pass the request through to a provider, set x-svc-provider or x-svc-config.';
 

@@ -3,6 +3,7 @@ import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { DocumentKind, DocumentOf, OrganisationDocument, UserDocument } from '../contract/protocol/documents.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isPromise } from '../contract/values/json.ts';
+import { isUuid } from '../contract/values/uuid.ts';
 import type { Claims } from './claims.ts';
 
 /** A document that a result was made from. If another object replaces it, the result must be rebuilt. */
@@ -50,7 +51,7 @@ export async function findPlace(token: CheckedToken, selected: string | null, do
     return document;
   };
   const find = async (name: string): Promise<string> => {
-    const id = uuid.test(name) ? name.toLowerCase() : (await get('workspace-name', `${organisation.id}/${name}`))?.workspaceId;
+    const id = isUuid(name) ? name.toLowerCase() : (await get('workspace-name', `${organisation.id}/${name}`))?.workspaceId;
     const workspace = id === undefined ? null : await get('workspace', id);
     if (workspace?.organisationId === organisation.id) return workspace.id;
     throw forbidden('the organisation of this token has no such workspace');
@@ -75,8 +76,6 @@ export async function findPlace(token: CheckedToken, selected: string | null, do
   };
   return { identity, basis };
 }
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Returns the scopes that both the token and the user's role in the workspace allow. */
 function scopesOfUser(

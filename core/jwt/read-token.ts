@@ -2,6 +2,7 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { tokenLengthMax } from '../contract/protocol/tokens.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isUuid } from '../contract/values/uuid.ts';
 
 /** Seconds by which clocks of issuers may differ from ours. */
 export const skewSeconds = 5;
@@ -15,7 +16,6 @@ export interface ReadToken {
 /** Header parameters with which a token could supply its own key or the location of one (RFC 7515 §4.1). */
 const ownKey = ['jku', 'jwk', 'x5u', 'x5c'] as const;
 const types: ReadonlySet<string> = new Set(['jwt', 'at+jwt']);
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
  * Reads a token without checking its signature. Throws GatewayError `invalid_api_key`, or `api_key_expired` if its own claims say
@@ -32,7 +32,7 @@ export function readToken(token: string, nowMs: number): ReadToken {
   const named = payload.svc_oid ?? payload.organisation_id;
   if (named === undefined) throw invalid('the claim svc_oid or organisation_id is missing');
   const organisationId = String(named).toLowerCase();
-  if (!uuid.test(organisationId)) throw invalid('the claim svc_oid or organisation_id must be the id of an organisation');
+  if (!isUuid(organisationId)) throw invalid('the claim svc_oid or organisation_id must be the id of an organisation');
   if (typeof payload.exp !== 'number') throw invalid('the claim exp is missing');
   if ((payload.exp + skewSeconds) * 1000 <= nowMs) throw expired();
   return { kid: header.kid, organisationId };

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isUuid } from '../contract/values/uuid.ts';
 
 /** Ids under which gateway processes hold leases. Each process has its own id; its successor in the slot reads it from disk. */
 export interface Holders {
@@ -18,8 +19,6 @@ export interface HoldersOptions {
   /** Random UUID. */
   readonly newId: () => string;
 }
-
-const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Stores this process as the holder of its slot, after the earlier ones. Throws if the file cannot be written. */
 export function openHolders({ directory, slot, processes, newId }: HoldersOptions): Holders {
@@ -52,7 +51,7 @@ function read(path: string): string[] {
   try {
     return readFileSync(path, 'utf8')
       .split('\n')
-      .filter((line) => idPattern.test(line));
+      .filter((line) => isUuid(line));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;

@@ -3,6 +3,7 @@ import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { ConfigDocument } from '../../core/contract/protocol/documents.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
+import { isUuid } from '../../core/contract/values/uuid.ts';
 
 type Documents = CoreServices['documents'];
 
@@ -14,7 +15,7 @@ export function savedConfig(identity: Identity, slug: string, documents: Documen
 
 /** The same for the default of a key or a token; tokens may name it by its id. */
 export function defaultConfig(identity: Identity, slugOrId: string, documents: Documents): Maybe<ConfigDocument> {
-  return uuid.test(slugOrId) ? configById(identity, slugOrId, documents) : savedConfig(identity, slugOrId, documents);
+  return isUuid(slugOrId) ? configById(identity, slugOrId, documents) : savedConfig(identity, slugOrId, documents);
 }
 
 /** A cached document may be old. It is used only for the slug of the config, which never changes. */
@@ -28,5 +29,3 @@ function required(document: ConfigDocument | null, name: string): ConfigDocument
   if (document) return document;
   throw new GatewayError('invalid_config', { message: `Invalid config id passed: ${name.slice(0, 255)}`, param: 'x-svc-config' });
 }
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -12,7 +12,7 @@ import {
   samples,
 } from '../../admin/tables.ts';
 import { documentKinds } from '../../core/contract/protocol/documents.ts';
-import { ownerOf } from '../../core/endpoints/owned-paths.ts';
+import { ownerOf } from '../../core/endpoints/control-plane-paths.ts';
 
 const rules = createRequire(import.meta.url)('../../config/admin-imports.cjs') as {
   readonly adminFolders: readonly string[];

@@ -18,7 +18,7 @@ import type { JsonObject } from '../../core/contract/values/json.ts';
 import { Secret } from '../../core/contract/values/secret.ts';
 import { realTimers, type Timers } from '../../core/contract/values/timers.ts';
 import { explainPath } from '../../core/endpoints/explain-path.ts';
-import { matchEndpoint } from '../../core/endpoints/index.ts';
+import { matchEndpoint } from '../../core/endpoints/match-endpoint.ts';
 import { createRetryBudget } from '../../core/pipeline/attempt/retry-budget.ts';
 import { createHandler, type Handle } from '../../core/pipeline/run.ts';
 import { withHeldProxyBodies } from '../../core/pipeline/target/hold-proxy-body.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
 import { scopesByType, unusedScopes } from '../../access/scopes.ts';
-import { isUuid } from '../../db/new-id.ts';
+import { isUuid, uuidPattern } from '../../../core/contract/values/uuid.ts';
 import { id, idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, textMap, timestamp } from '../../http/schemas.ts';
 import { withoutEffect } from '../../http/unused-settings.ts';
 import { email } from '../../identity/schema.ts';
@@ -89,8 +89,6 @@ export const rotateBody = v.strictObject({ ...tenantEntries, key_transition_peri
 
 export const keyStates = ['active', 'exhausted', 'expired'] as const;
 const stateList = new RegExp(`^(${keyStates.join('|')})(,(${keyStates.join('|')})){0,2}$`);
-
-const uuidPattern = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 
 /** Two names of the same flag: include budget usage. */
 const usageFlags = { usage: queryFlag, include_usage: queryFlag };

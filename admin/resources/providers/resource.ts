@@ -1,4 +1,4 @@
-import { isUuid } from '../../db/new-id.ts';
+import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { defineResource, slugOfReply, splitDocumentId } from '../../define-resource.ts';
 import { providers } from './entity.ts';
 import { providerRoutes } from './routes.ts';

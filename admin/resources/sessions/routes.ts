@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isUuid } from '../../db/new-id.ts';
+import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { invalid, notFound } from '../../http/errors.ts';
 import { isToken } from '../../http/require-scope.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';

@@ -1,5 +1,6 @@
 import { requirePlaces, requireRank } from '../../access/may-give-role.ts';
-import { isUuid, newId } from '../../db/new-id.ts';
+import { newId } from '../../db/new-id.ts';
+import { isUuid } from '../../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor, OrganisationRole } from '../../http/actor.ts';
 import { AdminError, conflict, notFound } from '../../http/errors.ts';

@@ -2,11 +2,9 @@ import type { RequestContext } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { fieldsInHead, paramsOfForm, parseForm } from './form-data.ts';
 import { holdBytes } from './hold-bytes.ts';
+import { formHeadBytes } from './passed-request.ts';
 import { peekBody } from './peek-body.ts';
 import type { BodyLimits } from './read-body.ts';
-
-/** Maximum bytes of a streamed form that are searched for its text fields. */
-const headBytes = 64 * 1024;
 
 /**
  * Reads a form. Up to `formBytesMax` it is kept, so that its model can be routed by and another target can be asked; a larger one
@@ -20,14 +18,14 @@ export async function readForm(ctx: RequestContext, contentType: string, limits:
     return takeWhole(ctx, ctx.body, contentType);
   }
   // If the form does not declare its length, read as much as could be stored.
-  const peeked = await peekBody(body, keep ? limits.formBytesMax : headBytes, limits.streamedBytesMax, (bytes) =>
+  const peeked = await peekBody(body, keep ? limits.formBytesMax : formHeadBytes, limits.streamedBytesMax, (bytes) =>
     holdBytes(ctx, bytes),
   );
   if (peeked.isWhole) {
     ctx.body = peeked.head;
     return takeWhole(ctx, ctx.body, contentType);
   }
-  takeParams(ctx, await fieldsInHead(peeked.head.subarray(0, headBytes), contentType));
+  takeParams(ctx, await fieldsInHead(peeked.head.subarray(0, formHeadBytes), contentType));
   const sent = ctx.model;
   // A slug in the model names a stored provider, not the upstream's model, so it is removed.
   ctx.streamedForm = {

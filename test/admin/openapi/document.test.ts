@@ -8,7 +8,7 @@ import type { JsonSchema } from '../../../admin/openapi/to-json-schema.ts';
 import { adminRoutes, publicRoutes } from '../../../admin/tables.ts';
 import { routeDescriptions } from '../../../core/contract/protocol/route-descriptions.ts';
 import { errorTable } from '../../../core/contract/values/errors.ts';
-import { matchEndpoint } from '../../../core/endpoints/index.ts';
+import { matchEndpoint } from '../../../core/endpoints/match-endpoint.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 
 interface Described {

@@ -41,7 +41,7 @@ describe('npm run new:resource', () => {
     expect(edited).toEqual({
       'admin/access/scopes.ts': ["  'price_tags',"],
       'admin/resources/index.ts': ["export { priceTagsResource } from './price-tags/resource.ts';"],
-      'core/endpoints/control-plane-segments.ts': ["  'price-tags',"],
+      'core/endpoints/control-plane-paths.ts': ["  'price-tags',"],
     });
     expect(damaged).toEqual([]);
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { routeDescriptions } from '../../../core/contract/protocol/route-descriptions.ts';
-import { matchEndpoint, routeNames } from '../../../core/endpoints/index.ts';
+import { matchEndpoint } from '../../../core/endpoints/match-endpoint.ts';
+import { routeNames } from '../../../core/endpoints/routes.ts';
 
 describe('descriptions of the data plane', () => {
   it('has the routes of the table, each once', () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { matchEndpoint, routeNames } from '../../../core/endpoints/index.ts';
+import { matchEndpoint } from '../../../core/endpoints/match-endpoint.ts';
+import { routeNames } from '../../../core/endpoints/routes.ts';
 import { type FakeRealtime, refuseWith, startFakeRealtime } from '../../support/fake-realtime.ts';
 import { type Exchange as Asked, openaiError, reply } from '../../support/fake-upstream.ts';
 import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../../support/gateway-with-upstream.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorFormatOf, matchEndpoint, routeMethods } from '../../../core/endpoints/index.ts';
+import { errorFormatOf, matchEndpoint, routeMethods } from '../../../core/endpoints/match-endpoint.ts';
 
 describe('paths of the control plane', () => {
   it.each(['/v1/configs', '/v1/configs/pc-a', '/v1/logs/..a', '/v1/providers/a.b', '/v2/organisations/x/...', '/v1/mcp-servers'])(

@@ -1,7 +1,49 @@
-import { controlPlaneSegments } from './control-plane-segments.ts';
-
 /** `control-plane`: the control plane answers. `reserved`: a route of the service that this version does not have. */
 export type PathOwner = 'control-plane' | 'reserved';
+
+/**
+ * First path segments below `/v1` that the control plane answers: one for each admin resource, and those of resources that the service
+ * keeps for itself. `test/admin/tables.test.ts` compares them with the routes.
+ */
+const controlPlaneSegments: readonly string[] = [
+  'admin',
+  'agent-integrations',
+  'agent-servers',
+  'analytics',
+  'api-keys',
+  'audit-logs',
+  'auth',
+  'collections',
+  'config',
+  'configs',
+  'docs',
+  'feedback',
+  'guardrails',
+  'health',
+  'integrations',
+  'labels',
+  'logs',
+  'mcp-integrations',
+  'mcp-servers',
+  'model-configs',
+  'oauth',
+  'openapi.json',
+  'organisation',
+  'organisations',
+  'plugins',
+  'policies',
+  'prompts',
+  'providers',
+  'ready',
+  'scim',
+  'secret-references',
+  'tools',
+  'users',
+  'utils',
+  'virtual-keys',
+  'workspace-exclusions',
+  'workspaces',
+];
 
 /**
  * First path segments below `/v1` that belong to the service. No request to them is sent to a provider; `/v1/proxy/…` reaches a

@@ -1,20 +1,5 @@
-import type { BodyKind, Endpoint, WireFormat } from '../contract/plugin/context.ts';
-import type { OperationName } from '../contract/provider/provider.ts';
-
-/** One shaped route: method and path below `/v1`, the operation it means, and the format its errors take. */
-export interface Route {
-  readonly method: string;
-  /** `/responses/{id}`: a segment in braces stands for any one segment, and is handed to the operation under its name. */
-  readonly path: string;
-  readonly operation: OperationName;
-  readonly format: WireFormat;
-  /** Absent = `json`. */
-  readonly body?: BodyKind;
-  /** True for files, batches and fine-tuning jobs: see `Endpoint.isKept`. */
-  readonly isKept?: true;
-  /** Absent = `completions.write`. */
-  readonly scopes?: readonly string[];
-}
+import type { Endpoint } from '../contract/plugin/context.ts';
+import type { Route } from './routes.ts';
 
 /** Finds the endpoint of a method and a path below `/v1`; null when no route has them. */
 export type FindRoute = (method: string, path: string) => Endpoint | null;

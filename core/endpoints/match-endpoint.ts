@@ -1,67 +1,17 @@
 import type { Endpoint, WireFormat } from '../contract/plugin/context.ts';
-import { speech, transcriptions, translations } from './audio.ts';
-import { batchRoutes } from './batches.ts';
-import { chatCompletions } from './chat-completions.ts';
-import { completions } from './completions.ts';
-import { decisions } from './decisions.ts';
-import { embeddings } from './embeddings.ts';
-import { explainEndpoint } from './explain.ts';
-import { fileRoutes } from './files.ts';
-import { fineTuningRoutes } from './fine-tuning.ts';
-import { imageEdits, imageGenerations, imageVariations } from './images.ts';
-import { messages, messagesCountTokens } from './messages.ts';
-import { modelsEndpoint } from './models.ts';
-import { moderations } from './moderations.ts';
-import { ocr } from './ocr.ts';
-import { ownerOf } from './owned-paths.ts';
-import { isExplicitProxy, proxyEndpoint, proxyMethods } from './proxy.ts';
-import { realtimeEndpoint } from './realtime.ts';
-import { rerank } from './rerank.ts';
-import { responseRoutes, responses } from './responses.ts';
-import { compileRoutes, type Route } from './route.ts';
+import { compileRoutes } from './compile-routes.ts';
+import { ownerOf } from './control-plane-paths.ts';
+import { isExplicitProxy, proxyEndpoint, proxyMethods } from './pass-through.ts';
+import { routeNames, routes, standaloneRoutes } from './routes.ts';
 
-/** The shaped routes. Adding one is adding a line here. */
-const shaped: readonly Route[] = [
-  chatCompletions,
-  completions,
-  embeddings,
-  messages,
-  messagesCountTokens,
-  responses,
-  ...responseRoutes,
-  speech,
-  transcriptions,
-  translations,
-  imageGenerations,
-  imageEdits,
-  imageVariations,
-  moderations,
-  rerank,
-  ocr,
-  decisions,
-  ...fileRoutes,
-  ...batchRoutes,
-  ...fineTuningRoutes,
-];
-
-/** Routes that no single operation shapes, by method and path below `/v1`. */
-const standalone: ReadonlyMap<string, Endpoint> = new Map([
-  ['GET /models', modelsEndpoint],
-  ['GET /realtime', realtimeEndpoint],
-  ['POST /configs/explain', explainEndpoint],
-]);
-
-const find = compileRoutes(shaped, standalone);
-
-/** `GET /files/{id}` and so on: every route there is. What is none of them is the control plane's or passes through. */
-export const routeNames: readonly string[] = [...shaped.map(({ method, path }) => `${method} ${path}`), ...standalone.keys()];
+const find = compileRoutes(routes, standaloneRoutes);
 
 /** An endpoint of the data plane, the control plane, a path reserved for the service, or nothing (404, 405). */
 export type Match = Endpoint | 'control-plane' | 'reserved' | 'not-found' | 'method-not-allowed';
 
 export function matchEndpoint(method: string, path: string): Match {
   // Cohere's own path, which its clients do not let anybody change.
-  if (path === '/v2/rerank') return find(method, rerank.path) ?? 'method-not-allowed';
+  if (path === '/v2/rerank') return find(method, '/rerank') ?? 'method-not-allowed';
   if (!path.startsWith('/v1/')) return ownerOf(path) ?? 'not-found';
   const below = path.slice('/v1'.length);
   const known = find(method, below);
@@ -84,7 +34,7 @@ const batchPath = /^\/batches\/[^/]+$/;
  * routes that would take a segment of it for an id.
  */
 export function routeMethods(path: string): readonly string[] {
-  if (path === '/v2/rerank') return [rerank.method];
+  if (path === '/v2/rerank') return ['POST'];
   if (!path.startsWith('/v1/')) return [];
   const below = path.slice('/v1'.length);
   const own = proxyMethods.filter((method) => routeNames.includes(`${method} ${below}`));
@@ -98,4 +48,4 @@ export function errorFormatOf(path: string): WireFormat | 'control-plane' {
   return path === messagesPath || path.startsWith(`${messagesPath}/`) ? 'messages' : 'chat';
 }
 
-const messagesPath = `/v1${messages.path}`;
+const messagesPath = '/v1/messages';
