@@ -4,16 +4,16 @@ import { type Change, writeChange } from '../publish/write-change.ts';
 import type { Actor } from './actor.ts';
 import { allowReply } from './allow-reply.ts';
 import { AdminError, notFound } from './errors.ts';
-import { answerOnce } from './idempotency/answer-once.ts';
 import { type Repeat, repeatOf } from './idempotency/repeat.ts';
+import { answerOnce } from './idempotency/reply-once.ts';
 import { RawReply } from './raw-reply.ts';
 import { readJsonBody } from './read-body.ts';
 import { matchRevision, namesOf, type ReadCall, readCall } from './read-call.ts';
 import { readPath } from './read-query.ts';
+import { VisitTrail } from './request-audit.ts';
 import { requireScope } from './require-scope.ts';
 import type { AdminCall, AdminRoute, AdminServices } from './route.ts';
 import { unusedHeader, unusedSettings } from './unused-settings.ts';
-import { VisitTrail } from './visit-trail.ts';
 import { errorReply, toAdminError } from './write-error.ts';
 
 /** Maximum milliseconds of an admin request before it gets a 503; its uncommitted changes are then rolled back. */

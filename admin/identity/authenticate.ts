@@ -1,10 +1,10 @@
 import type { Settings } from '../../config/settings.ts';
 import { isToken } from '../../core/contract/protocol/tokens.ts';
 import { parseApiKey, type StoredKey, verifyApiKey } from '../../core/contract/values/api-key.ts';
+import { isUuid } from '../../core/contract/values/uuid.ts';
 import { actorOfKey } from '../access/actor-of-key.ts';
 import { sessionActor } from '../access/session-actor.ts';
 import { effectiveKeyScopes } from '../access/user-scopes.ts';
-import { isUuid } from '../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { Authentication, Credentials } from '../http/callers.ts';
 import { isClusterKey } from '../http/client-address.ts';

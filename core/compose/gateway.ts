@@ -23,7 +23,7 @@ import { createInternalFetch } from '../control-plane/internal-fetch.ts';
 import { createIpcBus } from '../documents/ipc-bus.ts';
 import { startKeyCheck } from '../documents/key-check.ts';
 import { createNatsBus } from '../documents/nats-bus.ts';
-import { startSnapshot } from '../documents/start-snapshot.ts';
+import { startSnapshot } from '../documents/start-documents.ts';
 import { explainPath } from '../endpoints/explain-path.ts';
 import { errorFormatOf, matchEndpoint } from '../endpoints/match-endpoint.ts';
 import type { UnreadyReason } from '../http/built-in-routes.ts';

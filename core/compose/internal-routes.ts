@@ -8,7 +8,7 @@ import { tokenCheckPath } from '../contract/protocol/tokens.ts';
 import { batchUsagePath, batchUsageQuestion } from '../contract/provider/batch-usage.ts';
 import type { UpstreamTransport } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
-import { answerControlPlane } from '../control-plane/answer-control-plane.ts';
+import { answerControlPlane } from '../control-plane/serve-control-plane.ts';
 import { createConnectionTests } from '../control-plane/test-connection.ts';
 import { usageOfLine } from '../formats/stored/usage-of-line.ts';
 import { createTokenChecks } from '../jwt/serve-token-checks.ts';

@@ -14,8 +14,8 @@ import { isObject } from '../contract/values/json.ts';
 import { readWholeReply } from '../pipeline/attempt/whole-reply.ts';
 import type { ResolvedTarget, TargetBuilder } from '../pipeline/target/build-target.ts';
 import { buildOpened, type DocumentOpener, hasMapped, openDocument } from '../pipeline/target/open-document.ts';
-import { answerControlPlane } from './answer-control-plane.ts';
 import { type CallFields, callFields, errorChecks, statusChecks } from './diagnose.ts';
+import { answerControlPlane } from './serve-control-plane.ts';
 
 export interface ConnectionTestOptions extends DocumentOpener {
   readonly builder: TargetBuilder;

@@ -102,4 +102,7 @@ export const standaloneRoutes: ReadonlyMap<string, Endpoint> = new Map<string, E
 ]);
 
 /** Every route as `GET /files/{id}`. All other paths are the control plane's or pass through. */
-export const routeNames: readonly string[] = [...routes.map(({ method, path }) => `${method} ${path}`), ...standaloneRoutes.keys()];
+export const routeNames: readonly string[] = [
+  ...routes.map(({ method, path }) => `${method} ${path}`),
+  ...standaloneRoutes.keys(),
+];

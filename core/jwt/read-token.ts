@@ -45,7 +45,7 @@ export function describeToken(token: string): { organisationId: string | null; k
     const [header, payload] = decode(token);
     const organisationId = String(payload.svc_oid ?? payload.organisation_id).toLowerCase();
     return {
-      organisationId: uuid.test(organisationId) ? organisationId : null,
+      organisationId: isUuid(organisationId) ? organisationId : null,
       kid: typeof header.kid === 'string' ? shown(header.kid) : null,
       subject: subjectOf(payload),
     };

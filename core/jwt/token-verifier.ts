@@ -9,8 +9,8 @@ import { GatewayError } from '../contract/values/errors.ts';
 import { isPromise, type JsonObject, type Maybe } from '../contract/values/json.ts';
 import { type Claims, readClaims } from './claims.ts';
 import type { KeySets } from './key-sets.ts';
-import { type CheckedToken, findPlace, isCurrent, type Place } from './place.ts';
 import { expired, invalid, readToken, skewSeconds } from './read-token.ts';
+import { type CheckedToken, findPlace, isCurrent, type Place } from './token-identity.ts';
 
 export interface TokenVerifierOptions {
   readonly documents: DocumentReader;

@@ -1,8 +1,8 @@
 import type { Sessions } from '../contract/plugin/web-socket.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
-import { type OwnerMax, OwnerPlaces } from './owner-places.ts';
 import { Session, type SessionLimits } from './session.ts';
+import { type OwnerMax, OwnerPlaces } from './session-counts.ts';
 
 export interface SessionsOptions extends Omit<SessionLimits, 'bufferedBytesMax'> {
   /** Most sessions at a time. */

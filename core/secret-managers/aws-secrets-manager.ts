@@ -6,7 +6,7 @@ import type { MappedSecretDocument } from '../contract/protocol/secret-reference
 import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
 import { Secret } from '../contract/values/secret.ts';
 import { awsSettings } from '../provider-settings/aws.ts';
-import { away, errorWord, refused, statusFault } from './secret-fault.ts';
+import { away, errorWord, refused, statusFault } from './secret-error.ts';
 import { checkedAuth, objectIn, required, requiredSecret, type SecretReader, safeObject } from './secret-reader.ts';
 
 const who = 'AWS Secrets Manager';

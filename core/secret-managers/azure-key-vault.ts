@@ -4,7 +4,7 @@ import type { MappedSecretDocument } from '../contract/protocol/secret-reference
 import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
 import { Secret } from '../contract/values/secret.ts';
 import { azureIdentitySettings } from '../provider-settings/azure.ts';
-import { away, errorWord, refused, statusFault } from './secret-fault.ts';
+import { away, errorWord, refused, statusFault } from './secret-error.ts';
 import {
   checkedAuth,
   type ManagerPlace,

@@ -5,7 +5,7 @@ import type { Credentials } from '../contract/provider/provider.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { Secret } from '../contract/values/secret.ts';
-import { away, refused, statusFault } from './secret-fault.ts';
+import { away, refused, statusFault } from './secret-error.ts';
 import {
   type ManagerPlace,
   objectIn,

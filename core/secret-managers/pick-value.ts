@@ -1,6 +1,6 @@
 import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
-import { refused } from './secret-fault.ts';
+import { refused } from './secret-error.ts';
 import type { SecretContent } from './secret-reader.ts';
 
 /** Longest value: room for the key file of a service account. */

@@ -4,7 +4,7 @@ import type { Clock } from '../contract/values/clock.ts';
 import type { Maybe } from '../contract/values/json.ts';
 import type { Log } from '../contract/values/log.ts';
 import { realTimers, type Timers } from '../contract/values/timers.ts';
-import { away, faultOf, type SecretFault } from './secret-fault.ts';
+import { away, faultOf, type SecretFault } from './secret-error.ts';
 import type { SecretContent } from './secret-reader.ts';
 
 /** One secret, and how it is read. */

@@ -14,7 +14,7 @@ import { readAzureSecret } from './azure-key-vault.ts';
 import { createVaultReader } from './hashicorp-vault.ts';
 import { pickSetting, pickValue } from './pick-value.ts';
 import { type Asked, pauseMs, SecretCache } from './secret-cache.ts';
-import { faultOf, refused, SecretFault } from './secret-fault.ts';
+import { faultOf, refused, SecretFault } from './secret-error.ts';
 import type { ReadServices, SecretContent, SecretReader } from './secret-reader.ts';
 
 export interface SecretManagersOptions {

@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { checkOutboundUrl, type TrustedHosts } from '../contract/values/outbound-url.ts';
 import type { Secret } from '../contract/values/secret.ts';
 import { isTrustedAddress, isTrustedName } from '../contract/values/trusted-hosts.ts';
-import { away, refused } from './secret-fault.ts';
+import { away, refused } from './secret-error.ts';
 
 /** Content that a manager stores under one path: a text, or fields as the text of a JSON object. */
 export interface SecretContent {

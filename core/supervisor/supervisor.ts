@@ -4,8 +4,8 @@ import { exitCodes, type FirstStartMessage, type ProcessMessage } from '../contr
 import { reloadMessage, stopMessage } from '../contract/protocol/stop-requests.ts';
 import type { Log } from '../contract/values/log.ts';
 import { answerMetricsRequests } from '../telemetry/metrics-ipc.ts';
-import { type ChildPlan, type Death, KeptChild, type SupervisorClock } from './kept-child.ts';
 import { readyText } from './ready-text.ts';
+import { type ChildPlan, type Death, KeptChild, type SupervisorClock } from './supervised-child.ts';
 import { watchGateways } from './watch-gateways.ts';
 
 export interface SupervisorOptions {

@@ -1,5 +1,5 @@
 import type { Log } from '../contract/values/log.ts';
-import type { KeptChild, SupervisorClock } from './kept-child.ts';
+import type { KeptChild, SupervisorClock } from './supervised-child.ts';
 
 export interface GatewayWatch {
   /** A heartbeat arrived. The first one begins the watch of this life. */

@@ -1,8 +1,8 @@
 import type { OrganisationDocument, UserDocument, WorkspaceNameDocument } from '../../../core/contract/protocol/documents.ts';
+import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { implicitAdminScopes } from '../../access/roles.ts';
 import { dataPlaneScopes } from '../../access/scopes.ts';
 import { membershipsOf } from '../../access/session-actor.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { organisations } from '../../resources/organisations/entity.ts';
 import { type SecuritySettings, securityDefaults } from '../../resources/organisations/setting-sections.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
-import { scopesByType, unusedScopes } from '../../access/scopes.ts';
 import { isUuid, uuidPattern } from '../../../core/contract/values/uuid.ts';
+import { scopesByType, unusedScopes } from '../../access/scopes.ts';
 import { id, idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, textMap, timestamp } from '../../http/schemas.ts';
 import { withoutEffect } from '../../http/unused-settings.ts';
 import { email } from '../../identity/schema.ts';

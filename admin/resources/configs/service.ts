@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LockMode, raw } from '@mikro-orm/core';
 import type { TargetLimits } from '../../../core/contract/plugin/gateway-config.ts';
-import { newId, newSlug } from '../../db/new-id.ts';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
 import { conflict, notFound } from '../../http/errors.ts';

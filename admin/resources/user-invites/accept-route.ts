@@ -13,7 +13,7 @@ import { effectiveKeySettings } from '../organisations/key-settings.ts';
 import { signIn } from '../sessions/sign-in.ts';
 import type { User } from '../users/entity.ts';
 import { insertUser } from '../users/service.ts';
-import { insertMember, type Making } from '../workspace-users/places.ts';
+import { insertMember, type Making } from '../workspace-users/memberships.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { type UserInvite, userInvites } from './entity.ts';
 import { isStillGranted } from './service.ts';

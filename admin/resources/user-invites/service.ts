@@ -1,6 +1,6 @@
+import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { requirePlaces, requireRank } from '../../access/may-give-role.ts';
 import { newId } from '../../db/new-id.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor, OrganisationRole } from '../../http/actor.ts';
 import { AdminError, conflict, notFound } from '../../http/errors.ts';
@@ -11,7 +11,7 @@ import { checkMetadata } from '../api-keys/check-metadata.ts';
 import { checkScopes } from '../api-keys/grants.ts';
 import { checkEmailDomain } from '../users/check-email-domain.ts';
 import { users } from '../users/entity.ts';
-import { type FoundPlace, findPlaces } from '../workspace-users/places.ts';
+import { type FoundPlace, findPlaces } from '../workspace-users/memberships.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { currentGrantor } from './current-grantor.ts';
 import { type InvitedKey, type InvitedWorkspace, type UserInvite, userInvites } from './entity.ts';

@@ -1,5 +1,5 @@
-import { requirePlaces, requireWorkspaceRank } from '../../access/may-give-role.ts';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { requirePlaces, requireWorkspaceRank } from '../../access/may-give-role.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor, WorkspaceRole } from '../../http/actor.ts';
 import { AdminError, conflict, invalid, notFound } from '../../http/errors.ts';
@@ -8,7 +8,7 @@ import { roleChanged } from '../api-keys/role-changed.ts';
 import { deleteKeysOfUser } from '../api-keys/user-keys.ts';
 import { type User, users } from '../users/entity.ts';
 import { type WorkspaceMember, workspaceMembers } from './entity.ts';
-import { addMember, changeRole, type Making } from './places.ts';
+import { addMember, changeRole, type Making } from './memberships.ts';
 import type { NewMembers } from './schema.ts';
 
 interface Workspace {

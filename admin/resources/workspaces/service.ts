@@ -18,7 +18,7 @@ import type { Organisation } from '../organisations/entity.ts';
 import { checkMetadata } from '../organisations/metadata-schema.ts';
 import { securitySettingsOf } from '../organisations/security-settings.ts';
 import type { SettingGroup } from '../organisations/setting-sections.ts';
-import type { Making } from '../workspace-users/places.ts';
+import type { Making } from '../workspace-users/memberships.ts';
 import { addWorkspaceUsers } from '../workspace-users/service.ts';
 import { applySettings, settingGroups } from './apply-settings.ts';
 import { type Workspace, workspaces } from './entity.ts';

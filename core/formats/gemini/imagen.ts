@@ -7,7 +7,7 @@ import { noteOnce } from '../note-once.ts';
 import { passedImageParams } from '../openai/passed-params.ts';
 import { imageList } from './image-reply.ts';
 import { imageSizeOf } from './image-size.ts';
-import { noAnswer } from './no-answer.ts';
+import { noAnswer } from './reply-content.ts';
 import { geminiStreamReader } from './usage.ts';
 
 /** Shapes that Imagen draws. */

@@ -7,7 +7,7 @@ import { noteOnce } from '../note-once.ts';
 import { drawnUsage, imageList, imageTokens } from './image-reply.ts';
 import { imageSizeOf } from './image-size.ts';
 import { traitsOf } from './models.ts';
-import { inlineDataOf, mediaStreamReader, noAnswer } from './no-answer.ts';
+import { inlineDataOf, mediaStreamReader, noAnswer } from './reply-content.ts';
 
 /** OpenAI image parameters that Gemini lacks, with the values that have no effect. */
 const lost: Readonly<Record<string, readonly unknown[]>> = {

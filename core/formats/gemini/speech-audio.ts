@@ -1,7 +1,7 @@
 import type { BytesReply, StreamEvent, StreamTranslator } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { readWav, wavHead } from '../media/wav.ts';
-import { inlineDataOf } from './no-answer.ts';
+import { inlineDataOf } from './reply-content.ts';
 import { usageOf } from './usage.ts';
 
 /** `pcm`: 16-bit little-endian mono samples; `wav`: a file of them. */

@@ -4,7 +4,7 @@ import { badParam } from '../bad-param.ts';
 import { spokenCharacters } from '../media/media-usage.ts';
 import { noteOnce } from '../note-once.ts';
 import { traitsOf } from './models.ts';
-import { inlineDataOf, mediaStreamReader, noAnswer } from './no-answer.ts';
+import { inlineDataOf, mediaStreamReader, noAnswer } from './reply-content.ts';
 import { type SpeechFormat, speechBytes, speechStream } from './speech-audio.ts';
 import { usageOfReply } from './usage.ts';
 

@@ -2,7 +2,7 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { type SpokenSegment, segmentsOfWords } from '../media/subtitles.ts';
 import type { Heard } from '../media/transcript.ts';
-import { partsOf } from './no-answer.ts';
+import { partsOf } from './reply-content.ts';
 import { isTimed, transcribesOnItsOwn } from './transcription-request.ts';
 
 /** The transcript in a generateContent reply; null if it holds none. Silence is a transcript without text. */

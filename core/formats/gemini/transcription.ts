@@ -1,7 +1,7 @@
 import type { Operation, OperationCall, StreamTranslator } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { type Heard, verboseTranscript, writtenTranscript } from '../media/transcript.ts';
-import { noAnswer, partsOf } from './no-answer.ts';
+import { noAnswer, partsOf } from './reply-content.ts';
 import { heardOf } from './transcription-reply.ts';
 import { type Task, transcriptionRequest } from './transcription-request.ts';
 import { geminiStreamReader, usageOf, usageOfReply } from './usage.ts';

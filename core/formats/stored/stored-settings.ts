@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import type { keptSettings } from '../../provider-settings/kept.ts';
+import type { keptSettings } from '../../provider-settings/stored-resources.ts';
 
 /** A setting of these that is text, or null if it is not set. */
 export function keptText(

@@ -1,8 +1,8 @@
 import { awsAuth, awsRequires, awsSettings } from '../../provider-settings/aws.ts';
 import { federatedAuth, federationId } from '../../provider-settings/common.ts';
 import { defineProvider, type SettingDeclaration } from '../../provider-settings/declaration.ts';
-import { keptSettings } from '../../provider-settings/kept.ts';
 import { flag, headerValue, text } from '../../provider-settings/kinds.ts';
+import { keptSettings } from '../../provider-settings/stored-resources.ts';
 
 const anthropicSettings = {
   ...keptSettings,

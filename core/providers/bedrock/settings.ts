@@ -1,7 +1,7 @@
 import { awsAuth, awsRequires, awsSettings } from '../../provider-settings/aws.ts';
 import { defineProvider } from '../../provider-settings/declaration.ts';
-import { keptSettings } from '../../provider-settings/kept.ts';
 import { bucket, choice, headerValue, text } from '../../provider-settings/kinds.ts';
+import { keptSettings } from '../../provider-settings/stored-resources.ts';
 
 /** Declares the provider `bedrock`. */
 export const declaration = defineProvider({

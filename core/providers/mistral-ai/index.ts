@@ -3,8 +3,8 @@ import { type CompatibleAdapter, openAiCompatible } from '../../formats/openai/o
 import { mistralSpeech, mistralTranscription } from './audio.ts';
 import { withDocuments } from './document-parts.ts';
 import { chatOrFillInTheMiddle, fillInTheMiddle } from './fill-in-the-middle.ts';
-import { mistralKept } from './kept.ts';
 import { declaration } from './settings.ts';
+import { mistralKept } from './stored-resources.ts';
 import { contentAsText, withThinkingParts } from './thinking.ts';
 import { withToolIds } from './tool-ids.ts';
 

@@ -1,6 +1,6 @@
 import { defineProvider } from '../../provider-settings/declaration.ts';
-import { keptSettings } from '../../provider-settings/kept.ts';
 import { flag } from '../../provider-settings/kinds.ts';
+import { keptSettings } from '../../provider-settings/stored-resources.ts';
 
 /** Declares the provider `mistral-ai`. */
 export const declaration = defineProvider({

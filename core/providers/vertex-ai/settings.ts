@@ -1,6 +1,6 @@
 import { defineProvider } from '../../provider-settings/declaration.ts';
-import { keptSettings } from '../../provider-settings/kept.ts';
 import { bucket, choice, flag, jsonSecret, text } from '../../provider-settings/kinds.ts';
+import { keptSettings } from '../../provider-settings/stored-resources.ts';
 import { credentialFileProblem } from './credential-file.ts';
 
 /** Declares the provider `vertex-ai`. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../contract/values/json.ts';
-import { isCut, isFiltered } from '../finish-words.ts';
+import { isCut, isFiltered } from '../finish-reasons.ts';
 import type { BlockSequence } from './block-sequence.ts';
 
 /** Maps finish reasons of chat providers to stop reasons of the Messages API. Stop reasons of the Messages API are preserved. */

@@ -1,6 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { isCut, isFiltered } from '../finish-words.ts';
+import { isCut, isFiltered } from '../finish-reasons.ts';
 
 /** State of a finished reply, in terms of the Responses API. */
 export interface Ending {

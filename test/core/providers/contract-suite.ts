@@ -19,9 +19,9 @@ import type { Usage } from '../../../core/contract/values/usage.ts';
 import { emptyUsage } from '../../../core/contract/values/usage.ts';
 import { answersOfEvents, answersOfReply } from './assemble-reply.ts';
 import { eventsOfText } from './event-stream-text.ts';
-import { isKept, keptContractSuite } from './kept-suite.ts';
 import type { CallCase } from './provider-fixtures.ts';
 import { fixturesOf } from './provider-fixtures.ts';
+import { isKept, keptContractSuite } from './stored-suite.ts';
 
 export interface ContractOptions {
   /** Settings every call needs, for example `custom_host` where there is no default. */
@@ -86,7 +86,7 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
       });
     });
 
-    const keptFolder = options.row ? `${options.row.folder}/fixtures/kept/${adapter.id}` : `${adapter.id}/fixtures/kept`;
+    const keptFolder = options.row ? `${options.row.folder}/fixtures/stored/${adapter.id}` : `${adapter.id}/fixtures/stored`;
     if (options.keptShown !== false) keptContractSuite(adapter, keptFolder);
 
     describe('settings, address and credential', () => {

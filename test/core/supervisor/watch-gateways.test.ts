@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KeptChild } from '../../../core/supervisor/kept-child.ts';
+import type { KeptChild } from '../../../core/supervisor/supervised-child.ts';
 import { watchGateways } from '../../../core/supervisor/watch-gateways.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 

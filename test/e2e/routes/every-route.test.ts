@@ -5,10 +5,10 @@ import { type FakeRealtime, refuseWith, startFakeRealtime } from '../../support/
 import { type Exchange as Asked, openaiError, reply } from '../../support/fake-upstream.ts';
 import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../../support/gateway-with-upstream.ts';
 import { type Clients, type Exchange, newClients } from './clients.ts';
-import { keptCases } from './kept-cases.ts';
 import { mediaCases } from './media-cases.ts';
 import { passThroughCases } from './pass-through-cases.ts';
 import { id, type ProviderSlug, type RouteCase } from './route-case.ts';
+import { keptCases } from './stored-cases.ts';
 import { textCases } from './text-cases.ts';
 
 /**

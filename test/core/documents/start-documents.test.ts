@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChangeBus } from '../../../core/documents/bus.ts';
-import { type Snapshot, startSnapshot } from '../../../core/documents/start-snapshot.ts';
+import { type Snapshot, startSnapshot } from '../../../core/documents/start-documents.ts';
 import { type FakeControlPlane, startFakeControlPlane } from '../../support/fake-control-plane.ts';
 import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OwnerPlaces } from '../../../core/realtime/owner-places.ts';
+import { OwnerPlaces } from '../../../core/realtime/session-counts.ts';
 import { refuseWith } from '../../support/fake-realtime.ts';
 import { type RealtimeGateway, realtimePath, startRealtimeGateway } from '../../support/realtime-gateway.ts';
 import type { RunningGateway } from '../../support/start-gateway.ts';

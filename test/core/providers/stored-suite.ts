@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ownStoreOrigin } from '../../../core/contract/provider/own-store.ts';
 import type { ProviderAdapter } from '../../../core/contract/provider/provider.ts';
-import { bytesOfWritten, expectBody, expectExchange, runKept } from './kept-exchange.ts';
-import type { KeptCase, KeptFunction } from './kept-fixtures.ts';
-import { keptFixturesOf } from './kept-fixtures.ts';
+import { bytesOfWritten, expectBody, expectExchange, runKept } from './stored-exchange.ts';
+import type { KeptCase, KeptFunction } from './stored-fixtures.ts';
+import { keptFixturesOf } from './stored-fixtures.ts';
 
 /** The functions of each family; `passed` ones are no operations: they reach every provider as they are. */
 const families: Readonly<
@@ -19,7 +19,7 @@ const families: Readonly<
 
 const keptNames: ReadonlySet<string> = new Set(Object.values(families).flatMap(({ functions }) => functions));
 
-/** True for operations about files, batches and fine-tuning jobs: their fixtures are in `fixtures/kept`. */
+/** True for operations about files, batches and fine-tuning jobs: their fixtures are in `fixtures/stored`. */
 export function isKept(operation: string): boolean {
   return keptNames.has(operation);
 }

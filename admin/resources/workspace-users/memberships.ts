@@ -1,8 +1,8 @@
+import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { holdUser } from '../../access/hold-user.ts';
 import { holdWorkspace } from '../../access/hold-workspace.ts';
 import { announceUsers } from '../../announce/users.ts';
 import { newId } from '../../db/new-id.ts';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { WorkspaceRole } from '../../http/actor.ts';
 import { invalid, notFound, unknownReference } from '../../http/errors.ts';

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { answerControlPlane } from '../../../core/control-plane/answer-control-plane.ts';
+import { answerControlPlane } from '../../../core/control-plane/serve-control-plane.ts';
 import { FakeSink, fakeRequest } from '../../support/fake-exchange.ts';
 import { until } from '../../support/until.ts';
 

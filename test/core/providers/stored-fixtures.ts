@@ -41,7 +41,7 @@ export interface KeptCase {
   readonly reply: 'as sent' | (WrittenBody & { readonly status?: number; readonly headers?: Readonly<Record<string, string>> });
 }
 
-/** The calls about one family: `fixtures/kept/{files,batches,fine-tuning}.json`. */
+/** The calls about one family: `fixtures/stored/{files,batches,fine-tuning}.json`. */
 export interface KeptFile {
   readonly family: string;
   /** The documentation of the wire shapes, and which of them are from memory. */

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { UpstreamCall } from '../../../core/contract/provider/upstream.ts';
 import type { HeaderList, RequestBody } from '../../../core/contract/values/http.ts';
 import { createHarness, type FakeSink, type Script } from '../../support/pipeline-harness.ts';
-import type { KeptCase, KeptFile, WrittenBody, WrittenExchange } from './kept-fixtures.ts';
+import type { KeptCase, KeptFile, WrittenBody, WrittenExchange } from './stored-fixtures.ts';
 
 /** The calls that left the gateway and the reply of the client. */
 export interface KeptRun {
