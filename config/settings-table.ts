@@ -5,6 +5,7 @@ import { observation, plugins, shutdown } from './settings-table/operation.ts';
 import { realtime } from './settings-table/realtime.ts';
 import { limits, providers } from './settings-table/requests.ts';
 import { edge, server } from './settings-table/server.ts';
+import { workers } from './settings-table/workers.ts';
 
 export type { Setting };
 
@@ -22,6 +23,7 @@ export const settingGroups: Readonly<Record<string, Readonly<Record<string, Sett
   'Logs and metrics': observation,
   Shutdown: shutdown,
   Plugins: plugins,
+  'Worker threads': workers,
 };
 
 /** Every setting by its name in `Settings`. */
@@ -38,6 +40,7 @@ export const settingsTable = {
   ...observation,
   ...shutdown,
   ...plugins,
+  ...workers,
 };
 
 export type SettingKey = keyof typeof settingsTable;

@@ -1,66 +1,175 @@
-import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { GatewayError } from '../core/contract/values/errors.ts';
-import type { CountTokensInput } from './tasks/count-tokens.ts';
+import type { Maybe } from '../core/contract/values/json.ts';
+import type { Log } from '../core/contract/values/log.ts';
 
-export interface WorkerPool {
+/** A named task. */
+export interface Task<Input, Output> {
+  /** File whose default export is the function that the thread calls. */
+  readonly file: URL;
+  /** Runs inputs of at most `sizeMax` on the calling thread; absent: the task always runs in a thread. */
+  readonly inline?: { readonly sizeMax: number; sizeOf(input: Input): number; run(input: Input): Output };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: each task has an input and an output of its own
+type Tasks = Readonly<Record<string, Task<any, any>>>;
+type InputOf<Given> = Given extends Task<infer Input, infer _Output> ? Input : never;
+type OutputOf<Given> = Given extends Task<infer _Input, infer Output> ? Output : never;
+
+export interface WorkerPoolOptions {
+  readonly threads: number;
+  /** Tasks that may wait for a thread. */
+  readonly queueMax: number;
+  /** Milliseconds that a task may wait for a thread, and then may run. */
+  readonly taskMs: number;
+  /** Heap of one thread. */
+  readonly memoryMegabytes: number;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/** Finished calls of one task, by outcome. `refused`: there was no room in the queue, or no thread in time. */
+export interface TaskCounts {
+  inline: number;
+  completed: number;
+  failed: number;
+  refused: number;
+}
+
+export interface WorkerPool<Given extends Tasks> {
   /**
-   * Tokens of these texts. Rejects with GatewayError `overloaded` when the queue is full, and `internal` when the task fails or
-   * takes longer than `timeoutMs`.
+   * Throws or rejects with GatewayError: `overloaded` if the queue is full or no thread is free in time, `internal` if the task fails,
+   * runs longer than `timeoutMs`, or its thread ends. A thread that hangs or ends is replaced when the next task starts.
    */
-  countTokens(texts: readonly string[], timeoutMs: number): Promise<number>;
-  /** Ends the threads; running tasks are cut off. */
+  run<Name extends keyof Given & string>(
+    name: Name,
+    input: InputOf<Given[Name]>,
+    timeoutMs?: number,
+  ): Maybe<OutputOf<Given[Name]>>;
+  readonly running: number;
+  readonly waiting: number;
+  readonly threads: number;
+  readonly counts: ReadonlyMap<string, Readonly<TaskCounts>>;
+  /** Ends the threads; running and waiting tasks fail. */
   close(): Promise<void>;
 }
 
-/** Texts beyond this are cut: no count is worth a thread for seconds. */
-const textCharsMax = 1024 * 1024;
-const queueMax = 1000;
+interface Job {
+  readonly name: string;
+  readonly input: unknown;
+  readonly timeoutMs: number;
+  readonly resolve: (output: never) => void;
+  readonly reject: (error: GatewayError) => void;
+  /** Ends the wait for a thread. */
+  waitTimer: NodeJS.Timeout | null;
+}
 
 /**
- * CPU work off the main thread. Threads start with the first task and end after 30 s without one, so a gateway that never
- * needs them pays nothing. A full queue is an answer, not a wait without end.
+ * CPU work off the main thread. Threads start with the first task and end after 30 s without one, so a gateway that does not need them
+ * does not pay for them.
  */
-export function createWorkerPool(threads = 1): WorkerPool {
+export function createWorkerPool<Given extends Tasks>(tasks: Given, options: WorkerPoolOptions): WorkerPool<Given> {
+  const { threads, queueMax, taskMs, memoryMegabytes, log } = options;
   const piscina = new Piscina({
-    filename: taskFile('count-tokens'),
     minThreads: 0,
     maxThreads: threads,
     idleTimeout: 30_000,
+    resourceLimits: { maxOldGenerationSizeMb: memoryMegabytes },
   });
-  // Counted here: Piscina's own limit does not hold while no thread has come up yet.
-  let waiting = 0;
+  // Piscina reports a thread that ends between two tasks by this event. Without a listener the process would end.
+  piscina.on('error', (error: unknown) => log.warn({ reason: nameOf(error) }, 'a worker thread ended'));
+  const counts = new Map<string, TaskCounts>(
+    Object.keys(tasks).map((name) => [name, { inline: 0, completed: 0, failed: 0, refused: 0 }]),
+  );
+  // The queue is here and Piscina gets no more tasks than it has threads: when a thread ends, Piscina starts another one for the next
+  // task it is given, but not for tasks that it holds in its own queue.
+  const queue: Job[] = [];
+  let running = 0;
+
   return {
-    async countTokens(texts, timeoutMs) {
-      if (waiting >= queueMax) throw new GatewayError('overloaded', { detail: 'the worker queue is full' });
-      waiting++;
-      try {
-        const input: CountTokensInput = { texts: cut(texts) };
-        return (await piscina.run(input, { signal: AbortSignal.timeout(timeoutMs) })) as number;
-      } catch (thrown) {
-        throw new GatewayError('internal', { cause: thrown, detail: 'a worker task failed' });
-      } finally {
-        waiting--;
+    run(name, input, timeoutMs = taskMs) {
+      const { inline } = tasks[name] as Tasks[string];
+      if (inline && inline.sizeOf(input) <= inline.sizeMax) {
+        countOf(name).inline++;
+        return inline.run(input);
       }
+      return new Promise((resolve, reject) => {
+        const job: Job = { name, input, timeoutMs, resolve, reject, waitTimer: null };
+        if (running < threads) return void start(job);
+        if (queue.length >= queueMax) return refuse(job, 'the worker queue is full');
+        job.waitTimer = setTimeout(() => {
+          queue.splice(queue.indexOf(job), 1);
+          refuse(job, `no worker thread was free within ${timeoutMs} ms`);
+        }, timeoutMs);
+        queue.push(job);
+      });
     },
-    close: () => piscina.destroy(),
+    get running() {
+      return running;
+    },
+    get waiting() {
+      return queue.length;
+    },
+    get threads() {
+      return piscina.threads.length;
+    },
+    counts,
+    async close() {
+      for (const job of queue.splice(0)) {
+        clearTimeout(job.waitTimer ?? undefined);
+        refuse(job, 'the worker pool is closed');
+      }
+      await piscina.destroy();
+    },
   };
-}
 
-function cut(texts: readonly string[]): string[] {
-  const kept: string[] = [];
-  let room = textCharsMax;
-  for (const text of texts) {
-    if (room <= 0) break;
-    kept.push(text.slice(0, room));
-    room -= text.length;
+  async function start(job: Job): Promise<void> {
+    running++;
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), job.timeoutMs);
+    try {
+      const filename = fileURLToPath((tasks[job.name] as Task<unknown, unknown>).file);
+      const output = (await piscina.run(job.input, { filename, signal: deadline.signal })) as never;
+      countOf(job.name).completed++;
+      job.resolve(output);
+    } catch (thrown) {
+      countOf(job.name).failed++;
+      job.reject(
+        new GatewayError('internal', { detail: `worker task ${job.name}: ${reasonOf(thrown, deadline, job.timeoutMs)}` }),
+      );
+    } finally {
+      clearTimeout(timer);
+      running--;
+      startNext();
+    }
   }
-  return kept;
+
+  function startNext(): void {
+    const job = queue.shift();
+    if (!job) return;
+    clearTimeout(job.waitTimer ?? undefined);
+    void start(job);
+  }
+
+  function refuse(job: Job, detail: string): void {
+    countOf(job.name).refused++;
+    job.reject(new GatewayError('overloaded', { detail: `worker task ${job.name}: ${detail}` }));
+  }
+
+  function countOf(name: string): TaskCounts {
+    return counts.get(name) as TaskCounts;
+  }
 }
 
-/** The task beside this file: TypeScript in the sources, JavaScript in a build. */
-function taskFile(name: string): string {
-  const source = fileURLToPath(new URL(`./tasks/${name}.ts`, import.meta.url));
-  return existsSync(source) ? source : fileURLToPath(new URL(`./tasks/${name}.js`, import.meta.url));
+/** Names the reason without the message of the error, which may repeat the input. */
+function reasonOf(thrown: unknown, deadline: AbortController, timeoutMs: number): string {
+  if (deadline.signal.aborted) return `took longer than ${timeoutMs} ms`;
+  if (thrown instanceof Error && /^worker exited/.test(thrown.message)) return 'its thread ended';
+  return `failed with ${nameOf(thrown)}`;
+}
+
+function nameOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return typeof thrown;
+  const code = (thrown as { code?: unknown }).code;
+  return typeof code === 'string' ? code : thrown.name;
 }

@@ -1,3 +1,4 @@
+import type { GatewayTasks } from '../../workers/gateway-tasks.ts';
 import type { RunningHealth } from '../circuits/start-circuits.ts';
 import type { BodyMemory } from '../contract/values/body-memory.ts';
 import type { DocumentStore } from '../documents/document-store.ts';
@@ -20,11 +21,12 @@ export interface Counted {
   readonly leases: LeaseClient;
   readonly documents: DocumentStore;
   readonly secretManagers: RunningSecretManagers;
+  readonly workers: GatewayTasks;
 }
 
 /** Adds the gauges of `GET /metrics` that do not count requests. */
 export function addGauges(metrics: Metrics, counted: Counted): void {
-  const { server, memory, sessions, journal, health, retryBudget, leases, documents, secretManagers } = counted;
+  const { server, memory, sessions, journal, health, retryBudget, leases, documents, secretManagers, workers } = counted;
   metrics.gauge('requests_in_flight', 'Requests whose reply is not complete', () => server.openRequests);
   metrics.gauge('body_bytes_held', 'Bytes of request and reply bodies in memory', () => memory.usedBytes);
   metrics.gauge('realtime_sessions', 'WebSocket sessions that are open', () => sessions.count);
@@ -46,6 +48,14 @@ export function addGauges(metrics: Metrics, counted: Counted): void {
   metrics.counter('document_hits_total', 'Document look-ups answered from memory', () => documents.counts.hits);
   metrics.counter('document_misses_total', 'Document look-ups sent to the control plane', () => documents.counts.misses);
   metrics.counter('documents_invalid_total', 'Documents that failed validation', () => documents.counts.invalid);
+  metrics.gauge('worker_threads', 'Worker threads that are running', () => workers.threads);
+  metrics.gauge('worker_tasks_running', 'Tasks that a worker thread is processing', () => workers.running);
+  metrics.gauge('worker_tasks_waiting', 'Tasks that wait for a worker thread', () => workers.waiting);
+  metrics.counters('worker_tasks_total', 'Finished tasks by name and outcome; inline tasks did not need a thread', () =>
+    [...workers.counts].flatMap(([task, counts]) =>
+      Object.entries(counts).map(([outcome, value]) => ({ value, labels: { task, outcome } })),
+    ),
+  );
   const { cache } = secretManagers;
   metrics.counters('secret_fetches_total', 'Requests to secret managers by kind of manager and outcome', () =>
     [...cache.counts()].flatMap(([manager, counts]) =>

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { didYouMean } from '../../config/did-you-mean.ts';
 import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
-import { createWorkerPool } from '../../workers/pool.ts';
+import { createGatewayTasks, cutForCount } from '../../workers/gateway-tasks.ts';
 import { startHealth } from '../circuits/start-circuits.ts';
 import { healthSubject } from '../contract/plugin/circuits.ts';
 import type { Journal } from '../contract/plugin/core-plugin.ts';
@@ -170,7 +170,13 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   });
   const snapshot = await startSnapshot({ settings, slot, fetch, bus, clock, random: Math.random, log });
   const keyCheck = await startKeyCheck({ fetch, encryptionKey: settings.encryptionKey, timers: realTimers, log });
-  const workers = createWorkerPool();
+  const workers = createGatewayTasks({
+    threads: settings.workerThreads,
+    queueMax: settings.workerQueueMax,
+    taskMs: settings.workerTaskMs,
+    memoryMegabytes: settings.workerMemoryMegabytes,
+    log,
+  });
   const tokens = startTokens({
     documents: snapshot.documents,
     fetchKeySet: createTokenFetch({ transport, parseUrl: keySetUrlParser(trusted), now: clock.now, timeoutMs: keySetTimeoutMs })
@@ -203,7 +209,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       blockInlineConfig: settings.blockInlineConfig,
       headerPrefixes: prefixes,
       headersToMetadata: { names: settings.headersToMetadata, keyPrefix: settings.metadataKeyPrefix },
-      countTokens: (texts, timeoutMs) => workers.countTokens(texts, timeoutMs),
+      countTokens: async (texts, timeoutMs) => workers.run('count-tokens', { texts: cutForCount(texts) }, timeoutMs),
+      tasks: workers,
       tokens,
       keptOnManyTargets: settings.keptOnManyTargets,
       settingNames,
@@ -337,7 +344,18 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       ),
   });
   const { documents } = snapshot;
-  addGauges(metrics, { server, memory, sessions, journal: spool, health, retryBudget, leases, documents, secretManagers });
+  addGauges(metrics, {
+    server,
+    memory,
+    sessions,
+    journal: spool,
+    health,
+    retryBudget,
+    leases,
+    documents,
+    secretManagers,
+    workers,
+  });
   const port = await server.listen(settings.host, settings.port);
   log.info({ port, binary: server.uwsName }, 'the gateway listens');
   const warning = server.acceptsEmptyNames ? emptyNameWarning(settings) : null;

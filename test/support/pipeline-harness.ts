@@ -27,6 +27,7 @@ import { createTokenFetch } from '../../core/pipeline/target/token-fetch.ts';
 import { settingNames } from '../../core/providers/declarations.ts';
 import { providers } from '../../core/providers/index.ts';
 import { passedUsage } from '../../core/providers/passed-usage.ts';
+import { createGatewayTasks } from '../../workers/gateway-tasks.ts';
 import { type FakeRequest, FakeSink, fakeRequest } from './fake-exchange.ts';
 import { answer, chatReply, type Script } from './provider-scripts.ts';
 
@@ -54,6 +55,7 @@ export interface Harness {
 export const organisationId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0001';
 export const workspaceId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0002';
 const pepper = new Uint8Array(32).fill(7);
+const workerOptions = { threads: 1, queueMax: 100, taskMs: 20_000, memoryMegabytes: 256, log: { warn: () => {} } };
 
 /** The true pipeline and plugins over documents in memory and a scripted provider; no port, no process. */
 export function createHarness(
@@ -67,6 +69,8 @@ export function createHarness(
     elapsed?: () => number;
     timers?: Timers;
     fetch?: CoreServices['fetch'];
+    /** Takes the place of a pool with one thread, which is not started while all inputs are small. */
+    tasks?: CoreServices['tasks'];
     retryBudget?: { percent: number; floor: number };
     /** Gateway processes of the machine; 1 unless told. */
     processes?: number;
@@ -150,6 +154,7 @@ export function createHarness(
       newId: randomUUID,
       random: options.random ?? (() => 0),
       headerPrefixes: ['x-svc-', 'x-other-'],
+      tasks: options.tasks ?? createGatewayTasks(workerOptions),
       countTokens: async (texts) => texts.join(' ').split(/\s+/).filter(Boolean).length,
       settingNames,
       isProvider: (id) => providers.has(id),

@@ -1,38 +1,107 @@
-import { afterAll, describe, expect, it } from 'vitest';
-import { createWorkerPool } from '../../workers/pool.ts';
-import countTokens from '../../workers/tasks/count-tokens.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createWorkerPool, type Task, type WorkerPoolOptions } from '../../workers/pool.ts';
+import double from './tasks/double.ts';
+import type misbehave from './tasks/misbehave.ts';
 
-const pool = createWorkerPool();
-afterAll(() => pool.close());
+type Way = Parameters<typeof misbehave>[0];
 
-describe('counting tokens', () => {
-  it('counts as the encoding does, in a thread as inline', async () => {
-    const texts = ['hello world', 'Grüße aus Köln', ''];
-    expect(countTokens({ texts })).toBe(await pool.countTokens(texts, 20_000));
-    expect(countTokens({ texts: ['hello world'] })).toBe(2);
+const fileOf = (name: string) => new URL(`./tasks/${name}.ts`, import.meta.url);
+const threaded = <Input, Output>(name: string): Task<Input, Output> => ({ file: fileOf(name) });
+const tasks = {
+  double: { file: fileOf('double'), inline: { sizeMax: 10, sizeOf: (value: number) => value, run: double } },
+  misbehave: threaded<Way, number>('misbehave'),
+  'wait-for': threaded<SharedArrayBuffer, string>('wait-for'),
+};
+
+const log = { warn: () => {} };
+let close = async (): Promise<void> => {};
+function poolOf(options: Partial<WorkerPoolOptions> = {}) {
+  const pool = createWorkerPool(tasks, { threads: 1, queueMax: 10, taskMs: 20_000, memoryMegabytes: 64, log, ...options });
+  close = () => pool.close();
+  return pool;
+}
+afterEach(() => close());
+
+describe('worker pool', () => {
+  it('runs a small input on the calling thread and a large one in a worker thread', async () => {
+    const pool = poolOf();
+    expect(pool.run('double', 10)).toBe(20);
+    expect([pool.threads, pool.running]).toEqual([0, 0]);
+    expect(await pool.run('double', 11)).toBe(22);
+    expect(pool.threads).toBe(1);
+    expect(pool.counts.get('double')).toEqual({ inline: 1, completed: 1, failed: 0, refused: 0 });
   });
 
-  it('takes text that spells a special token for text', () => {
-    expect(countTokens({ texts: ['<|endoftext|>'] })).toBeGreaterThan(1);
+  it.each([
+    ['throw', 'failed with TypeError'],
+    ['hang', 'took longer than 1000 ms'],
+    ['exit', 'its thread ended'],
+    ['eat', 'failed with ERR_WORKER_OUT_OF_MEMORY'],
+  ] as const)('%s: the task fails with the reason, and the next task runs', async (how, reason) => {
+    const pool = poolOf();
+    await pool.run('double', 11);
+    const failing = pool.run('misbehave', how, how === 'hang' ? 1000 : undefined);
+    // Waits behind the failing task.
+    const next = pool.run('double', 12);
+    await expect(failing).rejects.toMatchObject({ code: 'internal', detail: `worker task misbehave: ${reason}` });
+    expect(await next).toBe(24);
+    expect(pool.counts.get('misbehave')).toMatchObject({ failed: 1 });
   });
 
-  it('cuts what is longer than a thread should be kept for', async () => {
-    const most = await pool.countTokens(['a '.repeat(512 * 1024)], 20_000);
-    expect(await pool.countTokens(['a '.repeat(512 * 1024), 'b '.repeat(512 * 1024)], 20_000)).toBe(most);
+  it('names no input in the error of a task', async () => {
+    const thrown = await Promise.resolve(poolOf().run('misbehave', 'throw')).catch((error: unknown) => error);
+    expect(JSON.stringify([thrown, (thrown as Error).message, String((thrown as Error).cause)])).not.toContain('secret input');
   });
 
-  it('gives up at the time limit instead of waiting', async () => {
-    await expect(pool.countTokens(['a '.repeat(512 * 1024)], 0)).rejects.toMatchObject({ code: 'internal' });
+  it('rejects a task with overloaded when the queue is full, and runs those that wait', async () => {
+    const pool = poolOf({ queueMax: 2 });
+    const flag = new SharedArrayBuffer(4);
+    const busy = pool.run('wait-for', flag);
+    const waiting = [pool.run('double', 11), pool.run('double', 12)];
+    expect([pool.running, pool.waiting]).toEqual([1, 2]);
+    await expect(pool.run('double', 13)).rejects.toMatchObject({
+      code: 'overloaded',
+      detail: 'worker task double: the worker queue is full',
+    });
+    release(flag);
+    expect(await Promise.all([busy, ...waiting])).toEqual(['released', 22, 24]);
+    expect([pool.running, pool.waiting]).toEqual([0, 0]);
   });
 
-  it('says that it is overloaded when its queue is full', async () => {
-    const small = createWorkerPool();
-    const asked = Array.from({ length: 1100 }, () =>
-      small.countTokens(['x'], 30_000).catch((error: { code: string }) => error.code),
-    );
-    const answers = await Promise.all(asked);
-    expect(answers.filter((answer) => answer === 'overloaded').length).toBeGreaterThan(0);
-    expect(answers.filter((answer) => answer === 1).length).toBeGreaterThan(900);
-    await small.close();
+  it('rejects a task with overloaded when no thread is free in time', async () => {
+    const pool = poolOf();
+    const flag = new SharedArrayBuffer(4);
+    const busy = pool.run('wait-for', flag);
+    await expect(pool.run('double', 11, 20)).rejects.toMatchObject({
+      code: 'overloaded',
+      detail: 'worker task double: no worker thread was free within 20 ms',
+    });
+    expect(pool.waiting).toBe(0);
+    release(flag);
+    expect(await busy).toBe('released');
+  });
+
+  it('runs as many tasks at once as it has threads', async () => {
+    const pool = poolOf({ threads: 2 });
+    const flag = new SharedArrayBuffer(4);
+    const busy = pool.run('wait-for', flag);
+    expect(await pool.run('double', 11)).toBe(22);
+    release(flag);
+    expect(await busy).toBe('released');
+  });
+
+  it('close: running and waiting tasks fail', async () => {
+    const pool = poolOf();
+    const running = pool.run('misbehave', 'hang');
+    const waiting = pool.run('double', 11);
+    const ends = Promise.allSettled([running, waiting]);
+    await pool.close();
+    expect((await ends).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   });
 });
+
+function release(flag: SharedArrayBuffer): void {
+  const cell = new Int32Array(flag);
+  Atomics.store(cell, 0, 1);
+  Atomics.notify(cell, 0);
+}

@@ -13,6 +13,7 @@ import type { Plan, Target } from './plan.ts';
 import type { DocumentReader, Hooks, PlanScope, Plugin, Services } from './plugin.ts';
 import type { RequestRecord } from './record.ts';
 import type { RouteExplanation } from './route-explanation.ts';
+import type { TaskRunner } from './worker-tasks.ts';
 
 /** A built-in plugin: like a third-party one, with hooks and services that are not part of the public contract. */
 export interface CorePlugin<Config = unknown> extends Omit<Plugin<Config>, 'apiVersion' | 'config' | 'onConfig'> {
@@ -61,6 +62,8 @@ export interface CoreServices extends Services {
   /** An index in `ctx.slots` that belongs to the caller alone; ask once, at start. */
   newSlot(): number;
   readonly plans: PlanSource;
+  /** Runs CPU work, off the main thread if the input is large. */
+  readonly tasks: TaskRunner;
   /** Saved-only mode of the whole deployment: requests bring no config, provider or host of their own. */
   readonly blockInlineConfig?: boolean;
   /** Prefixes of the gateway's own headers, the first the usual one; absent: `x-svc-`. */

@@ -7,7 +7,11 @@ const schema = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   type: 'object',
   additionalProperties: true,
-  properties: { team: { type: 'string', enum: ['red', 'blue'] }, cost_centre: { type: 'string', pattern: '^[0-9]{4}$' } },
+  properties: {
+    team: { type: 'string', enum: ['red', 'blue'] },
+    cost_centre: { type: 'string', pattern: '^[0-9]{4}$' },
+    region: { type: 'string', pattern: '^[a-z]{2}$' },
+  },
   required: ['team'],
 };
 
@@ -28,13 +32,14 @@ describe.each(databases)('metadata schemas, on %s', (database) => {
   });
 
   it('let new workspaces pass that meet them, further keys and all', async () => {
-    expect((await workspace({ team: 'red', cost_centre: '1234', other: 'x' })()).status).toBe(200);
+    expect((await workspace({ team: 'red', cost_centre: '1234', region: 'eu', other: 'x' })()).status).toBe(200);
   });
 
   it.each([
     ['nothing', undefined, 'required'],
     ['a value that is not listed', { team: 'green' }, 'defaults.metadata.team'],
     ['a value that misses the pattern', { team: 'red', cost_centre: 'abc' }, 'defaults.metadata.cost_centre'],
+    ['a value that misses another pattern', { team: 'red', region: '1234' }, 'defaults.metadata.region'],
   ])('refuse new workspaces with %s', async (_what, metadata, words) => {
     const reply = await expectRefusal(plane, workspace(metadata), 400, 'AB01', true);
     expect(reply.body.data.errors.join('\n')).toContain(words);

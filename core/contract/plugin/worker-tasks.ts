@@ -1,0 +1,63 @@
+import type { Maybe } from '../values/json.ts';
+
+/** Tasks that can run off the main thread, with their inputs and outputs. Both are plain data that can be copied to a thread. */
+export interface WorkerTasks {
+  /** Tokens of texts by the o200k_base encoding. */
+  'count-tokens': { readonly input: { readonly texts: readonly string[] }; readonly output: number };
+  /** Matches of a RE2 pattern in texts, and the texts with the matches replaced. */
+  'match-pattern': { readonly input: PatternInput; readonly output: PatternOutput };
+  /** Errors of a JSON value against a JSON Schema, draft 2020-12. */
+  'check-schema': { readonly input: SchemaInput; readonly output: readonly SchemaError[] };
+}
+
+export interface PatternInput {
+  /** RE2 syntax, at most 256 characters. */
+  readonly pattern: string;
+  /** `i`, `m` and `s` as in JavaScript; `g` replaces all matches instead of the first in each text. */
+  readonly flags: string;
+  readonly texts: readonly string[];
+  /** Text that takes the place of matches; null: nothing is replaced. */
+  readonly replacement: string | null;
+}
+
+export interface PatternOutput {
+  /** The first match in the first text that has one; null: no text matches. */
+  readonly match: PatternMatch | null;
+  /** The texts after the replacement; null if nothing was replaced. */
+  readonly replaced: readonly string[] | null;
+}
+
+export interface PatternMatch {
+  readonly text: string;
+  /** UTF-16 code units before the match. */
+  readonly index: number;
+  readonly captures: readonly (string | null)[];
+  readonly groups: Readonly<Record<string, string | null>>;
+}
+
+export interface SchemaInput {
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** The value as JSON text. */
+  readonly json: string;
+}
+
+export interface SchemaError {
+  /** JSON pointer. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export type TaskName = keyof WorkerTasks;
+
+/** Runs tasks: small inputs at once on the calling thread, others in a worker thread. */
+export interface TaskRunner {
+  /**
+   * Throws or rejects with GatewayError: `overloaded` if the queue is full or the task has waited too long, `internal` if it fails, takes
+   * too long or its thread ends. `timeoutMs` replaces WORKER_TASK_TIMEOUT.
+   */
+  run<Name extends TaskName>(
+    name: Name,
+    input: WorkerTasks[Name]['input'],
+    timeoutMs?: number,
+  ): Maybe<WorkerTasks[Name]['output']>;
+}

@@ -1,0 +1,84 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { createGatewayTasks, cutForCount } from '../../workers/gateway-tasks.ts';
+import checkSchema from '../../workers/tasks/check-schema.ts';
+import countTokens from '../../workers/tasks/count-tokens.ts';
+import matchPattern from '../../workers/tasks/match-pattern.ts';
+
+const pool = createGatewayTasks({ threads: 1, queueMax: 100, taskMs: 20_000, memoryMegabytes: 256, log: { warn: () => {} } });
+afterAll(() => pool.close());
+
+describe('count-tokens', () => {
+  it('counts as the encoding does, in a thread as inline', async () => {
+    const texts = ['hello world', 'Grüße aus Köln', ''];
+    expect(countTokens({ texts })).toBe(await pool.run('count-tokens', { texts }));
+    expect(countTokens({ texts: ['hello world'] })).toBe(2);
+  });
+
+  it('takes text that spells a special token for text', () => {
+    expect(countTokens({ texts: ['<|endoftext|>'] })).toBeGreaterThan(1);
+  });
+
+  it('is given at most 1 MiB of text', () => {
+    const [first, second, third] = cutForCount(['a'.repeat(1024 * 1024 - 1), 'bb', 'c']);
+    expect([first?.length, second, third]).toEqual([1024 * 1024 - 1, 'b', undefined]);
+  });
+});
+
+const match = (pattern: string, flags: string, texts: string[], replacement: string | null = null) =>
+  matchPattern({ pattern, flags, texts, replacement });
+
+describe('match-pattern', () => {
+  it('returns the first match with its captures', () => {
+    expect(match('(?<word>w\\w+)( x)?', '', ['hello', 'my world'])).toEqual({
+      match: { text: 'world', index: 3, captures: ['world', null], groups: { word: 'world' } },
+      replaced: null,
+    });
+  });
+
+  it.each([
+    ['', ['a1b2', 'c']],
+    ['g', ['a#b#', 'c']],
+  ])('replaces matches with flags %j', (flags, expected) => {
+    const first = flags === 'g' ? expected : ['a#b2', 'c'];
+    expect(match('\\d', flags, ['a1b2', 'c'], '#').replaced).toEqual(first);
+  });
+
+  it('replaces with the text as it is, also with $1 in it', () => {
+    expect(match('(\\d)', 'g', ['a1'], '$1\\').replaced).toEqual(['a$1\\']);
+  });
+
+  it.each([
+    ['i', 'HELLO', 'hello'],
+    ['m', '^b', 'a\nb'],
+    ['s', 'a.b', 'a\nb'],
+  ])('knows the flag %s', (flag, pattern, text) => {
+    expect(match(pattern, '', [text]).match).toBeNull();
+    expect(match(pattern, flag, [text]).match).not.toBeNull();
+  });
+
+  it('runs large texts in a thread', async () => {
+    const texts = [`${'a'.repeat(100_000)}b`];
+    const input = { pattern: '(a+)+b$', flags: '', texts, replacement: null };
+    const before = pool.counts.get('match-pattern')?.completed;
+    expect((await pool.run('match-pattern', input)).match?.index).toBe(0);
+    expect(pool.counts.get('match-pattern')?.completed).toBe((before ?? 0) + 1);
+  });
+});
+
+describe('check-schema', () => {
+  const schema = { type: 'object', properties: { a: { type: 'number' } }, required: ['a', 'b'] };
+
+  it('returns one error per fault, with its path', () => {
+    expect(checkSchema({ schema, json: '{"a":1,"b":2}' })).toEqual([]);
+    expect(checkSchema({ schema, json: '{"a":"x"}' })).toEqual([
+      { path: '', message: "must have required property 'b'" },
+      { path: '/a', message: 'must be number' },
+    ]);
+  });
+
+  it('matches patterns of a schema in linear time', () => {
+    const pattern = { type: 'string', pattern: '^(a+)+$' };
+    expect(checkSchema({ schema: pattern, json: JSON.stringify(`${'a'.repeat(5000)}b`) })).toHaveLength(1);
+    expect(() => checkSchema({ schema: { pattern: '(?=a)' }, json: '1' })).toThrow();
+  });
+});

@@ -1,0 +1,25 @@
+import type { TaskRunner } from '../core/contract/plugin/worker-tasks.ts';
+import { createWorkerPool, type WorkerPool, type WorkerPoolOptions } from './pool.ts';
+import { tasks } from './tasks/index.ts';
+
+/** The pool of a gateway process with all tasks of `tasks/index.ts`. */
+export type GatewayTasks = WorkerPool<typeof tasks> & TaskRunner;
+
+export function createGatewayTasks(options: WorkerPoolOptions): GatewayTasks {
+  return createWorkerPool(tasks, options) as GatewayTasks;
+}
+
+/** Texts beyond this are cut: no count is worth a thread for seconds. */
+const countedCharsMax = 1024 * 1024;
+
+/** Returns the texts up to the length that `count-tokens` takes. */
+export function cutForCount(texts: readonly string[]): string[] {
+  const kept: string[] = [];
+  let room = countedCharsMax;
+  for (const text of texts) {
+    if (room <= 0) break;
+    kept.push(text.slice(0, room));
+    room -= text.length;
+  }
+  return kept;
+}

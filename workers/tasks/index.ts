@@ -1,0 +1,27 @@
+import { existsSync } from 'node:fs';
+import type { TaskName, WorkerTasks } from '../../core/contract/plugin/worker-tasks.ts';
+import type { Task } from '../pool.ts';
+import checkSchema from './check-schema.ts';
+import matchPattern, { stepsOf } from './match-pattern.ts';
+
+/**
+ * Every task. `workers/README.md` has the measurements behind the sizes up to which a task runs inline. The tokenizer would cost the main
+ * thread 60 MB, so `count-tokens` never runs there.
+ */
+export const tasks: { readonly [Name in TaskName]: Task<WorkerTasks[Name]['input'], WorkerTasks[Name]['output']> } = {
+  'count-tokens': { file: taskFile('count-tokens') },
+  'match-pattern': {
+    file: taskFile('match-pattern'),
+    inline: { sizeMax: 100_000, sizeOf: stepsOf, run: matchPattern },
+  },
+  'check-schema': {
+    file: taskFile('check-schema'),
+    inline: { sizeMax: 8192, sizeOf: ({ json }) => json.length, run: checkSchema },
+  },
+};
+
+/** The file beside this one: TypeScript in the sources, JavaScript in a build. */
+function taskFile(name: string): URL {
+  const source = new URL(`./${name}.ts`, import.meta.url);
+  return existsSync(source) ? source : new URL(`./${name}.js`, import.meta.url);
+}
