@@ -1,16 +1,22 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { settingRow, settingsDocument } from '../config/settings-markdown.ts';
 import { type Setting, settingsTable } from '../config/settings-table.ts';
 import { version } from '../config/version.ts';
-import { adminErrorsMarkdown, errorsMarkdown, tableBelow } from './support/doc-tables.ts';
+import { errorsDocument } from './support/error-docs.ts';
 import { providersMarkdown } from './support/provider-tables.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (name: string): string => readFileSync(join(root, name), 'utf8');
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+}).split('\n');
 const documents = [
   'docs/README.md',
+  'docs/errors.md',
   'docs/features.md',
   'docs/operations.md',
   'docs/providers.md',
@@ -24,6 +30,9 @@ const documents = [
   'CONTRIBUTING.md',
   'DECISIONS.md',
   'CHANGELOG.md',
+  ...files.filter(
+    (path) => path !== 'README.md' && path !== 'docs/README.md' && path.endsWith('/README.md') && existsSync(join(root, path)),
+  ),
 ];
 
 describe('documents', () => {
@@ -51,12 +60,8 @@ describe('documents', () => {
     expect(read('docs/providers.md')).toBe(providersMarkdown());
   });
 
-  it('ARCHITECTURE lists exactly the error codes there are', () => {
-    expect(tableBelow(read('ARCHITECTURE.md'), 'Errors')).toBe(errorsMarkdown());
-  });
-
-  it('ARCHITECTURE lists exactly the error codes of the control plane', () => {
-    expect(tableBelow(read('ARCHITECTURE.md'), 'Control-plane codes')).toBe(adminErrorsMarkdown());
+  it('docs/errors.md is current; npm run docs:errors writes it', () => {
+    expect(read('docs/errors.md')).toBe(errorsDocument());
   });
 
   it('README names the two commands that must work on a fresh machine', () => {
@@ -78,4 +83,23 @@ describe('documents', () => {
     const named = [...read(name).matchAll(/npm run ([a-z:-]+)/g)].map((match) => match[1] as string);
     expect(named.filter((script) => !(script in scripts))).toEqual([]);
   });
+
+  it.each(documents)('%s names only source files that are there', (name) => {
+    const known = new Set(files.map((path) => basename(path)));
+    const prose = read(name).replaceAll(/```[\s\S]*?```/g, '');
+    const named = [...prose.matchAll(/`(?:[\w./*<>-]+\/)?([\w-][\w.-]*\.ts)`/g)].map((match) => match[1] as string);
+    expect(named.filter((file) => !known.has(file))).toEqual([]);
+  });
 });
+
+/** The first Markdown table below the heading with this text; empty if there is none. */
+function tableBelow(document: string, heading: string): string {
+  const lines = document.split('\n');
+  const start = lines.findIndex((line) => /^#+ /.test(line) && line.replace(/^#+ /, '') === heading);
+  const section = lines.slice(start + 1, start === -1 ? 0 : undefined);
+  const first = section.findIndex((line) => line.startsWith('|') || /^#+ /.test(line));
+  if (first === -1) return '';
+  const rest = section.slice(first);
+  const end = rest.findIndex((line) => !line.startsWith('|'));
+  return rest.slice(0, end === -1 ? undefined : end).join('\n');
+}

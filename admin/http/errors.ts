@@ -1,5 +1,5 @@
 /**
- * All error codes of the admin API with status and meaning. ARCHITECTURE.md shows the same table, and a test compares the two.
+ * All error codes of the admin API with status and meaning. `npm run docs:errors` writes docs/errors.md from them.
  */
 export const adminErrorTable = {
   AB01: { status: 400, meaning: 'The request is malformed or a field is not valid; `errors` names each field' },

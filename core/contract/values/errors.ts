@@ -1,6 +1,5 @@
 /**
- * Every error a caller of the gateway can see: one row per code. `ARCHITECTURE.md#errors` shows the same table and a test
- * compares the two.
+ * Every error a caller of the gateway can see: one row per code. `npm run docs:errors` writes docs/errors.md from it.
  *
  * `source` is the party that caused the error, `retryable` is true if the same request may succeed elsewhere or later, `type` is
  * the `error.type` of the body, `public` the default message.
