@@ -1,7 +1,7 @@
 import { type AdminErrorCode, adminErrorTable } from '../../admin/http/errors.ts';
 import { type ErrorCode, errorTable } from '../../core/contract/values/errors.ts';
 
-/** What a caller or operator can do about each error of the gateway. */
+/** Remedies for each error of the gateway. */
 const gatewayActions: Readonly<Record<ErrorCode, string>> = {
   invalid_api_key: 'Send a valid API key or JWT in `x-svc-api-key` or `Authorization: Bearer`.',
   api_key_expired: 'Rotate the key, change its `expires_at`, or use another key.',
@@ -55,7 +55,7 @@ const gatewayActions: Readonly<Record<ErrorCode, string>> = {
   internal: 'Report it with the `x-request-id` of the reply. The log has the cause.',
 };
 
-/** What a caller can do about each error of the control plane. */
+/** Remedies for each error of the control plane. */
 const adminActions: Readonly<Record<AdminErrorCode, string>> = {
   AB01: 'Correct the fields in `errors`.',
   AB02: 'Create the item first, or correct its id or slug.',
