@@ -53,9 +53,9 @@ export async function runProcess(): Promise<void> {
         continue;
       }
       log.error({ cause }, 'the control plane cannot start');
-      const fault = faultOf(error);
-      if (fault !== null) process.stderr.write(`${fault}\n`);
-      process.exit(fault === null ? 1 : exitCodes.configuration);
+      const failure = errorOf(error);
+      if (failure !== null) process.stderr.write(`${failure}\n`);
+      process.exit(failure === null ? 1 : exitCodes.configuration);
     }
   }
   if (plane.firstKeys) process.send?.({ type: 'first-start', ...plane.firstKeys });
@@ -68,12 +68,12 @@ function readSettings() {
     return loadSettings(process.env);
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    process.stderr.write(`${error.faults.join('\n')}\n`);
+    process.stderr.write(`${error.issues.join('\n')}\n`);
     process.exit(exitCodes.configuration);
   }
 }
 
-function faultOf(error: unknown): string | null {
+function errorOf(error: unknown): string | null {
   if (error instanceof StartError) return error.message;
   const { code, port } = error as { code?: string; port?: number };
   if (code === 'EADDRINUSE' || code === 'EACCES') return `CONTROL_PLANE_PORT: port ${port} cannot be used (${code})`;

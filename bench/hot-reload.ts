@@ -35,7 +35,7 @@ const upstream = await startServer([], new URL('./fake-upstream.ts', import.meta
 const nats = values.bus === 'nats' ? await startNats() : null;
 const postgres = await startPostgres();
 let cluster: Cluster | null = null;
-let faults: string[] = [];
+let failures: string[] = [];
 try {
   if (values.bus === 'nats' && !nats) throw new Error('nats-server is not installed');
   if (!postgres) throw new Error('PostgreSQL is not installed');
@@ -43,19 +43,19 @@ try {
     DATABASE_URL: postgres.url,
     ...(nats ? { NATS_URL: nats.url } : {}),
   });
-  if (values.chaos) faults = await survive(cluster);
+  if (values.chaos) failures = await survive(cluster);
   else await measure(cluster);
 } catch (error) {
-  faults = [error instanceof Error ? (error.stack ?? error.message) : String(error)];
+  failures = [error instanceof Error ? (error.stack ?? error.message) : String(error)];
 } finally {
   await cluster?.close();
   await nats?.close();
   await postgres?.close();
   await end(upstream.child);
 }
-for (const fault of faults.slice(0, 20)) say(`FAULT ${fault}`);
-if (faults.length > 20) say(`and ${faults.length - 20} more`);
-process.exit(faults.length === 0 ? 0 : 1);
+for (const failure of failures.slice(0, 20)) say(`FAULT ${failure}`);
+if (failures.length > 20) say(`and ${failures.length - 20} more`);
+process.exit(failures.length === 0 ? 0 : 1);
 
 /** A saved config whose version every reply shows: its model is `bench-r<1000 + version % 1000>`. */
 async function register({ first, instances }: Cluster) {

@@ -39,7 +39,7 @@ const { values } = parseArgs({
   },
 });
 const processes = Number(values.processes);
-const faults: string[] = [];
+const problems: string[] = [];
 const dataDir = mkdtempSync(join(tmpdir(), 'svc-kill-'));
 const upstream = await startServer([], new URL('./fake-upstream.ts', import.meta.url), []);
 let gateway: RunningGateway | null = null;
@@ -73,14 +73,14 @@ try {
     `${loop.failures.length} calls failed; the killed processes held ${allowed} connections; ${loop.notSent} calls were sent again`,
   );
 } catch (error) {
-  faults.push(error instanceof Error ? error.message : String(error));
+  problems.push(error instanceof Error ? error.message : String(error));
 } finally {
   await gateway?.kill();
   await end(upstream.child);
   rmSync(dataDir, { recursive: true, force: true });
 }
-for (const fault of faults) say(`FAULT ${fault}`);
-process.exit(faults.length === 0 ? 0 : 1);
+for (const failure of problems) say(`FAULT ${failure}`);
+process.exit(problems.length === 0 ? 0 : 1);
 
 /** Kills one of the processes that serve, waits until all serve again, and so on: there is always another one left. */
 async function killAtRandom(running: RunningGateway, forMs: number, everyMs: number): Promise<Kill[]> {
@@ -108,11 +108,11 @@ async function killAtRandom(running: RunningGateway, forMs: number, everyMs: num
 /** Only calls in flight on a killed process may fail, each by its connection going, and no more than it had connections. */
 function judgeFailures(failures: readonly CallFailure[], kills: readonly Kill[]): void {
   for (const failure of failures.filter((one) => one.kind !== 'cut').slice(0, 3)) {
-    faults.push(`a call failed that was cut by no kill: ${failure.kind} ${failure.detail}`);
+    problems.push(`a call failed that was cut by no kill: ${failure.kind} ${failure.detail}`);
   }
   const cuts = failures.filter((one) => one.kind === 'cut');
   const before = cuts.filter((cut) => cut.atMs < (kills[0]?.atMs ?? Number.POSITIVE_INFINITY));
-  if (before.length > 0) faults.push(`${before.length} calls were cut before the first kill`);
+  if (before.length > 0) problems.push(`${before.length} calls were cut before the first kill`);
   kills.forEach((kill, index) => {
     const nextMs = kills[index + 1]?.atMs ?? Number.POSITIVE_INFINITY;
     const mine = cuts.filter((cut) => cut.atMs >= kill.atMs && cut.atMs < nextMs);
@@ -120,9 +120,9 @@ function judgeFailures(failures: readonly CallFailure[], kills: readonly Kill[])
     // A client that comes back at once may still reach the port of the process that is being torn down.
     const astray = mine.filter((cut) => cut.connectedAtMs > kill.goneAtMs).length;
     if (held > kill.connections)
-      faults.push(`${held} calls were cut by a kill of a process with ${kill.connections} connections`);
-    if (astray > 0) faults.push(`${astray} calls were cut on connections made after the killed process was gone`);
-    if (kill.replacedMs > 1000) faults.push(`a killed process was replaced only after ${Math.round(kill.replacedMs)} ms`);
+      problems.push(`${held} calls were cut by a kill of a process with ${kill.connections} connections`);
+    if (astray > 0) problems.push(`${astray} calls were cut on connections made after the killed process was gone`);
+    if (kill.replacedMs > 1000) problems.push(`a killed process was replaced only after ${Math.round(kill.replacedMs)} ms`);
   });
 }
 
@@ -134,11 +134,11 @@ async function judgeRecords(running: RunningGateway, loop: ClosedLoop): Promise<
   const missing = loop.answered.filter((traceId) => !stored.has(traceId));
   const double = [...stored].filter(([, count]) => count > 1);
   if (missing.length > 0)
-    faults.push(`${missing.length} of ${loop.answered.length} replies have no record, such as ${missing[0]}`);
-  if (double.length > 0) faults.push(`${double.length} calls have more than one record, such as ${double[0]?.[0]}`);
+    problems.push(`${missing.length} of ${loop.answered.length} replies have no record, such as ${missing[0]}`);
+  if (double.length > 0) problems.push(`${double.length} calls have more than one record, such as ${double[0]?.[0]}`);
   const extra = stored.size - loop.answered.length;
   if (extra > loop.failures.length)
-    faults.push(`${extra} records beyond the replies, with only ${loop.failures.length} failed calls`);
+    problems.push(`${extra} records beyond the replies, with only ${loop.failures.length} failed calls`);
   say(`${stored.size} records stored for ${loop.answered.length} replies and ${loop.failures.length} failed calls`);
 }
 

@@ -29,7 +29,7 @@ const result = await runKills({
   killsControlPlane: values['control-plane'],
   onUnavailable: values['on-unavailable'],
 });
-const faults = [...result.faults];
+const failures = [...result.failures];
 console.log(`${result.kills} kills in ${result.seconds.toFixed(0)} s; each limit admits ${limit} calls\n`);
 console.log('| limit | calls at the provider | of the limit | answered | records | interrupted | no record | two | not sent |');
 console.log('| --- | --: | --: | --: | --: | --: | --: | --: | --: |');
@@ -39,10 +39,10 @@ for (const { kind, calls, answered, records, missing, double, unsent } of result
   const stored = Object.values(records).reduce((sum, count) => sum + count, 0);
   const cells = [kind, calls, share, answered, stored, records.interrupted ?? 0, missing, double, unsent];
   console.log(`| ${cells.join(' | ')} |`);
-  if (isLimited && calls > limit) faults.push(`${kind}: ${calls} calls reached the provider`);
-  if (isLimited && calls < 0.97 * limit) faults.push(`${kind}: only ${calls} calls were admitted`);
-  if (missing > 0) faults.push(`${kind}: ${missing} calls that reached the provider have no record`);
-  if (double > 0) faults.push(`${kind}: ${double} calls have several records`);
+  if (isLimited && calls > limit) failures.push(`${kind}: ${calls} calls reached the provider`);
+  if (isLimited && calls < 0.97 * limit) failures.push(`${kind}: only ${calls} calls were admitted`);
+  if (missing > 0) failures.push(`${kind}: ${missing} calls that reached the provider have no record`);
+  if (double > 0) failures.push(`${kind}: ${double} calls have several records`);
 }
-for (const fault of faults) console.log(`FAULT ${fault}`);
-process.exitCode = faults.length === 0 ? 0 : 1;
+for (const failure of failures) console.log(`FAULT ${failure}`);
+process.exitCode = failures.length === 0 ? 0 : 1;

@@ -53,14 +53,14 @@ async function withWorkingTargets(contender: Contender): Promise<Contender> {
   for (const scenario of scenarios) {
     const target = contender.targets[scenario.name];
     if (!target) continue;
-    const fault = await faultOf(target, scenario);
-    if (fault === null) targets[scenario.name] = target;
-    else say(`${contender.name} is left out of ${scenario.name}: ${fault}`);
+    const failure = await failureOf(target, scenario);
+    if (failure === null) targets[scenario.name] = target;
+    else say(`${contender.name} is left out of ${scenario.name}: ${failure}`);
   }
   return { ...contender, targets };
 }
 
-async function faultOf(target: Target, scenario: Scenario): Promise<string | null> {
+async function failureOf(target: Target, scenario: Scenario): Promise<string | null> {
   let cacheStatus: string | null = null;
   // Twice, because a cache answers the second call.
   for (let call = 0; call < 2; call++) {

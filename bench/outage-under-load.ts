@@ -92,7 +92,7 @@ const { values } = parseArgs({
   },
 });
 const names = values.only.split(',');
-const faults: string[] = [];
+const failures: string[] = [];
 const upstream = await startServer([], new URL('./fake-upstream.ts', import.meta.url), []);
 const nats = names.includes('nats') ? await startNats() : null;
 const postgres = names.includes('postgres') ? await startPostgres() : null;
@@ -104,15 +104,15 @@ try {
   });
   await tryOutages(gateway);
 } catch (error) {
-  faults.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  failures.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
 } finally {
   await gateway?.kill();
   await nats?.close();
   await postgres?.close();
   await end(upstream.child);
 }
-for (const fault of faults) say(`FAULT ${fault}`);
-process.exit(faults.length === 0 ? 0 : 1);
+for (const failure of failures) say(`FAULT ${failure}`);
+process.exit(failures.length === 0 ? 0 : 1);
 
 async function tryOutages(running: RunningGateway): Promise<void> {
   const { admin } = running;
@@ -163,10 +163,10 @@ async function tryOutages(running: RunningGateway): Promise<void> {
       await pause(1500);
       const enforcedMs = Math.max(0, lastOtherMs - result.dueFromMs);
       if (lastThisMs < lastOtherMs || enforcedMs > 1000)
-        faults.push(`${name}: the change was not enforced within 1 s of the return`);
+        failures.push(`${name}: the change was not enforced within 1 s of the return`);
       const failed = loop.failures.slice(failedBefore);
       if (failed.length > 0)
-        faults.push(`${name}: ${failed.length} calls failed, the first: ${failed[0]?.kind} ${failed[0]?.detail}`);
+        failures.push(`${name}: ${failed.length} calls failed, the first: ${failed[0]?.kind} ${failed[0]?.detail}`);
       say(
         `${name}: ${loop.answered.length - answeredBefore} replies, ${failed.length} failed, last old reply ${Math.round(enforcedMs)} ms after the return`,
       );

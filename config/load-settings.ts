@@ -8,12 +8,12 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Invalid settings. One line per error: name, given value, expected value. No line holds a secret. */
 export class SettingsError extends Error {
-  readonly faults: readonly string[];
+  readonly issues: readonly string[];
 
-  constructor(faults: readonly string[]) {
-    super(faults.join('\n'));
+  constructor(issues: readonly string[]) {
+    super(issues.join('\n'));
     this.name = 'SettingsError';
-    this.faults = faults;
+    this.issues = issues;
   }
 }
 
@@ -22,30 +22,30 @@ export class SettingsError extends Error {
  * SettingsError with all errors at once.
  */
 export function loadSettings(env: Environment): Settings {
-  const { values, faults } = readValues(env);
+  const { values, issues } = readValues(env);
   for (const key of ['encryptionKey', 'clusterKey'] as const) {
-    if (!given(env, key)) faults.push(fault(key, 'not set'));
+    if (!given(env, key)) issues.push(issue(key, 'not set'));
   }
-  if (faults.length > 0) throw new SettingsError(faults);
+  if (issues.length > 0) throw new SettingsError(issues);
   return complete(values);
 }
 
 /** Returns all errors that do not depend on keys yet to be generated; empty if there are none. */
-export function faultsBeforeKeys(env: Environment): string[] {
-  const { values, faults } = readValues(env);
-  if (values.role === 'all' || values.role === undefined) return faults;
+export function issuesBeforeKeys(env: Environment): string[] {
+  const { values, issues } = readValues(env);
+  if (values.role === 'all' || values.role === undefined) return issues;
   for (const key of ['encryptionKey', 'clusterKey'] as const) {
-    if (!given(env, key)) faults.push(`${fault(key, 'not set')}; with ROLE=${values.role} all machines need the same key`);
+    if (!given(env, key)) issues.push(`${issue(key, 'not set')}; with ROLE=${values.role} all machines need the same key`);
   }
-  return faults;
+  return issues;
 }
 
 /** Parsed values before derived defaults: null = unset, absent = invalid. */
 type Values = { [Key in SettingKey]?: SettingValues[Key] | null };
 
-function readValues(env: Environment): { values: Values; faults: string[] } {
+function readValues(env: Environment): { values: Values; issues: string[] } {
   const values: Record<string, unknown> = {};
-  const faults: string[] = [];
+  const issues: string[] = [];
   for (const [key, row] of Object.entries(settingsTable) as [SettingKey, Setting<unknown>][]) {
     const text = given(env, key) ?? row.default;
     if (text === null) {
@@ -54,23 +54,23 @@ function readValues(env: Environment): { values: Values; faults: string[] } {
     }
     const result = v.safeParse(row.type.schema, text);
     if (result.success) values[key] = result.output;
-    else faults.push(fault(key, row.secret ? 'the value is invalid' : `got ${JSON.stringify(text.slice(0, 200))}`));
+    else issues.push(issue(key, row.secret ? 'the value is invalid' : `got ${JSON.stringify(text.slice(0, 200))}`));
   }
-  return { values: values as Values, faults: faults.concat(conflicts(values as Values)) };
+  return { values: values as Values, issues: issues.concat(conflicts(values as Values)) };
 }
 
 /** Returns the errors between settings that are valid on their own. An invalid value is undefined here and not checked again. */
 function conflicts(values: Values): string[] {
-  const faults: string[] = [];
-  if (values.tlsCert && values.tlsKey === null) faults.push(fault('tlsKey', 'not set although TLS_CERT is set'));
-  if (values.tlsKey && values.tlsCert === null) faults.push(fault('tlsCert', 'not set although TLS_KEY is set'));
+  const issues: string[] = [];
+  if (values.tlsCert && values.tlsKey === null) issues.push(issue('tlsKey', 'not set although TLS_CERT is set'));
+  if (values.tlsKey && values.tlsCert === null) issues.push(issue('tlsCert', 'not set although TLS_KEY is set'));
   if (values.countryHeader && values.trustedProxies === null) {
-    faults.push(fault('countryHeader', 'TRUSTED_PROXIES is not set, so the header of no proxy is trusted'));
+    issues.push(issue('countryHeader', 'TRUSTED_PROXIES is not set, so the header of no proxy is trusted'));
   }
   if (values.role === 'all' && values.port && values.port === values.controlPlanePort) {
-    faults.push(`CONTROL_PLANE_PORT: got "${values.port}", expected another port than PORT`);
+    issues.push(`CONTROL_PLANE_PORT: got "${values.port}", expected another port than PORT`);
   }
-  return faults;
+  return issues;
 }
 
 function complete(values: Values): Settings {
@@ -111,6 +111,6 @@ function given(env: Environment, key: SettingKey): string | null {
   return text === undefined || text === '' ? null : text;
 }
 
-function fault(key: SettingKey, found: string): string {
+function issue(key: SettingKey, found: string): string {
   return `${settingsTable[key].name}: ${found}, expected ${settingsTable[key].type.expected}`;
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
-import { type Environment, faultsBeforeKeys, SettingsError } from './load-settings.ts';
+import { type Environment, issuesBeforeKeys, SettingsError } from './load-settings.ts';
 import { makeFolder } from './make-folder.ts';
 import { settingsTable } from './settings-table.ts';
 
@@ -11,12 +11,12 @@ import { settingsTable } from './settings-table.ts';
  * DATA_DIR or, in a data folder that holds nothing yet, generated there with mode 0600. Only the supervisor calls this;
  * its children get the keys through their environment. Safe to call twice.
  *
- * Throws SettingsError with all faults of the settings, and when the data is there but its key is not: a lost key is never
+ * Throws SettingsError with all issues of the settings, and when the data is there but its key is not: a lost key is never
  * replaced, since whatever it sealed would be lost with it.
  */
 export function prepareKeys(env: Environment): Environment {
-  const faults = faultsBeforeKeys(env);
-  if (faults.length > 0) throw new SettingsError(faults);
+  const issues = issuesBeforeKeys(env);
+  if (issues.length > 0) throw new SettingsError(issues);
   const missing = keyFiles.filter((key) => !env[key.name]?.trim());
   if (missing.length === 0) return env;
   const dataDir = resolve(env.DATA_DIR?.trim() || settingsTable.dataDir.default || '.');

@@ -60,7 +60,7 @@ async function main(): Promise<void> {
     log.error({ reason: error instanceof Error ? (error.stack ?? message) : message }, 'the gateway cannot start');
     process.stderr.write(`${message}\n`);
     // A full disk is no wrong setting: the next start may find room.
-    exit(machineFaults.has((error as { code?: string }).code ?? '') ? 1 : exitCodes.configuration);
+    exit(machineErrors.has((error as { code?: string }).code ?? '') ? 1 : exitCodes.configuration);
     return;
   }
   const send = process.send?.bind(process);
@@ -70,7 +70,7 @@ async function main(): Promise<void> {
 }
 
 /** System errors that may be gone at the next start. */
-const machineFaults: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'ENOMEM', 'EMFILE', 'ENFILE', 'EAGAIN']);
+const machineErrors: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'ENOMEM', 'EMFILE', 'ENFILE', 'EAGAIN']);
 
 /** Between two looks at whether a gateway that listens is ready. */
 const readyPollMs = 100;
@@ -89,7 +89,7 @@ function readSettings(): Settings {
     return loadSettings(process.env);
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    process.stderr.write(`${error.faults.join('\n')}\n`);
+    process.stderr.write(`${error.issues.join('\n')}\n`);
     process.exit(exitCodes.configuration);
   }
 }

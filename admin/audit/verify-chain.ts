@@ -10,10 +10,10 @@ export interface Verdict {
   /** Entries that were found to be as they were written, from the first one on. */
   readonly intact: number;
   /** First entry that is invalid or missing; null if the chain is valid. */
-  readonly fault: ChainFault | null;
+  readonly error: ChainError | null;
 }
 
-interface ChainFault {
+interface ChainError {
   /** Position in the chain; null for a row outside it. */
   readonly seq: number | null;
   /** Id of the row, if there is one. */
@@ -41,7 +41,7 @@ export async function verifyChain(
       let seq = 0;
       let hash = chainStart;
       let firstAt: Date | null = null;
-      const verdict = (fault: ChainFault | null): Verdict => ({ organisationId, intact: seq, fault });
+      const verdict = (error: ChainError | null): Verdict => ({ organisationId, intact: seq, error });
       for (;;) {
         const rows = await tx.find(
           auditEntries,
@@ -49,7 +49,7 @@ export async function verifyChain(
           { orderBy: { seq: 'asc' }, limit: batchSize, disableIdentityMap: true },
         );
         for (const row of rows) {
-          const what = faultOf(row, seq + 1, hash, auditKey);
+          const what = errorOf(row, seq + 1, hash, auditKey);
           if (what !== null)
             return verdict({
               seq: what.missing ? seq + 1 : (row.seq ?? null),
@@ -66,13 +66,13 @@ export async function verifyChain(
         }
         if (rows.length < batchSize) break;
       }
-      return verdict(await faultOfEnd(tx, organisationId, seq, hash, firstAt, anchors));
+      return verdict(await errorOfEnd(tx, organisationId, seq, hash, firstAt, anchors));
     },
     { isolationLevel: IsolationLevel.REPEATABLE_READ, clear: true },
   );
 }
 
-function faultOf(
+function errorOf(
   row: AuditEntry,
   seq: number,
   previousHash: string,
@@ -85,14 +85,14 @@ function faultOf(
   return row.previousHash === previousHash ? null : { text: 'it does not follow the entry before it', missing: false };
 }
 
-async function faultOfEnd(
+async function errorOfEnd(
   tx: EntityManager,
   organisationId: string,
   seq: number,
   hash: string,
   firstAt: Date | null,
   anchors: readonly Anchor[],
-): Promise<ChainFault | null> {
+): Promise<ChainError | null> {
   const head = await tx.findOne(auditChains, { organisationId });
   const last = Math.max(head?.seq ?? 0, ...anchors.map((one) => one.seq));
   if (last > seq) return { seq: seq + 1, rowId: null, what: 'it is missing, and so is everything after it' };

@@ -6,7 +6,7 @@ export function runCommand(command: () => Promise<number>): void {
   command().then(
     (code) => process.exit(code),
     (error: unknown) => {
-      const reasons = error instanceof SettingsError ? error.faults : [causeOf(error).message];
+      const reasons = error instanceof SettingsError ? error.issues : [causeOf(error).message];
       process.stderr.write(`${reasons.join('\n')}\n`);
       process.exit(2);
     },

@@ -30,15 +30,15 @@ async function main(): Promise<number> {
     let bad = 0;
     for (const id of ids) {
       const own = anchors.filter((one) => one.organisationId === id);
-      const { intact, fault } = await verifyChain(database.em(), auditKey, id, own);
-      if (fault === null) {
+      const { intact, error } = await verifyChain(database.em(), auditKey, id, own);
+      if (error === null) {
         process.stdout.write(`organisation ${id}: ${intact} entries, intact\n`);
         continue;
       }
       bad += 1;
-      const row = fault.rowId === null ? '' : ` (row ${fault.rowId})`;
-      const which = fault.seq === null ? 'an entry outside the chain' : `entry ${fault.seq}`;
-      process.stdout.write(`organisation ${id}: ${which}${row}: ${fault.what}; ${intact} entries before it are intact\n`);
+      const row = error.rowId === null ? '' : ` (row ${error.rowId})`;
+      const which = error.seq === null ? 'an entry outside the chain' : `entry ${error.seq}`;
+      process.stdout.write(`organisation ${id}: ${which}${row}: ${error.what}; ${intact} entries before it are intact\n`);
     }
     return bad === 0 ? 0 : 1;
   } finally {

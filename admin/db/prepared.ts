@@ -22,9 +22,9 @@ interface Client {
 }
 
 /** A pooler sent the statement to a connection that has not prepared it, or has prepared it already. */
-const poolerFaults: readonly unknown[] = ['26000', '42P05'];
+const poolerErrors: readonly unknown[] = ['26000', '42P05'];
 /** A migration has changed the result of the statement, and the connection still has the old plan. */
-const staleFault = '0A000';
+const staleError = '0A000';
 
 /**
  * Runs PostgreSQL prepared statements; each connection keeps its plans. Behind a pooler that swaps connections between
@@ -48,8 +48,8 @@ export function createAskPrepared(
         return (await run({ name, text, values })) as Row[];
       } catch (error) {
         const code = codeOf(error);
-        if (code !== staleFault && !poolerFaults.includes(code)) throw error;
-        if (code !== staleFault) {
+        if (code !== staleError && !poolerErrors.includes(code)) throw error;
+        if (code !== staleError) {
           if (prepares) log.warn({}, 'the pooler in front of PostgreSQL loses prepared statements; they are disabled');
           prepares = false;
         }
@@ -70,7 +70,7 @@ export function createAskPrepared(
     try {
       return (await client.query(query)).rows;
     } catch (error) {
-      isStale = codeOf(error) === staleFault;
+      isStale = codeOf(error) === staleError;
       throw error;
     } finally {
       client.release(isStale);

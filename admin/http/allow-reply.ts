@@ -16,17 +16,17 @@ export function allowReply(
   const sent: unknown = JSON.parse(JSON.stringify(reply ?? null));
   const result = v.safeParse(route.reply, sent);
   if (result.success) return sent;
-  const faults = result.issues.map((issue) => `${v.getDotPath(issue) ?? '(reply)'}: ${issue.expected} expected`);
-  const fault = `${route.method} ${route.path} sent a reply that does not match its declaration`;
-  if (strict) throw new Error(`${fault}: ${faults.join('; ')}`);
+  const issues = result.issues.map((issue) => `${v.getDotPath(issue) ?? '(reply)'}: ${issue.expected} expected`);
+  const problem = `${route.method} ${route.path} sent a reply that does not match its declaration`;
+  if (strict) throw new Error(`${problem}: ${issues.join('; ')}`);
   log.error(
-    { route: `${route.method} ${route.path}`, faults: faults.slice(0, 20) },
+    { route: `${route.method} ${route.path}`, issues: issues.slice(0, 20) },
     'reply does not match the declaration of its route',
   );
   for (const issue of result.issues) {
     if (isUnknownKey(issue)) remove(sent, issue.path ?? []);
     // The intended branch cannot be determined, so neither can the undeclared fields.
-    else if (issue.type === 'union' || issue.type === 'variant') throw new Error(fault);
+    else if (issue.type === 'union' || issue.type === 'variant') throw new Error(problem);
   }
   return sent;
 }

@@ -6,19 +6,19 @@ import type { AdminRoute } from './route.ts';
  * routes are the same. A control plane with such a route does not start.
  */
 export function checkRoutes(routes: readonly AdminRoute[], publicRoutes: readonly PublicRoute[]): void {
-  const faults = [
+  const issues = [
     ...routes.flatMap((route) =>
-      faultsOf(route, Array.isArray(route.scopes) && (route.scopes.length > 0 || route.signedIn === 'required')),
+      issuesOf(route, Array.isArray(route.scopes) && (route.scopes.length > 0 || route.signedIn === 'required')),
     ),
-    ...publicRoutes.flatMap((route) => faultsOf({ ...route, tenant: 'either', query: true }, true)),
+    ...publicRoutes.flatMap((route) => issuesOf({ ...route, tenant: 'either', query: true }, true)),
     ...repeated([...routes, ...publicRoutes].map(shapeOf)).map((shape) => `${shape}: declared twice`),
   ];
-  if (faults.length > 0) throw new Error(`routes of the control plane are not declared completely:\n${faults.join('\n')}`);
+  if (issues.length > 0) throw new Error(`routes of the control plane are not declared completely:\n${issues.join('\n')}`);
 }
 
 type Declared = { readonly method: string; readonly path: string } & { readonly [key: string]: unknown };
 
-function faultsOf(route: object, hasPermission: boolean): string[] {
+function issuesOf(route: object, hasPermission: boolean): string[] {
   const { method, path, ...rest } = route as Declared;
   const missing = [
     ...(hasPermission ? [] : ['scopes']),

@@ -12,7 +12,7 @@ import { readPath, readQueryLeniently, readToldHeaders } from './read-query.ts';
 import type { AdminRoute, AdminServices } from './route.ts';
 
 /** Audit data of one request, filled in as it becomes known. */
-export class VisitTrail {
+export class RequestAudit {
   readonly id = randomUUID();
   readonly origin: ClientOrigin;
   actor: AuditActor | null = null;

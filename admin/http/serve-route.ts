@@ -5,12 +5,12 @@ import type { Actor } from './actor.ts';
 import { allowReply } from './allow-reply.ts';
 import { AdminError, notFound } from './errors.ts';
 import { type Repeat, repeatOf } from './idempotency/repeat.ts';
-import { answerOnce } from './idempotency/reply-once.ts';
+import { replyOnce } from './idempotency/reply-once.ts';
 import { RawReply } from './raw-reply.ts';
 import { readJsonBody } from './read-body.ts';
 import { matchRevision, namesOf, type ReadCall, readCall } from './read-call.ts';
 import { readPath } from './read-query.ts';
-import { VisitTrail } from './request-audit.ts';
+import { RequestAudit } from './request-audit.ts';
 import { requireScope } from './require-scope.ts';
 import type { AdminCall, AdminRoute, AdminServices } from './route.ts';
 import { unusedHeader, unusedSettings } from './unused-settings.ts';
@@ -25,7 +25,7 @@ const failureCost = 20;
 /** Returns the Hono handler of a route. It authenticates, validates, authorises, runs the route and replies. */
 export function serveRoute(route: AdminRoute, services: AdminServices): (c: Context) => Promise<Response> {
   return async (c) => {
-    const visit = new Visit(route, services, c);
+    const call = new RouteCall(route, services, c);
     const startedAtMs = services.clock.elapsed();
     const expired = new AbortController();
     const deadline = new AdminError('AB10', 'The database did not reply in time. Try again shortly');
@@ -37,24 +37,24 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
       }, deadlineMs);
     });
     try {
-      const answer = visit.run(expired.signal);
+      const answer = call.run(expired.signal);
       answer.catch(() => {});
       const result = await Promise.race([answer, late]);
-      if (result instanceof RawReply) return c.body(result.body, result.status, { ...visit.headers, ...result.headers });
-      return c.json(result as object, 200, visit.headers);
+      if (result instanceof RawReply) return c.body(result.body, result.status, { ...call.headers, ...result.headers });
+      return c.json(result as object, 200, call.headers);
     } catch (thrown) {
       const error = toAdminError(thrown);
       if (error.status >= 500) {
-        const fields = { requestId: visit.trail.id, code: error.code, cause: causeOf(thrown) };
+        const fields = { requestId: call.trail.id, code: error.code, cause: causeOf(thrown) };
         services.log.error(fields, 'admin request failed');
       } else {
-        const { id: requestId, actor, workspaceId } = visit.trail;
+        const { id: requestId, actor, workspaceId } = call.trail;
         const durationMs = Math.round(services.clock.elapsed() - startedAtMs);
         const keyId = actor?.keyId ?? null;
         services.logRejection(error, { route: `${route.method} ${route.path}`, requestId, keyId, workspaceId, durationMs });
       }
-      await visit.trail.noteRefusal(error);
-      return errorReply(error, visit.headers);
+      await call.trail.noteRefusal(error);
+      return errorReply(error, call.headers);
     } finally {
       clearTimeout(timer);
     }
@@ -70,8 +70,8 @@ interface Admitted {
 }
 
 /** One request on its way through its route. */
-class Visit {
-  readonly trail: VisitTrail;
+class RouteCall {
+  readonly trail: RequestAudit;
   /** Headers of the reply. */
   readonly headers: Record<string, string>;
   /** Paths of settings that are stored without effect. */
@@ -84,7 +84,7 @@ class Visit {
     this.#route = route;
     this.#services = services;
     this.#c = c;
-    this.trail = new VisitTrail(route, services, c);
+    this.trail = new RequestAudit(route, services, c);
     this.headers = { [`${services.settings.headerPrefix}request-id`]: this.trail.id, 'x-request-id': this.trail.id };
   }
 
@@ -114,8 +114,8 @@ class Visit {
 
     const repeat = this.#repeatOf({ ...read, workspaceId }, actor, sent);
     const call = this.#callOf({ ...read, workspaceId }, { actor, em, repeat, signal });
-    const visit = { id: trail.id, wrote: () => trail.wrote, headers: this.headers, log };
-    return answerOnce(repeat, visit, async () => {
+    const current = { id: trail.id, wrote: () => trail.wrote, headers: this.headers, log };
+    return replyOnce(repeat, current, async () => {
       const reply = await route.handle(call as AdminCall<never, never>);
       this.#unused.push(...unusedSettings(route.body ?? {}, sent));
       if (this.#unused.length > 0) this.headers[`${settings.headerPrefix}unused-settings`] = unusedHeader(this.#unused);

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { faultOf, listsReadAsObjects } from '../../core/contract/values/input-issues.ts';
+import { issueText, listsReadAsObjects } from '../../core/contract/values/input-issues.ts';
 import { AdminError } from './errors.ts';
 
 /**
@@ -13,12 +13,12 @@ export function validate<Schema extends v.GenericSchema>(
   prefix = '',
 ): v.InferOutput<Schema> {
   const result = v.safeParse(schema, input, { abortPipeEarly: true });
-  const faults = result.success
+  const issues = result.success
     ? listsReadAsObjects(input, result.output, root)
-    : result.issues.slice(0, 50).map((issue) => faultOf(issue, root, schema));
-  if (faults.length === 0) return result.output as v.InferOutput<Schema>;
-  const errors = [...new Set(faults)].map((fault) =>
-    prefix === '' || fault.startsWith(`${root}: `) ? fault : `${prefix}.${fault}`,
+    : result.issues.slice(0, 50).map((issue) => issueText(issue, root, schema));
+  if (issues.length === 0) return result.output as v.InferOutput<Schema>;
+  const errors = [...new Set(issues)].map((issue) =>
+    prefix === '' || issue.startsWith(`${root}: `) ? issue : `${prefix}.${issue}`,
   );
   throw new AdminError('AB01', errors[0] ?? `${root}: not valid`, errors);
 }

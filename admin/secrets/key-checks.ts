@@ -44,10 +44,10 @@ async function checkKey(em: EntityManager, setting: CheckedKey, key: Uint8Array,
     sealed = await find(em, setting);
   }
   if (sealed !== null && opensKeyCheck(setting, key, sealed)) return;
-  throw new StartError(faults[setting]);
+  throw new StartError(issues[setting]);
 }
 
-const faults: Record<CheckedKey, string> = {
+const issues: Record<CheckedKey, string> = {
   ENCRYPTION_KEY:
     'ENCRYPTION_KEY: cannot decrypt the data in this database, expected the key of its first start. ' +
     'Set that key (or put its file encryption.key back into DATA_DIR), or use another database',

@@ -28,10 +28,11 @@ export interface History {
  * end every instance shows the last acknowledged write (or a later one whose outcome is unknown).
  */
 export function checkHistory({ writes, reads }: History): string[] {
-  const faults: string[] = [];
+  const failures: string[] = [];
   const byVersion = new Map(writes.map((write) => [write.version, write]));
   for (const [index, write] of writes.entries()) {
-    if (index > 0 && write.version <= (writes[index - 1] as Write).version) faults.push(`write ${write.version}: does not go up`);
+    if (index > 0 && write.version <= (writes[index - 1] as Write).version)
+      failures.push(`write ${write.version}: does not go up`);
   }
   const lastAcknowledged = writes.findLast((write) => write.outcome === 'acknowledged')?.version ?? 0;
   for (const [instance, seen] of reads) {
@@ -39,16 +40,17 @@ export function checkHistory({ writes, reads }: History): string[] {
     for (const read of seen) {
       const write = byVersion.get(read.version);
       const at = `${instance} at ${Math.round(read.receivedMs)} ms`;
-      if (!write) faults.push(`${at}: shows ${read.version}, which was never written`);
-      else if (write.outcome === 'refused') faults.push(`${at}: shows ${read.version}, which was refused`);
-      else if (read.receivedMs < write.startedMs) faults.push(`${at}: shows ${read.version} before it was written`);
+      if (!write) failures.push(`${at}: shows ${read.version}, which was never written`);
+      else if (write.outcome === 'refused') failures.push(`${at}: shows ${read.version}, which was refused`);
+      else if (read.receivedMs < write.startedMs) failures.push(`${at}: shows ${read.version} before it was written`);
       if (before && before.incarnation === read.incarnation && read.version < before.version) {
-        faults.push(`${at}: goes back from ${before.version} to ${read.version}`);
+        failures.push(`${at}: goes back from ${before.version} to ${read.version}`);
       }
       before = read;
     }
-    if (!before) faults.push(`${instance}: never answered`);
-    else if (before.version < lastAcknowledged) faults.push(`${instance}: ends with ${before.version}, not ${lastAcknowledged}`);
+    if (!before) failures.push(`${instance}: never answered`);
+    else if (before.version < lastAcknowledged)
+      failures.push(`${instance}: ends with ${before.version}, not ${lastAcknowledged}`);
   }
-  return faults;
+  return failures;
 }

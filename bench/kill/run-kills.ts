@@ -45,7 +45,7 @@ export interface KillResult {
   readonly kills: number;
   readonly seconds: number;
   /** Replies that nothing in the experiment explains. */
-  readonly faults: readonly string[];
+  readonly failures: readonly string[];
 }
 
 /** Tokens of each call, by its estimate and by the provider's usage. */
@@ -84,7 +84,7 @@ export async function runKills(options: KillOptions): Promise<KillResult> {
     gateway = null;
     const outcomes = await outcomesByTraceId(dataDir, 'kills-');
     const kinds = limitKinds.map((kind, at) => resultOf(kind, at, upstream, clients, outcomes));
-    return { kinds, kills: killed, seconds, faults: clients.flatMap((client) => client.faults) };
+    return { kinds, kills: killed, seconds, failures: clients.flatMap((client) => client.failures) };
   } finally {
     await gateway?.kill();
     upstream.close();
@@ -198,7 +198,7 @@ const reply = JSON.stringify({
 class Client {
   readonly kind: number;
   answered = 0;
-  readonly faults: string[] = [];
+  readonly failures: string[] = [];
   readonly #name: string;
   readonly #port: number;
   readonly #headers: Readonly<Record<string, string>>;
@@ -238,7 +238,7 @@ class Client {
       if (status === 200) this.#refusedSinceMs = null;
       else if (status === 429 || status === 412) this.#refusedSinceMs ??= performance.now();
       // A budget cannot be checked while the control plane is away, and connections are refused while all processes are down.
-      else if (status !== 503 && status !== 0) this.faults.push(`a call was answered ${status}`);
+      else if (status !== 503 && status !== 0) this.failures.push(`a call was answered ${status}`);
       await pause(waitMs);
     }
   }

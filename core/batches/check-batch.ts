@@ -51,9 +51,9 @@ const judged: ReadonlySet<string> = new Set(['input_file_id', 'input_files']);
 async function checkFile(path: string, services: StepServices, allow: (model: string) => void): Promise<void> {
   const response = await services.send({ method: 'GET', path });
   if (response.status >= 300) {
-    const fault = await services.fault(response);
-    const message = `input_file_id: models are restricted, and the file cannot be read to check them: ${fault.message}`;
-    throw new GatewayError('bad_request', { message, param: 'input_file_id', cause: fault });
+    const error = await services.error(response);
+    const message = `input_file_id: models are restricted, and the file cannot be read to check them: ${error.message}`;
+    throw new GatewayError('bad_request', { message, param: 'input_file_id', cause: error });
   }
   let number = 0;
   for await (const text of textLines(response.body, lineCharactersMax)) {

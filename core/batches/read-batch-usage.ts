@@ -80,7 +80,7 @@ async function batchOf(
     if (operation.steps) return (await operation.steps(call, services)).body as JsonObject;
     const headers = operation.headers?.(call) ?? [];
     const response = await services.send({ method: operation.method ?? 'GET', path: operation.path(call), headers });
-    if (response.status >= 300) throw await services.fault(response);
+    if (response.status >= 300) throw await services.error(response);
     const reply = await response.json();
     return operation.fromProvider?.(reply, call) ?? reply;
   } catch (error) {
@@ -120,7 +120,7 @@ async function modelsAsked(
   try {
     for (const path of creation.requestFiles({ input_file_id: batch.input_file_id }, call)) {
       const response = await services.send({ method: 'GET', path });
-      if (response.status >= 300) throw await services.fault(response);
+      if (response.status >= 300) throw await services.error(response);
       for await (const { body } of linesOf(response.body)) {
         if (isObject(body) && typeof body.model === 'string' && names.size < namesMax) names.add(body.model);
       }

@@ -119,7 +119,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     internalOrigins: [settings.controlPlaneUrl],
     machineIdentity: settings.machineIdentity,
     messageBytesMax: settings.realtimeMessageBytesMax,
-    onFault: (error) => log.error({ reason: String(error) }, 'a reply handler failed'),
+    onHandlerError: (error) => log.error({ reason: String(error) }, 'a reply handler failed'),
   });
   const transport = mockTransport(ownStoreTransport(sockets, settings.controlPlaneUrl, settings.clusterKeyText));
   const fetch = createInternalFetch(transport, settings.controlPlaneUrl, settings.clusterKeyText);
@@ -309,8 +309,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const unready = (): UnreadyReason[] => {
     const reasons: UnreadyReason[] = [];
     if (stopping) reasons.push(shutdown);
-    const keyFault = keyCheck.fault();
-    if (keyFault !== null) reasons.push({ dependency: 'keys', message: keyFault });
+    const keyIssue = keyCheck.issue();
+    if (keyIssue !== null) reasons.push({ dependency: 'keys', message: keyIssue });
     if (!snapshot.ready()) reasons.push(noDocuments);
     if (!journal.healthy()) reasons.push(noRoomForRecords);
     return reasons;

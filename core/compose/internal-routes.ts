@@ -36,7 +36,7 @@ export interface InternalRoutesOptions {
   readonly parseBaseUrl: OutboundParsers['parseBaseUrl'];
   readonly clock: Clock;
   readonly secretManagers: SecretManagers;
-  /** Faults of a config, see `PlanStore.check`. */
+  /** Issues of a config, see `PlanStore.check`. */
   readonly checkConfig: (config: unknown) => string[];
 }
 

@@ -77,7 +77,7 @@ export function errorChecks({ host, credential }: CallFields, error: GatewayErro
         },
       ];
     case 'upstream_connect':
-      return [{ field: host, status: 'failed', message: connectFault(error.detail ?? '') }];
+      return [{ field: host, status: 'failed', message: connectError(error.detail ?? '') }];
     case 'request_timeout':
       return [{ field: host, status: 'failed', message: 'no reply in time' }];
     case 'upstream_reset':
@@ -90,7 +90,7 @@ export function errorChecks({ host, credential }: CallFields, error: GatewayErro
   }
 }
 
-function connectFault(detail: string): string {
+function connectError(detail: string): string {
   if (/ENOTFOUND|EAI_/.test(detail)) return 'the host name is not found (DNS)';
   if (/ECONNREFUSED/.test(detail)) return 'no server listens at this address (connection refused)';
   if (/EHOSTUNREACH|ENETUNREACH/.test(detail)) return 'no route to the network of this address';

@@ -62,9 +62,9 @@ async function testConnection(document: ProviderDocument, options: ConnectionTes
 /** Checks that secret managers return the values of this provider. Only this check reports why they do not. */
 async function checkSecrets(document: ProviderDocument, { secretManagers }: ConnectionTestOptions): Promise<ConnectionCheck[]> {
   if (!hasMapped(document) || !secretManagers) return [];
-  const faults = await secretManagers.check(document);
+  const errors = await secretManagers.check(document);
   return (document.mappedSecrets ?? []).map(({ target, slug }, index) => {
-    const [status, what] = faults[index] ? (['failed', faults[index]] as const) : (['ok', 'the value can be read'] as const);
+    const [status, what] = errors[index] ? (['failed', errors[index]] as const) : (['ok', 'the value can be read'] as const);
     return { field: `secret_mappings[${index}]`, status, message: `${target}, from the secret reference ${slug}: ${what}` };
   });
 }
@@ -151,8 +151,8 @@ async function ask(
     () => new GatewayError('upstream_invalid', { message: 'The reply is too long' }),
   );
   if (reply.status < 300) return { status: reply.status, said: '' };
-  const fault = resolved.adapter.error(reply.status, parse(reply.body), reply.headers);
-  return { status: reply.status, said: conceal(fault.message, resolved) };
+  const error = resolved.adapter.error(reply.status, parse(reply.body), reply.headers);
+  return { status: reply.status, said: conceal(error.message, resolved) };
 }
 
 /** Returns the provider's message on one line, without the parts that repeat the credential. */

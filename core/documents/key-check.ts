@@ -6,7 +6,7 @@ import type { Timers } from '../contract/values/timers.ts';
 
 export interface KeyCheck {
   /** The error in a key of this gateway, in words for an operator; null if none is known. */
-  fault(): string | null;
+  issue(): string | null;
   /** True while every key that a caller could send would look wrong: requests are not for this gateway then. */
   blocks(): boolean;
   stop(): void;
@@ -22,7 +22,7 @@ export interface KeyCheckOptions {
 const timeoutMs = 3000;
 const againMs = 1000;
 
-const faults = {
+const issues = {
   cluster: 'CLUSTER_KEY: the control plane rejects it, expected the key that the control plane has',
   encryption: 'ENCRYPTION_KEY: cannot decrypt the data of the control plane, expected the key that the control plane has',
 } as const;
@@ -32,35 +32,35 @@ const faults = {
  * be reached, or a key is wrong, it tries again by itself. A control plane that is too old to answer ends it.
  */
 export async function startKeyCheck({ fetch, encryptionKey, timers, log }: KeyCheckOptions): Promise<KeyCheck> {
-  let fault: string | null = null;
+  let issue: string | null = null;
   let stopped = false;
   let cancel = (): void => {};
 
   /** The error; null if there is none, undefined if it could not be determined. */
   async function ask(): Promise<string | null | undefined> {
     const reply = await fetch('GET', internalPaths.keyCheck, null, timeoutMs);
-    if (reply.status === 401) return faults.cluster;
+    if (reply.status === 401) return issues.cluster;
     if (reply.status === 404) return null;
     if (reply.status !== 200) return undefined;
     const { encryption_key } = v.parse(keyCheckReply, JSON.parse(Buffer.from(reply.body).toString('utf8')));
-    return opensKeyCheck('ENCRYPTION_KEY', encryptionKey, encryption_key) ? null : faults.encryption;
+    return opensKeyCheck('ENCRYPTION_KEY', encryptionKey, encryption_key) ? null : issues.encryption;
   }
 
   async function look(): Promise<void> {
     const found = await ask().catch(() => undefined);
-    if (found !== undefined && found !== fault) {
-      fault = found;
-      if (fault === null) log.info({}, 'the keys of this gateway match the control plane');
-      else log.error({ reason: fault }, 'a key of this gateway does not match the control plane; the gateway is not ready');
+    if (found !== undefined && found !== issue) {
+      issue = found;
+      if (issue === null) log.info({}, 'the keys of this gateway match the control plane');
+      else log.error({ reason: issue }, 'a key of this gateway does not match the control plane; the gateway is not ready');
     }
     if (found !== null && !stopped) cancel = timers.after(againMs, () => void look());
   }
 
   await look();
   return {
-    fault: () => fault,
+    issue: () => issue,
     // With the wrong cluster key documents from the last known good still serve.
-    blocks: () => fault === faults.encryption,
+    blocks: () => issue === issues.encryption,
     stop() {
       stopped = true;
       cancel();

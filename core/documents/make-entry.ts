@@ -12,7 +12,7 @@ const letsIn: ReadonlySet<DocumentKind> = new Set(['api-key', 'organisation', 'w
  */
 export function makeEntry(shelf: Shelf, id: string, input: unknown, revision: number, old: Entry | undefined): Entry | string {
   const checked = v.safeParse(documentSchemas[shelf.kind] as v.GenericSchema<unknown, { id: string }>, input);
-  if (!checked.success) return faultsOf(checked.issues);
+  if (!checked.success) return issuesOf(checked.issues);
   // A mixed-up document of these kinds would admit a stranger.
   if (letsIn.has(shelf.kind) && checked.output.id !== id) return `it is the document of another ${shelf.kind}`;
   const entry = new Entry(id, checked.output, revision, true);
@@ -46,6 +46,6 @@ export function derive<T>(shelf: Shelf, entry: Entry, view: number): T {
 }
 
 /** Paths and expectations only: the values of a document may be secret. */
-function faultsOf(issues: readonly v.BaseIssue<unknown>[]): string {
+function issuesOf(issues: readonly v.BaseIssue<unknown>[]): string {
   return issues.map((issue) => `${v.getDotPath(issue) ?? 'document'}: expected ${issue.expected ?? 'another value'}`).join('; ');
 }

@@ -3,7 +3,7 @@ import { type Endpoint, RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList, type InboundRequest } from '../contract/values/http.ts';
-import { faultOf } from '../contract/values/input-issues.ts';
+import { issueText } from '../contract/values/input-issues.ts';
 import { isObject, isPromise, type JsonObject } from '../contract/values/json.ts';
 import { encode } from '../pipeline/attempt/outgoing-body.ts';
 import { readGatewayHeaders } from '../pipeline/request/gateway-headers.ts';
@@ -43,7 +43,7 @@ export async function explainConfig(options: PipelineOptions, asking: RequestCon
   }
   const parsed = v.safeParse(question, asking.params);
   if (!parsed.success) {
-    const errors = parsed.issues.map((issue) => faultOf(issue, 'body'));
+    const errors = parsed.issues.map((issue) => issueText(issue, 'body'));
     throw new GatewayError('bad_request', { message: errors[0] as string, errors, param: errors[0]?.split(':')[0] as string });
   }
   const ctx = contextOf(options, asking, parsed.output);

@@ -4,7 +4,7 @@ import type { JsonObject } from '../contract/values/json.ts';
 import { isObject } from '../contract/values/json.ts';
 import type { Usage } from '../contract/values/usage.ts';
 import { mediaUsage } from './media/media-usage.ts';
-import { streamFault } from './openai/provider-error.ts';
+import { streamError } from './openai/provider-error.ts';
 
 /**
  * Follows a stream of events that carry their type in `type`. It is complete after an event of one of these types. The counts are
@@ -22,7 +22,7 @@ export function typedEventsReader(
     push({ event, data }) {
       if (!isObject(data)) return;
       const type = typeof data.type === 'string' ? data.type : event;
-      if (type === 'error' || isObject(data.error)) error ??= streamFault(id, isObject(data.error) ? data.error : data);
+      if (type === 'error' || isObject(data.error)) error ??= streamError(id, isObject(data.error) ? data.error : data);
       if (type === null || !terminal.includes(type)) return;
       ends++;
       if (isObject(data.usage)) raw = data.usage;

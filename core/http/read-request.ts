@@ -44,7 +44,7 @@ export function compileRequestRules(prefixes: readonly string[], headerBytesMax:
   return { headerBytesMax, kinds, lastSeen: new Uint32Array(kindsCount) };
 }
 
-/** One parsed request. `fault` is the reason to reject it; the other fields are set as far as they could be read. */
+/** One parsed request. `error` is the reason to reject it; the other fields are set as far as they could be read. */
 export class ParsedRequest implements InboundRequest {
   method = '';
   path = '';
@@ -57,7 +57,7 @@ export class ParsedRequest implements InboundRequest {
   bodyLength = 0;
   /** False for a method that usually has a body when both length headers are missing. */
   hasLength = true;
-  fault: GatewayError | null = null;
+  error: GatewayError | null = null;
   webSocketProtocols: readonly string[] | null = null;
 
   header(name: string): string | undefined {
@@ -83,8 +83,8 @@ export function readRequest(rules: RequestRules, req: HttpRequest, res: HttpResp
   request.remoteAddress = remoteAddressOf(res.getRemoteAddress());
   reading.begin(rules, req, request);
   req.forEach(readHeader);
-  if (request.fault === null) checkStart(request, rules);
-  if (request.fault === null) checkFraming(request);
+  if (request.error === null) checkStart(request, rules);
+  if (request.error === null) checkFraming(request);
   reading.end();
   return request;
 }
@@ -202,7 +202,7 @@ function refuseMethod(request: ParsedRequest): void {
   if (!tokenPattern.test(request.method)) {
     return refuse(request, 'bad_request', 'The method contains a character that is not allowed', 'method');
   }
-  request.fault ??= new GatewayError('method_not_allowed', {
+  request.error ??= new GatewayError('method_not_allowed', {
     message: `The method ${request.method.slice(0, 20)} is not supported. Methods are case-sensitive: ${methods.join(', ')}`,
     param: 'method',
     allow: methods,
@@ -236,5 +236,5 @@ function checkFraming(request: ParsedRequest): void {
 
 /** Rejects the request. The first error is the one reported. */
 function refuse(request: ParsedRequest, code: ErrorCode, message?: string, param?: string): void {
-  request.fault ??= new GatewayError(code, { ...(message ? { message } : {}), ...(param ? { param } : {}) });
+  request.error ??= new GatewayError(code, { ...(message ? { message } : {}), ...(param ? { param } : {}) });
 }

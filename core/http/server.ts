@@ -167,7 +167,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
 
   function answer(request: ParsedRequest, sink: UwsReplySink): void {
     if (edge.draining) return refuse(new GatewayError('draining'), request, sink);
-    if (request.fault !== null) return refuse(request.fault, request, sink);
+    if (request.error !== null) return refuse(request.error, request, sink);
     const preflight = cors?.preflight(request);
     if (preflight) return sink.send(204, preflight, '');
     if (answerBuiltIn(options.builtIns, request, sink, (error) => options.failed('metrics', error))) return;

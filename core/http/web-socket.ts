@@ -58,11 +58,11 @@ export function readWebSocketOffer(request: ParsedRequest, context: us_socket_co
   if (key === undefined || !hasToken(request.header('upgrade'), 'websocket')) return null;
   if (!hasToken(request.header('connection'), 'upgrade')) return null;
   if (request.header('sec-websocket-version') !== '13') {
-    request.fault ??= new GatewayError('upgrade_required', { param: 'sec-websocket-version' });
+    request.error ??= new GatewayError('upgrade_required', { param: 'sec-websocket-version' });
     return null;
   }
   if (request.bodyLength !== 0) {
-    request.fault ??= new GatewayError('bad_request', { message: 'A request for a WebSocket must not have a body' });
+    request.error ??= new GatewayError('bad_request', { message: 'A request for a WebSocket must not have a body' });
     return null;
   }
   const protocols: string[] = [];
@@ -71,7 +71,7 @@ export function readWebSocketOffer(request: ParsedRequest, context: us_socket_co
     for (const item of (request.headers[i + 1] as string).split(',')) {
       const protocol = item.trim();
       if (protocol !== '' && !token.test(protocol)) {
-        request.fault ??= new GatewayError('bad_request', {
+        request.error ??= new GatewayError('bad_request', {
           message: 'sec-websocket-protocol: expected tokens of letters, digits and symbols',
           param: 'sec-websocket-protocol',
         });

@@ -109,11 +109,11 @@ function parse(reply: WholeReply, { adapter }: ResolvedTarget): JsonObject {
     // Said below, in the provider's own words where its status is an error.
   }
   if (reply.status < 200 || reply.status >= 300) {
-    const fault = adapter.error(reply.status, isObject(body) ? body : null, reply.headers);
+    const error = adapter.error(reply.status, isObject(body) ? body : null, reply.headers);
     throw new GatewayError('upstream_status', {
       status: reply.status,
-      message: fault.message,
-      retryAfterMs: fault.retryAfterMs ?? undefined,
+      message: error.message,
+      retryAfterMs: error.retryAfterMs ?? undefined,
     });
   }
   if (isObject(body)) return body;

@@ -20,14 +20,14 @@ export function ownStoreTransport(inner: UpstreamTransport, controlPlaneUrl: str
       for (let i = 0; i < call.headers.length; i += 2) {
         if (call.headers[i] !== 'authorization') headers.push(call.headers[i] as string, call.headers[i + 1] as string);
       }
-      return inner.send({ ...call, tenant: internalTenant, origin: controlPlaneUrl, headers }, ownFaults(handler));
+      return inner.send({ ...call, tenant: internalTenant, origin: controlPlaneUrl, headers }, ownErrors(handler));
     },
     close: () => inner.close(),
   };
 }
 
 /** Reports an unavailable control plane as an error of the gateway, not of a provider. */
-function ownFaults(handler: UpstreamHandler): UpstreamHandler {
+function ownErrors(handler: UpstreamHandler): UpstreamHandler {
   return {
     onHead: (status, headers) => handler.onHead(status, headers),
     onData: (chunk) => handler.onData(chunk),

@@ -11,8 +11,8 @@ import type { Timers } from '../contract/values/timers.ts';
 import type { Answer } from './answer.ts';
 import type { OutgoingOptions } from './attempt/outgoing-call.ts';
 import type { RetryBudget } from './attempt/retry-budget.ts';
-import { tryAgain } from './retry-loop.ts';
-import { clientClosed, resultOf, tryTarget, unresolved } from './run-attempt.ts';
+import { runRetries } from './retry-loop.ts';
+import { clientClosed, resultOf, runAttempt, unresolved } from './run-attempt.ts';
 import { renewCredential } from './target/renew-credential.ts';
 import type { ResolvedTarget, ResolveTarget } from './target/resolve-target.ts';
 
@@ -70,11 +70,11 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
     ctx.provider = resolved.adapter.id;
     ctx.providerSlug = resolved.slug;
     const triesBefore = ctx.attempts.length;
-    const leave = plan.onVisit.length === 0 ? null : enter(ctx, target, dispatcher.services.log);
-    answer = await tryAll(ctx, sink, target, resolved, dueMs, dispatcher);
+    const leave = plan.onTargetStart.length === 0 ? null : enter(ctx, target, dispatcher.services.log);
+    answer = await runTarget(ctx, sink, target, resolved, dueMs, dispatcher);
     if (resolved.renew) {
       const renewed = await renewCredential(ctx, answer, resolved.renew, () => resolveOrFail(ctx, target, dispatcher));
-      if (renewed && clock.elapsed() < dueMs) answer = await tryAll(ctx, sink, target, renewed, dueMs, dispatcher);
+      if (renewed && clock.elapsed() < dueMs) answer = await runTarget(ctx, sink, target, renewed, dueMs, dispatcher);
     }
     leave?.(ctx.attempts.length === triesBefore || answer.kind === 'replaced' ? null : (ctx.attempts.at(-1) as AttemptResult));
     // The record of a client that left is written already, with the try that was under way.
@@ -85,7 +85,7 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
 }
 
 /** One try, or as many as the target's `retry` has; each leaves its result in `ctx.attempts`. */
-async function tryAll(
+async function runTarget(
   ctx: RequestContext,
   sink: ReplySink,
   target: Target,
@@ -93,12 +93,12 @@ async function tryAll(
   dueMs: number,
   dispatcher: Dispatcher,
 ): Promise<Answer> {
-  if (target.retry !== null) return tryAgain(ctx, sink, target, target.retry, resolved, dueMs, dispatcher);
+  if (target.retry !== null) return runRetries(ctx, sink, target, target.retry, resolved, dueMs, dispatcher);
   const { clock } = dispatcher.services;
   const beganMs = clock.elapsed();
   const given = { target, resolved, isLast: true, beganMs, timeMs: dueMs - beganMs };
   ctx.retryAttemptCount = 0;
-  const answer = await tryTarget(ctx, sink, given, dispatcher);
+  const answer = await runAttempt(ctx, sink, given, dispatcher);
   if (!ctx.aborted) ctx.attempts.push(resultOf(ctx, answer, given, clock));
   return answer;
 }
@@ -123,13 +123,13 @@ function resolveOrFail(ctx: RequestContext, target: Target, dispatcher: Dispatch
 
 /** Runs the plugin hooks before a target is called. Returns a function that runs the hooks for leaving the target. */
 function enter(ctx: RequestContext, target: Target, log: CoreServices['log']): (last: AttemptResult | null) => void {
-  const leave = ctx.plan.onVisit.map((hook) => hook(ctx, target));
+  const leave = ctx.plan.onTargetStart.map((hook) => hook(ctx, target));
   return (last) => {
     for (const each of leave) {
       try {
         each?.(last);
       } catch (thrown) {
-        log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'the callback that onVisit of a plugin returned failed');
+        log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'the callback that onTargetStart of a plugin returned failed');
       }
     }
   };

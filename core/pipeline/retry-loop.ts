@@ -4,7 +4,7 @@ import type { ReplySink } from '../contract/values/http.ts';
 import type { Answer } from './answer.ts';
 import { mayRetry, retryWaitMs, waitUnlessLeft } from './attempt/retry-wait.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { clientClosed, resultOf, tryTarget } from './run-attempt.ts';
+import { clientClosed, resultOf, runAttempt } from './run-attempt.ts';
 import type { ResolvedTarget } from './target/resolve-target.ts';
 
 /**
@@ -12,7 +12,7 @@ import type { ResolvedTarget } from './target/resolve-target.ts';
  * to leave, when the tries are used up, and when the next one would be too late or beyond the budget. `dueMs`: until when the
  * whole request may go on, monotonic.
  */
-export async function tryAgain(
+export async function runRetries(
   ctx: RequestContext,
   sink: ReplySink,
   target: Target,
@@ -34,7 +34,7 @@ export async function tryAgain(
     const beganMs = clock.elapsed();
     const timeMs = Math.min(retry.attemptTimeMs ?? Number.POSITIVE_INFINITY, dueMs - beganMs);
     const given = { target, resolved, isLast: tries >= retry.attempts, beganMs, timeMs };
-    const answer = await tryTarget(ctx, sink, given, dispatcher);
+    const answer = await runAttempt(ctx, sink, given, dispatcher);
     if (ctx.aborted) return answer;
     const last: AttemptResult = resultOf(ctx, answer, given, clock);
     ctx.attempts.push(last);

@@ -26,7 +26,7 @@ import { isEstimated } from './usage/estimate-usage.ts';
 import { countRoughly } from './usage/unfinished-usage.ts';
 
 /** One try: which target, whether there is another after it, and how long it may take. */
-export interface Try {
+export interface AttemptPlan {
   readonly target: Target;
   readonly resolved: ResolvedTarget;
   readonly isLast: boolean;
@@ -37,7 +37,12 @@ export interface Try {
 }
 
 /** Shapes the call, sends it, and follows its reply. Never throws: what goes wrong is the answer. */
-export async function tryTarget(ctx: RequestContext, sink: ReplySink, given: Try, dispatcher: Dispatcher): Promise<Answer> {
+export async function runAttempt(
+  ctx: RequestContext,
+  sink: ReplySink,
+  given: AttemptPlan,
+  dispatcher: Dispatcher,
+): Promise<Answer> {
   const { target } = given;
   try {
     for (const hook of ctx.plan.onAttempt) {
@@ -125,7 +130,7 @@ function announce(ctx: RequestContext, at = 0): Promise<void> | undefined {
 }
 
 /** Asks plugins about a whole response that the provider accepted. Responses that stream are judged by their head, while they start. */
-function judged(ctx: RequestContext, given: Try, answer: Answer, { services }: Dispatcher): Maybe<Answer> {
+function judged(ctx: RequestContext, given: AttemptPlan, answer: Answer, { services }: Dispatcher): Maybe<Answer> {
   if (ctx.plan.onAttemptResponse.length === 0 || answer.kind !== 'plain' || answer.error !== null || ctx.aborted) return answer;
   // A client that leaves while a plugin decides has caused this attempt all the same.
   ctx.abortUpstream = () => {
@@ -137,7 +142,7 @@ function judged(ctx: RequestContext, given: Try, answer: Answer, { services }: D
   });
 }
 
-function withBatch(ctx: RequestContext, { target, resolved }: Try, answer: Answer): Answer {
+function withBatch(ctx: RequestContext, { target, resolved }: AttemptPlan, answer: Answer): Answer {
   if (ctx.endpoint?.operation === 'createBatch') noteBatch(ctx, target, resolved, answer);
   return answer;
 }
@@ -178,7 +183,7 @@ export function clientClosed(): Answer {
 }
 
 /** Returns the result of an attempt for strategies and records. */
-export function resultOf(ctx: RequestContext, answer: Answer, given: Try, clock: Clock): AttemptResult {
+export function resultOf(ctx: RequestContext, answer: Answer, given: AttemptPlan, clock: Clock): AttemptResult {
   const error = answer.kind === 'replaced' ? null : answer.error;
   const status = answer.kind === 'error' ? answer.error.status : answer.kind === 'replaced' ? answer.reply.status : answer.status;
   const durationMs = Math.max(0, clock.elapsed() - given.beganMs);
@@ -213,7 +218,10 @@ export function unresolved(ctx: RequestContext, target: Target, error: GatewayEr
   };
 }
 
-function resultShape({ target, resolved }: Try): Pick<AttemptResult, 'targetPath' | 'provider' | 'providerSlug' | 'targetIndex'> {
+function resultShape({
+  target,
+  resolved,
+}: AttemptPlan): Pick<AttemptResult, 'targetPath' | 'provider' | 'providerSlug' | 'targetIndex'> {
   return { targetPath: target.path, provider: resolved.adapter.id, providerSlug: resolved.slug, targetIndex: target.index };
 }
 

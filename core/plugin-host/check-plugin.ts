@@ -9,25 +9,25 @@ export function checkPlugin(plugin: unknown): string | null {
   if (typeof plugin !== 'object' || plugin === null) return 'exports no plugin: export it as `plugin` or as default';
   const { apiVersion: version, name, stage, config, onConfig, reads, after, hookTimeoutMs } = plugin as Partial<Plugin>;
   if (typeof name !== 'string') return 'has no name';
-  const fault = (text: string): string => `(${name}) ${text}`;
+  const issue = (text: string): string => `(${name}) ${text}`;
   const misspelt = misspeltField(plugin, pluginFields);
   if (version !== apiVersion && misspelt === null)
-    return fault(
+    return issue(
       version === undefined
         ? `has no apiVersion: add apiVersion: ${apiVersion}`
         : `has apiVersion ${String(version)}; this gateway supports apiVersion ${apiVersion}`,
     );
-  if (typeof stage !== 'string' && misspelt === null) return fault('has no stage');
+  if (typeof stage !== 'string' && misspelt === null) return issue('has no stage');
   if (config !== undefined && (typeof config !== 'object' || config === null))
-    return fault('config: expected a valibot schema, or no such field if the plugin has no settings');
-  if (misspelt !== null) return fault(misspelt);
-  if (typeof onConfig !== 'function') return fault('has no onConfig function');
+    return issue('config: expected a valibot schema, or no such field if the plugin has no settings');
+  if (misspelt !== null) return issue(misspelt);
+  if (typeof onConfig !== 'function') return issue('has no onConfig function');
   if (after !== undefined && !(Array.isArray(after) && after.every((each) => typeof each === 'string')))
-    return fault('after: expected a list of plugin names');
+    return issue('after: expected a list of plugin names');
   if (hookTimeoutMs !== undefined && !(Number.isInteger(hookTimeoutMs) && hookTimeoutMs >= 1 && hookTimeoutMs <= 600_000))
-    return fault('hookTimeoutMs: expected a whole number of milliseconds from 1 to 600000');
-  const readsFault = checkReads(reads);
-  return readsFault === null ? null : fault(readsFault);
+    return issue('hookTimeoutMs: expected a whole number of milliseconds from 1 to 600000');
+  const readsIssue = checkReads(reads);
+  return readsIssue === null ? null : issue(readsIssue);
 }
 
 /** Returns the error in the hooks that `onConfig` returned; null if there is none. */

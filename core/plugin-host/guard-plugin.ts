@@ -22,8 +22,8 @@ export function guardPlugin(plugin: Plugin, options: { readonly hookTimeoutMs: n
     onConfig(config, scope, services) {
       const hooks = callOnConfig(plugin, config, scope, publicServices(services));
       if (hooks === null || hooks === undefined) return null;
-      const fault = checkHooks(hooks);
-      if (fault !== null) throw failure(plugin.name, 'onConfig', fault);
+      const issue = checkHooks(hooks);
+      if (issue !== null) throw failure(plugin.name, 'onConfig', issue);
       return guardHooks(plugin.name, hooks, plugin.hookTimeoutMs ?? options.hookTimeoutMs, services);
     },
   };

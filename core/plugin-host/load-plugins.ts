@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import * as v from 'valibot';
 import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { Plugin } from '../contract/plugin/plugin.ts';
-import { faultOf } from '../contract/values/input-issues.ts';
+import { issueText } from '../contract/values/input-issues.ts';
 import { messageOf } from '../contract/values/message-of.ts';
 import { checkPlugin } from './check-plugin.ts';
 import { sharePackage } from './share-package.ts';
@@ -25,8 +25,8 @@ export async function loadPlugins(names: readonly string[]): Promise<Plugin[]> {
       throw new Error(`PLUGINS: ${name} cannot be loaded: ${messageOf(thrown)}`);
     }
     const plugin = module.plugin ?? module.default;
-    const fault = checkPlugin(plugin);
-    if (fault !== null) throw new Error(`PLUGINS: ${name} ${fault}`);
+    const issue = checkPlugin(plugin);
+    if (issue !== null) throw new Error(`PLUGINS: ${name} ${issue}`);
     plugins.push(plugin as Plugin);
   }
   return plugins;
@@ -41,8 +41,8 @@ export function tryExamples(plugins: readonly CorePlugin[], services: CoreServic
     if (plugin.example === undefined) continue;
     const result = v.safeParse(plugin.config, plugin.example);
     if (!result.success) {
-      const faults = result.issues.map((issue) => faultOf(issue, 'example'));
-      throw new Error(`PLUGINS: ${plugin.name}: its schema rejects its example: ${faults.join('; ')}`);
+      const issues = result.issues.map((issue) => issueText(issue, 'example'));
+      throw new Error(`PLUGINS: ${plugin.name}: its schema rejects its example: ${issues.join('; ')}`);
     }
     plugin.onConfig(result.output, { config: {}, targets: [], slug: null, stateKey: null }, services)?.onClose?.();
   }

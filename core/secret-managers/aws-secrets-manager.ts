@@ -6,7 +6,7 @@ import type { MappedSecretDocument } from '../contract/protocol/secret-reference
 import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
 import { Secret } from '../contract/values/secret.ts';
 import { awsSettings } from '../provider-settings/aws.ts';
-import { away, errorWord, refused, statusFault } from './secret-error.ts';
+import { away, errorWord, refused, statusError } from './secret-error.ts';
 import { checkedAuth, objectIn, required, requiredSecret, type SecretReader, safeObject } from './secret-reader.ts';
 
 const who = 'AWS Secrets Manager';
@@ -37,7 +37,7 @@ export const readAwsSecret: SecretReader = async (mapped, credentials, organisat
     const type = safeObject(reply.body)?.__type;
     const word = errorWord(typeof type === 'string' ? type.replace(/^.*#/, '') : null);
     if (word !== null && passing.has(word)) throw away(`${who} answered ${word}`);
-    throw statusFault(who, reply.status, word);
+    throw statusError(who, reply.status, word);
   }
   const { SecretString: text, SecretBinary: bytes } = objectIn(who, reply.body);
   if (typeof text === 'string') return { kind: 'text', text: new Secret(text) };

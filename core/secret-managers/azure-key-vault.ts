@@ -4,7 +4,7 @@ import type { MappedSecretDocument } from '../contract/protocol/secret-reference
 import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
 import { Secret } from '../contract/values/secret.ts';
 import { azureIdentitySettings } from '../provider-settings/azure.ts';
-import { away, errorWord, refused, statusFault } from './secret-error.ts';
+import { away, errorWord, refused, statusError } from './secret-error.ts';
 import {
   checkedAuth,
   type ManagerPlace,
@@ -56,7 +56,7 @@ export const readAzureSecret: SecretReader = async (mapped, credentials, organis
   });
   if (reply.status !== 200) {
     const error = safeObject(reply.body)?.error as { code?: unknown } | undefined;
-    throw statusFault(who, reply.status, errorWord(error?.code));
+    throw statusError(who, reply.status, errorWord(error?.code));
   }
   const { value } = objectIn(who, reply.body);
   if (typeof value !== 'string') throw away(`${who} sent a reply without a value`);

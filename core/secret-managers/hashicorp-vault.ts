@@ -5,7 +5,7 @@ import type { Credentials } from '../contract/provider/provider.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { Secret } from '../contract/values/secret.ts';
-import { away, refused, statusFault } from './secret-error.ts';
+import { away, refused, statusError } from './secret-error.ts';
 import {
   type ManagerPlace,
   objectIn,
@@ -80,7 +80,7 @@ interface Reply {
   readonly body: Uint8Array;
 }
 
-/** Returns null if a token is configured. Throws SecretFault. */
+/** Returns null if a token is configured. Throws SecretError. */
 function loginOf(mapped: MappedSecretDocument, credentials: Credentials, call: Call, services: ReadServices): Login | null {
   const { auth } = mapped;
   const { place, namespace, tenant } = call;
@@ -121,7 +121,7 @@ async function logIn(login: Login, call: Call, { sign }: ReadServices): Promise<
     body: JSON.stringify(await login.body()),
     tenant: call.tenant,
   });
-  if (reply.status !== 200) throw statusFault(`the login at ${who}`, reply.status, null);
+  if (reply.status !== 200) throw statusError(`the login at ${who}`, reply.status, null);
   const { auth } = objectIn(who, reply.body);
   const { client_token: token, lease_duration: seconds } = isObject(auth) ? auth : {};
   if (typeof token !== 'string' || !tokenPattern.test(token)) throw away(`the login at ${who} returned no token`);
@@ -137,7 +137,7 @@ function contentOf(reply: Reply): { kind: 'fields'; text: Secret } {
     }
     // 412: a replica that has not caught up yet.
     if (reply.status === 412) throw away(`${who} answered 412`);
-    throw statusFault(who, reply.status, null);
+    throw statusError(who, reply.status, null);
   }
   const { data } = objectIn(who, reply.body);
   if (!isObject(data)) throw away(`${who} sent a reply without a value`);

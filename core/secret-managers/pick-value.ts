@@ -7,7 +7,7 @@ import type { SecretContent } from './secret-reader.ts';
 const valueCharactersMax = 16_384;
 
 /**
- * Returns the one value of a mapping as text, without the line break at its end that editors and shells add. Throws SecretFault
+ * Returns the one value of a mapping as text, without the line break at its end that editors and shells add. Throws SecretError
  * naming the missing part.
  */
 export function pickValue(content: SecretContent, { key }: Pick<MappedSecretDocument, 'key'>): string {
@@ -19,7 +19,7 @@ export function pickValue(content: SecretContent, { key }: Pick<MappedSecretDocu
   return whole;
 }
 
-/** Converts the value for a plain setting. Throws SecretFault. */
+/** Converts the value for a plain setting. Throws SecretError. */
 export function pickSetting(content: SecretContent, mapped: MappedSecretDocument): unknown {
   const text = pickValue(content, mapped);
   if (mapped.format === 'string') return text;

@@ -4,7 +4,7 @@ import type { Clock } from '../contract/values/clock.ts';
 import type { Maybe } from '../contract/values/json.ts';
 import type { Log } from '../contract/values/log.ts';
 import { realTimers, type Timers } from '../contract/values/timers.ts';
-import { away, faultOf, type SecretFault } from './secret-error.ts';
+import { away, errorOf, type SecretError } from './secret-error.ts';
 import type { SecretContent } from './secret-reader.ts';
 
 /** One secret, and how it is read. */
@@ -33,7 +33,7 @@ interface Entry {
   content: SecretContent | null;
   knownAtMs: number;
   /** Error of the last fetch; null if it succeeded. */
-  fault: SecretFault | null;
+  error: SecretError | null;
   /** The next fetch starts no earlier than this. */
   pausedUntilMs: number;
   renewedAtMs: number;
@@ -66,7 +66,7 @@ export class SecretCache {
   }
 
   /** Returns the content or the error. A promise only if a manager must be called; it never rejects. */
-  get(asked: Asked): Maybe<SecretContent | SecretFault> {
+  get(asked: Asked): Maybe<SecretContent | SecretError> {
     const entry = this.#entryOf(asked.name);
     const nowMs = this.#options.clock.elapsed();
     entry.usedAtMs = nowMs;
@@ -90,10 +90,10 @@ export class SecretCache {
   }
 
   /** Reads now. Returns the content or the error of this read. */
-  async ask(asked: Asked): Promise<SecretContent | SecretFault> {
+  async ask(asked: Asked): Promise<SecretContent | SecretError> {
     const entry = this.#entryOf(asked.name);
     await this.#fetch(asked, entry);
-    return entry.fault ?? (entry.content as SecretContent);
+    return entry.error ?? (entry.content as SecretContent);
   }
 
   counts(): ReadonlyMap<SecretManagerType, Readonly<Record<Outcome, number>>> {
@@ -115,19 +115,19 @@ export class SecretCache {
     if (known) return known;
     const never = Number.NEGATIVE_INFINITY;
     const times = { knownAtMs: never, pausedUntilMs: never, renewedAtMs: never, usedAtMs: never };
-    const entry: Entry = { content: null, fault: null, flight: null, ...times };
+    const entry: Entry = { content: null, error: null, flight: null, ...times };
     this.#entries.set(name, entry);
     return entry;
   }
 
-  #outcomeOf(entry: Entry): SecretContent | SecretFault {
-    if (entry.content !== null && (entry.fault === null || this.#isKept(entry))) return entry.content;
-    return entry.fault ?? away('not read yet');
+  #outcomeOf(entry: Entry): SecretContent | SecretError {
+    if (entry.content !== null && (entry.error === null || this.#isKept(entry))) return entry.content;
+    return entry.error ?? away('not read yet');
   }
 
   /** True while a stale value is used because its manager is unreachable. */
-  #isKept({ fault, knownAtMs }: Entry): boolean {
-    return fault?.isAway === true && this.#options.clock.elapsed() - knownAtMs < staleMs;
+  #isKept({ error, knownAtMs }: Entry): boolean {
+    return error?.isAway === true && this.#options.clock.elapsed() - knownAtMs < staleMs;
   }
 
   /** Settles when the entry holds content or an error. Never rejects. */
@@ -135,7 +135,7 @@ export class SecretCache {
     entry.flight ??= this.#within(asked.read)
       .then(
         (content) => this.#settle(asked, entry, content),
-        (thrown: unknown) => this.#fail(asked, entry, faultOf(thrown)),
+        (thrown: unknown) => this.#fail(asked, entry, errorOf(thrown)),
       )
       .finally(() => {
         entry.flight = null;
@@ -145,24 +145,24 @@ export class SecretCache {
 
   #settle(asked: Asked, entry: Entry, content: SecretContent): void {
     this.#count(asked, 'ok');
-    if (entry.fault !== null) this.#options.log.info(fieldsOf(asked), 'reading a secret works again');
+    if (entry.error !== null) this.#options.log.info(fieldsOf(asked), 'reading a secret works again');
     const isSame = entry.content?.kind === content.kind && entry.content.text.reveal() === content.text.reveal();
     if (!isSame) entry.content = content;
-    entry.fault = null;
+    entry.error = null;
     entry.pausedUntilMs = Number.NEGATIVE_INFINITY;
     entry.knownAtMs = this.#options.clock.elapsed();
   }
 
-  #fail(asked: Asked, entry: Entry, fault: SecretFault): void {
-    this.#count(asked, fault.isAway ? 'away' : 'refused');
+  #fail(asked: Asked, entry: Entry, error: SecretError): void {
+    this.#count(asked, error.isAway ? 'away' : 'refused');
     // Log once per outage: the manager is called repeatedly meanwhile.
-    if (entry.fault?.isAway !== fault.isAway) {
-      const kept = fault.isAway && entry.content !== null;
-      this.#options.log.warn({ ...fieldsOf(asked), reason: fault.message, kept }, 'cannot read a secret from its secret manager');
+    if (entry.error?.isAway !== error.isAway) {
+      const kept = error.isAway && entry.content !== null;
+      this.#options.log.warn({ ...fieldsOf(asked), reason: error.message, kept }, 'cannot read a secret from its secret manager');
     }
-    entry.fault = fault;
+    entry.error = error;
     entry.pausedUntilMs = this.#options.clock.elapsed() + pauseMs;
-    if (!fault.isAway) entry.content = null;
+    if (!error.isAway) entry.content = null;
   }
 
   #within(read: Asked['read']): Promise<SecretContent> {

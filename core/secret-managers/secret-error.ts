@@ -5,34 +5,34 @@ import { GatewayError } from '../contract/values/errors.ts';
  * Otherwise the manager (or the reference itself) rules the value out. The message is for the administrators of the reference. It
  * holds no value and no credential.
  */
-export class SecretFault extends Error {
+export class SecretError extends Error {
   readonly isAway: boolean;
 
   constructor(message: string, isAway: boolean, cause?: unknown) {
     super(message, { cause });
-    this.name = 'SecretFault';
+    this.name = 'SecretError';
     this.isAway = isAway;
   }
 }
 
-export function away(message: string, cause?: unknown): SecretFault {
-  return new SecretFault(message, true, cause);
+export function away(message: string, cause?: unknown): SecretError {
+  return new SecretError(message, true, cause);
 }
 
-export function refused(message: string): SecretFault {
-  return new SecretFault(message, false);
+export function refused(message: string): SecretError {
+  return new SecretError(message, false);
 }
 
 /** Returns the error for a status other than 200 of a manager. `word` is the manager's own error code. */
-export function statusFault(who: string, status: number, word: string | null): SecretFault {
+export function statusError(who: string, status: number, word: string | null): SecretError {
   const said = `${who} answered ${status}${word === null ? '' : ` ${word}`}`;
   // Redirects are never followed. A node that hands over to another responds with one for a while.
   return isPassing(status) ? away(said) : refused(said);
 }
 
 /** Converts an error of a request to a manager, or to the service that issues its identity. */
-export function faultOf(thrown: unknown): SecretFault {
-  if (thrown instanceof SecretFault) return thrown;
+export function errorOf(thrown: unknown): SecretError {
+  if (thrown instanceof SecretError) return thrown;
   if (!(thrown instanceof GatewayError)) return away('the gateway failed to read the secret', thrown);
   const { code, message, status } = thrown;
   switch (code) {

@@ -14,7 +14,7 @@ import { readAzureSecret } from './azure-key-vault.ts';
 import { createVaultReader } from './hashicorp-vault.ts';
 import { pickSetting, pickValue } from './pick-value.ts';
 import { type Asked, pauseMs, SecretCache } from './secret-cache.ts';
-import { faultOf, refused, SecretFault } from './secret-error.ts';
+import { errorOf, refused, SecretError } from './secret-error.ts';
 import type { ReadServices, SecretContent, SecretReader } from './secret-reader.ts';
 
 export interface SecretManagersOptions {
@@ -76,13 +76,13 @@ export function createSecretManagers(options: SecretManagersOptions): RunningSec
     for (const [index, mapped] of mappedOf(document).entries()) {
       const answer = answers[index] as Answer;
       try {
-        if (answer instanceof SecretFault) throw answer;
+        if (answer instanceof SecretError) throw answer;
         if (mapped.isSecret) credentials[mapped.field] = new Secret(pickValue(answer, mapped));
         else settings[mapped.field] = pickSetting(answer, mapped);
       } catch (thrown) {
         // A value that was missing may exist now.
         if (thrown !== answer) void cache.renew(askedFor(document, mapped));
-        throw unavailable(document, mapped, faultOf(thrown));
+        throw unavailable(document, mapped, errorOf(thrown));
       }
     }
     const values = { credentials, settings };
@@ -111,11 +111,11 @@ export function createSecretManagers(options: SecretManagersOptions): RunningSec
         mappedOf(document).map(async (mapped) => {
           const answer = await cache.ask(askedFor(document, mapped));
           try {
-            if (answer instanceof SecretFault) throw answer;
+            if (answer instanceof SecretError) throw answer;
             (mapped.isSecret ? pickValue : pickSetting)(answer, mapped);
             return null;
           } catch (thrown) {
-            return faultOf(thrown).message;
+            return errorOf(thrown).message;
           }
         }),
       ),
@@ -133,21 +133,21 @@ function ofFairSize(content: SecretContent): SecretContent {
   throw refused(`the secret is longer than ${secretCharactersMax} characters`);
 }
 
-type Answer = SecretContent | SecretFault;
+type Answer = SecretContent | SecretError;
 
 function mappedOf(document: ProviderDocument): readonly MappedSecretDocument[] {
   return document.mappedSecrets ?? [];
 }
 
 /** Names the reference for the administrator, and nothing of the manager's content. */
-function unavailable({ slug }: ProviderDocument, mapped: MappedSecretDocument, fault: SecretFault): GatewayError {
-  const why = fault.isAway
+function unavailable({ slug }: ProviderDocument, mapped: MappedSecretDocument, error: SecretError): GatewayError {
+  const why = error.isAway
     ? 'whose secret manager cannot be reached. Try again shortly'
     : 'which has no usable value. Test the integration to see the reason';
   return new GatewayError('secret_unavailable', {
     message: `@${slug}: ${mapped.target} comes from the secret reference ${mapped.slug}, ${why}`,
-    detail: fault.message,
-    cause: fault,
+    detail: error.message,
+    cause: error,
     retryAfterMs: pauseMs,
   });
 }

@@ -25,7 +25,7 @@ export interface ReadServices {
   readonly serviceAccountTokenFile: string;
 }
 
-/** Reads one kind of manager. Rejects with SecretFault, or with GatewayError of the connector or of an identity. */
+/** Reads one kind of manager. Rejects with SecretError, or with GatewayError of the connector or of an identity. */
 export type SecretReader = (
   mapped: MappedSecretDocument,
   credentials: Credentials,
@@ -42,7 +42,7 @@ export interface ManagerPlace {
 
 /**
  * Returns the location of a manager. A host is trusted by its own name or address, never by the address its name resolves to.
- * Plain HTTP is allowed only for trusted hosts. Throws SecretFault naming the field.
+ * Plain HTTP is allowed only for trusted hosts. Throws SecretError naming the field.
  */
 export function placeOf(field: string, auth: MappedSecretDocument['auth'], trusted: TrustedHosts): ManagerPlace {
   const check = checkOutboundUrl(required(auth, field), { trusted });
@@ -53,7 +53,7 @@ export function placeOf(field: string, auth: MappedSecretDocument['auth'], trust
   return { base: origin + basePath, hostname, isTrusted };
 }
 
-/** Parses the settings of a reference with this schema. Throws SecretFault naming the first invalid one. */
+/** Parses the settings of a reference with this schema. Throws SecretError naming the first invalid one. */
 export function checkedAuth<Settings>(schema: v.GenericSchema<unknown, Settings>, auth: MappedSecretDocument['auth']): Settings {
   const parsed = v.safeParse(schema, auth);
   if (parsed.success) return parsed.output;
@@ -63,21 +63,21 @@ export function checkedAuth<Settings>(schema: v.GenericSchema<unknown, Settings>
   );
 }
 
-/** A setting of the reference. Throws SecretFault naming it. */
+/** A setting of the reference. Throws SecretError naming it. */
 export function required(auth: MappedSecretDocument['auth'], field: string): string {
   const value = auth[field];
   if (value === undefined || value === '') throw refused(`${field} is missing`);
   return value;
 }
 
-/** A secret of the reference. Throws SecretFault naming it. */
+/** A secret of the reference. Throws SecretError naming it. */
 export function requiredSecret(credentials: Credentials, field: string): string {
   const value = credentials[field]?.reveal() ?? '';
   if (value === '') throw refused(`${field} is missing`);
   return value;
 }
 
-/** Returns the JSON object of a reply. Throws SecretFault: a manager with invalid replies counts as unreachable. */
+/** Returns the JSON object of a reply. Throws SecretError: a manager with invalid replies counts as unreachable. */
 export function objectIn(who: string, body: Uint8Array): JsonObject {
   const object = safeObject(body);
   if (object) return object;

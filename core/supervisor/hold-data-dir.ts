@@ -6,7 +6,7 @@ import { folderMark, isFolderMarkAlive } from '../../config/process-mark.ts';
 import type { Settings } from '../../config/settings.ts';
 
 /** The hold on a data directory. `release` is safe to call twice. */
-export type DataDirHold = { readonly fault: string } | { readonly fault: null; release(): void };
+export type DataDirHold = { readonly error: string } | { readonly error: null; release(): void };
 
 /** How long a run that is just ending is waited for. */
 const waitMsDefault = 2000;
@@ -14,7 +14,7 @@ const pauseMs = 50;
 
 /**
  * Takes DATA_DIR for this process: two services in one folder would ship, and then delete, each other's records. Gateways and
- * control plane of one machine may share it as two services. A mark of a process that has ended is taken over. `fault` is a
+ * control plane of one machine may share it as two services. A mark of a process that has ended is taken over. `issue` is a
  * message for the operator. Throws the errors of the file system.
  */
 export async function holdDataDir(settings: Pick<Settings, 'dataDir' | 'role'>, waitMs = waitMsDefault): Promise<DataDirHold> {
@@ -35,7 +35,7 @@ export async function holdDataDir(settings: Pick<Settings, 'dataDir' | 'role'>, 
         release();
         const pid = holder.split(' ')[0];
         return {
-          fault: `DATA_DIR: got "${settings.dataDir}", expected a folder that no other service uses, but process ${pid} uses it`,
+          error: `DATA_DIR: got "${settings.dataDir}", expected a folder that no other service uses, but process ${pid} uses it`,
         };
       } else {
         await sleep(pauseMs);
@@ -43,7 +43,7 @@ export async function holdDataDir(settings: Pick<Settings, 'dataDir' | 'role'>, 
     }
     held.push(file);
   }
-  return { fault: null, release };
+  return { error: null, release };
 }
 
 function create(file: string, content: string): boolean {

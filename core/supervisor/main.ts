@@ -40,15 +40,15 @@ async function main(): Promise<number> {
     env = prepareKeys(process.env);
     settings = loadSettings(env);
   } catch (error) {
-    if (error instanceof SettingsError) return refuse(error.faults, exitCodes.configuration);
+    if (error instanceof SettingsError) return refuse(error.issues, exitCodes.configuration);
     throw error;
   }
   const busy = await busyPorts(settings);
   if (busy.length > 0) return refuse(busy, exitCodes.configuration);
   const hold = await holdDataDir(settings).catch((error: Error) => ({
-    fault: `DATA_DIR: got ${JSON.stringify(settings.dataDir)}, expected a folder that this process can write (${error.message})`,
+    error: `DATA_DIR: got ${JSON.stringify(settings.dataDir)}, expected a folder that this process can write (${error.message})`,
   }));
-  if (hold.fault !== null) return refuse([hold.fault], exitCodes.configuration);
+  if (hold.error !== null) return refuse([hold.error], exitCodes.configuration);
 
   const log = createLog({ level: settings.logLevel, format: settings.logFormat, name: 'supervisor' });
   const supervisor = startSupervisor({

@@ -9,7 +9,7 @@ export interface ConnectionOptions {
   readonly keepAliveMs: number;
   /** Header block of a reply, bytes. */
   readonly headerBytesMax: number;
-  readonly onFault: (error: unknown) => void;
+  readonly onHandlerError: (error: unknown) => void;
 }
 
 /**
@@ -47,7 +47,7 @@ export class Connection {
     });
     this.#client.on('disconnect', () => this.onClosed());
     // undici emits the errors a handler throws while it handles an error. Without a listener that would end the process.
-    (this.#client as NodeJS.EventEmitter).on('error', options.onFault);
+    (this.#client as NodeJS.EventEmitter).on('error', options.onHandlerError);
   }
 
   dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {

@@ -68,9 +68,9 @@ export function createConnector(target: ConnectTarget, options: ConnectorOptions
     });
     // First among the listeners of `connect`: ahead of the TLS handshake and of undici.
     socket.prependOnceListener('connect', () => {
-      const fault = socket.remoteAddress === undefined ? 'peer unknown' : judge(socket.remoteAddress);
-      if (fault === null) return;
-      refused = refusal(`connected to ${socket.remoteAddress}: ${fault}`);
+      const error = socket.remoteAddress === undefined ? 'peer unknown' : judge(socket.remoteAddress);
+      if (error === null) return;
+      refused = refusal(`connected to ${socket.remoteAddress}: ${error}`);
       socket.destroy(refused);
     });
     return { cancel: () => socket.destroy(givenUp) };
@@ -95,8 +95,8 @@ function guardedLookup(resolve: Resolve, judge: (address: string) => string | nu
     resolve(hostname, (error, addresses) => {
       const told = waiting;
       waiting = [];
-      const fault = error ?? refusalOf(hostname, addresses, judge);
-      for (const tell of told) tell(fault, fault === null ? addresses : []);
+      const failure = error ?? refusalOf(hostname, addresses, judge);
+      for (const tell of told) tell(failure, failure === null ? addresses : []);
     });
   };
 }

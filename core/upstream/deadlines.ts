@@ -21,14 +21,14 @@ export interface Timed {
  */
 export class Deadlines {
   readonly #slots: Slot[];
-  readonly #onFault: (error: unknown) => void;
+  readonly #onError: (error: unknown) => void;
   #currentTick = 0;
   #count = 0;
   #emptyTurns = 0;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(onFault: (error: unknown) => void) {
-    this.#onFault = onFault;
+  constructor(onHandlerError: (error: unknown) => void) {
+    this.#onError = onHandlerError;
     this.#slots = Array.from({ length: slotCount }, newSlot);
   }
 
@@ -98,7 +98,7 @@ export class Deadlines {
       const dueMs = entry.expire(nowMs);
       if (dueMs > 0 && entry.next === null) this.schedule(entry, dueMs);
     } catch (error) {
-      this.#onFault(error);
+      this.#onError(error);
     }
   }
 }

@@ -16,7 +16,7 @@ export interface ExchangeServices {
   /** Called once per exchange, when it has ended for any reason. */
   readonly onOver: () => void;
   /** Receives errors that a handler throws from `onEnd` or `onError`. */
-  readonly onFault: (error: unknown) => void;
+  readonly onHandlerError: (error: unknown) => void;
 }
 
 /**
@@ -143,7 +143,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     try {
       this.#handler.onEnd();
     } catch (error) {
-      this.#services.onFault(error);
+      this.#services.onHandlerError(error);
     }
   }
 
@@ -220,8 +220,8 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     if (this.#aborted) return;
     try {
       this.#handler.onError(error);
-    } catch (fault) {
-      this.#services.onFault(fault);
+    } catch (error) {
+      this.#services.onHandlerError(error);
     }
   }
 

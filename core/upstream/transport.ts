@@ -28,7 +28,7 @@ export interface TransportOptions extends ConnectorOptions {
   /** Longest message of a WebSocket, bytes; default 16 MiB. */
   readonly messageBytesMax?: number;
   /** Receives errors of a handler that no caller could catch. Default: a process warning. */
-  readonly onFault?: (error: unknown) => void;
+  readonly onHandlerError?: (error: unknown) => void;
 }
 
 /**
@@ -36,7 +36,7 @@ export interface TransportOptions extends ConnectorOptions {
  * are HTTP/1.1, one request at a time, in pools per tenant and origin.
  */
 export function createTransport(options: TransportOptions): UpstreamTransport {
-  const { keepAliveMs = 30_000, headerBytesMax = 64 * 1024, poolsMax = 1000, onFault = warn } = options;
+  const { keepAliveMs = 30_000, headerBytesMax = 64 * 1024, poolsMax = 1000, onHandlerError = warn } = options;
   const { messageBytesMax = 16 * 1024 * 1024 } = options;
   const internal = new Set((options.internalOrigins ?? []).map((origin) => new URL(origin).origin));
   const pools = new Map<string, Pool>();
@@ -45,8 +45,8 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
   let closing: Promise<void> | null = null;
   let onQuiet = () => {};
   const services: ExchangeServices = {
-    deadlines: new Deadlines(onFault),
-    onFault,
+    deadlines: new Deadlines(onHandlerError),
+    onHandlerError,
     onOver: () => {
       running--;
       if (running === 0) onQuiet();
@@ -73,7 +73,7 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
   const openPool = (key: string, call: UpstreamCall): Pool | GatewayError => {
     const way = openWay(call);
     if (way instanceof GatewayError) return way;
-    const pool = new Pool({ ...way, keepAliveMs, headerBytesMax, onFault });
+    const pool = new Pool({ ...way, keepAliveMs, headerBytesMax, onHandlerError });
     if (pools.size >= poolsMax) retireOldest();
     pools.set(key, pool);
     return pool;
@@ -100,13 +100,13 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
   return {
     send(call, handler) {
       const refused = refusalOf(call, closing !== null);
-      if (refused !== null) return refuse(handler, refused, onFault);
+      if (refused !== null) return refuse(handler, refused, onHandlerError);
       if (call.webSocket) {
         // A session has a connection of its own, which is never shared.
         const way = openWay(call);
-        if (way instanceof GatewayError) return refuse(handler, way, onFault);
+        if (way instanceof GatewayError) return refuse(handler, way, onHandlerError);
         running++;
-        return openWebSocket(call, guarded(handler, onFault), way.connect, {
+        return openWebSocket(call, guarded(handler, onHandlerError), way.connect, {
           messageBytesMax,
           headerBytesMax,
           onOver: services.onOver,
@@ -114,7 +114,7 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
       }
       const key = `${call.tenant} ${call.origin}`;
       const pool = pools.get(key) ?? openPool(key, call);
-      if (pool instanceof GatewayError) return refuse(handler, pool, onFault);
+      if (pool instanceof GatewayError) return refuse(handler, pool, onHandlerError);
       running++;
       const exchange = new Exchange(call, handler, pool, services);
       exchange.start();
@@ -136,14 +136,14 @@ function refusalOf(call: UpstreamCall, closing: boolean): GatewayError | null {
   return null;
 }
 
-/** Wraps the handler so that its errors go to `onFault`: `ws` and `node:http` would emit them without a listener. */
-function guarded(handler: UpstreamHandler, onFault: (fault: unknown) => void): UpstreamHandler {
+/** Wraps the handler so that its errors go to `onHandlerError`: `ws` and `node:http` would emit them without a listener. */
+function guarded(handler: UpstreamHandler, onHandlerError: (error: unknown) => void): UpstreamHandler {
   const safely = <Args extends unknown[]>(tell: (...args: Args) => void): ((...args: Args) => void) => {
     return (...args) => {
       try {
         tell(...args);
-      } catch (fault) {
-        onFault(fault);
+      } catch (error) {
+        onHandlerError(error);
       }
     };
   };
@@ -157,14 +157,14 @@ function guarded(handler: UpstreamHandler, onFault: (fault: unknown) => void): U
 }
 
 /** An exchange that never started. The handler is called after the caller has received its handle. */
-function refuse(handler: UpstreamHandler, error: GatewayError, onFault: (fault: unknown) => void): UpstreamExchange {
+function refuse(handler: UpstreamHandler, error: GatewayError, onHandlerError: (error: unknown) => void): UpstreamExchange {
   let aborted = false;
   queueMicrotask(() => {
     if (aborted) return;
     try {
       handler.onError(error);
-    } catch (fault) {
-      onFault(fault);
+    } catch (error) {
+      onHandlerError(error);
     }
   });
   return {

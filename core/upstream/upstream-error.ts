@@ -11,7 +11,7 @@ export function toUpstreamError(error: unknown, phase: Phase): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = codeOf(error);
   const detail = `${code ?? 'no code'}: ${messageOf(error)}`;
-  if (code === null || ourFaults.has(code)) return new GatewayError('internal', { detail, cause: error });
+  if (code === null || ourErrors.has(code)) return new GatewayError('internal', { detail, cause: error });
   if (phase === 'connect') return new GatewayError('upstream_connect', { detail, cause: error });
   if (isInvalidReply(code, error as Error, phase)) return new GatewayError('upstream_invalid', { detail, cause: error });
   if (phase === 'head') return new GatewayError('upstream_reset', { detail, cause: error });
@@ -34,7 +34,7 @@ export function cutByReset(): GatewayError {
 
 function isInvalidReply(code: string, error: Error, phase: Phase): boolean {
   // The end came in the middle of a well-formed reply: cut, not garbage.
-  if (code === parserFault) return !error.message.includes('Invalid EOF state');
+  if (code === parserError) return !error.message.includes('Invalid EOF state');
   // undici reports every error in a head with a length as a length error. For a body it means that bytes are missing.
   if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return phase === 'head';
   return code === 'UND_ERR_HEADERS_OVERFLOW' || (code === 'UND_ERR_SOCKET' && error.message.startsWith('bad '));
@@ -43,15 +43,15 @@ function isInvalidReply(code: string, error: Error, phase: Phase): boolean {
 function codeOf(error: unknown): string | null {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   // undici's parser errors have a name but, as of 7.30, no code.
-  if (name === 'HTTPParserError') return parserFault;
+  if (name === 'HTTPParserError') return parserError;
   return typeof code === 'string' ? code : null;
 }
 
-const parserFault = 'HPE';
+const parserError = 'HPE';
 const cutShort = 'The provider closed the connection before its reply was complete';
 
 /** undici rejected our input, or failed internally. */
-const ourFaults: ReadonlySet<string> = new Set([
+const ourErrors: ReadonlySet<string> = new Set([
   'UND_ERR_INVALID_ARG',
   'UND_ERR_NOT_SUPPORTED',
   'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',

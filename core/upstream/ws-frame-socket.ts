@@ -11,7 +11,7 @@ export class WsFrameSocket implements FrameSocket {
   #listener: FrameListener | null = null;
   #owesDrain = false;
   /** Which rule the provider broke, where it did. */
-  #fault = '';
+  #error = '';
 
   /** `over` is called once, when the socket has closed. */
   constructor(ws: WebSocket, over: () => void) {
@@ -20,10 +20,10 @@ export class WsFrameSocket implements FrameSocket {
     ws.on('message', (data, isBinary) => this.#listener?.onMessage(data as Buffer, isBinary));
     ws.on('pong', () => this.#listener?.onPong());
     ws.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code?.startsWith('WS_ERR_')) this.#fault = error.message;
+      if (error.code?.startsWith('WS_ERR_')) this.#error = error.message;
     });
     ws.on('close', (code, reason) => {
-      if (this.#fault !== '') this.#listener?.onClose(closeCodes.cut, this.#fault, true);
+      if (this.#error !== '') this.#listener?.onClose(closeCodes.cut, this.#error, true);
       else this.#listener?.onClose(code === 0 ? closeCodes.none : code, reason.toString('utf8'), false);
       this.#listener = null;
       over();

@@ -66,21 +66,21 @@ function addSent(metadata: Record<string, string>, header: string): void {
   try {
     value = JSON.parse(headerText(header));
   } catch {
-    throw fault('expected a JSON object');
+    throw issue('expected a JSON object');
   }
-  if (!isObject(value)) throw fault('expected a JSON object');
+  if (!isObject(value)) throw issue('expected a JSON object');
   const entries = Object.entries(value);
-  if (entries.length > keysMax) throw fault(`expected at most ${keysMax} keys`);
+  if (entries.length > keysMax) throw issue(`expected at most ${keysMax} keys`);
   for (const [key, item] of entries) {
     if (typeof item !== 'string' && typeof item !== 'number' && typeof item !== 'boolean') {
-      throw fault(`${key}: expected a string, a number or a boolean`);
+      throw issue(`${key}: expected a string, a number or a boolean`);
     }
     const text = String(item);
-    if (text.length > valueLengthMax) throw fault(`${key}: expected at most ${valueLengthMax} characters`);
+    if (text.length > valueLengthMax) throw issue(`${key}: expected at most ${valueLengthMax} characters`);
     metadata[key] = text;
   }
 }
 
-function fault(text: string): GatewayError {
+function issue(text: string): GatewayError {
   return new GatewayError('bad_request', { message: `Invalid metadata passed: ${text}`, param: 'x-svc-metadata' });
 }

@@ -50,9 +50,9 @@ export function readRequestTarget(
   const provider = providerOf(ctx, modelSlug, services);
   const customHost = headers.get('custom-host') ?? null;
   if (customHost !== null) {
-    const fault = services.checkCustomHost(customHost);
-    if (fault !== null)
-      throw new GatewayError('invalid_custom_host', { message: `Invalid custom host: ${fault}`, param: 'x-svc-custom-host' });
+    const issue = services.checkCustomHost(customHost);
+    if (issue !== null)
+      throw new GatewayError('invalid_custom_host', { message: `Invalid custom host: ${issue}`, param: 'x-svc-custom-host' });
   }
   const timeoutMs = timeoutOf(headers.get('request-timeout'));
   const forwardHeaders = forwardOf(headers.get('forward-headers'));

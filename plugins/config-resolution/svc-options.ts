@@ -17,12 +17,12 @@ export function adoptSvcOptions(ctx: RequestContext, prefixes: readonly string[]
   if (operation !== 'createBatch' && operation !== 'createFinetune') return;
   const given = ctx.params?.svc_options;
   if (given === undefined || given === null) return;
-  if (!isObject(given)) throw fault('', 'expected an object of headers');
+  if (!isObject(given)) throw issue('', 'expected an object of headers');
   const headers = new Map(ctx.gatewayHeaders);
   const names = new Set<string>();
   for (const [key, value] of Object.entries(given)) {
     const name = nameOf(key, prefixes);
-    if (settled.has(name)) throw fault(`.${name}`, 'not allowed in svc_options. Send it as a header of the request');
+    if (settled.has(name)) throw issue(`.${name}`, 'not allowed in svc_options. Send it as a header of the request');
     headers.set(name, textOf(ctx, name, value));
     names.add(name);
   }
@@ -34,23 +34,23 @@ function nameOf(key: string, prefixes: readonly string[]): string {
   const lower = key.toLowerCase().replaceAll('_', '-');
   const name = lower.slice(prefixes.find((prefix) => lower.startsWith(prefix))?.length ?? 0);
   if (/^[a-z0-9-]{1,64}$/.test(name)) return name;
-  throw fault(`.${key.slice(0, 64)}`, 'expected the name of a header');
+  throw issue(`.${key.slice(0, 64)}`, 'expected the name of a header');
 }
 
 function textOf(ctx: RequestContext, name: string, value: unknown): string {
   const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-  if (!isText && !isObject(value)) throw fault(`.${name}`, 'expected the value of a header');
+  if (!isText && !isObject(value)) throw issue(`.${name}`, 'expected the value of a header');
   const text = isText ? String(value) : JSON.stringify(value);
   // The rules of a header value, which this one never was.
   if (text.length > valueLengthMax || /[\0-\x08\n-\x1f\x7f]/.test(text))
-    throw fault(`.${name}`, 'expected the value of a header');
+    throw issue(`.${name}`, 'expected the value of a header');
   if (holdsCredential(text, ctx.token))
-    throw fault(`.${name}`, 'contains a credential of this request. Remove it here and send it as a header');
+    throw issue(`.${name}`, 'contains a credential of this request. Remove it here and send it as a header');
   // Headers are bytes: readers expect other characters as UTF-8 read as Latin-1.
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
-function fault(path: string, expected: string): GatewayError {
+function issue(path: string, expected: string): GatewayError {
   const param = `svc_options${path}`;
   return new GatewayError('bad_request', { message: `${param}: ${expected}`, param });
 }

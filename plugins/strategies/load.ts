@@ -26,7 +26,7 @@ export class Load {
       this.inFlight--;
       const status = judgedStatus(last);
       if (status === null || last === null) return;
-      const isFailure = status >= 500 || targetFaults.has(status);
+      const isFailure = status >= 500 || targetIssues.has(status);
       // A slow target also refuses invalid requests quickly, so errors of the caller are not measured.
       if (!isFailure && !last.ok) return;
       this.#latencies[ctx.stream ? 1 : 0].observe(this.#clock.elapsed(), last.firstByteMs, isFailure);
@@ -56,7 +56,7 @@ export class Load {
 
 const minuteMs = 60_000;
 /** Credential refused, out of time, too many requests: below 500, and yet not the caller's doing. */
-const targetFaults: ReadonlySet<number> = new Set([401, 402, 403, 408, 429]);
+const targetIssues: ReadonlySet<number> = new Set([401, 402, 403, 408, 429]);
 /** Weight of the newest call in the average. */
 const share = 0.3;
 /** Older measurements do not describe the present. */

@@ -26,10 +26,10 @@ export class Watches {
   }
 
   /** Returns the hook that runs the watchers; empty if there are none. */
-  hooks(): Pick<CoreHooks, 'onVisit'> {
+  hooks(): Pick<CoreHooks, 'onTargetStart'> {
     if (this.#count === 0) return {};
     return {
-      onVisit: (ctx: RequestContext, target: Target) => {
+      onTargetStart: (ctx: RequestContext, target: Target) => {
         const watches = this.#byTarget[target.index];
         if (watches === undefined) return null;
         const leave = watches.map((watch) => watch(ctx));

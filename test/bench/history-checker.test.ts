@@ -59,6 +59,6 @@ describe('the history checker', () => {
 });
 
 /** The checker names what is shown before it says that it goes back. */
-function order(fault: string): number {
-  return Number(/at (\d+)/.exec(fault)?.[1]) * 10 + (fault.includes('goes back') ? 1 : 0);
+function order(error: string): number {
+  return Number(/at (\d+)/.exec(error)?.[1]) * 10 + (error.includes('goes back') ? 1 : 0);
 }

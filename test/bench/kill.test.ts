@@ -3,7 +3,7 @@ import { limitKinds, runKills } from '../../bench/kill/run-kills.ts';
 
 it('limits hold while gateway processes and the control plane are killed: their units return, and no call is without its record', async () => {
   const limit = 150;
-  const { kinds, faults } = await runKills({
+  const { kinds, failures: errors } = await runKills({
     kills: 3,
     limit,
     processes: 2,
@@ -12,7 +12,7 @@ it('limits hold while gateway processes and the control plane are killed: their 
     killsControlPlane: true,
     onUnavailable: 'deny',
   });
-  expect(faults).toEqual([]);
+  expect(errors).toEqual([]);
   for (const { kind, calls, missing, double, unsent } of kinds) {
     expect({ kind, missing, double }).toEqual({ kind, missing: 0, double: 0 });
     if (kind === limitKinds.at(-1)) continue;

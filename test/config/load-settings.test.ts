@@ -9,11 +9,11 @@ import { settingsTable } from '../../config/settings-table.ts';
 
 const keys = { ENCRYPTION_KEY: randomBytes(32).toString('base64'), CLUSTER_KEY: randomBytes(32).toString('base64') };
 
-function faultsOf(env: Record<string, string>): readonly string[] {
+function issuesOf(env: Record<string, string>): readonly string[] {
   try {
     loadSettings({ ...keys, ...env });
   } catch (error) {
-    if (error instanceof SettingsError) return error.faults;
+    if (error instanceof SettingsError) return error.issues;
     throw error;
   }
   return [];
@@ -313,7 +313,7 @@ describe('loadSettings', () => {
   });
 
   it('names what was given and what is expected, one line per fault, all faults at once', () => {
-    expect(faultsOf({ PORT: '70000', ROLE: 'boss', GATEWAY_PROCESSES: '1e3', METRICS: 'maybe' })).toEqual([
+    expect(issuesOf({ PORT: '70000', ROLE: 'boss', GATEWAY_PROCESSES: '1e3', METRICS: 'maybe' })).toEqual([
       'PORT: got "70000", expected a whole number from 0 to 65535',
       'ROLE: got "boss", expected one of all, gateway, control-plane',
       'GATEWAY_PROCESSES: got "1e3", expected a whole number from 1 to 1024',
@@ -341,7 +341,7 @@ describe('loadSettings', () => {
     ['UWS_BINARY', 'uws.node'],
     ['KEEP_ALIVE_WITHOUT_BODY', 'off'],
   ])('refuses %s=%s', (name, value) => {
-    expect(faultsOf({ [name]: value })).toEqual([expect.stringContaining(`${name}: got ${JSON.stringify(value)}, expected `)]);
+    expect(issuesOf({ [name]: value })).toEqual([expect.stringContaining(`${name}: got ${JSON.stringify(value)}, expected `)]);
   });
 
   it.each([
@@ -355,10 +355,10 @@ describe('loadSettings', () => {
     ['BOOTSTRAP_ADMIN_KEY', 'svc_ws_hunter2-hunter2'],
     ['BOOTSTRAP_WORKSPACE_KEY', 'svc_admin_hunter2-hunter2'],
   ])('refuses a bad %s without repeating it', (name, value) => {
-    const faults = faultsOf({ [name]: value });
-    expect(faults).toHaveLength(1);
-    expect(faults[0]).toMatch(new RegExp(`^${name}: the value is invalid, expected `));
-    expect(faults[0]).not.toContain(value);
+    const issues = issuesOf({ [name]: value });
+    expect(issues).toHaveLength(1);
+    expect(issues[0]).toMatch(new RegExp(`^${name}: the value is invalid, expected `));
+    expect(issues[0]).not.toContain(value);
   });
 
   it('refuses to start without both keys', () => {
@@ -377,14 +377,14 @@ describe('loadSettings', () => {
   it('refuses a certificate without its key, a country nobody can vouch for, and two listeners on one port', () => {
     const pem = join(mkdtempSync(join(tmpdir(), 'settings-')), 'file.pem');
     writeFileSync(pem, 'pem');
-    expect(faultsOf({ TLS_CERT: pem })).toEqual([
+    expect(issuesOf({ TLS_CERT: pem })).toEqual([
       'TLS_KEY: not set although TLS_CERT is set, expected the path of a readable PEM file',
     ]);
-    expect(faultsOf({ TLS_KEY: pem })).toEqual([
+    expect(issuesOf({ TLS_KEY: pem })).toEqual([
       'TLS_CERT: not set although TLS_KEY is set, expected the path of a readable PEM file',
     ]);
-    expect(faultsOf({ COUNTRY_HEADER: 'cf-ipcountry' })).toEqual([expect.stringContaining('TRUSTED_PROXIES is not set')]);
-    expect(faultsOf({ PORT: '8788' })).toEqual(['CONTROL_PLANE_PORT: got "8788", expected another port than PORT']);
+    expect(issuesOf({ COUNTRY_HEADER: 'cf-ipcountry' })).toEqual([expect.stringContaining('TRUSTED_PROXIES is not set')]);
+    expect(issuesOf({ PORT: '8788' })).toEqual(['CONTROL_PLANE_PORT: got "8788", expected another port than PORT']);
   });
 });
 

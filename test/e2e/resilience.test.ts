@@ -13,7 +13,7 @@ import { freePort } from '../support/free-port.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 
 /**
- * Cases beyond the matrix of routes/every-fault.test.ts: an unreachable provider, time limits that combine, the end of a stream
+ * Cases beyond the matrix of routes/every-error.test.ts: an unreachable provider, time limits that combine, the end of a stream
  * that has begun.
  */
 let gateway: GatewayWithUpstream;

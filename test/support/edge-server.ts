@@ -13,7 +13,7 @@ export interface Edge {
   readonly handled: InboundRequest[];
   /** Every refusal the edge reported. */
   readonly refused: { readonly error: GatewayError; readonly request: InboundRequest }[];
-  /** Every fault the edge reported. */
+  /** Every error the edge reported. */
   readonly failed: unknown[];
   close(): void;
 }

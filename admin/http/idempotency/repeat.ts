@@ -69,8 +69,8 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
         const row = await em().findOne(idempotencyKeys, { organisationId, digest, expiresAt: { $gt: new Date() } });
         if (!row) return null;
         if (row.requestHash !== requestHash) {
-          const fault = 'idempotency-key: already used for another request. Send a new key';
-          throw new AdminError('AB01', fault, [fault], 422);
+          const error = 'idempotency-key: already used for another request. Send a new key';
+          throw new AdminError('AB01', error, [error], 422);
         }
         if (row.reply) return JSON.parse(await services.vault.open(em(), membershipOf(row), row.reply)) as KeptReply;
         // Between the commit of a change and the keeping of its reply lie milliseconds, or the death of a process.

@@ -15,18 +15,18 @@ export interface Answering {
  * Replies with the result of `handle`, or with the stored reply to the first request with the same `idempotency-key`. `repeat`
  * null: no key was sent.
  */
-export async function answerOnce(repeat: Repeat | null, visit: Answering, handle: () => Promise<unknown>): Promise<unknown> {
+export async function replyOnce(repeat: Repeat | null, call: Answering, handle: () => Promise<unknown>): Promise<unknown> {
   if (repeat === null) return handle();
   const known = await repeat.find();
-  if (known) return sayAgain(known, visit);
+  if (known) return sayAgain(known, call);
   try {
     const reply = await handle();
-    if (visit.wrote() && !(reply instanceof RawReply)) await keep(repeat, reply, visit);
+    if (call.wrote() && !(reply instanceof RawReply)) await keep(repeat, reply, call);
     return reply;
   } catch (thrown) {
     // Perhaps it was refused because the first request with this key has just done the same.
-    const first = visit.wrote() ? null : await repeat.find();
-    if (first) return sayAgain(first, visit);
+    const first = call.wrote() ? null : await repeat.find();
+    if (first) return sayAgain(first, call);
     throw thrown;
   }
 }

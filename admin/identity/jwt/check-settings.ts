@@ -26,24 +26,24 @@ function checkUrls(urls: readonly string[], settings: Pick<Settings, 'trustedCus
   if (urls.length > urlsMax) throw invalid(`jwt.jwks_url: at most ${urlsMax} URLs`);
   if (new Set(urls).size < urls.length) throw invalid('jwt.jwks_url: the same URL twice');
   const trusted = parseTrustedHosts(settings.trustedCustomHosts);
-  const faults = urls.flatMap((url, index) => {
+  const issues = urls.flatMap((url, index) => {
     const check = checkKeySetUrl(url, trusted);
     return check.ok ? [] : [`jwt.jwks_url: URL ${index + 1} ${check.reason}`];
   });
-  if (faults.length > 0) throw invalid(...faults);
+  if (issues.length > 0) throw invalid(...issues);
   return urls;
 }
 
 function checkKeys(keys: readonly unknown[]): PublicJwk[] {
   const good: PublicJwk[] = [];
-  const faults: string[] = [];
+  const issues: string[] = [];
   for (const [index, one] of keys.entries()) {
     const check = checkJwk(one);
     const path = `jwt.jwks.keys[${index}]`;
-    if (!check.ok) faults.push(`${path}${check.field && `.${check.field}`}: ${check.reason}`);
-    else if (good.some((other) => other.kid === check.jwk.kid)) faults.push(`${path}.kid: the same kid twice`);
+    if (!check.ok) issues.push(`${path}${check.field && `.${check.field}`}: ${check.reason}`);
+    else if (good.some((other) => other.kid === check.jwk.kid)) issues.push(`${path}.kid: the same kid twice`);
     else good.push(check.jwk);
   }
-  if (faults.length > 0) throw invalid(...faults);
+  if (issues.length > 0) throw invalid(...issues);
   return good;
 }

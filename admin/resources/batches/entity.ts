@@ -10,7 +10,7 @@ export type BatchStatus =
   | 'cancelling'
   | 'cancelled';
 
-export interface BatchFault {
+export interface BatchIssue {
   readonly code: string;
   readonly line: number | null;
   readonly message: string;
@@ -38,7 +38,7 @@ export const batches = defineEntity({
     metadata: p.json().$type<Record<string, string>>().nullable(),
     /** Headers its lines are sent with, sealed: they may carry credentials. */
     sealedHeaders: p.text().nullable(),
-    errors: p.json().$type<readonly BatchFault[]>().nullable(),
+    errors: p.json().$type<readonly BatchIssue[]>().nullable(),
     total: p.integer(),
     completed: p.integer(),
     failed: p.integer(),

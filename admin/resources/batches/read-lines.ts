@@ -2,13 +2,13 @@ import * as v from 'valibot';
 import { lineTooLong, textLines } from '../../../core/contract/values/text-lines.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { readFileBytes } from '../files/file-bytes.ts';
-import type { Batch, BatchFault } from './entity.ts';
+import type { Batch, BatchIssue } from './entity.ts';
 import { batchLine } from './schema.ts';
 
 /** Most requests in one batch. */
 const linesMax = 50_000;
 const lineCharactersMax = 33_554_432;
-const faultsMax = 20;
+const issuesMax = 20;
 const groupLines = 200;
 const groupBytes = 512 * 1024;
 
@@ -27,8 +27,8 @@ export async function readLines(
   newManager: () => EntityManager,
   batch: Batch,
   signal: AbortSignal,
-): Promise<{ readonly total: number; readonly faults: readonly BatchFault[] }> {
-  const faults: BatchFault[] = [];
+): Promise<{ readonly total: number; readonly issues: readonly BatchIssue[] }> {
+  const issues: BatchIssue[] = [];
   const seen = new Set<string>();
   let group: Line[] = [];
   let held = 0;
@@ -40,7 +40,7 @@ export async function readLines(
     signal.throwIfAborted();
     number++;
     if (text === lineTooLong) {
-      faults.push({
+      issues.push({
         code: 'line_too_long',
         line: number,
         message: `A line can have at most ${lineCharactersMax} characters`,
@@ -52,7 +52,7 @@ export async function readLines(
     if (text.trim() === '') continue;
     total++;
     if (total > linesMax) {
-      faults.push({
+      issues.push({
         code: 'too_many_tasks',
         line: number,
         message: `A batch can have at most ${linesMax} requests`,
@@ -62,11 +62,11 @@ export async function readLines(
     }
     const line = parseLine(text, number, batch, seen);
     if ('code' in line) {
-      faults.push(line);
-      if (faults.length >= faultsMax) break;
+      issues.push(line);
+      if (issues.length >= issuesMax) break;
       continue;
     }
-    if (faults.length > 0) continue;
+    if (issues.length > 0) continue;
     group.push(line);
     held += line.body.length;
     if (group.length >= groupLines || held >= groupBytes) {
@@ -76,13 +76,13 @@ export async function readLines(
     }
   }
   if (total === 0)
-    faults.push({ code: 'empty_file', line: null, message: 'The input file has no requests', param: 'input_file_id' });
-  if (faults.length === 0 && group.length > 0) await insert(newManager(), batch, group);
-  return { total, faults };
+    issues.push({ code: 'empty_file', line: null, message: 'The input file has no requests', param: 'input_file_id' });
+  if (issues.length === 0 && group.length > 0) await insert(newManager(), batch, group);
+  return { total, issues };
 }
 
-function parseLine(text: string, number: number, batch: Batch, seen: Set<string>): Line | BatchFault {
-  const fault = (code: string, message: string, param: string | null = null): BatchFault => ({
+function parseLine(text: string, number: number, batch: Batch, seen: Set<string>): Line | BatchIssue {
+  const issue = (code: string, message: string, param: string | null = null): BatchIssue => ({
     code,
     line: number,
     message,
@@ -92,27 +92,27 @@ function parseLine(text: string, number: number, batch: Batch, seen: Set<string>
   try {
     value = JSON.parse(text);
   } catch {
-    return fault('invalid_json_line', 'This line is not valid JSON');
+    return issue('invalid_json_line', 'This line is not valid JSON');
   }
   const parsed = v.safeParse(batchLine, value);
   if (!parsed.success) {
     const path = v.getDotPath(parsed.issues[0]) ?? null;
-    return fault('invalid_request', `${path ?? 'line'}: ${parsed.issues[0].message}`, path);
+    return issue('invalid_request', `${path ?? 'line'}: ${parsed.issues[0].message}`, path);
   }
   const { custom_id: customId, url, body } = parsed.output;
   if (url !== batch.endpoint)
-    return fault('mismatched_endpoint', `url: expected ${batch.endpoint}, the endpoint of the batch`, 'url');
-  if (body.stream === true) return fault('invalid_request', 'body.stream: not supported in batches. Remove it', 'body.stream');
+    return issue('mismatched_endpoint', `url: expected ${batch.endpoint}, the endpoint of the batch`, 'url');
+  if (body.stream === true) return issue('invalid_request', 'body.stream: not supported in batches. Remove it', 'body.stream');
   if (customId.includes('\0') || /\p{Surrogate}/u.test(customId)) {
-    return fault('invalid_request', 'custom_id: contains U+0000 or half a surrogate pair', 'custom_id');
+    return issue('invalid_request', 'custom_id: contains U+0000 or half a surrogate pair', 'custom_id');
   }
-  if (seen.has(customId)) return fault('duplicate_custom_id', 'custom_id: not unique in the file', 'custom_id');
+  if (seen.has(customId)) return issue('duplicate_custom_id', 'custom_id: not unique in the file', 'custom_id');
   seen.add(customId);
   try {
     return { line_number: number, custom_id: customId, url, body: JSON.stringify(body) };
   } catch {
     // The parser accepts any depth; writing does not.
-    return fault('invalid_request', 'body: nested too deeply', 'body');
+    return issue('invalid_request', 'body: nested too deeply', 'body');
   }
 }
 

@@ -31,7 +31,7 @@ export async function checkConfig(
     slugs.length === 0 ? [] : (await em.find(providers, { workspaceId, slug: { $in: slugs } })).map((row) => row.slug),
   );
   const errors = references.flatMap((one) => {
-    if (one.fault !== null) return [`${one.path}: ${one.fault}`];
+    if (one.issue !== null) return [`${one.path}: ${one.issue}`];
     if (one.slug !== null && !known.has(one.slug)) return [`${one.path}: no provider @${one.slug} in this workspace`];
     return [];
   });
@@ -42,34 +42,34 @@ export async function checkConfig(
 interface Reference {
   readonly path: string;
   readonly slug: string | null;
-  readonly fault: string | null;
+  readonly issue: string | null;
 }
 
 /** Stored providers that a config names, and errors of its types and credentials. */
 export function* referencesOf(node: GatewayConfig, path: string): Generator<Reference> {
   const at = (key: string) => (path === '' ? key : `${path}.${key}`);
   if (node.provider?.startsWith('@')) {
-    yield { path: at('provider'), slug: node.provider.slice(1), fault: null };
+    yield { path: at('provider'), slug: node.provider.slice(1), issue: null };
   } else if (node.provider !== undefined && !isProviderId(node.provider)) {
     yield {
       path: at('provider'),
       slug: null,
-      fault: `${unknownProviderType(node.provider)}; a stored provider is written @slug`,
+      issue: `${unknownProviderType(node.provider)}; a stored provider is written @slug`,
     };
   }
-  if (node.virtual_key !== undefined) yield { path: at('virtual_key'), slug: node.virtual_key.replace(/^@/, ''), fault: null };
+  if (node.virtual_key !== undefined) yield { path: at('virtual_key'), slug: node.virtual_key.replace(/^@/, ''), issue: null };
   const model = node.override_params?.model;
   const named = typeof model === 'string' ? /^@(?!cf\/|hf\/)([^/]+)\//.exec(model) : null;
-  if (named?.[1]) yield { path: at('override_params.model'), slug: named[1], fault: null };
+  if (named?.[1]) yield { path: at('override_params.model'), slug: named[1], issue: null };
   for (const key of ['api_key', ...settingNames.secrets]) {
     if (settingOf(node, key) === undefined) continue;
-    const fault = 'credentials are not allowed in saved configs. Create an integration and use its provider as @slug';
-    yield { path: at(key), slug: null, fault };
+    const issue = 'credentials are not allowed in saved configs. Create an integration and use its provider as @slug';
+    yield { path: at(key), slug: null, issue };
   }
   for (const [index, child] of (node.targets ?? []).entries()) yield* referencesOf(child, `${at('targets')}[${index}]`);
 }
 
-function refuse(faults: readonly string[]): AdminError {
-  const errors = faults.map((fault) => (fault.startsWith('config:') ? fault : `config.${fault}`));
+function refuse(issues: readonly string[]): AdminError {
+  const errors = issues.map((issue) => (issue.startsWith('config:') ? issue : `config.${issue}`));
   return new AdminError('AB01', errors[0] ?? 'config: not valid', errors);
 }

@@ -11,13 +11,13 @@ export async function nameAsSent<T>(body: Readonly<JsonObject>, work: () => Prom
     return await work();
   } catch (error) {
     if (!(error instanceof AdminError) || error.errors === null) throw error;
-    const errors = error.errors.map((fault) => inBody(fault, body));
+    const errors = error.errors.map((error) => inBody(error, body));
     throw new AdminError(error.code, errors[0] ?? error.message, errors, error.status);
   }
 }
 
-function inBody(fault: string, body: Readonly<JsonObject>): string {
-  return fault.replace(/configurations\.([a-z0-9_]+)(\[\d+\]\.?)?([a-z0-9_]*)/g, (_, setting: string, row = '', field = '') => {
+function inBody(error: string, body: Readonly<JsonObject>): string {
+  return error.replace(/configurations\.([a-z0-9_]+)(\[\d+\]\.?)?([a-z0-9_]*)/g, (_, setting: string, row = '', field = '') => {
     if (setting !== 'azure_deployment_config') return nameOf(setting, body);
     if (body.deploymentName !== undefined && body.deploymentConfig === undefined)
       return deploymentFields[field] ?? 'deploymentName';

@@ -37,7 +37,7 @@ export interface CoreHooks extends Hooks {
    * A target was chosen and is about to be called. The returned function is called once, when the request leaves the target for good,
    * with the result of the last attempt; null if no provider was called. Both must not throw and do no I/O.
    */
-  onVisit?(ctx: RequestContext, target: Target): ((last: AttemptResult | null) => void) | null;
+  onTargetStart?(ctx: RequestContext, target: Target): ((last: AttemptResult | null) => void) | null;
   /** No hook has replied or rejected: the call is sent next. Runs up the list. A promise delays the call. Must not throw. */
   onSend?(ctx: RequestContext): Maybe<void>;
   /** While a WebSocket session is open: `ctx.usage` has grown. An error ends the session. Called again after it has settled. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { SettingNames } from '../provider/setting-names.ts';
-import { faultOf, listsReadAsObjects, pathOf } from '../values/input-issues.ts';
+import { issueText, listsReadAsObjects, pathOf } from '../values/input-issues.ts';
 import { isObject } from '../values/json.ts';
 import { splitModelSlug } from '../values/model-slug.ts';
 import { capacity, checkStrategy, type StrategyConfig, status, strategy } from './strategy-config.ts';
@@ -150,7 +150,7 @@ export interface TargetLimits {
 export const targetLimitsDefault: TargetLimits = { rootTargetsMax: 100, conditionalRootTargetsMax: 1000, nestedTargetsMax: 50 };
 
 /**
- * Returns the config that this build runs, or the list of what is wrong, one `path: message` per fault. Checks what a schema cannot:
+ * Returns the config that this build runs, or the list of what is wrong, one `path: message` per issue. Checks what a schema cannot:
  * a strategy needs targets, fields that only one mode acts on, limits. Targets without a strategy are those of `single`.
  */
 export function parseGatewayConfig(
@@ -161,7 +161,7 @@ export function parseGatewayConfig(
   if (typeof input === 'object' && input !== null && 'options' in input)
     return { errors: ['options: version of config is not supported'] };
   const result = v.safeParse(gatewayConfigSchema(names), input);
-  if (!result.success) return { errors: [...new Set(result.issues.map(faultIn))] };
+  if (!result.success) return { errors: [...new Set(result.issues.map(issueIn))] };
   const errors = listsReadAsObjects(input, result.output, 'config');
   if (errors.length > 0) return { errors };
   const config = withStrategies(result.output);
@@ -220,9 +220,9 @@ const notYetKeys: Readonly<Record<string, string>> = {
   prompt_id: 'prompt templates are not part of this version',
 };
 
-function faultIn(issue: v.BaseIssue<unknown>): string {
+function issueIn(issue: v.BaseIssue<unknown>): string {
   const why = notYet(issue);
-  return why === null ? faultOf(issue, 'config') : `${pathOf(issue, 'config')}: ${why}`;
+  return why === null ? issueText(issue, 'config') : `${pathOf(issue, 'config')}: ${why}`;
 }
 
 function notYet(issue: v.BaseIssue<unknown>): string | null {

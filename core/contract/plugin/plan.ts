@@ -25,7 +25,7 @@ export interface Plan {
   readonly onTarget: NonNullable<CoreHooks['onTarget']>;
   /** Null where the strategy cannot say. */
   readonly onExplain: NonNullable<CoreHooks['onExplain']> | null;
-  readonly onVisit: HookList<'onVisit'>;
+  readonly onTargetStart: HookList<'onTargetStart'>;
   readonly onAttempt: HookList<'onAttempt'>;
   readonly onAttemptResponse: readonly JudgeHook[];
   readonly onSend: HookList<'onSend'>;

@@ -90,24 +90,24 @@ interface Test {
 }
 
 function parseQuery(query: unknown, path: string, below: string): Group {
-  if (!isObject(query)) throw fault(path, 'must be an object');
+  if (!isObject(query)) throw issue(path, 'must be an object');
   const parts = Object.entries(query).map(([key, value]) => parseEntry(key, value, path, below));
-  if (parts.length === 0) throw fault(path, 'is empty and would match every request');
+  if (parts.length === 0) throw issue(path, 'is empty and would match every request');
   return { kind: 'all', parts };
 }
 
 function parseEntry(key: string, value: unknown, path: string, below: string): Part {
   const here = below === '' ? key : `${below}.${key}`;
   if (key === '$and' || key === '$or') {
-    if (!Array.isArray(value) || value.length === 0) throw fault(`${path}.${key}`, 'must be a list of queries');
+    if (!Array.isArray(value) || value.length === 0) throw issue(`${path}.${key}`, 'must be a list of queries');
     const parts = value.map((item, index) => parseQuery(item, `${path}.${key}[${index}]`, `${here}[${index}]`));
     return { kind: key === '$and' ? 'all' : 'any', parts };
   }
-  if (key.startsWith('$')) throw fault(`${path}.${key}`, 'is not a logical operator; use $and or $or');
+  if (key.startsWith('$')) throw issue(`${path}.${key}`, 'is not a logical operator; use $and or $or');
   if (!fieldRoots.some((root) => key.startsWith(`${root}.`) && key.length > root.length + 1)) {
-    throw fault(`${path}.${key}`, `must begin with ${fieldRoots.map((root) => `${root}.`).join(', ')}`);
+    throw issue(`${path}.${key}`, `must begin with ${fieldRoots.map((root) => `${root}.`).join(', ')}`);
   }
-  if (key.startsWith('tokens.') && key !== inputTokensField) throw fault(`${path}.${key}`, `is unknown; use ${inputTokensField}`);
+  if (key.startsWith('tokens.') && key !== inputTokensField) throw issue(`${path}.${key}`, `is unknown; use ${inputTokensField}`);
   const tests: Test[] = isObject(value)
     ? Object.entries(value).map(([operator, operand]) => ({
         operator,
@@ -115,7 +115,7 @@ function parseEntry(key: string, value: unknown, path: string, below: string): P
         holds: compileOperator(operator, operand, `${path}.${key}`),
       }))
     : [{ operator: '$eq', expected: value, holds: (actual) => actual === value }];
-  if (tests.length === 0) throw fault(`${path}.${key}`, 'has no operator');
+  if (tests.length === 0) throw issue(`${path}.${key}`, 'has no operator');
   return { kind: 'clause', path: here, field: key, tests };
 }
 
@@ -176,7 +176,7 @@ function compileOperator(operator: string, operand: unknown, path: string): (act
       return compare(operand, path, operator, (left, right) => left <= right);
     case '$in':
     case '$nin': {
-      if (!Array.isArray(operand)) throw fault(`${path}.${operator}`, 'must be a list');
+      if (!Array.isArray(operand)) throw issue(`${path}.${operator}`, 'must be a list');
       return operator === '$in' ? (actual) => operand.includes(actual) : (actual) => !operand.includes(actual);
     }
     case '$regex': {
@@ -184,27 +184,27 @@ function compileOperator(operator: string, operand: unknown, path: string): (act
       return (actual) => typeof actual === 'string' && pattern.matcher(actual).find();
     }
     default:
-      throw fault(`${path}.${operator}`, 'is not an operator; use $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin or $regex');
+      throw issue(`${path}.${operator}`, 'is not an operator; use $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin or $regex');
   }
 }
 
 /** Numbers and texts that are numbers; anything else compares as false. */
 function compare(operand: unknown, path: string, operator: string, test: (left: number, right: number) => boolean) {
   const right = Number.parseFloat(String(operand));
-  if (Number.isNaN(right)) throw fault(`${path}.${operator}`, 'must be a number');
+  if (Number.isNaN(right)) throw issue(`${path}.${operator}`, 'must be a number');
   return (actual: unknown): boolean => test(Number.parseFloat(String(actual)), right);
 }
 
 function compilePattern(operand: unknown, path: string): RE2JS {
   if (typeof operand !== 'string' || operand.length > patternLengthMax)
-    throw fault(path, `must be a string of at most ${patternLengthMax} characters`);
+    throw issue(path, `must be a string of at most ${patternLengthMax} characters`);
   try {
     return RE2JS.compile(operand);
   } catch (thrown) {
-    throw fault(path, `is not a valid RE2 pattern: ${messageOf(thrown)}`);
+    throw issue(path, `is not a valid RE2 pattern: ${messageOf(thrown)}`);
   }
 }
 
-function fault(path: string, text: string): Error {
+function issue(path: string, text: string): Error {
   return new Error(`${path}: ${text}`);
 }

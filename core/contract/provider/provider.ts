@@ -111,7 +111,7 @@ export interface ProviderAdapter {
   /** True if pass-through bodies must be read before the call is sent, because a signature covers them. */
   buffersProxyBodies?(settings: ProviderSettings, credentials: Credentials): boolean;
   /** Converts the provider's error response: `upstream_status` with its status, its message and its retry hint. */
-  error(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault;
+  error(status: number, body: JsonObject | null, headers: HeaderList): ProviderError;
 }
 
 /** The setting that decides a part of calls with these settings: `aws_region`, or `api_key` for the integration's key. */
@@ -166,7 +166,7 @@ export interface OutgoingCall {
   body: Uint8Array | null;
 }
 
-export interface ProviderFault {
+export interface ProviderError {
   readonly message: string;
   readonly type: string | null;
   readonly param: string | null;
@@ -254,7 +254,7 @@ export interface StepServices {
   /** Returns the bytes of a file that the service stores for the caller. Rejects with `not_found` if there is none. */
   ownFile(id: string): AsyncIterable<Uint8Array>;
   /** The provider's refusal as `upstream_status`; reads the rest of the reply. */
-  fault(response: StepResponse): Promise<GatewayError>;
+  error(response: StepResponse): Promise<GatewayError>;
 }
 
 export interface StepRequest {

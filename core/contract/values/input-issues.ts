@@ -11,11 +11,11 @@ export function pathOf(issue: v.BaseIssue<unknown>, root: string): string {
  * Returns `path: what is wrong` of an issue. The text says what is expected and never repeats the value, which may be a secret. With
  * the schema it also names the key that an unknown key is probably a misspelling of.
  */
-export function faultOf(issue: v.BaseIssue<unknown>, root: string, schema?: unknown): string {
+export function issueText(issue: v.BaseIssue<unknown>, root: string, schema?: unknown): string {
   const items = issue.path ?? [];
   // Schemas of objects read lists as if their items were keys. The issue is then at the list itself.
   const list = items.findIndex((item) => item.type === 'object' && Array.isArray(item.input));
-  if (list >= 0) return listFault(pathOfKeys(items.slice(0, list).map((item) => item.key)) || root);
+  if (list >= 0) return listIssue(pathOfKeys(items.slice(0, list).map((item) => item.key)) || root);
   if (issue.type === 'strict_object' && issue.expected === 'never') return `${pathOf(issue, root)}: ${unknownKey(issue, schema)}`;
   return `${pathOf(issue, root)}: ${wordsOf(issue)}`;
 }
@@ -27,7 +27,7 @@ export function faultOf(issue: v.BaseIssue<unknown>, root: string, schema?: unkn
 export function listsReadAsObjects(input: unknown, output: unknown, root: string, path: readonly unknown[] = []): string[] {
   // valibot returns the same reference for values it did not traverse.
   if (input === output || !isComposite(input) || !isComposite(output)) return [];
-  if (Array.isArray(input) && !Array.isArray(output)) return [listFault(pathOfKeys(path) || root)];
+  if (Array.isArray(input) && !Array.isArray(output)) return [listIssue(pathOfKeys(path) || root)];
   return Object.entries(output).flatMap(([key, value]) =>
     Object.hasOwn(input, key)
       ? listsReadAsObjects(input[key], value, root, [...path, Array.isArray(output) ? Number(key) : key])
@@ -35,7 +35,7 @@ export function listsReadAsObjects(input: unknown, output: unknown, root: string
   );
 }
 
-function listFault(path: string): string {
+function listIssue(path: string): string {
   return `${path}: expected object, received array`;
 }
 

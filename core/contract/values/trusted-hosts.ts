@@ -20,14 +20,14 @@ interface TrustedEntry {
  * service: those can never be trusted.
  */
 export function parseTrustedHosts(list: readonly string[]): TrustedHosts {
-  const faults: string[] = [];
+  const issues: string[] = [];
   const entries: TrustedEntry[] = [];
   for (const text of list) {
     const entry = safeParseEntry(text.trim().toLowerCase());
-    if (typeof entry === 'string') faults.push(`"${text}" ${entry}`);
+    if (typeof entry === 'string') issues.push(`"${text}" ${entry}`);
     else entries.push(entry);
   }
-  if (faults.length > 0) throw new Error(`TRUSTED_CUSTOM_HOSTS: ${faults.join('; ')}`);
+  if (issues.length > 0) throw new Error(`TRUSTED_CUSTOM_HOSTS: ${issues.join('; ')}`);
   return entries;
 }
 

@@ -4,7 +4,7 @@ import { objectsIn } from '../objects-in.ts';
 import { chatChunks } from '../openai/chat-chunks.ts';
 import { refusalOf, reportBlock, stopSequence, withoutNulls } from './chat-reply.ts';
 import { annotationsOf } from './citations.ts';
-import { streamFault } from './errors.ts';
+import { streamError } from './errors.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { laterCounts, toChatUsage, usageOf } from './usage.ts';
 
@@ -150,7 +150,7 @@ function argumentsDelta(tool: ToolBlock, text: string): JsonObject {
 }
 
 function inBandError(data: JsonObject, provider: string): StreamEvent {
-  const fault = streamFault(data, provider);
-  const error = { message: fault.message, type: fault.detail, param: null, code: null };
+  const failure = streamError(data, provider);
+  const error = { message: failure.message, type: failure.detail, param: null, code: null };
   return { event: null, data: { error, provider } };
 }

@@ -1,4 +1,4 @@
-import type { ProviderFault } from '../../contract/provider/provider.ts';
+import type { ProviderError } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
@@ -23,7 +23,7 @@ const statusOfType: Readonly<Record<string, number>> = {
 };
 
 /** Converts the provider's error reply, `{type: "error", error: {type, message}, request_id}`, to a `GatewayError`. */
-export function anthropicFault(provider: string, status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
+export function anthropicError(provider: string, status: number, body: JsonObject | null, headers: HeaderList): ProviderError {
   const error = isObject(body?.error) ? body.error : {};
   const message = typeof error.message === 'string' && error.message !== '' ? error.message : `status ${status}`;
   return {
@@ -36,8 +36,8 @@ export function anthropicFault(provider: string, status: number, body: JsonObjec
 }
 
 /** Converts the data of an `error` event in a stream to a `GatewayError`. */
-export function streamFault(data: JsonObject, provider: string): GatewayError {
-  const { message, type } = anthropicFault(provider, 500, data, []);
+export function streamError(data: JsonObject, provider: string): GatewayError {
+  const { message, type } = anthropicError(provider, 500, data, []);
   return new GatewayError('upstream_status', {
     message: message === `${provider} error: status 500` ? `${provider} error: the stream failed` : message,
     status: statusOfType[type ?? ''] ?? 500,

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { emptyUsage, serviceTierOf, type Usage } from '../../contract/values/usage.ts';
 import { asChatUsage } from '../openai/as-chat-usage.ts';
 import { tokenCount } from '../openai/chat-usage.ts';
-import { streamFault } from './errors.ts';
+import { streamError } from './errors.ts';
 
 /** Returns the tokens of a plain Messages reply; null if it carries no `usage`. */
 export function usageOfReply(reply: JsonObject): Usage | null {
@@ -50,7 +50,7 @@ const unusedMembers = ['text', 'thinking', 'signature', 'partial_json'];
 export function messagesStreamReader(provider: string): StreamReader {
   let counts: JsonObject | null = null;
   let complete = false;
-  let fault: GatewayError | null = null;
+  let error: GatewayError | null = null;
   return {
     unused: unusedMembers,
     push({ data }) {
@@ -58,10 +58,10 @@ export function messagesStreamReader(provider: string): StreamReader {
       if (data.type === 'message_start' && isObject(data.message)) counts = laterCounts(counts, data.message.usage);
       else if (data.type === 'message_delta') counts = laterCounts(counts, data.usage);
       else if (data.type === 'message_stop') complete = true;
-      else if (data.type === 'error') fault = streamFault(data, provider);
+      else if (data.type === 'error') error = streamError(data, provider);
     },
     usage: () => (counts === null ? null : usageOf(counts)),
     complete: () => complete,
-    error: () => fault,
+    error: () => error,
   };
 }

@@ -2,7 +2,7 @@ import type { OperationCall, StreamEvent, StreamTranslator } from '../../contrac
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { chatChunks } from '../openai/chat-chunks.ts';
 import { lenientFields, refusalOf, saidFields } from './chat-reply.ts';
-import { streamFault } from './errors.ts';
+import { streamError } from './errors.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { toLogprobs } from './logprobs.ts';
 import { type PartsReader, partsReader } from './reply-parts.ts';
@@ -86,7 +86,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
 }
 
 function inBandError(data: JsonObject, provider: string): StreamEvent {
-  const fault = streamFault(provider, data);
-  const error = { message: fault.message, type: fault.detail, param: null, code: null };
+  const failure = streamError(provider, data);
+  const error = { message: failure.message, type: failure.detail, param: null, code: null };
   return { event: null, data: { error, provider } };
 }

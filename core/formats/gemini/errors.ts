@@ -1,4 +1,4 @@
-import type { ProviderFault } from '../../contract/provider/provider.ts';
+import type { ProviderError } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
@@ -8,7 +8,7 @@ import { retryAfterMs } from '../retry-after.ts';
  * Converts an error reply of a Google API, `{error: {code, message, status, details}}` (https://google.aip.dev/193), to a
  * `GatewayError`. A `RetryInfo` among the details holds the retry delay, a `BadRequest` the invalid parameter.
  */
-export function googleFault(provider: string, status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
+export function googleError(provider: string, status: number, body: JsonObject | null, headers: HeaderList): ProviderError {
   const error = isObject(body?.error) ? body.error : {};
   const message = typeof error.message === 'string' && error.message !== '' ? error.message : `status ${status}`;
   const details = Array.isArray(error.details) ? error.details.filter(isObject) : [];
@@ -22,8 +22,8 @@ export function googleFault(provider: string, status: number, body: JsonObject |
 }
 
 /** Converts the `error` of an event inside a stream to a `GatewayError`. Its `code` is the HTTP status. */
-export function streamFault(provider: string, error: JsonObject): GatewayError {
-  const { message, type, retryAfterMs: waitMs } = googleFault(provider, 500, { error }, []);
+export function streamError(provider: string, error: JsonObject): GatewayError {
+  const { message, type, retryAfterMs: waitMs } = googleError(provider, 500, { error }, []);
   const code = Number(error.code);
   return new GatewayError('upstream_status', {
     message: message === `${provider} error: status 500` ? `${provider} error: the stream failed` : message,

@@ -3,7 +3,7 @@ import type { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { emptyUsage, totalTokens, type Usage } from '../../contract/values/usage.ts';
 import { tokenCount } from '../openai/chat-usage.ts';
-import { streamFault } from './errors.ts';
+import { streamError } from './errors.ts';
 
 /** Tokens of a plain generateContent reply; null if it carries no `usageMetadata`. */
 export function usageOfReply(reply: JsonObject): Usage | null {
@@ -58,13 +58,13 @@ export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
 export function geminiStreamReader(provider: string): StreamReader {
   let counts: JsonObject | null = null;
   let refused = false;
-  let fault: GatewayError | null = null;
+  let error: GatewayError | null = null;
   const begun = new Set<unknown>();
   const ended = new Set<unknown>();
   return {
     push({ data }) {
       if (!isObject(data)) return;
-      if (isObject(data.error)) fault ??= streamFault(provider, data.error);
+      if (isObject(data.error)) error ??= streamError(provider, data.error);
       counts = laterCounts(counts, data.usageMetadata);
       if (isObject(data.promptFeedback) && typeof data.promptFeedback.blockReason === 'string') refused = true;
       for (const candidate of Array.isArray(data.candidates) ? data.candidates.filter(isObject) : []) {
@@ -74,8 +74,8 @@ export function geminiStreamReader(provider: string): StreamReader {
       }
     },
     usage: () => (counts === null ? null : usageOf(counts)),
-    complete: () => fault === null && (refused || (begun.size > 0 && ended.size === begun.size)),
-    error: () => fault,
+    complete: () => error === null && (refused || (begun.size > 0 && ended.size === begun.size)),
+    error: () => error,
   };
 }
 

@@ -3,7 +3,7 @@ import type { GatewayError } from '../../contract/values/errors.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
 import { chatUsage } from './chat-usage.ts';
-import { streamFault } from './provider-error.ts';
+import { streamError } from './provider-error.ts';
 
 /**
  * Follows a stream of chat or text completion chunks. It is complete at `[DONE]`, or once every choice that began has ended:
@@ -24,8 +24,8 @@ export function chatStreamReader(id: string): StreamReader {
         if (data.trim() === '[DONE]') done = true;
         return;
       }
-      const fault = errorIn(data);
-      if (fault !== null) error ??= streamFault(id, fault);
+      const failure = errorIn(data);
+      if (failure !== null) error ??= streamError(id, failure);
       raw = usageIn(data) ?? raw;
       if (data.service_tier) serviceTier = data.service_tier;
       if (!Array.isArray(data.choices)) return;

@@ -17,7 +17,7 @@ import { chatCompletions } from './chat-completions.ts';
 import type { ChatQuirks } from './chat-quirks.ts';
 import { completions } from './completions.ts';
 import { type EmbedQuirks, embeddings } from './embeddings.ts';
-import { providerFault } from './provider-error.ts';
+import { providerError } from './provider-error.ts';
 import { realtime } from './realtime.ts';
 import { responses } from './responses.ts';
 
@@ -87,7 +87,7 @@ export function openAiCompatible({ declaration, ...given }: CompatibleInput): Co
     operations,
     ...(row.realtime ? { realtime: realtime(prefix) } : {}),
     chatExtras: hasResponses ? sealedThoughts(byResponsesOf(row), row.chatExtras) : (row.chatExtras ?? []),
-    error: providerFault(row.id),
+    error: providerError(row.id),
   };
   if (row.kept) Object.assign(operations, keptOperations(adapter, row.kept));
   return adapter;

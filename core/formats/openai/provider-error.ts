@@ -1,4 +1,4 @@
-import type { ProviderFault } from '../../contract/provider/provider.ts';
+import type { ProviderError } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
@@ -9,7 +9,7 @@ import { retryAfterMs } from '../retry-after.ts';
  * Reads refusals of OpenAI-compatible providers, in each of the forms they come in: `{error: {message, type, param, code}}`,
  * `{error: "text", code}` (xAI, Ollama), `{message, type, code}` and `{detail: [{loc, msg}]}` (Mistral and other FastAPI servers).
  */
-export function providerFault(id: string): (status: number, body: JsonObject | null, headers: HeaderList) => ProviderFault {
+export function providerError(id: string): (status: number, body: JsonObject | null, headers: HeaderList) => ProviderError {
   return (status, body, headers) => {
     const error: JsonObject = isObject(body?.error) ? body.error : (body ?? {});
     const said = messageIn(body) ?? `the provider replied with status ${status} and no message`;
@@ -24,7 +24,7 @@ export function providerFault(id: string): (status: number, body: JsonObject | n
 }
 
 /** An error event in a stream as ours. The status is the provider's where the event names one. */
-export function streamFault(id: string, error: unknown): GatewayError {
+export function streamError(id: string, error: unknown): GatewayError {
   const { code, status }: JsonObject = isObject(error) ? error : {};
   const stated = [status, code].map(Number).find((value) => value >= 400 && value <= 599);
   return new GatewayError('upstream_status', {
@@ -48,10 +48,10 @@ function messageIn(body: JsonObject | null): string | null {
 }
 
 /** Formats one validation issue of a FastAPI server: `body.temperature: Input should be a valid number`. */
-function lineOf(fault: unknown): string {
-  if (!isObject(fault)) return String(fault);
-  const where = Array.isArray(fault.loc) ? `${fault.loc.join('.')}: ` : '';
-  return `${where}${textOf(fault.msg) ?? JSON.stringify(fault)}`;
+function lineOf(error: unknown): string {
+  if (!isObject(error)) return String(error);
+  const where = Array.isArray(error.loc) ? `${error.loc.join('.')}: ` : '';
+  return `${where}${textOf(error.msg) ?? JSON.stringify(error)}`;
 }
 
 function textOf(value: unknown): string | null {

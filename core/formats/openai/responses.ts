@@ -7,7 +7,7 @@ import { emptyUsage, serviceTierOf } from '../../contract/values/usage.ts';
 import { isSealedHere } from '../../translate/responses-over-chat/sealed-reasoning.ts';
 import { noteOnce } from '../note-once.ts';
 import { tokenCount } from './chat-usage.ts';
-import { streamFault } from './provider-error.ts';
+import { streamError } from './provider-error.ts';
 
 /**
  * The Responses API of a provider that has it (https://platform.openai.com/docs/api-reference/responses). Bytes pass unchanged in
@@ -70,13 +70,13 @@ function responsesStreamReader(id: string): StreamReader {
     push({ event, data }) {
       if (!isObject(data)) return;
       const type = typeof data.type === 'string' ? data.type : event;
-      if (type === 'error') error ??= streamFault(id, isObject(data.error) ? data.error : data);
+      if (type === 'error') error ??= streamError(id, isObject(data.error) ? data.error : data);
       if (type === null || !terminal.has(type)) return;
       complete = true;
       if (!isObject(data.response)) return;
       if (isObject(data.response.usage)) raw = data.response.usage;
       serviceTier = data.response.service_tier;
-      if (type === 'response.failed') error ??= streamFault(id, data.response.error);
+      if (type === 'response.failed') error ??= streamError(id, data.response.error);
     },
     usage: () => (raw === null ? null : responsesUsage(raw, serviceTier)),
     complete: () => complete,

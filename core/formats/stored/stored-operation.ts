@@ -23,7 +23,7 @@ export function kept(steps: (call: OperationCall, services: StepServices) => Pro
 /** Makes one exchange. Rejects with `upstream_status` for any status but success. */
 export async function exchange(services: StepServices, request: StepRequest): Promise<StepResponse> {
   const response = await services.send(request);
-  if (response.status >= 300) throw await services.fault(response);
+  if (response.status >= 300) throw await services.error(response);
   return response;
 }
 

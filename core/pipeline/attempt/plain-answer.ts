@@ -31,10 +31,10 @@ export function plainAnswer(ctx: RequestContext, adapter: ProviderAdapter, outgo
   const { operation, operationCall } = outgoing;
   const ok = status >= 200 && status < 300;
   if (!operation || !operationCall) {
-    const error = ok ? null : faultOf(ctx, adapter, reply, parseJson(body), false).error;
+    const error = ok ? null : errorOf(ctx, adapter, reply, parseJson(body), false).error;
     return plain(reply, passedHeaders(headers, null), body, error, null);
   }
-  if (!ok) return faultAnswer(ctx, adapter, operationCall, reply);
+  if (!ok) return errorAnswer(ctx, adapter, operationCall, reply);
   try {
     if (operationCall.stream && isStream(headers, operation)) return streamAnswer(ctx, operation, operationCall, reply);
     if (!isJson(headers)) {
@@ -135,14 +135,14 @@ function streamAnswer(ctx: RequestContext, operation: Operation, call: Operation
 }
 
 /** A refusal of the provider on a shaped route. */
-function faultAnswer(ctx: RequestContext, adapter: ProviderAdapter, call: OperationCall, given: WholeReply): Answer {
-  const { error, reply } = faultOf(ctx, adapter, given, parseJson(given.body), true);
+function errorAnswer(ctx: RequestContext, adapter: ProviderAdapter, call: OperationCall, given: WholeReply): Answer {
+  const { error, reply } = errorOf(ctx, adapter, given, parseJson(given.body), true);
   const headers = passedHeaders(given.headers, 'application/json');
   return plain(given, headers, Buffer.from(JSON.stringify(reply)), error, call);
 }
 
 /** The provider's error as a GatewayError, and the body for the client of a shaped route: the provider's own error is `provider_error`. */
-function faultOf(
+function errorOf(
   ctx: RequestContext,
   adapter: ProviderAdapter,
   { status, headers, body: raw }: WholeReply,
@@ -150,14 +150,20 @@ function faultOf(
   isShaped: boolean,
 ): { error: GatewayError; reply: JsonObject } {
   const { id } = adapter;
-  const fault = adapter.error(status, parsed, headers);
-  const message = parsed || !isShaped ? fault.message : `Invalid response received from ${id}: ${excerpt(raw)}`;
-  const error = new GatewayError('upstream_status', { status, message, retryAfterMs: fault.retryAfterMs ?? undefined });
+  const failure = adapter.error(status, parsed, headers);
+  const message = parsed || !isShaped ? failure.message : `Invalid response received from ${id}: ${excerpt(raw)}`;
+  const error = new GatewayError('upstream_status', { status, message, retryAfterMs: failure.retryAfterMs ?? undefined });
   const isMessages = ctx.endpoint?.format === 'messages';
-  const type = isMessages ? messagesErrorType(status, fault.type) : fault.type;
+  const type = isMessages ? messagesErrorType(status, failure.type) : failure.type;
   const original = providerError(parsed);
   const body: JsonObject = {
-    error: { message, type, param: fault.param, code: fault.code, ...(original === null ? {} : { provider_error: original }) },
+    error: {
+      message,
+      type,
+      param: failure.param,
+      code: failure.code,
+      ...(original === null ? {} : { provider_error: original }),
+    },
     provider: id,
   };
   return { error, reply: isMessages ? { type: 'error', ...body } : body };

@@ -37,7 +37,7 @@ export function openSteps(given: StepOptions): Steps {
   const services: StepServices = {
     send,
     ownFile,
-    fault: async (response) => faultOf(resolved, response),
+    error: async (response) => errorOf(resolved, response),
     get body() {
       return given.body();
     },
@@ -126,13 +126,13 @@ async function jsonOf(resolved: ResolvedTarget, body: AsyncIterable<Uint8Array>)
   });
 }
 
-async function faultOf(resolved: ResolvedTarget, response: StepResponse): Promise<GatewayError> {
+async function errorOf(resolved: ResolvedTarget, response: StepResponse): Promise<GatewayError> {
   const bytes = await whole(response.body);
   const parsed = parseJson(bytes);
-  const fault = resolved.adapter.error(response.status, parsed, response.headers);
+  const error = resolved.adapter.error(response.status, parsed, response.headers);
   return new GatewayError('upstream_status', {
     status: response.status,
-    message: parsed ? fault.message : `${resolved.adapter.id} answered ${response.status}: ${excerpt(bytes)}`,
-    retryAfterMs: fault.retryAfterMs ?? undefined,
+    message: parsed ? error.message : `${resolved.adapter.id} answered ${response.status}: ${excerpt(bytes)}`,
+    retryAfterMs: error.retryAfterMs ?? undefined,
   });
 }

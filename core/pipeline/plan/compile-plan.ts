@@ -4,7 +4,7 @@ import type { GatewayConfig } from '../../contract/plugin/gateway-config.ts';
 import type { JudgeHook, Plan } from '../../contract/plugin/plan.ts';
 import { type PlanScope, stages } from '../../contract/plugin/plugin.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
-import { faultOf } from '../../contract/values/input-issues.ts';
+import { issueText } from '../../contract/values/input-issues.ts';
 import { compileTargets } from './compile-targets.ts';
 import { concealSecrets } from './conceal-secrets.ts';
 
@@ -109,7 +109,7 @@ export function compilePlan(
     onRequest: pick(all, 'onRequest'),
     onTarget,
     onExplain: pick(all, 'onExplain')[0] ?? null,
-    onVisit: pick(all, 'onVisit'),
+    onTargetStart: pick(all, 'onTargetStart'),
     onAttempt: pick(all, 'onAttempt'),
     onSend: pick(all, 'onSend').reverse(),
     // Requests go down the list, responses and replies come back up.
@@ -141,7 +141,7 @@ function parseSlice(plugin: CorePlugin, config: GatewayConfig): unknown {
   const slice = plugin.slice ? plugin.slice(config) : config.plugins?.[plugin.name];
   const result = v.safeParse(plugin.config, slice);
   if (result.success) return result.output;
-  throw invalidConfig(result.issues.map((issue) => `plugins.${plugin.name}.${faultOf(issue, 'config')}`));
+  throw invalidConfig(result.issues.map((issue) => `plugins.${plugin.name}.${issueText(issue, 'config')}`));
 }
 
 function pick<Name extends Exclude<keyof CoreHooks, 'readsParams'>>(

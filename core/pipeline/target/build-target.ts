@@ -4,7 +4,7 @@ import type { Credentials, ProviderAdapter, ProviderSettings } from '../../contr
 import { isCredentialHeader, withoutCredentials } from '../../contract/values/credential-headers.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
-import { faultOf } from '../../contract/values/input-issues.ts';
+import { issueText } from '../../contract/values/input-issues.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 
 /** A target with everything an attempt needs: where, as whom, and through which adapter. */
@@ -78,7 +78,7 @@ export function createBuilder(options: BuilderOptions): TargetBuilder {
       const adapter = listed.variant?.(given) ?? listed;
       const parsed = v.safeParse(adapter.settings, given);
       if (!parsed.success) {
-        const errors = parsed.issues.map((issue) => faultOf(issue, 'config'));
+        const errors = parsed.issues.map((issue) => issueText(issue, 'config'));
         throw new GatewayError('invalid_config', { message: `Invalid settings for ${adapter.id}: ${errors.join('; ')}`, errors });
       }
       const settings = parsed.output;

@@ -2,7 +2,7 @@ import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { anthropicChat } from '../../formats/anthropic/chat-completions.ts';
 import { anthropicChatExtras } from '../../formats/anthropic/chat-extras.ts';
 import { anthropicCompletions } from '../../formats/anthropic/completions.ts';
-import { anthropicFault } from '../../formats/anthropic/errors.ts';
+import { anthropicError } from '../../formats/anthropic/errors.ts';
 import { anthropicCountTokens, anthropicMessages } from '../../formats/anthropic/messages.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
@@ -35,5 +35,5 @@ export const anthropic: ProviderAdapter & { readonly chatExtras: readonly ChatEx
     cancelBatch,
   },
   chatExtras: anthropicChatExtras,
-  error: (status, body, headers) => anthropicFault('anthropic', status, body, headers),
+  error: (status, body, headers) => anthropicError('anthropic', status, body, headers),
 };

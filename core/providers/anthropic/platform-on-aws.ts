@@ -13,7 +13,7 @@ import type { HeaderList } from '../../contract/values/http.ts';
 import type { Maybe } from '../../contract/values/json.ts';
 import { anthropicChat } from '../../formats/anthropic/chat-completions.ts';
 import { anthropicCompletions } from '../../formats/anthropic/completions.ts';
-import { anthropicFault } from '../../formats/anthropic/errors.ts';
+import { anthropicError } from '../../formats/anthropic/errors.ts';
 import { anthropicMessages } from '../../formats/anthropic/messages.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
@@ -46,7 +46,7 @@ export const claudePlatformAws: ProviderAdapter & { readonly chatExtras: readonl
   sign,
   // A signature covers the body.
   buffersProxyBodies: (given, credentials) => authTypeOf(given, credentials) !== 'apiKey',
-  error: (status, body, headers) => anthropicFault(id, status, body, headers),
+  error: (status, body, headers) => anthropicError(id, status, body, headers),
 };
 
 function sign(

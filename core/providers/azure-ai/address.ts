@@ -157,8 +157,8 @@ function fail(name: string): never {
   throw missing(name);
 }
 
-function missing(name: string, fault = 'required by azure-ai'): GatewayError {
-  return new GatewayError('invalid_config', { message: `${name}: ${fault}`, param: name });
+function missing(name: string, error = 'required by azure-ai'): GatewayError {
+  return new GatewayError('invalid_config', { message: `${name}: ${error}`, param: name });
 }
 
 function text(value: unknown): string | null {

@@ -1,7 +1,7 @@
 import { azureKeyHeaders, signWithIdentity } from '../../cloud-auth/azure-identity.ts';
 import type { OutgoingCall, ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
-import { providerFault } from '../../formats/openai/provider-error.ts';
+import { providerError } from '../../formats/openai/provider-error.ts';
 import { realtimeUsage } from '../../formats/openai/realtime.ts';
 import { allBatches, allFiles, allFinetunes, keptOperations } from '../../formats/stored/stored-files.ts';
 import { declared } from '../../provider-settings/declaration.ts';
@@ -46,7 +46,7 @@ const endpoint: FoundryAdapter = {
   models: modelList,
   chatExtras,
   realtime: { path: realtimePath, usage: realtimeUsage },
-  error: providerFault('azure-ai'),
+  error: providerError('azure-ai'),
 };
 
 /**

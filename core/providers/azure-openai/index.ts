@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { azureKeyHeaders, signWithIdentity } from '../../cloud-auth/azure-identity.ts';
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
-import { providerFault } from '../../formats/openai/provider-error.ts';
+import { providerError } from '../../formats/openai/provider-error.ts';
 import { realtimeUsage } from '../../formats/openai/realtime.ts';
 import { allBatches, allFiles, allFinetunes, keptOperations } from '../../formats/stored/stored-files.ts';
 import { declared, settingsSchema } from '../../provider-settings/declaration.ts';
@@ -46,7 +46,7 @@ const adapter: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
   },
   chatExtras: sealedThoughts(byResponses),
   realtime: { path: realtimePath, usage: realtimeUsage },
-  error: providerFault('azure-openai'),
+  error: providerError('azure-openai'),
 };
 
 /** OpenAI's models on Azure. See README.md. Files, batches and fine-tuning jobs are OpenAI's, below the resource instead of a deployment. */

@@ -11,7 +11,7 @@ import type {
 } from '../../contract/provider/provider.ts';
 import { findHeader } from '../../contract/values/http.ts';
 import type { Maybe } from '../../contract/values/json.ts';
-import { providerFault } from '../../formats/openai/provider-error.ts';
+import { providerError } from '../../formats/openai/provider-error.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { chatComplete, chatExtras, createModelResponse, messages } from './operations.ts';
@@ -31,7 +31,7 @@ export const bedrockMantle: ProviderAdapter & { readonly chatExtras: ChatExtras 
   proxyPath: (path) => (/^\/(v1|openai|anthropic)\//.test(path) ? path : `/v1${path}`),
   operations: { chatComplete, messages, createModelResponse },
   chatExtras,
-  error: providerFault('bedrock-mantle'),
+  error: providerError('bedrock-mantle'),
 };
 
 /** Adds the headers that Anthropic's API needs, and signs calls that carry no key. */

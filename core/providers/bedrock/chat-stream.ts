@@ -8,7 +8,7 @@ import { kindOf } from '../../formats/sealed-blocks.ts';
 import { inputOf } from '../../translate/message-events.ts';
 import { imageOf, isServerTool, nativeBlock, serverToolBlock, stopSequence } from './chat-reply.ts';
 import { sharedCitations } from './citations.ts';
-import { eventFault } from './errors.ts';
+import { eventError } from './errors.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
 
@@ -174,11 +174,11 @@ export function chatStream(call: OperationCall): StreamTranslator {
         case 'metadata':
           return metadata(data);
         default: {
-          const fault = eventFault(item);
-          if (fault === null) return [];
+          const failure = eventError(item);
+          if (failure === null) return [];
           stopped = false;
           // Until the first byte is sent, the pipeline can fall back to another target.
-          const error = { message: fault.message, type: fault.detail, param: null, code: null };
+          const error = { message: failure.message, type: failure.detail, param: null, code: null };
           return head.id === null ? [] : [{ event: null, data: { error, provider: 'bedrock' } }];
         }
       }

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { withOwnThoughts } from '../../formats/anthropic/own-reasoning.ts';
 import { messagesStreamReader, usageOfReply } from '../../formats/anthropic/usage.ts';
 import { betasOf } from './beta-features.ts';
-import { eventFault } from './errors.ts';
+import { eventError } from './errors.ts';
 import { eventStream } from './event-stream.ts';
 import { modelSegment } from './model-id.ts';
 
@@ -37,14 +37,14 @@ function claudeStream(): StreamTranslator {
   let started = false;
   return {
     push(event) {
-      const fault = eventFault(event);
-      if (fault === null) {
+      const error = eventError(event);
+      if (error === null) {
         started = true;
         return [event];
       }
       // Until the first byte is sent, the pipeline can fall back to another target.
       if (!started) return [];
-      return [exceptionIn(event) ? errorEvent(fault) : event];
+      return [exceptionIn(event) ? errorEvent(error) : event];
     },
     end: () => [],
   };
@@ -52,22 +52,22 @@ function claudeStream(): StreamTranslator {
 
 function claudeStreamReader(): StreamReader {
   const reader = messagesStreamReader('bedrock');
-  let fault: GatewayError | null = null;
+  let error: GatewayError | null = null;
   return {
     ...reader,
     push(event) {
-      fault = exceptionIn(event) ?? fault;
+      error = exceptionIn(event) ?? error;
       reader.push(event);
     },
-    error: () => fault ?? reader.error?.() ?? null,
+    error: () => error ?? reader.error?.() ?? null,
   };
 }
 
 /** An exception of the service; an error event of the model's own format is none. */
 function exceptionIn(event: StreamEvent): GatewayError | null {
-  return isObject(event.data) && event.data.type === 'error' ? null : eventFault(event);
+  return isObject(event.data) && event.data.type === 'error' ? null : eventError(event);
 }
 
-function errorEvent(fault: GatewayError): StreamEvent {
-  return { event: 'error', data: { type: 'error', error: { type: 'api_error', message: fault.message } } };
+function errorEvent(error: GatewayError): StreamEvent {
+  return { event: 'error', data: { type: 'error', error: { type: 'api_error', message: error.message } } };
 }

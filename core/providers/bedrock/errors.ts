@@ -1,4 +1,4 @@
-import type { ProviderFault, StreamEvent } from '../../contract/provider/provider.ts';
+import type { ProviderError, StreamEvent } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
@@ -25,7 +25,7 @@ const statusOfException: Readonly<Record<string, number>> = {
  * Converts the provider's error reply to a `GatewayError`: the message from the body, the type from the `x-amzn-errortype`
  * header.
  */
-export function faultOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
+export function errorOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderError {
   const message = [body?.message, body?.Message].find((text) => typeof text === 'string' && text !== '');
   return {
     message: `bedrock error: ${message ?? `status ${status}`}`,
@@ -37,9 +37,9 @@ export function faultOf(status: number, body: JsonObject | null, headers: Header
 }
 
 /** Returns the error that an event of a stream reports; null for other events. */
-export function eventFault({ event, data }: StreamEvent): GatewayError | null {
+export function eventError({ event, data }: StreamEvent): GatewayError | null {
   if (event === null || !isObject(data) || !(event === 'error' || event.endsWith('Exception'))) return null;
-  const { message } = faultOf(500, data, []);
+  const { message } = errorOf(500, data, []);
   return new GatewayError('upstream_status', {
     message: message === 'bedrock error: status 500' ? `bedrock error: the stream failed (${event})` : message,
     status: statusOfException[event] ?? 500,

@@ -27,7 +27,7 @@ function eventOf({ headers, payload }: AwsFrame): StreamEvent | null {
         : { event: name, data };
     }
     case 'exception':
-      return { event: headers.get(':exception-type') ?? 'error', data: faultData(text) };
+      return { event: headers.get(':exception-type') ?? 'error', data: errorData(text) };
     case 'error':
       return { event: 'error', data: { message: headers.get(':error-message') ?? headers.get(':error-code') ?? '' } };
     default:
@@ -50,7 +50,7 @@ function parse(text: string): JsonObject | string {
   }
 }
 
-function faultData(text: string): JsonObject {
+function errorData(text: string): JsonObject {
   const data = parse(text);
   return typeof data === 'string' ? { message: data } : data;
 }

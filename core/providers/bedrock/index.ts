@@ -11,7 +11,7 @@ import { converseExtras } from './chat-extras.ts';
 import { complete } from './completions.ts';
 import { messagesCountTokens } from './count-tokens.ts';
 import { embed } from './embeddings.ts';
-import { faultOf } from './errors.ts';
+import { errorOf } from './errors.ts';
 import { deleteFile, listFiles, retrieveFile, retrieveFileContent, uploadFile } from './files.ts';
 import { cancelFinetune, createFinetune, listFinetunes, retrieveFinetune } from './fine-tuning.ts';
 import { imageEdit, imageGenerate, imageVariation } from './images.ts';
@@ -37,7 +37,7 @@ export const bedrock: ProviderAdapter & { readonly chatExtras: readonly ChatExtr
     ...{ createFinetune, listFinetunes, retrieveFinetune, cancelFinetune },
   },
   chatExtras: converseExtras,
-  error: faultOf,
+  error: errorOf,
 };
 
 export const adapters = [bedrock];

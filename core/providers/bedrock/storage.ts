@@ -37,7 +37,7 @@ export async function callStorage(
     headers: [...(headers ?? [])],
     body: body ?? null,
   });
-  if (response.status >= 300) throw await storageFault(services, response);
+  if (response.status >= 300) throw await storageError(services, response);
   return response;
 }
 
@@ -54,7 +54,7 @@ export async function readIfThere(
 }
 
 /** Converts an S3 error in XML to an error of the provider. Errors of HEAD requests have no body. */
-async function storageFault(services: StepServices, response: StepResponse): Promise<GatewayError> {
+async function storageError(services: StepServices, response: StepResponse): Promise<GatewayError> {
   const { status } = response;
   const xml = await textOf(response);
   const said = tagIn(xml, 'Message');
@@ -65,7 +65,7 @@ async function storageFault(services: StepServices, response: StepResponse): Pro
     });
   }
   if (xml === '') return new GatewayError('upstream_status', { status, message: `bedrock error: S3 answered ${status}` });
-  return services.fault({ ...response, body: once(xml) });
+  return services.error({ ...response, body: once(xml) });
 }
 
 async function* once(text: string): AsyncGenerator<Uint8Array> {
@@ -113,9 +113,9 @@ export async function putObject(
     });
     // S3 reports errors that occur after the response header was sent with status 200.
     const text = await textOf(done);
-    const fault = tagIn(text, 'Message');
+    const error = tagIn(text, 'Message');
     if (text.includes('<Error>'))
-      throw new GatewayError('upstream_invalid', { message: `bedrock: S3: ${fault ?? 'not written'}` });
+      throw new GatewayError('upstream_invalid', { message: `bedrock: S3: ${error ?? 'not written'}` });
     return size;
   } catch (thrown) {
     await callStorage(call, services, { method: 'DELETE', ...place, query: upload }).then(

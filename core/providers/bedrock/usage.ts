@@ -3,7 +3,7 @@ import type { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { emptyUsage, serviceTierOf, totalTokens, type Usage } from '../../contract/values/usage.ts';
 import { tokenCount } from '../../formats/openai/chat-usage.ts';
-import { eventFault } from './errors.ts';
+import { eventError } from './errors.ts';
 
 /** Tokens of a plain Converse reply; null if it carries no `usage`. */
 export function usageOfReply(reply: JsonObject): Usage | null {
@@ -44,17 +44,17 @@ export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
 export function converseStreamReader(): StreamReader {
   let usage: Usage | null = null;
   let complete = false;
-  let fault: GatewayError | null = null;
+  let error: GatewayError | null = null;
   return {
     push(item) {
       const { event, data } = item;
       if (!isObject(data)) return;
       if (event === 'metadata') usage = usageOfReply(data) ?? usage;
       else if (event === 'messageStop') complete = true;
-      else fault = eventFault(item) ?? fault;
+      else error = eventError(item) ?? error;
     },
     usage: () => usage,
     complete: () => complete,
-    error: () => fault,
+    error: () => error,
   };
 }

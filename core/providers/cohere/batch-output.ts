@@ -28,7 +28,7 @@ export function outputLines(
 async function* written(links: readonly URL[], services: StepServices, call: OperationCall): AsyncGenerator<Uint8Array> {
   for (const { origin, pathname, search } of links) {
     const part = await services.send({ method: 'GET', origin, path: pathname + search, withoutCredential: true });
-    if (part.status >= 300) throw await services.fault(part);
+    if (part.status >= 300) throw await services.error(part);
     for await (const row of rowsOf(part.body)) yield lineOf(row, call);
   }
 }

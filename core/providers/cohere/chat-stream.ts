@@ -6,7 +6,7 @@ import { dropFromReply } from '../../formats/reply-notes.ts';
 import { reportPart } from './chat-reply.ts';
 import { annotationsOf, type TextStarts } from './citations.ts';
 import { finishReasonOf } from './finish-reason.ts';
-import { endFault } from './stream-reader.ts';
+import { endError } from './stream-reader.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
 
 /**
@@ -75,10 +75,10 @@ export function chatStream(call: OperationCall): StreamTranslator {
   };
 
   const end = (delta: JsonObject): StreamEvent[] => {
-    const fault = endFault(delta);
-    if (fault) {
+    const failure = endError(delta);
+    if (failure) {
       // Until the first byte is sent, the pipeline can fall back to another target.
-      const error = { message: fault.message, type: fault.detail, param: null, code: null };
+      const error = { message: failure.message, type: failure.detail, param: null, code: null };
       return head.id === null ? [] : [{ event: null, data: { error, provider: 'cohere' } }];
     }
     const usage = withUsage ? usageOfReply(delta) : null;

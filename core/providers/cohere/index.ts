@@ -1,5 +1,5 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
-import { providerFault } from '../../formats/openai/provider-error.ts';
+import { providerError } from '../../formats/openai/provider-error.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import { completionsOverChat } from '../../translate/completions-over-chat.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
@@ -27,7 +27,7 @@ export const cohere: ProviderAdapter & { readonly chatExtras: readonly ChatExtra
     ...{ createBatch, listBatches, retrieveBatch, getBatchOutput, cancelBatch },
   },
   chatExtras: ['top_k', 'thinking', 'reasoning_content'],
-  error: providerFault('cohere'),
+  error: providerError('cohere'),
 };
 
 /** Paths without a version go to the newest that has them. */

@@ -8,22 +8,22 @@ import { usageOfReply } from './usage.ts';
 export function chatStreamReader(): StreamReader {
   let usage: Usage | null = null;
   let complete = false;
-  let fault: GatewayError | null = null;
+  let error: GatewayError | null = null;
   return {
     push({ data }) {
       if (!isObject(data) || data.type !== 'message-end' || !isObject(data.delta)) return;
       usage = usageOfReply(data.delta) ?? usage;
-      fault = endFault(data.delta);
-      complete = fault === null;
+      error = endError(data.delta);
+      complete = error === null;
     },
     usage: () => usage,
     complete: () => complete,
-    error: () => fault,
+    error: () => error,
   };
 }
 
 /** Returns the error that the end of a stream reports; null without one. */
-export function endFault(delta: JsonObject): GatewayError | null {
+export function endError(delta: JsonObject): GatewayError | null {
   if (typeof delta.error !== 'string' || delta.error === '') return null;
   return new GatewayError('upstream_status', {
     message: `cohere error: ${delta.error}`,

@@ -1,10 +1,10 @@
-import type { ProviderFault } from '../../contract/provider/provider.ts';
+import type { ProviderError } from '../../contract/provider/provider.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /** `{err_code, err_msg, request_id}`, and of newer parts `{category, message, details, request_id}`. */
-export function faultOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
+export function errorOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderError {
   const { err_code: code, err_msg: text, category, message, details } = body ?? {};
   const said = [text, message, details].find((value) => typeof value === 'string' && value !== '');
   return {

@@ -1,6 +1,6 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { declared } from '../../provider-settings/declaration.ts';
-import { faultOf } from './errors.ts';
+import { errorOf } from './errors.ts';
 import { modelList } from './model-list.ts';
 import { declaration } from './settings.ts';
 import { createSpeech } from './speech.ts';
@@ -13,7 +13,7 @@ export const deepgram: ProviderAdapter = {
   headers: (_settings, { api_key: key }) => (key === undefined ? [] : ['authorization', `Token ${key.reveal()}`]),
   models: modelList,
   operations: { createSpeech, createTranscription },
-  error: faultOf,
+  error: errorOf,
 };
 
 export const adapters = [deepgram];

@@ -1,6 +1,6 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { geminiChatExtras } from '../../formats/gemini/chat-extras.ts';
-import { googleFault } from '../../formats/gemini/errors.ts';
+import { googleError } from '../../formats/gemini/errors.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { authHeaders } from './auth.ts';
@@ -18,7 +18,7 @@ export const google: ProviderAdapter & { readonly chatExtras: readonly ChatExtra
   models: modelList,
   operations,
   chatExtras: geminiChatExtras,
-  error: (status, body, headers) => googleFault('google', status, body, headers),
+  error: (status, body, headers) => googleError('google', status, body, headers),
 };
 
 export const adapters = [google];

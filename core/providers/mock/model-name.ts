@@ -23,7 +23,7 @@ export interface MockBehaviour {
 type Draft = { -readonly [Key in keyof MockBehaviour]: MockBehaviour[Key] };
 
 /** The behaviour, or what is wrong with the name. */
-export function parseModelName(model: string): MockBehaviour | { readonly fault: string; readonly unknownModel: boolean } {
+export function parseModelName(model: string): MockBehaviour | { readonly issue: string; readonly unknownModel: boolean } {
   const draft: Draft = { ...plainEcho };
   for (const [index, part] of model.split(';').entries()) {
     const text = part.trim();
@@ -37,12 +37,12 @@ export function parseModelName(model: string): MockBehaviour | { readonly fault:
     if (!option) {
       const what = index === 0 ? `there is no model "${text}"` : `there is no option "${name}"`;
       return {
-        fault: `${what}: use echo or text:<words>, then ;<option>=<value> with ${optionNames}`,
+        issue: `${what}: use echo or text:<words>, then ;<option>=<value> with ${optionNames}`,
         unknownModel: index === 0,
       };
     }
-    const fault = option(draft, value);
-    if (fault !== null) return { fault: `option ${name}: ${fault}`, unknownModel: false };
+    const issue = option(draft, value);
+    if (issue !== null) return { issue: `option ${name}: ${issue}`, unknownModel: false };
   }
   return draft;
 }

@@ -58,7 +58,7 @@ export function respond(operation: MockOperation, bytes: Uint8Array, nowMs: numb
   if (body === null) return refusal(400, 'the body is not a JSON object', null);
   if (typeof body.model !== 'string') return refusal(400, 'model is required, for example "echo"', 'model');
   const behaviour = parseModelName(body.model);
-  if ('fault' in behaviour) return refusal(behaviour.unknownModel ? 404 : 400, behaviour.fault, 'model');
+  if ('issue' in behaviour) return refusal(behaviour.unknownModel ? 404 : 400, behaviour.issue, 'model');
   if (behaviour.status >= 300) return injected(behaviour);
   const missing = missingParam(operation, body);
   if (missing !== null) return refusal(400, `Missing required parameter: '${missing}'.`, missing, 'missing_required_parameter');

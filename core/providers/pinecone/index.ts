@@ -1,5 +1,5 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
-import { providerFault } from '../../formats/openai/provider-error.ts';
+import { providerError } from '../../formats/openai/provider-error.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import { embed } from './embeddings.ts';
 import { modelList } from './model-list.ts';
@@ -19,7 +19,7 @@ export const pinecone: ProviderAdapter = {
   ],
   models: modelList,
   operations: { embed, rerank },
-  error: providerFault('pinecone'),
+  error: providerError('pinecone'),
 };
 
 export const adapters = [pinecone];

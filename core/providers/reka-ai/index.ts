@@ -1,5 +1,5 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
-import { providerFault } from '../../formats/openai/provider-error.ts';
+import { providerError } from '../../formats/openai/provider-error.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import { chatReply, chatStream, chatStreamReader, usageOf } from './reply.ts';
 import { chatRequest } from './request.ts';
@@ -21,7 +21,7 @@ export const rekaAi: ProviderAdapter = {
       streamReader: chatStreamReader,
     },
   },
-  error: providerFault('reka-ai'),
+  error: providerError('reka-ai'),
 };
 
 export const adapters = [rekaAi];

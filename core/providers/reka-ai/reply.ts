@@ -2,7 +2,7 @@ import type { OperationCall, StreamEvent, StreamReader, StreamTranslator } from 
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
 import { tokenCount } from '../../formats/openai/chat-usage.ts';
-import { streamFault } from '../../formats/openai/provider-error.ts';
+import { streamError } from '../../formats/openai/provider-error.ts';
 import { dropFromReply, dropUnread } from '../../formats/reply-notes.ts';
 
 /** Reka's reply as a chat completion. Unknown top-level fields are preserved. */
@@ -91,12 +91,12 @@ export function chatStream(call: OperationCall): StreamTranslator {
 export function chatStreamReader(): StreamReader {
   let usage: Usage | null = null;
   let ended = false;
-  let error: ReturnType<typeof streamFault> | null = null;
+  let error: ReturnType<typeof streamError> | null = null;
   return {
     push({ data }) {
       if (!isObject(data)) return;
       if (data.error !== undefined || (data.detail !== undefined && data.responses === undefined)) {
-        error ??= streamFault('reka-ai', data.error ?? data.detail);
+        error ??= streamError('reka-ai', data.error ?? data.detail);
       }
       usage = usageOf(data) ?? usage;
       if (listOf(data.responses).some(({ finish_reason: reason }) => typeof reason === 'string')) ended = true;

@@ -1,4 +1,4 @@
-import type { ProviderFault } from '../../contract/provider/provider.ts';
+import type { ProviderError } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { retryAfterMs } from '../../formats/retry-after.ts';
@@ -7,7 +7,7 @@ import { retryAfterMs } from '../../formats/retry-after.ts';
  * Converts the service's own errors (`{Message}` or `{message}`, their type in `x-amzn-errortype`) and those of the container.
  * The latter have status 424, the container's body in `OriginalMessage` and its status in `OriginalStatusCode`.
  */
-export function faultOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
+export function errorOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderError {
   const { OriginalMessage: original, OriginalStatusCode: originalStatus, ErrorCode: errorCode, Message: upper } = body ?? {};
   const said = containerMessage(original) ?? textOf(body?.message) ?? textOf(upper);
   const from = typeof originalStatus === 'number' ? `the container replied with ${originalStatus}: ` : '';

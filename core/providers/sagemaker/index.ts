@@ -3,7 +3,7 @@ import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import { signCall } from './auth.ts';
 import { endpointHeaders } from './endpoint-headers.ts';
-import { faultOf } from './errors.ts';
+import { errorOf } from './errors.ts';
 import { chatComplete, complete, embed } from './operations.ts';
 import { declaration } from './settings.ts';
 
@@ -16,7 +16,7 @@ export const sagemaker: ProviderAdapter = {
   // Signatures cover bodies.
   buffersProxyBodies: () => true,
   operations: { chatComplete, complete, embed },
-  error: faultOf,
+  error: errorOf,
 };
 
 export const adapters = [sagemaker];

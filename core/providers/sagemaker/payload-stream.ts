@@ -27,8 +27,8 @@ function createDecoder(): StreamDecoder {
   return {
     push: (chunk) =>
       frames.push(chunk).flatMap((frame) => {
-        const fault = faultOfFrame(frame);
-        return fault ? [fault] : readLines(text.decode(frame.payload, { stream: true }));
+        const error = errorOfFrame(frame);
+        return error ? [error] : readLines(text.decode(frame.payload, { stream: true }));
       }),
     end() {
       frames.end();
@@ -38,7 +38,7 @@ function createDecoder(): StreamDecoder {
 }
 
 /** Exceptions by their name, which the reader of the stream makes an error of; null for a part of the payload. */
-function faultOfFrame({ headers, payload }: AwsFrame): StreamEvent | null {
+function errorOfFrame({ headers, payload }: AwsFrame): StreamEvent | null {
   const type = headers.get(':message-type');
   if (type === 'event') return null;
   const said = parse(payload.toString('utf8'));

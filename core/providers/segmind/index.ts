@@ -1,5 +1,5 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
-import { providerFault } from '../../formats/openai/provider-error.ts';
+import { providerError } from '../../formats/openai/provider-error.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import { imageGenerate } from './images.ts';
 import { declaration } from './settings.ts';
@@ -10,7 +10,7 @@ export const segmind: ProviderAdapter = {
   baseUrl: () => 'https://api.segmind.com/v1',
   headers: (_settings, { api_key: key }) => (key === undefined ? [] : ['x-api-key', key.reveal()]),
   operations: { imageGenerate },
-  error: providerFault('segmind'),
+  error: providerError('segmind'),
 };
 
 export const adapters = [segmind];

@@ -1,10 +1,10 @@
-import type { ProviderFault } from '../../contract/provider/provider.ts';
+import type { ProviderError } from '../../contract/provider/provider.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { retryAfterMs } from '../../formats/retry-after.ts';
 
 /** `{id, name, errors: [texts]}`, and `{id, name, message}` of engines. */
-export function faultOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderFault {
+export function errorOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderError {
   const { errors, message, name } = body ?? {};
   const list = Array.isArray(errors) ? errors.filter((text) => typeof text === 'string').join('; ') : '';
   const said = list !== '' ? list : message;

@@ -1,7 +1,7 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import { clientHeaders } from './client-headers.ts';
-import { faultOf } from './errors.ts';
+import { errorOf } from './errors.ts';
 import { imageEdit, imageGenerate } from './images.ts';
 import { modelList } from './model-list.ts';
 import { declaration } from './settings.ts';
@@ -18,7 +18,7 @@ export const stabilityAi: ProviderAdapter = {
   proxyPath: (path) => (/^\/v\d/.test(path) ? path : `/v1${path}`),
   models: modelList,
   operations: { imageGenerate, imageEdit },
-  error: faultOf,
+  error: errorOf,
 };
 
 export const adapters = [stabilityAi];

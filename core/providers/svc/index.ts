@@ -3,7 +3,7 @@ import { callerHeaderList, ownStoreOrigin, ownStoreProvider } from '../../contra
 import type { Operation, OperationCall, OperationName, ProviderAdapter } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
-import { providerFault } from '../../formats/openai/provider-error.ts';
+import { providerError } from '../../formats/openai/provider-error.ts';
 
 /**
  * The gateway's own store of files and batches. It is not in the provider list: stored providers, custom hosts and request
@@ -32,7 +32,7 @@ export const ownStore: ProviderAdapter = {
     getBatchOutput: stored((call) => `/batches/${idOf(call)}/output`),
     cancelBatch: stored((call) => `/batches/${idOf(call)}/cancel`),
   } satisfies Partial<Record<OperationName, Operation>>,
-  error: providerFault(ownStoreProvider),
+  error: providerError(ownStoreProvider),
 };
 
 function stored(path: (call: OperationCall) => string): Operation {

@@ -9,7 +9,7 @@ import type {
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
-import { providerFault, streamFault } from '../../formats/openai/provider-error.ts';
+import { providerError, streamError } from '../../formats/openai/provider-error.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import { declaration } from './settings.ts';
 
@@ -59,7 +59,7 @@ export const triton: ProviderAdapter = {
   headers: (_settings, { api_key: key }) => (key === undefined ? [] : ['authorization', `Bearer ${key.reveal()}`]),
   proxyPath: (path) => (/^\/(v2|metrics)(\/|$)/.test(path) ? path : `/v2${path}`),
   operations: { complete },
-  error: providerFault(id),
+  error: providerError(id),
 };
 
 function toGenerate({ model: _model, prompt, stream, ...params }: JsonObject, call: OperationCall): JsonObject {
@@ -105,7 +105,7 @@ function generateReader(): StreamReader {
   return {
     push({ data }) {
       if (!isObject(data)) return;
-      if (data.error !== undefined) error ??= streamFault(id, data.error);
+      if (data.error !== undefined) error ??= streamError(id, data.error);
       else if (data.text_output !== undefined) seen++;
     },
     usage: () => null,

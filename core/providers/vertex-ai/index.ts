@@ -1,5 +1,5 @@
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
-import { googleFault } from '../../formats/gemini/errors.ts';
+import { googleError } from '../../formats/gemini/errors.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { baseUrl, proxyPath } from './address.ts';
@@ -39,7 +39,7 @@ export const vertexAi: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
     ...{ createFinetune, listFinetunes, retrieveFinetune, cancelFinetune },
   },
   chatExtras,
-  error: (status, body, headers) => googleFault('vertex-ai', status, body, headers),
+  error: (status, body, headers) => googleError('vertex-ai', status, body, headers),
 };
 
 export const adapters = [vertexAi];

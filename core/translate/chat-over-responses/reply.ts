@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import type { Usage } from '../../contract/values/usage.ts';
 import { objectsIn } from '../../formats/objects-in.ts';
 import { asChatUsage } from '../../formats/openai/as-chat-usage.ts';
-import { streamFault } from '../../formats/openai/provider-error.ts';
+import { streamError } from '../../formats/openai/provider-error.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
 import { inputOf } from '../message-events.ts';
 import { betweenSummaries, thoughtOf, toBlock } from './signed-reasoning.ts';
@@ -23,7 +23,7 @@ const readFields: ReadonlySet<string> = new Set([
  * cannot hold are reported. Throws `upstream_status` for a failed response.
  */
 export function chatReply(id: string, reply: JsonObject, usage: Usage | null, call: OperationCall): JsonObject {
-  if (reply.status === 'failed') throw streamFault(id, reply.error);
+  if (reply.status === 'failed') throw streamError(id, reply.error);
   const output = objectsIn(reply.output);
   const parts = output.filter((item) => item.type === 'message').flatMap((item) => objectsIn(item.content));
   const texts = parts.filter((part) => part.type === 'output_text');

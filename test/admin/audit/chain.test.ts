@@ -48,14 +48,14 @@ describe.each(databases)('the audit chain, on %s', (database) => {
     const rows = await entries();
     expect(rows.map((row) => row.seq)).toEqual(rows.map((_, index) => index + 1));
     expect(rows.length).toBeGreaterThanOrEqual(17);
-    expect(await verify()).toEqual({ organisationId: tenant.organisationId, intact: rows.length, fault: null });
+    expect(await verify()).toEqual({ organisationId: tenant.organisationId, intact: rows.length, error: null });
   });
 
   it('is one per organisation', async () => {
     const other = await plane.newTenant();
     await plane.ask('POST', '/configs', { key: other.adminKey, body: { name: 'x', config: { provider: '@mock' } } });
-    expect(await verify(other.organisationId)).toMatchObject({ intact: 2, fault: null });
-    expect(await verify()).toMatchObject({ fault: null });
+    expect(await verify(other.organisationId)).toMatchObject({ intact: 2, error: null });
+    expect(await verify()).toMatchObject({ error: null });
   });
 
   it.each([
@@ -69,12 +69,12 @@ describe.each(databases)('the audit chain, on %s', (database) => {
   ])('names the first entry in which %s was changed', async (_, change) => {
     const { id } = await at(3);
     await tamper(`update audit_entries set ${change} where id = '${id}'`);
-    expect(await verify()).toMatchObject({ intact: 2, fault: { seq: 3, rowId: id, what: 'it was changed' } });
+    expect(await verify()).toMatchObject({ intact: 2, error: { seq: 3, rowId: id, what: 'it was changed' } });
   });
 
   it('names an entry that was removed', async () => {
     await tamper(`delete from audit_entries where id = '${(await at(2)).id}'`);
-    expect(await verify()).toMatchObject({ intact: 1, fault: { seq: 2, rowId: null, what: 'it is missing' } });
+    expect(await verify()).toMatchObject({ intact: 1, error: { seq: 2, rowId: null, what: 'it is missing' } });
   });
 
   it('notices that two entries were swapped, even with their hashes', async () => {
@@ -83,7 +83,7 @@ describe.each(databases)('the audit chain, on %s', (database) => {
       `update audit_entries set seq = case id when '${second.id}' then 1003 else 1002 end where id in ('${second.id}', '${third.id}')`,
     );
     await tamper(`update audit_entries set seq = seq - 1000 where seq > 1000 and organisation_id = '${tenant.organisationId}'`);
-    expect(await verify()).toMatchObject({ intact: 1, fault: { seq: 2, rowId: third.id } });
+    expect(await verify()).toMatchObject({ intact: 1, error: { seq: 2, rowId: third.id } });
   });
 
   it('names a row that was put beside the chain', async () => {
@@ -92,19 +92,19 @@ describe.each(databases)('the audit chain, on %s', (database) => {
          response_status_code, resource_type, action, client_ip)
        values (gen_random_uuid(), '${tenant.organisationId}', now(), 'POST', '/', 'x', '{}', 'user', 200, 'configs', 'create', '-')`,
     );
-    expect(await verify()).toMatchObject({ fault: { seq: null, what: 'it was not written through the chain' } });
+    expect(await verify()).toMatchObject({ error: { seq: null, what: 'it was not written through the chain' } });
   });
 
   it('names what was cut off the end while the head was left, and by anchors also when it was not', async () => {
     const last = (await entries()).length;
     await tamper(`delete from audit_entries where seq = ${last} and organisation_id = '${tenant.organisationId}'`);
-    expect(await verify()).toMatchObject({ intact: last - 1, fault: { seq: last, rowId: null } });
+    expect(await verify()).toMatchObject({ intact: last - 1, error: { seq: last, rowId: null } });
     const before = await at(last - 1);
     await em().nativeUpdate(auditChains, { organisationId: tenant.organisationId }, { seq: last - 1, hash: before.hash ?? '' });
-    expect(await verify()).toMatchObject({ intact: last - 1, fault: null });
+    expect(await verify()).toMatchObject({ intact: last - 1, error: null });
     const anchor = { organisation_id: tenant.organisationId, seq: last, hash: 'what-it-was' };
     await appendFile(anchorFile(plane.settings), `${JSON.stringify(anchor)}\n`);
-    expect(await verify()).toMatchObject({ intact: last - 1, fault: { seq: last, rowId: null } });
+    expect(await verify()).toMatchObject({ intact: last - 1, error: { seq: last, rowId: null } });
   });
 
   it('notices by anchors a chain that was made anew with the key', async () => {
@@ -119,7 +119,7 @@ describe.each(databases)('the audit chain, on %s', (database) => {
     const hash = hashEntry(plane.control.services.auditKey, forged);
     await tamper(`update audit_entries set action = 'delete', hash = '${hash}' where id = '${row.id}'`);
     await em().nativeUpdate(auditChains, { organisationId: tenant.organisationId }, { hash });
-    expect(await verify()).toMatchObject({ fault: { seq: last, rowId: row.id, what: 'it is not the entry that was anchored' } });
+    expect(await verify()).toMatchObject({ error: { seq: last, rowId: row.id, what: 'it is not the entry that was anchored' } });
   });
 
   it('is anchored at most once a day', async () => {

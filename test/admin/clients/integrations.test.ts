@@ -66,10 +66,10 @@ describe('configurations', () => {
     ['anthropic', { wif_federation_rule_id: 'r', wif_organization_id: 'o', wif_service_account_id: 's' }, null],
     ['openai', {}, 'configurations.wif_identity_provider_id: required with provider_auth_type wif'],
     ['groq', {}, 'configurations.provider_auth_type: wif is for anthropic and openai; '],
-  ])('provider_auth_type wif of %s with %j', async (type, own, fault) => {
+  ])('provider_auth_type wif of %s with %j', async (type, own, error) => {
     const configurations = { provider_auth_type: 'wif', ...client, ...own };
     const reply = await plane.ask('POST', '/integrations', { body: { name: 'wif', ai_provider_id: type, configurations } });
-    if (fault !== null) return expect(reply.body.data.errors[0]).toContain(fault);
+    if (error !== null) return expect(reply.body.data.errors[0]).toContain(error);
     const shown = (await read(reply.body.slug)).configurations;
     expect(shown).toMatchObject({ provider_auth_type: 'wif', ...own });
     expect(shown.oauth_client_secret).not.toBe('s');

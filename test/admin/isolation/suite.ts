@@ -70,15 +70,15 @@ export function describeIsolation(database: DatabaseName): void {
     it('cannot be reached, named, shown or changed by any key or person through any route', { timeout: 600_000 }, async () => {
       const before = await rowsOfVictim();
       expect(Object.values(before).flat().length).toBeGreaterThan(8);
-      const faults: string[] = [];
+      const errors: string[] = [];
       for (const [turn, step] of tenancy.steps.entries()) {
         for (const { who, status, text } of await asEverybody(step.route.method, step.path, step.body, turn)) {
           const name = `${who}: ${step.route.method} ${step.path} (${step.what})`;
-          if (status !== 403 && status !== 404) faults.push(`${name} gave ${status} ${text.slice(0, 200)}`);
-          if (shows(text, step)) faults.push(`${name} showed ${text.slice(0, 200)}`);
+          if (status !== 403 && status !== 404) errors.push(`${name} gave ${status} ${text.slice(0, 200)}`);
+          if (shows(text, step)) errors.push(`${name} showed ${text.slice(0, 200)}`);
         }
       }
-      expect(faults.slice(0, 40)).toEqual([]);
+      expect(errors.slice(0, 40)).toEqual([]);
       expect(await rowsOfVictim()).toEqual(before);
     });
 
@@ -102,7 +102,7 @@ export function describeIsolation(database: DatabaseName): void {
     });
 
     it('shows in no list', async () => {
-      const faults: string[] = [];
+      const errors: string[] = [];
       const span = 'start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z';
       const lists = adminRoutes.filter((route) => route.method === 'GET' && !route.path.includes(':')).map(({ path }) => path);
       for (const path of lists) {
@@ -110,10 +110,10 @@ export function describeIsolation(database: DatabaseName): void {
           // The attacker's audit trail lists the attempts, with the names that were used.
           const told =
             path === '/audit-logs' ? text.replaceAll(/"(uri|request_body|query_params)":("[^"]*"|\{.*?\}(?=,"))/g, '') : text;
-          if (shows(told, null)) faults.push(`${who}: GET ${path} showed ${told.slice(0, 300)}`);
+          if (shows(told, null)) errors.push(`${who}: GET ${path} showed ${told.slice(0, 300)}`);
         }
       }
-      expect(faults).toEqual([]);
+      expect(errors).toEqual([]);
     });
 
     /** Returns true if a reply holds data of the victim that the request itself did not contain. */

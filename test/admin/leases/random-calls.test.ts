@@ -112,7 +112,7 @@ describe.each(databases)('random calls under a budget, on %s', (name) => {
       /** Units of calls in flight and of those that wait, used units, and the calls that ended lately. */
       let [reserved, waiting, used, open] = [0, 0, 0, 0];
       const ended: Ended[] = [];
-      const faults: string[] = [];
+      const errors: string[] = [];
       let served = 0;
 
       const pause = (ms: number) => new Promise<void>((resolve) => time.timers.after(ms, resolve));
@@ -128,7 +128,7 @@ describe.each(databases)('random calls under a budget, on %s', (name) => {
         const tookMs = time.clock.elapsed() - startedMs;
         // A call that ends beyond its estimate may take meanwhile what was left.
         const isLate = tookMs > 1_000 || taken < 0;
-        if (fits && isLate && estimate <= free()) faults.push(`${estimate} of ${left} after ${tookMs} ms: ${taken}`);
+        if (fits && isLate && estimate <= free()) errors.push(`${estimate} of ${left} after ${tookMs} ms: ${taken}`);
         if (taken < 0) return;
         served++;
         reserved += taken;
@@ -136,7 +136,7 @@ describe.each(databases)('random calls under a budget, on %s', (name) => {
           .filter(({ atMs }) => time.clock.elapsed() - atMs <= knownMs)
           .reduce((sum, one) => sum + one.overshoot, 0);
         if (used + reserved > capacity + late) {
-          faults.push(`${used} used and ${reserved} reserved of ${capacity}; ${late} used beyond estimates of late`);
+          errors.push(`${used} used and ${reserved} reserved of ${capacity}; ${late} used beyond estimates of late`);
         }
         const of = { lease: account.lease, startMs: account.startMs };
         account.hold();
@@ -162,11 +162,11 @@ describe.each(databases)('random calls under a budget, on %s', (name) => {
           started++;
           open++;
           void call(accounts[Math.floor(random() * count)] as LeaseAccount)
-            .catch((error: unknown) => faults.push(String(error)))
+            .catch((error: unknown) => errors.push(String(error)))
             .finally(() => open--);
         } else time.advance(upTo(25));
       }
-      expect(faults).toEqual([]);
+      expect(errors).toEqual([]);
       expect(served).toBeGreaterThan(5);
 
       for (const leases of processes) await leases.close();

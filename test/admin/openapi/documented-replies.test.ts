@@ -19,11 +19,11 @@ interface Sent {
 describe('requests generated from the API description', () => {
   let plane: Plane;
   let document: OpenApiDocument;
-  let faultOf: ReplyChecker;
+  let errorOf: ReplyChecker;
   beforeAll(async () => {
     plane = await startPlane('PGlite', { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });
     document = (await (await fetch(`${plane.url}/v1/openapi.json`)).json()) as OpenApiDocument;
-    faultOf = createReplyChecker(document);
+    errorOf = createReplyChecker(document);
   });
   afterAll(() => plane?.close());
 
@@ -31,7 +31,7 @@ describe('requests generated from the API description', () => {
   const { pick, valueFor, oddTexts } = createFuzz(random);
 
   it('get only replies that the description has, with bodies of its schemas', { timeout: 120_000 }, async () => {
-    const faults: string[] = [];
+    const errors: string[] = [];
     const seen = new Set<number>();
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, operation] of Object.entries(methods)) {
@@ -40,15 +40,15 @@ describe('requests generated from the API description', () => {
           const reply = await fetch(`${plane.url}/v1${sent.path}`, { ...sent, body: sent.body ?? null });
           const text = await reply.text();
           seen.add(reply.status);
-          const fault = faultOf(operation, reply, text);
-          if (fault)
-            faults.push(
-              `${sent.method} ${sent.path} ${sent.body?.slice(0, 300)}: ${reply.status} ${fault} ${text.slice(0, 300)}`,
+          const error = errorOf(operation, reply, text);
+          if (error)
+            errors.push(
+              `${sent.method} ${sent.path} ${sent.body?.slice(0, 300)}: ${reply.status} ${error} ${text.slice(0, 300)}`,
             );
         }
       }
     }
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
     expect([...seen].sort()).toEqual(expect.arrayContaining([200, 400, 401, 404, 405, 413, 422]));
   });
 

@@ -43,26 +43,26 @@ async function start(...answers: (readonly [status: number, body: object] | 'awa
 describe('startKeyCheck', () => {
   it('finds nothing wrong with the keys of the control plane, and asks no more', async () => {
     const { check, isWaiting, log } = await start([200, reply(encryptionKey)]);
-    expect([check.fault(), check.blocks(), isWaiting(), log.lines]).toEqual([null, false, false, []]);
+    expect([check.issue(), check.blocks(), isWaiting(), log.lines]).toEqual([null, false, false, []]);
   });
 
   it('names ENCRYPTION_KEY and blocks requests until the key fits', async () => {
     const { check, again, log } = await start([200, reply(other)], [200, reply(encryptionKey)]);
-    expect([check.fault(), check.blocks()]).toEqual([expect.stringMatching(/^ENCRYPTION_KEY: /), true]);
+    expect([check.issue(), check.blocks()]).toEqual([expect.stringMatching(/^ENCRYPTION_KEY: /), true]);
     expect(log.lines).toMatchObject([{ level: 'error', fields: { reason: expect.stringMatching(/^ENCRYPTION_KEY/) } }]);
     await again();
-    expect([check.fault(), check.blocks()]).toEqual([null, false]);
+    expect([check.issue(), check.blocks()]).toEqual([null, false]);
   });
 
   it('names CLUSTER_KEY and lets known documents serve', async () => {
     const { check } = await start([401, {}]);
-    expect([check.fault(), check.blocks()]).toEqual([expect.stringMatching(/^CLUSTER_KEY: /), false]);
+    expect([check.issue(), check.blocks()]).toEqual([expect.stringMatching(/^CLUSTER_KEY: /), false]);
   });
 
   it('asks again while the control plane is away or answers with an error', async () => {
     for (const answer of ['away', [503, {}]] as const) {
       const { check, isWaiting, again } = await start(answer, [200, reply(other)]);
-      expect([check.fault(), isWaiting()]).toEqual([null, true]);
+      expect([check.issue(), isWaiting()]).toEqual([null, true]);
       await again();
       expect(check.blocks()).toBe(true);
       check.stop();
@@ -72,6 +72,6 @@ describe('startKeyCheck', () => {
 
   it('takes a control plane without this route for one that agrees', async () => {
     const { check, isWaiting } = await start([404, {}]);
-    expect([check.fault(), isWaiting()]).toEqual([null, false]);
+    expect([check.issue(), isWaiting()]).toEqual([null, false]);
   });
 });

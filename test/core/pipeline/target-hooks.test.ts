@@ -5,7 +5,7 @@ import { type CoreHooks, defineCorePlugin } from '../../../core/contract/plugin/
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { answer, chatReply, createHarness, type FakeSink, failWith } from '../../support/pipeline-harness.ts';
 
-/** `onVisit` and what it returned run in pairs, whatever happens between them. */
+/** `onTargetStart` and what it returned run in pairs, whatever happens between them. */
 const body = { model: 'gpt-5', messages: [] };
 const config = {
   strategy: { mode: 'fallback' },
@@ -19,7 +19,7 @@ function newWatched(hooks: CoreHooks = {}, random = 0) {
     stage: 'output-guardrails',
     config: v.optional(v.strictObject({})),
     onConfig: () => ({
-      onVisit(_ctx, target) {
+      onTargetStart(_ctx, target) {
         seen.push(`to ${target.path}`);
         return (last: AttemptResult | null) => void seen.push(`from ${target.path} ${last?.status ?? 'unasked'}`);
       },
@@ -82,7 +82,7 @@ describe('a visit of a target', () => {
 
   it('harms nobody when what was returned throws', async () => {
     const { gateway } = newWatched({
-      onVisit: () => () => {
+      onTargetStart: () => () => {
         throw new Error('my fault');
       },
     });

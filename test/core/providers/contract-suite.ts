@@ -207,19 +207,19 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
       });
     });
 
-    describe.each(errors.map((fault) => [fault.name, fault] as const))('refusal %s', (_, fixture) => {
+    describe.each(errors.map((error) => [error.name, error] as const))('refusal %s', (_, fixture) => {
       it('keeps what the provider said', () => {
         const headers = Object.entries(fixture.headers ?? {}).flat();
-        const fault = adapter.error(fixture.status, frozen(fixture.body), headers);
-        expect(fault).toEqual(fixture.fault);
-        expect(fault.message).toMatch(new RegExp(`^${adapter.id} error: .`));
+        const error = adapter.error(fixture.status, frozen(fixture.body), headers);
+        expect(error).toEqual(fixture.fault);
+        expect(error.message).toMatch(new RegExp(`^${adapter.id} error: .`));
       });
     });
 
     it('describes a refusal that says nothing', () => {
-      const fault = adapter.error(503, null, ['retry-after', '7']);
-      expect(fault.message).toMatch(new RegExp(`^${adapter.id} error: .*503`));
-      expect(fault.retryAfterMs).toBe(7_000);
+      const error = adapter.error(503, null, ['retry-after', '7']);
+      expect(error.message).toMatch(new RegExp(`^${adapter.id} error: .*503`));
+      expect(error.retryAfterMs).toBe(7_000);
     });
 
     const chat = calls.find((call) => call.operation === 'chatComplete' && call.chunks !== null);

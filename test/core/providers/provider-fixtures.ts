@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { OperationName, ProviderFault } from '../../../core/contract/provider/provider.ts';
+import type { OperationName, ProviderError } from '../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import type { Usage } from '../../../core/contract/values/usage.ts';
 
@@ -56,7 +56,7 @@ export interface ErrorCase {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: JsonObject | null;
-  readonly fault: ProviderFault;
+  readonly fault: ProviderError;
 }
 
 /** Everything in `test/core/providers/<id>/fixtures`, in alphabetical order. */

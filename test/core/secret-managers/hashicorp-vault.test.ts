@@ -92,7 +92,7 @@ describe('a token', () => {
   it('names what is missing or cannot be sent', async () => {
     const under = managersOfTest();
     const auth = { vault_auth_type: 'token', vault_addr: vault.addr };
-    const faults = [
+    const errors = [
       [{ auth: { vault_auth_type: 'token' } }, 'vault_addr is missing'],
       [{ secrets: {} }, 'vault_token is missing'],
       [{ secrets: { vault_token: 'two\r\nlines' } }, 'vault_token: contains characters that are not allowed in a header'],
@@ -104,7 +104,7 @@ describe('a token', () => {
         'vault_addr must be a public address. The operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
       ],
     ] as const;
-    for (const [given, reason] of faults) {
+    for (const [given, reason] of errors) {
       expect(await under.managers.check(documentWith(mapped(given)))).toEqual([reason]);
     }
     expect(upstream.requests).toEqual([]);

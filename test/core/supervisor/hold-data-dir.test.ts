@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true }));
 
-const release = (hold: DataDirHold) => hold.fault === null && hold.release();
+const release = (hold: DataDirHold) => hold.error === null && hold.release();
 
 /** Another process that holds the folder until it is killed. */
 async function holder(role: string) {
@@ -28,12 +28,12 @@ async function holder(role: string) {
 it('refuses a folder in which another service works, naming its process, and takes it over when that one was killed', async () => {
   const other = await holder('all');
   const refused = await holdDataDir({ dataDir, role: 'all' }, 100);
-  expect(refused.fault).toContain(`DATA_DIR: got "${dataDir}"`);
-  expect(refused.fault).toContain(`process ${other.pid} `);
+  expect(refused.error).toContain(`DATA_DIR: got "${dataDir}"`);
+  expect(refused.error).toContain(`process ${other.pid} `);
   other.kill('SIGKILL');
   await once(other, 'exit');
   const hold = await holdDataDir({ dataDir, role: 'all' }, 0);
-  expect(hold.fault).toBeNull();
+  expect(hold.error).toBeNull();
   release(hold);
   expect(readdirSync(dataDir)).toEqual([]);
 });
@@ -43,7 +43,7 @@ it('takes a copy of a folder in which another service works', async () => {
   const copy = mkdtempSync(join(tmpdir(), 'svc-hold-copy-'));
   cpSync(dataDir, copy, { recursive: true });
   const hold = await holdDataDir({ dataDir: copy, role: 'all' }, 0);
-  expect(hold.fault).toBeNull();
+  expect(hold.error).toBeNull();
   release(hold);
   other.kill('SIGKILL');
   await once(other, 'exit');
@@ -55,22 +55,22 @@ it('waits for a run that is just ending', async () => {
   const waiting = holdDataDir({ dataDir, role: 'gateway' });
   other.kill('SIGKILL');
   const hold = await waiting;
-  expect(hold.fault).toBeNull();
+  expect(hold.error).toBeNull();
   release(hold);
 });
 
 it('lets the gateways and the control plane of one machine share it as two services, and nobody beside them', async () => {
   const gateways = await holder('gateway');
   const hold = await holdDataDir({ dataDir, role: 'control-plane' }, 0);
-  expect(hold.fault).toBeNull();
+  expect(hold.error).toBeNull();
   release(hold);
-  expect((await holdDataDir({ dataDir, role: 'all' }, 0)).fault).toContain(`process ${gateways.pid} `);
+  expect((await holdDataDir({ dataDir, role: 'all' }, 0)).error).toContain(`process ${gateways.pid} `);
   gateways.kill('SIGKILL');
 });
 
 it('does not take another process with the same number for the one that left its mark', async () => {
   writeFileSync(join(dataDir, 'gateway.running'), `${process.ppid} 1`);
   const hold = await holdDataDir({ dataDir, role: 'gateway' }, 0);
-  expect(hold.fault).toBeNull();
+  expect(hold.error).toBeNull();
   release(hold);
 });

@@ -6,13 +6,13 @@ function timed(expire: (nowMs: number) => number): Timed {
   return { next: null, previous: null, tick: 0, expire };
 }
 
-function failOnFault(error: unknown): never {
+function failOnError(error: unknown): never {
   throw error;
 }
 
 describe('Deadlines', () => {
   it('looks at every entry once, never before its time, in the order of time', async () => {
-    const wheel = new Deadlines(failOnFault);
+    const wheel = new Deadlines(failOnError);
     const all = newGate();
     const seen: number[] = [];
     const startMs = performance.now();
@@ -34,7 +34,7 @@ describe('Deadlines', () => {
   });
 
   it('does not look at an entry that was cancelled, twice or from within another expiry in the same slot', async () => {
-    const wheel = new Deadlines(failOnFault);
+    const wheel = new Deadlines(failOnError);
     const done = newGate();
     let wrong = 0;
     const victim = timed(() => ++wrong);
@@ -63,7 +63,7 @@ describe('Deadlines', () => {
   });
 
   it('asks again when an entry says that its time has moved on', async () => {
-    const wheel = new Deadlines(failOnFault);
+    const wheel = new Deadlines(failOnError);
     const done = newGate();
     const startMs = performance.now();
     const looks: number[] = [];
@@ -82,7 +82,7 @@ describe('Deadlines', () => {
   });
 
   it('moves an entry forward, and leaves it where it is when the new time is later', async () => {
-    const wheel = new Deadlines(failOnFault);
+    const wheel = new Deadlines(failOnError);
     const early = newGate();
     const entry = timed(() => {
       early.open();
@@ -96,8 +96,8 @@ describe('Deadlines', () => {
   });
 
   it('goes on after an entry threw', async () => {
-    const faults: unknown[] = [];
-    const wheel = new Deadlines((error) => faults.push(error));
+    const errors: unknown[] = [];
+    const wheel = new Deadlines((error) => errors.push(error));
     const done = newGate();
     const dueMs = performance.now() + 20;
     wheel.schedule(
@@ -114,11 +114,11 @@ describe('Deadlines', () => {
       dueMs,
     );
     await done.opened;
-    expect(faults).toEqual([new Error('thrown by an entry')]);
+    expect(errors).toEqual([new Error('thrown by an entry')]);
   });
 
   it('looks at what is overdue after the process stood still for longer than a revolution', async () => {
-    const wheel = new Deadlines(failOnFault);
+    const wheel = new Deadlines(failOnError);
     const done = newGate();
     let left = 3;
     for (const span of [30, 2000, 5000]) {

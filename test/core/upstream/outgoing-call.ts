@@ -61,12 +61,12 @@ export function send(
         body.open(Buffer.concat(chunks));
         error.fail(new Error('the reply ended well'));
       },
-      onError(fault) {
+      onError(failure) {
         events.push('error');
-        head.fail(fault);
-        body.fail(fault);
-        firstChunk.fail(fault);
-        error.open(fault);
+        head.fail(failure);
+        body.fail(failure);
+        firstChunk.fail(failure);
+        error.open(failure);
       },
     },
   );

@@ -185,7 +185,7 @@ describe('pools', () => {
     const trusted = parseTrustedHosts(['127.0.0.1']);
     const connect = createConnector({ hostname: '127.0.0.1', port: upstream.port, internal: false }, { trusted });
     const url = new URL(upstream.origin);
-    const pool = new Pool({ url, connect, keepAliveMs: 60_000, headerBytesMax: 1000, onFault: () => {} });
+    const pool = new Pool({ url, connect, keepAliveMs: 60_000, headerBytesMax: 1000, onHandlerError: () => {} });
     const request = { path: '/', method: 'GET' };
     await Promise.all(
       Array.from({ length: 30 }, () => {

@@ -323,8 +323,8 @@ describe('a streamed request body', () => {
 describe('a handler that throws', () => {
   it('ends its own exchange only', async () => {
     const upstream = await rawUpstreamOfTest(answers('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
-    const faults: unknown[] = [];
-    const local = localTransport({ onFault: (fault) => faults.push(fault) });
+    const errors: unknown[] = [];
+    const local = localTransport({ onHandlerError: (error) => errors.push(error) });
     const call = {
       tenant: 't',
       origin: upstream.origin,
@@ -345,12 +345,12 @@ describe('a handler that throws', () => {
       });
       expect(error).toMatchObject({ code: 'internal', cause: thrown });
     }
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
     local.send(call, { ...quiet, onEnd: throwing });
     local.send({ ...call, path: 'bad' }, { ...quiet, onError: throwing });
     local.send({ ...call, headers: ['bad name', ''] }, { ...quiet, onError: throwing });
     expect((await send(local, { origin: upstream.origin }).body).toString()).toBe('ok');
     await local.close();
-    expect(faults).toEqual([thrown, thrown, thrown]);
+    expect(errors).toEqual([thrown, thrown, thrown]);
   });
 });

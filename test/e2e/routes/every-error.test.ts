@@ -81,7 +81,7 @@ describe.concurrent.each(Object.entries(routeKinds))('%s', (_name, kind) => {
     ['garbage', () => garbage()],
     ['no reply in time', () => stallBeforeHead()],
     ['a head and then silence', () => stallMidStream([], [])],
-  ])('goes to the next target after %s, with the same bytes', async (_fault, behaviour) => {
+  ])('goes to the next target after %s, with the same bytes', async (_error, behaviour) => {
     const [first, second] = [newPlace(kind), newPlace(kind)];
     gateway.upstream.on(first.matches, behaviour());
     const response = await send(kind, fallback({ ...first.target, request_timeout: 2000 }, second.target));

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Cloud, CloudReply, CloudRequest, LooseObject } from './fake-clouds.ts';
-import { type Secrets, signatureFault } from './sigv4.ts';
+import { type Secrets, signatureError } from './sigv4.ts';
 
 /** S3 and Bedrock's batches in one region of one account, for callers with a good signature. */
 export interface FakeAws {
@@ -19,9 +19,9 @@ export function fakeAws(region: string, secrets: Secrets): FakeAws {
   const signed =
     (service: string, cloud: Cloud): Cloud =>
     (request) => {
-      const fault = signatureFault(request, service, region, secrets);
-      if (fault === null) return cloud(request);
-      return service === 's3' ? xmlError(403, fault) : { status: 403, body: { message: fault } };
+      const error = signatureError(request, service, region, secrets);
+      if (error === null) return cloud(request);
+      return service === 's3' ? xmlError(403, error) : { status: 403, body: { message: error } };
     };
 
   const s3: Cloud = (request) => {

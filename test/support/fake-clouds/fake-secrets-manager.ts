@@ -1,5 +1,5 @@
 import type { Cloud, CloudReply, LooseObject } from './fake-clouds.ts';
-import { signatureFault } from './sigv4.ts';
+import { signatureError } from './sigv4.ts';
 
 /** Secrets Manager and the token service of one region, for callers with a good signature. */
 export interface FakeSecretsManager {
@@ -24,8 +24,8 @@ export function fakeSecretsManager(region: string, keys: Record<string, string>)
       [`secretsmanager.${region}.amazonaws.com`](request) {
         const given = fake.instead?.();
         if (given) return given;
-        const fault = signatureFault(request, 'secretsmanager', region, keys);
-        if (fault !== null) return refusal('InvalidSignatureException', fault);
+        const error = signatureError(request, 'secretsmanager', region, keys);
+        if (error !== null) return refusal('InvalidSignatureException', error);
         if (request.headers['x-amz-target'] !== 'secretsmanager.GetSecretValue') return refusal('UnknownOperationException');
         const { SecretId: id } = JSON.parse(request.body.toString()) as LooseObject;
         const found = fake.secrets.get(id);
@@ -33,14 +33,14 @@ export function fakeSecretsManager(region: string, keys: Record<string, string>)
         return { status: 200, body: { ARN: `arn:aws:secretsmanager:${region}:123456789012:secret:x`, Name: id, ...found } };
       },
       [`sts.${region}.amazonaws.com`](request) {
-        const fault = signatureFault(request, 'sts', region, keys);
+        const error = signatureError(request, 'sts', region, keys);
         const form = new URLSearchParams(request.body.toString());
         const arn = form.get('RoleArn') ?? '';
         const isKnown = fake.roles.has(arn) && fake.roles.get(arn) === form.get('ExternalId');
-        if (fault !== null || !isKnown || form.get('Action') !== 'AssumeRole') {
+        if (error !== null || !isKnown || form.get('Action') !== 'AssumeRole') {
           return {
             status: 403,
-            body: `<ErrorResponse><Error><Code>AccessDenied</Code><Message>${fault}</Message></Error></ErrorResponse>`,
+            body: `<ErrorResponse><Error><Code>AccessDenied</Code><Message>${error}</Message></Error></ErrorResponse>`,
           };
         }
         const id = `ASIAROLE${Object.keys(keys).length}`;

@@ -8,7 +8,7 @@ export type Secrets = Readonly<Record<string, string>>;
  * Checks a request's AWS signature version 4 as its page says (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html), without
  * the code that made it. Gives what is wrong, or null.
  */
-export function signatureFault(request: CloudRequest, service: string, region: string, secrets: Secrets): string | null {
+export function signatureError(request: CloudRequest, service: string, region: string, secrets: Secrets): string | null {
   const { headers } = request;
   const found =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(

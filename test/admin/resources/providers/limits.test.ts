@@ -57,7 +57,7 @@ describe.each(databases)('budgets of providers and of integrations in workspaces
   });
 
   it('hold their rules', async () => {
-    const faults: [unknown, string][] = [
+    const issues: [unknown, string][] = [
       [{ usage_limits: { type: 'cost', credit_limit: 5, alert_threshold: 5 } }, 'usage_limits.alert_threshold'],
       [
         { usage_limits: { credit_limit: 5, periodic_reset: 'weekly', periodic_reset_days: 3 } },
@@ -68,7 +68,7 @@ describe.each(databases)('budgets of providers and of integrations in workspaces
       [{ provider: 'anthropic' }, 'provider: cannot be changed'],
       [{ key: 'sk-other-0123456789' }, 'key: credentials belong to the integration'],
     ];
-    for (const [body, start] of faults) {
+    for (const [body, start] of issues) {
       const reply = await expectRefusal(plane, update(body), 400, 'AB01', true);
       expect(reply.body.data.message.slice(0, start.length)).toBe(start);
     }

@@ -47,7 +47,7 @@ describe.each(databases)('users that are refused, on %s', (database) => {
     expectRefusal(plane, () => plane.ask(method, path, ask), status, code, method !== 'GET');
 
   it('say which field is wrong', async () => {
-    const faults: [string, string, unknown, string][] = [
+    const issues: [string, string, unknown, string][] = [
       ['POST', '/users', { email: 'no at sign' }, 'email: an e-mail address is expected'],
       ['POST', '/users', { email: 'a@b@c' }, 'email: an e-mail address is expected'],
       ['POST', '/users', { email: 'x@example.com', role: 'boss' }, 'role: owner, admin or member'],
@@ -55,9 +55,9 @@ describe.each(databases)('users that are refused, on %s', (database) => {
       ['PUT', `/admin/users/${member.id}`, { workspaces: [{ id: 'x', role: 'king' }] }, 'workspaces[0].role'],
       ['PUT', `/admin/users/${member.id}`, { first_name: 'a\nb' }, 'first_name: control characters are not allowed'],
     ];
-    for (const [method, path, body, fault] of faults) {
+    for (const [method, path, body, issue] of issues) {
       const reply = await refused(400, 'AB01', method, path, { body });
-      expect(reply.body.data.errors[0]).toContain(fault);
+      expect(reply.body.data.errors[0]).toContain(issue);
     }
     await refused(400, 'AB01', 'GET', '/admin/users?role=boss', {});
     await refused(400, 'AB01', 'GET', '/admin/users?page_size=101', {});

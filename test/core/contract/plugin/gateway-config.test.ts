@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseGatewayConfig } from '../../../../core/contract/plugin/gateway-config.ts';
 import { settingNames } from '../../../../core/providers/declarations.ts';
 
-const faults = (config: unknown, limits?: Parameters<typeof parseGatewayConfig>[2]): string => {
+const issues = (config: unknown, limits?: Parameters<typeof parseGatewayConfig>[2]): string => {
   const parsed = parseGatewayConfig(config, settingNames, limits);
   return 'errors' in parsed ? parsed.errors.join('\n') : '';
 };
@@ -33,7 +33,7 @@ describe('a config is accepted with', () => {
     { provider: 'azure-openai', azure_entra_scope: 'https://x/.default', byteplus_region: 'ap-southeast' },
     { strategy: { mode: 'conditional', conditions: [{ query: { 'tokens.input': { $gt: 9 } }, then: 'a' }] }, targets: two },
   ])('%j', (config) => {
-    expect(faults(config)).toBe('');
+    expect(issues(config)).toBe('');
   });
 });
 
@@ -63,7 +63,7 @@ describe('a config is refused, with the path, for', () => {
       'tokens.output: is unknown; use tokens.input',
     ],
   ])('%j', (config, text) => {
-    expect(faults(config)).toContain(text);
+    expect(issues(config)).toContain(text);
   });
 });
 
@@ -87,14 +87,14 @@ describe('how many targets a config may have', () => {
     ],
     ['50 below one target', nest(50), nest(51), 'targets[0].targets: expected at most 50 nested targets, received 51'],
   ])('is %s', (_name, most, tooMany, text) => {
-    expect(faults(most)).toBe('');
-    expect(faults(tooMany)).toContain(text);
+    expect(issues(most)).toBe('');
+    expect(issues(tooMany)).toContain(text);
   });
 
   it('counts all depths, and is what the settings say', () => {
     const limits = { rootTargetsMax: 1, conditionalRootTargetsMax: 1, nestedTargetsMax: 2 };
     const deep = { strategy: fallback, targets: [{ strategy: fallback, targets: [{ strategy: fallback, targets: many(2) }] }] };
-    expect(faults(deep, limits)).toContain('targets[0].targets: expected at most 2 nested targets, received 3');
-    expect(faults({ strategy: fallback, targets: two }, limits)).toContain('targets: expected at most 1, received 2');
+    expect(issues(deep, limits)).toContain('targets[0].targets: expected at most 2 nested targets, received 3');
+    expect(issues({ strategy: fallback, targets: two }, limits)).toContain('targets: expected at most 1, received 2');
   });
 });

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { faultOf, listsReadAsObjects } from '../../../../core/contract/values/input-issues.ts';
+import { issueText, listsReadAsObjects } from '../../../../core/contract/values/input-issues.ts';
 
 const schema = v.strictObject({
   mode: v.picklist(['a', 'b']),
@@ -28,10 +28,12 @@ const good = {
 };
 
 /** All faults of the good input with these changes. */
-function faults(changes: Record<string, unknown>): string[] {
+function issues(changes: Record<string, unknown>): string[] {
   const input = { ...good, ...changes };
   const result = v.safeParse(schema, input);
-  return result.success ? listsReadAsObjects(input, result.output, 'body') : result.issues.map((issue) => faultOf(issue, 'body'));
+  return result.success
+    ? listsReadAsObjects(input, result.output, 'body')
+    : result.issues.map((issue) => issueText(issue, 'body'));
 }
 
 describe('a fault of what was sent', () => {
@@ -54,8 +56,8 @@ describe('a fault of what was sent', () => {
     [{ inner: ['planted'] }, ['inner: expected object, received array', 'inner: expected object, received array']],
     [{ map: ['planted'] }, ['map: expected object, received array']],
   ])('%j says where and what is expected, never what was sent', (changes, expected) => {
-    expect(faults(changes)).toEqual(expected);
-    expect(faults(changes).join().replace('planted_key', '')).not.toContain('planted');
+    expect(issues(changes)).toEqual(expected);
+    expect(issues(changes).join().replace('planted_key', '')).not.toContain('planted');
   });
 
   it('of the whole input is named by its root', () => {

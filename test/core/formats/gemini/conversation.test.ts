@@ -166,22 +166,22 @@ describe('a stream', () => {
   const call = () => callOf({ model: 'gemini-3.8-flash', stream: true, stream_options: { include_usage: true } }, {}, {});
   const event = (data: JsonObject) => ({ event: null, data });
   const text = event({ candidates: [{ content: { parts: [{ text: 'Hel' }] } }] });
-  const fault = event({ error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } });
+  const error = event({ error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } });
 
   it('shows an error of the provider in-band and does not end as if it were whole', () => {
-    const events = translated(chat, [text, fault, event({ candidates: [{ finishReason: 'STOP' }] })], call());
+    const events = translated(chat, [text, error, event({ candidates: [{ finishReason: 'STOP' }] })], call());
     expect(events).toHaveLength(2);
     expect(events[1]?.data).toEqual({
       error: { message: 'google error: The model is overloaded.', type: 'UNAVAILABLE', param: null, code: null },
       provider: 'google',
     });
     const reader = chat.streamReader();
-    for (const each of [text, fault]) reader.push(each);
+    for (const each of [text, error]) reader.push(each);
     expect([reader.complete(), reader.error?.()?.status]).toEqual([false, 503]);
   });
 
   it('sends nothing for an error before its first byte, so that another target can answer', () => {
-    expect(translated(chat, [fault], call())).toEqual([]);
+    expect(translated(chat, [error], call())).toEqual([]);
   });
 
   it('does not end as if it were whole when one of two candidates was cut', () => {

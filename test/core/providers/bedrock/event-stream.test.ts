@@ -47,8 +47,8 @@ describe('frames of an AWS event stream', () => {
   });
 
   it('carry faults of the transport in headers alone', () => {
-    const fault = frame({ ':message-type': 'error', ':error-code': 'InternalError', ':error-message': 'Try again' }, '');
-    expect(read([fault])).toEqual([{ event: 'error', data: { message: 'Try again' } }]);
+    const error = frame({ ':message-type': 'error', ':error-code': 'InternalError', ':error-message': 'Try again' }, '');
+    expect(read([error])).toEqual([{ event: 'error', data: { message: 'Try again' } }]);
   });
 
   it('of kinds nobody knows are passed over', () => {

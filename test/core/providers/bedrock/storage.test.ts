@@ -22,8 +22,8 @@ function storage(answers: (request: StepRequest) => { status?: number; headers?:
     })();
     return { status, headers, body, json: async () => ({}), cancel: () => {} };
   };
-  const fault = async (response: StepResponse) => new Error(`refused ${response.status}`) as never;
-  return { requests, services: { send, fault } as unknown as StepServices };
+  const error = async (response: StepResponse) => new Error(`refused ${response.status}`) as never;
+  return { requests, services: { send, error } as unknown as StepServices };
 }
 
 const slowDown = '<Error><Code>SlowDown</Code><Message>Please reduce your rate.</Message></Error>';

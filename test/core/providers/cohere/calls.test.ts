@@ -60,20 +60,20 @@ it('answers Messages calls over chat', async () => {
   });
 });
 
-const fault = {
+const error = {
   event: 'message-end',
   data: { type: 'message-end', delta: { finish_reason: 'ERROR', error: 'The model broke off.' } },
 };
 
 it('ends a stream with an error event when the generation failed', async () => {
-  const harness = harnessWith(streamed(textOfEvents([...eventsOfText(stream).slice(0, 3), fault])));
+  const harness = harnessWith(streamed(textOfEvents([...eventsOfText(stream).slice(0, 3), error])));
   const reply = await harness.send({ body: { ...body, stream: true } });
   expect(eventsOfText(reply.text).at(-1)?.data).toMatchObject({ error: { message: 'cohere error: The model broke off.' } });
   expect(harness.records).toMatchObject([{ errorCode: 'upstream_status' }]);
 });
 
 it('falls over to another target when the generation failed before it began', async () => {
-  const harness = harnessWith(streamed(textOfEvents([fault])), answer(200, chatReply('hello from another')));
+  const harness = harnessWith(streamed(textOfEvents([error])), answer(200, chatReply('hello from another')));
   harness.addConfig('both', { strategy: { mode: 'fallback' }, targets: [{ provider: '@co' }, { provider: '@one' }] });
   const request = { ...body, model: 'command-a-03-2025', stream: true };
   const reply = await harness.send({ headers: { 'x-svc-config': 'both' }, body: request });

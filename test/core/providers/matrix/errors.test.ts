@@ -14,9 +14,9 @@ const text = scenarios.find(({ name }) => name === 'text') as (typeof scenarios)
 describe.each(providerCases.map((provider) => [provider.name, provider] as const))('%s', (_name, provider) => {
   it.each(formats)('a refusal keeps its words in the format of %s', (format) => {
     const { id } = provider;
-    const fault = providers.get(id)?.error(429, provider.wires[format].limited, ['retry-after', '7']);
-    expect(fault?.message).toMatch(new RegExp(`^${id} error: .*(limit|exhausted|many requests)`, 'i'));
-    expect(fault?.retryAfterMs).toBe(7_000);
+    const error = providers.get(id)?.error(429, provider.wires[format].limited, ['retry-after', '7']);
+    expect(error?.message).toMatch(new RegExp(`^${id} error: .*(limit|exhausted|many requests)`, 'i'));
+    expect(error?.retryAfterMs).toBe(7_000);
   });
 
   it.each(formats)('the client reads in the format of %s that a stream broke off, and that it failed', async (format) => {

@@ -126,10 +126,10 @@ describe('a call to an endpoint of SageMaker', () => {
 
   it('keeps what the container said', async () => {
     const harness = createHarness();
-    const { status, headers, body, fault } = fixture('container.error');
+    const { status, headers, body, fault: error } = fixture('container.error');
     harness.script(answer(status, body, ['content-type', 'application/json', ...Object.entries(headers as object).flat()]));
     const reply = await send(harness, question);
-    expect([reply.status, reply.json]).toMatchObject([424, { error: { message: fault.message, type: 'ModelError' } }]);
+    expect([reply.status, reply.json]).toMatchObject([424, { error: { message: error.message, type: 'ModelError' } }]);
   });
 
   it.each([
@@ -171,8 +171,8 @@ describe('a streamed reply of SageMaker', () => {
   it('ends with an error event when the container breaks off', async () => {
     const harness = createHarness();
     const headers = { ':exception-type': 'ModelStreamError', ':content-type': 'application/json', ':message-type': 'exception' };
-    const fault = frame(headers, JSON.stringify({ ErrorCode: 'ModelInvocationTimeExceeded', Message: 'Took too long.' }));
-    harness.script(framed(chunks.subarray(0, 500), 100, fault));
+    const error = frame(headers, JSON.stringify({ ErrorCode: 'ModelInvocationTimeExceeded', Message: 'Took too long.' }));
+    harness.script(framed(chunks.subarray(0, 500), 100, error));
     const reply = await send(harness, { ...question, stream: true });
     expect(eventsOfText(reply.text).at(-1)?.data).toMatchObject({ error: { message: 'Took too long.' } });
     expect(reply.text).not.toContain('[DONE]');

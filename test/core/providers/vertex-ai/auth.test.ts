@@ -131,13 +131,13 @@ describe('a service account', () => {
       /private_key: an RSA key/,
     ],
   ])('is refused before anything is asked, and no secret is told: %s', async (_, file, message) => {
-    const fault = await signed(file, services([]), { vertex_auth_type: 'serviceAccount' }).then(
+    const error = await signed(file, services([]), { vertex_auth_type: 'serviceAccount' }).then(
       () => null,
       (thrown: unknown) => thrown,
     );
-    expect(fault).toMatchObject({ code: 'invalid_config' });
-    expect(String(fault)).toMatch(message);
-    expect(JSON.stringify([String(fault), fault])).not.toContain('c2VjcmV0');
+    expect(error).toMatchObject({ code: 'invalid_config' });
+    expect(String(error)).toMatch(message);
+    expect(JSON.stringify([String(error), error])).not.toContain('c2VjcmV0');
   });
 
   it('tells what the token endpoint said', async () => {

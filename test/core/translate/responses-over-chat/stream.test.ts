@@ -86,8 +86,8 @@ it('closes a whole stream without [DONE], and not one that was cut', () => {
 });
 
 it('tells of a fault in its own format, with what was said before it', () => {
-  const fault = { event: null, data: { error: { message: 'too many', type: 'rate_limit_error' } } };
-  const events = streamed(chunk({ content: 'a' }), fault, chunk({ content: 'late' }), done);
+  const error = { event: null, data: { error: { message: 'too many', type: 'rate_limit_error' } } };
+  const events = streamed(chunk({ content: 'a' }), error, chunk({ content: 'late' }), done);
   expect(events.at(-1)).toMatchObject({
     type: 'response.failed',
     response: { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'too many' } },
