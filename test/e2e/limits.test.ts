@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterAll, afterEach, expect, it } from 'vitest';
 import { reply } from '../support/fake-upstream.ts';
 import { type FreshReply, onFreshConnection } from '../support/fresh-connection.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
@@ -7,16 +7,24 @@ import { until } from '../support/until.ts';
 const body = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] };
 const chatPath = '/v1/chat/completions';
 
-const closers: (() => Promise<unknown>)[] = [];
+/** One product for all tests with one gateway process, one for all with two. */
+const started = new Map<number, Promise<GatewayWithUpstream>>();
 afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
+  for (const gateway of started.values()) (await gateway).upstream.reset();
+});
+afterAll(async () => {
+  for (const gateway of started.values()) await (await gateway).close();
 });
 
-async function start(): Promise<GatewayWithUpstream> {
-  const gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '2' } });
-  closers.push(() => gateway.close());
-  await until(() => gateway.pidsOf('gateway').length === 2, { what: 'two processes' });
-  return gateway;
+async function start(processes: number): Promise<GatewayWithUpstream> {
+  let gateway = started.get(processes);
+  if (!gateway) {
+    gateway = startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: String(processes) } });
+    started.set(processes, gateway);
+  }
+  const running = await gateway;
+  await until(() => running.pidsOf('gateway').length === processes, { what: `${processes} gateway processes` });
+  return running;
 }
 
 const ask = (gateway: GatewayWithUpstream, key: string): Promise<FreshReply> =>
@@ -39,7 +47,7 @@ async function hammer(gateway: GatewayWithUpstream, key: string, count: number):
 const count = (replies: readonly FreshReply[], status: number): number => replies.filter((one) => one.status === status).length;
 
 it('two processes together admit exactly as many requests as the limit of a key says', async () => {
-  const gateway = await start();
+  const gateway = await start(2);
   const limit = [{ type: 'requests', unit: 'rpd', value: 100 }];
   const { key } = await gateway.admin.createKey({ rate_limits: limit });
 
@@ -54,7 +62,7 @@ it('two processes together admit exactly as many requests as the limit of a key 
 });
 
 it('rate limits: the units of a killed process return when its successor starts, and none is handed out twice', async () => {
-  const gateway = await start();
+  const gateway = await start(2);
   const { key } = await gateway.admin.createKey({ rate_limits: [{ type: 'requests', unit: 'rpd', value: 200 }] });
   const before = await hammer(gateway, key, 60);
   process.kill(gateway.pidsOf('gateway')[0] as number, 'SIGKILL');
@@ -75,8 +83,7 @@ it('rate limits: the units of a killed process return when its successor starts,
 });
 
 it('what a killed process held of a budget is free again once the next one has shipped its records', async () => {
-  const gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '1' } });
-  closers.push(() => gateway.close());
+  const gateway = await start(1);
   const { key } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 10_000 } });
   gateway.upstream.always(reply(200, JSON.stringify(answerOf(100)), { 'content-type': 'application/json' }));
   const send = (maxTokens: number): Promise<FreshReply> =>
@@ -94,7 +101,7 @@ it('what a killed process held of a budget is free again once the next one has s
 });
 
 it('a budget of cost is kept, shown with what was used, marked when it is used up, and begun anew by hand', async () => {
-  const gateway = await start();
+  const gateway = await start(2);
   const usage = { type: 'cost', credit_limit: 2, alert_threshold: 1 };
   const { key, id } = await gateway.admin.createKey({ usage_limits: usage });
   const dear = (maxTokens: number): Promise<FreshReply> =>
@@ -125,8 +132,7 @@ it('a budget of cost is kept, shown with what was used, marked when it is used u
 });
 
 it('a budget holds for requests that are passed through, and counts an estimate where the reply states nothing', async () => {
-  const gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '1' } });
-  closers.push(() => gateway.close());
+  const gateway = await start(1);
   const json = { 'content-type': 'application/json' };
   const pass = (key: string, path: string): Promise<FreshReply> =>
     onFreshConnection(gateway.origin + path, { headers: { 'x-svc-api-key': key, 'x-svc-provider': '@oai' }, body });
@@ -144,19 +150,20 @@ it('a budget holds for requests that are passed through, and counts an estimate 
     (await gateway.admin.get(`/api-keys/${id}?include_usage=true`)).body.usage_limits.current_usage;
   await until(async () => (await used(stated.id)) === 450 && (await used(silent.id)) > 1_000, { what: 'the settlement' });
   const logs = (await gateway.admin.get(`/logs?workspace_id=${gateway.workspaceId}&page_size=100`)).body.data as Logged[];
-  const sources = logs.map(({ metrics }) => metrics.usage_source);
+  const sources = logs
+    .filter((log) => [stated.id, silent.id].includes(log.metrics.api_key_id))
+    .map(({ metrics }) => metrics.usage_source);
   expect([countOf(sources, 'provider'), countOf(sources, 'estimate')]).toEqual([3, 1]);
 });
 
 const countOf = (sources: readonly (string | null)[], source: string): number => sources.filter((one) => one === source).length;
 
 interface Logged {
-  readonly metrics: { readonly usage_source: string | null };
+  readonly metrics: { readonly api_key_id: string; readonly usage_source: string | null };
 }
 
 it('a rate limit lets requests pass and a budget goes on with its lease while the control plane is away', async () => {
-  const gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '1' } });
-  closers.push(() => gateway.close());
+  const gateway = await start(1);
   const rate = await gateway.admin.createKey({ rate_limits: [{ type: 'requests', unit: 'rpd', value: 10_000 }] });
   const budget = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 1_000_000 } });
   const [controlPlane] = gateway.pidsOf('control-plane');

@@ -16,7 +16,7 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
       env: {
         BATCH_INTERVAL: '200',
         JOB_LEASE: '3000',
-        FILE_MAX: '40000000',
+        FILE_MAX: '36000000',
         ...(database ? { DATABASE_URL: database.url } : {}),
       },
     });
@@ -65,7 +65,7 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
 
   it('refuses a file beyond FILE_MAX while it is on its way, and keeps nothing of it', async () => {
     const before = (await client.files.list()).data.map(({ id }) => id);
-    const file = await toFile(patternBytes(60_000_000), 'large.bin');
+    const file = await toFile(patternBytes(37_000_000), 'large.bin');
     await expect(client.files.create({ file, purpose: 'user_data' })).rejects.toMatchObject({ status: 413, param: 'file' });
     expect((await client.files.list()).data.map(({ id }) => id)).toEqual(before);
   });

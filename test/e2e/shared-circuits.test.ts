@@ -10,6 +10,7 @@ import { freePort } from '../support/free-port.ts';
 import { type FreshReply, onFreshConnection } from '../support/fresh-connection.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { natsMissing, newNatsServer } from '../support/nats-server.ts';
+import { compileCacheEnv, sourceArguments } from '../support/source-process.ts';
 import { until } from '../support/until.ts';
 
 const body = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] };
@@ -79,7 +80,7 @@ describe.skipIf(natsMissing)('between machines', () => {
   async function startSecondMachine(first: GatewayWithUpstream, env: Record<string, string>): Promise<string> {
     const port = await freePort();
     const dataDir = await mkdtemp(join(tmpdir(), 'svc-second-'));
-    const child = spawn(process.execPath, [join(import.meta.dirname, '../../core/main.ts')], {
+    const child = spawn(process.execPath, sourceArguments('core/main.ts'), {
       stdio: 'ignore',
       env: {
         PATH: process.env.PATH,
@@ -90,6 +91,7 @@ describe.skipIf(natsMissing)('between machines', () => {
         DATA_DIR: dataDir,
         TRUSTED_CUSTOM_HOSTS: '127.0.0.1',
         LOG_LEVEL: 'silent',
+        ...compileCacheEnv,
         ...env,
       },
     });

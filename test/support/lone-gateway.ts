@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { keyPurposes, type ProviderDocument } from '../../core/contract/protocol/documents.ts';
 import { digestSecret, newApiKey } from '../../core/contract/values/api-key.ts';
 import { deriveKey } from '../../core/contract/values/secret.ts';
@@ -12,6 +11,7 @@ import { type FakeControlPlane, startFakeControlPlane } from './fake-control-pla
 import { freePort } from './free-port.ts';
 import { organisationId, providerDocument, workspaceId } from './pipeline-harness.ts';
 import { sampleKey } from './sample-documents.ts';
+import { compileCacheEnv, sourceArguments } from './source-process.ts';
 import { until } from './until.ts';
 
 /** One gateway process and a control plane whose documents the test writes. */
@@ -59,12 +59,12 @@ export async function startLoneGateway(env: Readonly<Record<string, string>> = {
   let child = await start();
 
   async function start() {
-    const process_ = spawn(process.execPath, [fileURLToPath(new URL('../../core/main.ts', import.meta.url))], {
+    const process_ = spawn(process.execPath, sourceArguments('core/main.ts'), {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...{ PATH: process.env.PATH, HOST: '127.0.0.1', PORT: String(port), ROLE: 'gateway', DATA_DIR: dataDir },
         ...{ CONTROL_PLANE_URL: plane.url, ENCRYPTION_KEY: encryptionKey.toString('base64'), CLUSTER_KEY: clusterKeyText },
-        ...{ TRUSTED_CUSTOM_HOSTS: '127.0.0.1', ...env },
+        ...{ TRUSTED_CUSTOM_HOSTS: '127.0.0.1', ...compileCacheEnv, ...env },
       },
     });
     for (const stream of [process_.stdout, process_.stderr]) {

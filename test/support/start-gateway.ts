@@ -2,13 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
 import { type AdminClient, adminClient } from './admin-client.ts';
 import { freePorts } from './free-port.ts';
 import { inlineAllowed } from './inline-allowed.ts';
+import { compileCacheEnv } from './source-process.ts';
 import { until, within } from './until.ts';
 
 export interface GatewayOptions {
@@ -57,9 +58,6 @@ export interface RunningGateway {
   kill(): Promise<void>;
 }
 
-/** All products that tests start share what was compiled once; on their own they keep it in their data directories. */
-const compileCache = join(tmpdir(), `svc-test-compile-cache-${userInfo().uid}`);
-
 /**
  * Starts the whole product as one child process tree on free ports and an empty data directory, and resolves when it answers.
  * Upstreams on 127.0.0.1 are trusted. Throws with everything it printed when it ends or does not come up.
@@ -86,7 +84,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
       PORT: String(port),
       CONTROL_PLANE_PORT: String(controlPlanePort),
       DATA_DIR: dataDir,
-      NODE_COMPILE_CACHE: compileCache,
+      ...compileCacheEnv,
       GATEWAY_PROCESSES: '1',
       LOG_LEVEL: 'warn',
       TRUSTED_CUSTOM_HOSTS: '127.0.0.1',

@@ -3,9 +3,9 @@ import { apiKeys } from '../../../admin/resources/api-keys/entity.ts';
 import { parseApiKey } from '../../../core/contract/values/api-key.ts';
 import { accept, newPerson, tokenOf } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-import { databases } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
-describe.each(databases)('nobody does more through somebody else’s key, link or person than they may, on %s', (database) => {
+describe.each(ruleDatabases)('nobody does more through somebody else’s key, link or person than they may, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database, { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectRefusal } from '../support/outcomes.ts';
 import { newPerson, type Person } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-import { databases } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
-describe.each(databases)('settings about the models of integrations, on %s', (database) => {
+describe.each(ruleDatabases)('settings about the models of integrations, on %s', (database) => {
   let plane: Plane;
   const people = new Map<string, Person>();
   beforeAll(async () => {

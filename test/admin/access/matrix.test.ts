@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { vaultReference } from '../resources/secret-references/probes.ts';
 import { newPerson, type Person } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-import { databases } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
 const roles = ['owner', 'admin', 'member', 'ws admin', 'ws manager', 'ws member', 'ws viewer'] as const;
 type Role = (typeof roles)[number];
@@ -61,7 +61,7 @@ const email = () => `invited-${++count}@example.com`;
 const auditPath = (id: string) =>
   `/audit-logs?organisation_id=${id}&start_time=2020-01-01T00:00:00Z&end_time=2040-01-01T00:00:00Z`;
 
-describe.each(databases)('who may do what, on %s', (database) => {
+describe.each(ruleDatabases)('who may do what, on %s', (database) => {
   let plane: Plane;
   let second: string;
   const people = new Map<Role, Person>();

@@ -5,7 +5,7 @@ import { adminRoutes } from '../../../admin/tables.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
 import { newPerson, type Person } from '../support/people.ts';
 import { type Plane, type Reply, startPlane } from '../support/plane.ts';
-import { databases } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 import { type Caller, callers, type Enforced, type LaterPart, securitySettings } from './security-settings-table.ts';
 
 const rows = Object.entries(securitySettings) as [SecuritySettingName, Enforced | LaterPart][];
@@ -21,7 +21,7 @@ describe('security settings that wait for a later part', () => {
   });
 });
 
-describe.each(databases)(
+describe.each(ruleDatabases)(
   'each security setting lets its role through or refuses it, and changes nothing for others, on %s',
   (database) => {
     let plane: Plane;

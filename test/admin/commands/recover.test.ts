@@ -3,26 +3,25 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
 import type { Settings } from '../../../config/settings.ts';
+import { compileCacheEnv, sourceArguments } from '../../support/source-process.ts';
 import { copyEmptyDatabase } from '../support/pgdata-template.ts';
 import { type Plane, startPlaneWith, testSettings } from '../support/plane.ts';
 import { databases, newReadyDatabase } from '../support/test-database.ts';
 
-const program = fileURLToPath(new URL('../../../admin/commands/recover.ts', import.meta.url));
-
 function run(settings: Settings, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const env = {
     PATH: process.env.PATH ?? '',
+    ...compileCacheEnv,
     DATA_DIR: settings.dataDir,
     ENCRYPTION_KEY: Buffer.from(settings.encryptionKey).toString('base64'),
     CLUSTER_KEY: Buffer.from(settings.clusterKey).toString('base64'),
     ...(settings.databaseUrl === null ? {} : { DATABASE_URL: settings.databaseUrl }),
   };
   return new Promise((resolve) => {
-    execFile(process.execPath, [program, ...args], { env }, (error, out, err) =>
+    execFile(process.execPath, sourceArguments('admin/commands/recover.ts', ...args), { env }, (error, out, err) =>
       resolve({ code: error ? Number(error.code) : 0, out, err }),
     );
   });

@@ -2,34 +2,33 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../admin/db/open-database.ts';
 import { entities, migrations } from '../../../admin/tables.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
+import { compileCacheEnv, sourceArguments } from '../../support/source-process.ts';
 import { copyEmptyDatabase } from '../support/pgdata-template.ts';
 import { startPlaneWith, testSettings } from '../support/plane.ts';
-import { databases, newReadyDatabase } from '../support/test-database.ts';
-
-const command = fileURLToPath(new URL('../../../admin/commands/verify-audit.ts', import.meta.url));
+import { newReadyDatabase, ruleDatabases } from '../support/test-database.ts';
 
 function verify(settings: Settings, ...options: string[]): Promise<{ code: number; said: string }> {
   const env = {
     PATH: process.env.PATH ?? '',
+    ...compileCacheEnv,
     DATA_DIR: settings.dataDir,
     ENCRYPTION_KEY: Buffer.from(settings.encryptionKey).toString('base64'),
     CLUSTER_KEY: settings.clusterKeyText,
     ...(settings.databaseUrl === null ? {} : { DATABASE_URL: settings.databaseUrl }),
   };
   return new Promise((resolve) => {
-    execFile(process.execPath, [command, ...options], { env }, (error, out, err) =>
+    execFile(process.execPath, sourceArguments('admin/commands/verify-audit.ts', ...options), { env }, (error, out, err) =>
       resolve({ code: error ? Number(error.code) : 0, said: out + err }),
     );
   });
 }
 
-describe.each(databases)('npm run audit:verify, on %s', (name) => {
+describe.each(ruleDatabases)('npm run audit:verify, on %s', (name) => {
   it('tells of every organisation, and which entry is the first bad one', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'svc-verify-'));
     const database = name === 'PostgreSQL' ? await newReadyDatabase() : null;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { vaultReference } from '../resources/secret-references/probes.ts';
 import { expectRefusal } from '../support/outcomes.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-import { databases } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
 const account = { ai_provider_id: 'openai', key: 'sk-1', create_default_provider: false };
 
@@ -15,7 +15,7 @@ const named = [
   { path: '/secret-references', body: vaultReference, receipt: ['id', 'slug', 'object'], prefix: '' },
 ] as const;
 
-describe.each(databases)('conventions of the control plane, on %s', (database) => {
+describe.each(ruleDatabases)('conventions of the control plane, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -6,9 +6,9 @@ import { newFakeTime } from '../../support/fake-time.ts';
 import { until } from '../../support/until.ts';
 import { login, newPerson } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-import { databases } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
-describe.each(databases)('signing in, on %s', (database) => {
+describe.each(ruleDatabases)('signing in, on %s', (database) => {
   let plane: Plane;
   afterEach(() => plane?.close());
 

@@ -3,7 +3,7 @@ import { apiKeys } from '../../../admin/resources/api-keys/entity.ts';
 import { newApiKey, parseApiKey } from '../../../core/contract/values/api-key.ts';
 import { expectRefusal } from './outcomes.ts';
 import { type Plane, startPlane, type Tenant } from './plane.ts';
-import { databases } from './test-database.ts';
+import { ruleDatabases } from './test-database.ts';
 
 /** A route as it is asked: method, path, and a body that would pass. */
 export interface Probe {
@@ -16,7 +16,7 @@ const nameOf = (probe: Probe) => `${probe.method} ${probe.path}`;
 
 /** Every route of a resource refuses keys that are missing, malformed, unknown, wrong or expired, and audits what it can. */
 export function refusesUnknownKeys(resource: string, probes: readonly Probe[]): void {
-  describe.each(databases)(`${resource} without a good key, on %s`, (database) => {
+  describe.each(ruleDatabases)(`${resource} without a good key, on %s`, (database) => {
     let plane: Plane;
     let expired: string;
     beforeAll(async () => {
@@ -60,7 +60,7 @@ export function refusesUnknownKeys(resource: string, probes: readonly Probe[]): 
 
 /** Every route of a resource refuses a good key that lacks its scope, and audits the attempt when it would change something. */
 export function refusesMissingScopes(resource: string, probes: readonly Probe[]): void {
-  describe.each(databases)(`${resource} without the scope, on %s`, (database) => {
+  describe.each(ruleDatabases)(`${resource} without the scope, on %s`, (database) => {
     let plane: Plane;
     let key: string;
     let adminKey: string;
@@ -87,7 +87,7 @@ export function hidesForeignItems(
   probesFor: (idOrSlug: string) => readonly Probe[],
   keys: readonly ('adminKey' | 'workspaceKey')[] = ['adminKey', 'workspaceKey'],
 ): void {
-  describe.each(databases)(`${resource} of others, on %s`, (database) => {
+  describe.each(ruleDatabases)(`${resource} of others, on %s`, (database) => {
     let plane: Plane;
     let other: Tenant;
     let names: readonly string[];

@@ -10,6 +10,12 @@ const server = process.env.TEST_DATABASE_URL ?? null;
 /** The databases that suites run against: the embedded one, and a real server when `TEST_DATABASE_URL` names one. */
 export const databases: readonly DatabaseName[] = server === null ? ['PGlite'] : ['PGlite', 'PostgreSQL'];
 
+/**
+ * The database of suites whose cases differ by rule (roles, scopes, refusals, settings) and not by SQL: the real server if there is one,
+ * else the embedded database. With LONG_TESTS such suites run against both.
+ */
+export const ruleDatabases: readonly DatabaseName[] = process.env.LONG_TESTS ? databases : databases.slice(-1);
+
 /** Why there is no real server; null when there is one. */
 export const postgresMissing =
   server === null ? 'TEST_DATABASE_URL is not set, so nothing runs against a PostgreSQL server' : null;

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type FakeRealtime, startFakeRealtime } from '../../support/fake-realtime.ts';
+import { type LoneGateway, startLoneGateway } from '../../support/lone-gateway.ts';
 import { openSession, RefusedHandshake } from '../../support/session-client.ts';
-import { type RunningGateway, startGateway } from '../../support/start-gateway.ts';
+import { startGateway } from '../../support/start-gateway.ts';
 import { until, within } from '../../support/until.ts';
 
 let provider: FakeRealtime;
@@ -13,24 +14,25 @@ beforeAll(async () => {
 });
 afterAll(() => provider?.close());
 
-async function withGateway(env: Record<string, string>, use: (gateway: RunningGateway) => Promise<void>): Promise<void> {
-  const gateway = await startGateway({ env });
+/** Runs against one gateway process with these settings. */
+async function withGateway(env: Record<string, string>, use: (gateway: LoneGateway) => Promise<void>): Promise<void> {
+  const gateway = await startLoneGateway(env);
   try {
-    await gateway.admin.createUpstream('oai', `${provider.origin}/v1`);
+    gateway.putProvider('oai', 'openai', { settings: { custom_host: `${provider.origin}/v1` } });
     await use(gateway);
   } finally {
-    await gateway.stop();
+    await gateway.close();
   }
 }
 
-async function open(gateway: RunningGateway) {
-  const client = await openSession(`ws://127.0.0.1:${gateway.port}/v1/realtime?model=@oai/m`, {
-    'x-svc-api-key': gateway.workspaceKey,
-  });
+async function openAt(origin: string, key: string) {
+  const client = await openSession(`${origin.replace('http', 'ws')}/v1/realtime?model=@oai/m`, { 'x-svc-api-key': key });
   return { client, session: await provider.nextSession() };
 }
 
-it('sessions beyond the limit are refused with 503, and there is room again when one ends', async () => {
+const open = (gateway: LoneGateway) => openAt(gateway.origin, gateway.key);
+
+it('sessions: more than REALTIME_SESSIONS_MAX are rejected with 503 until one of them ends', async () => {
   await withGateway({ REALTIME_SESSIONS_MAX: '1' }, async (gateway) => {
     const first = await open(gateway);
     const refused = await open(gateway).catch((error: unknown) => error);
@@ -44,7 +46,7 @@ it('sessions beyond the limit are refused with 503, and there is room again when
   });
 });
 
-it('a session that is idle is closed on both sides, one that speaks is not', async () => {
+it('sessions: an idle session is closed on both sides after REALTIME_IDLE_TIMEOUT, one with traffic is not', async () => {
   await withGateway({ REALTIME_IDLE_TIMEOUT: '400' }, async (gateway) => {
     const { client, session } = await open(gateway);
     const speaking = await open(gateway);
@@ -57,7 +59,7 @@ it('a session that is idle is closed on both sides, one that speaks is not', asy
   });
 });
 
-it('a session is closed on both sides when its time is over, whatever passes', async () => {
+it('sessions: REALTIME_SESSION_TIMEOUT closes a session on both sides in spite of traffic', async () => {
   await withGateway({ REALTIME_SESSION_TIMEOUT: '400' }, async (gateway) => {
     const { client, session } = await open(gateway);
     const talk = setInterval(() => client.socket.send('x'), 50);
@@ -67,12 +69,12 @@ it('a session is closed on both sides when its time is over, whatever passes', a
   });
 });
 
-it('after a stop signal sessions go on for their grace, are closed with 1001, and leave one record each', async () => {
+it('sessions: after a stop signal a session continues for REALTIME_DRAIN_TIMEOUT, is closed with 1001, and leaves one record', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'svc-sessions-'));
   const gateway = await startGateway({ dataDir, env: { REALTIME_DRAIN_TIMEOUT: '1500' } });
   try {
     await gateway.admin.createUpstream('oai', `${provider.origin}/v1`);
-    const { client, session } = await open(gateway);
+    const { client, session } = await openAt(gateway.origin, gateway.workspaceKey);
     const traceId = String(client.headers['x-svc-trace-id']);
     const stopped = gateway.stop();
     // The port closes first: from then on the process is stopping, and the session still works.

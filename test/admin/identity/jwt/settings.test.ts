@@ -3,12 +3,12 @@ import { newSigningKey } from '../../../support/tokens.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { newPerson } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const key = newSigningKey('k1');
 const path = '/organisations/self/auth-settings';
 
-describe.each(databases)('the setting about tokens, on %s', (database) => {
+describe.each(ruleDatabases)('the setting about tokens, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database, { TRUSTED_CUSTOM_HOSTS: '127.0.0.1', GATEWAY_URL: 'http://127.0.0.1:9' });
@@ -154,7 +154,7 @@ describe.each(databases)('the setting about tokens, on %s', (database) => {
   });
 });
 
-describe.each(databases)('refused tokens, on %s', (database) => {
+describe.each(ruleDatabases)('refused tokens, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

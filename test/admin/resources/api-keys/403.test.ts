@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { refusesMissingScopes } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const body = { name: 'k', scopes: ['configs.list'] };
 refusesMissingScopes('API keys', [
@@ -16,7 +16,7 @@ refusesMissingScopes('API keys', [
   { method: 'POST', path: '/api-keys/any/rotate', body: {} },
 ]);
 
-describe.each(databases)('what a key may give away, on %s', (database) => {
+describe.each(ruleDatabases)('what a key may give away, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { hidesForeignItems } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 hidesForeignItems(
   'API keys',
@@ -18,7 +18,7 @@ hidesForeignItems(
   ],
 );
 
-describe.each(databases)('what a key refers to, on %s', (database) => {
+describe.each(ruleDatabases)('what a key refers to, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Reply } from '../../support/plane.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const managing = [
   'workspace_service_api_keys.create',
@@ -11,7 +11,7 @@ const managing = [
 ];
 const never = '2099-01-01T00:00:00Z';
 
-describe.each(databases)('what holds a key, on %s', (database) => {
+describe.each(ruleDatabases)('what holds a key, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { refusesMissingScopes } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 refusesMissingScopes('configs', [
   { method: 'GET', path: '/configs' },
@@ -13,7 +13,7 @@ refusesMissingScopes('configs', [
   { method: 'GET', path: '/configs/any/versions' },
 ]);
 
-describe.each(databases)('a workspace key, on %s', (database) => {
+describe.each(ruleDatabases)('a workspace key, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { refusesMissingScopes } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 refusesMissingScopes('integrations', [
   { method: 'GET', path: '/integrations' },
@@ -14,7 +14,7 @@ refusesMissingScopes('integrations', [
   { method: 'PUT', path: '/integrations/any/workspaces', body: {} },
 ]);
 
-describe.each(databases)('a key with the scopes of workspaces only, on %s', (database) => {
+describe.each(ruleDatabases)('a key with the scopes of workspaces only, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

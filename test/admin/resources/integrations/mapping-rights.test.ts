@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { newPerson } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { vaultReference } from '../secret-references/probes.ts';
 
 const host = { custom_host: 'https://models.example.com/v1' };
 const key = { target_field: 'key', secret_reference_id: 'vault' };
 const project = { ...key, target_field: 'configurations.openai_project' };
 
-describe.each(databases)('who may map what, on %s', (database) => {
+describe.each(ruleDatabases)('who may map what, on %s', (database) => {
   let plane: Plane;
   /** All that may make integrations of the workspace, and no secret reference. */
   const callers: string[] = [];
@@ -100,7 +100,7 @@ describe.each(databases)('who may map what, on %s', (database) => {
   });
 });
 
-describe.each(databases)('mappings of integrations that are shared, on %s', (database) => {
+describe.each(ruleDatabases)('mappings of integrations that are shared, on %s', (database) => {
   let plane: Plane;
   let second: string;
   beforeAll(async () => {

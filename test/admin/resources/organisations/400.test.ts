@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const schema = { type: 'object', additionalProperties: true, properties: {} };
 
@@ -34,7 +34,7 @@ const settings: readonly [string, unknown, string][] = [
   ],
 ];
 
-describe.each(databases)('settings of the organisation, on %s', (database) => {
+describe.each(ruleDatabases)('settings of the organisation, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

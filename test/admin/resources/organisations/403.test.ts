@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { type Probe, refusesMissingScopes } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const probes: readonly Probe[] = [
   { method: 'GET', path: '/organisations/self' },
@@ -16,7 +16,7 @@ const probes: readonly Probe[] = [
 
 refusesMissingScopes('organisations', probes);
 
-describe.each(databases)('the organisation and a workspace key, on %s', (database) => {
+describe.each(ruleDatabases)('the organisation and a workspace key, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('organisations of others, on %s', (database) => {
+describe.each(ruleDatabases)('organisations of others, on %s', (database) => {
   let plane: Plane;
   let other: string;
   beforeAll(async () => {

@@ -4,7 +4,7 @@ import { sharedSettingEntries } from '../../../../admin/resources/organisations/
 import { updateBody as workspaceBody } from '../../../../admin/resources/workspaces/schema.ts';
 import { adminRoutes } from '../../../../admin/tables.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { type Effective, ofOrganisation, ofSignIn, ofWorkspace, type Row } from './every-setting-table.ts';
 
 const groups = ['settings', 'data_plane_security_settings', 'export_settings'] as const;
@@ -43,7 +43,7 @@ type Named = Effective & { readonly name: string };
 const effective = (rows: Readonly<Record<string, Row>> = {}): Named[] =>
   Object.entries(rows).flatMap(([name, row]) => ('laterPart' in row ? [] : [{ name, ...row }]));
 
-describe.each(databases)('each setting does what it says, on %s', (database) => {
+describe.each(ruleDatabases)('each setting does what it says, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database, { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { hidesForeignItems } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 hidesForeignItems(
   'providers',
@@ -17,7 +17,7 @@ hidesForeignItems(
   ],
 );
 
-describe.each(databases)('integrations that a provider names, on %s', (database) => {
+describe.each(ruleDatabases)('integrations that a provider names, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

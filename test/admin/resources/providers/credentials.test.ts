@@ -4,7 +4,7 @@ import { shownSettingsOf } from '../../../../admin/resources/integrations/header
 import { openSecrets } from '../../../../admin/resources/integrations/secrets.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const account = { type: 'service_account', project_id: 'acme', client_email: 'gateway@acme.example', private_key: 'planted' };
 
@@ -143,7 +143,7 @@ const cases: [
   ],
 ];
 
-describe.each(databases)('credentials sent in place, on %s', (database) => {
+describe.each(ruleDatabases)('credentials sent in place, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { vaultReference } from './probes.ts';
 
 const vault = vaultReference.auth_config;
@@ -9,7 +9,7 @@ const aws = { name: 'A', manager_type: 'aws_sm', secret_path: 'prod/openai' };
 const azure = { name: 'K', manager_type: 'azure_kv', secret_path: 'openai' };
 const long = (length: number) => 'x'.repeat(length);
 
-describe.each(databases)('secret references that are refused, on %s', (database) => {
+describe.each(ruleDatabases)('secret references that are refused, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -3,12 +3,12 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { newPerson } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { refusesMissingScopes } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { probes, vaultReference } from './probes.ts';
 
 refusesMissingScopes('secret references', probes('any'));
 
-describe.each(databases)('secret references in the hands of one workspace, on %s', (database) => {
+describe.each(ruleDatabases)('secret references in the hands of one workspace, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

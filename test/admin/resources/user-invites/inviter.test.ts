@@ -3,9 +3,9 @@ import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
 import { parseApiKey } from '../../../../core/contract/values/api-key.ts';
 import { accept, newPerson, tokenOf } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('an invite grants no more than who sent it may grant now, on %s', (database) => {
+describe.each(ruleDatabases)('an invite grants no more than who sent it may grant now, on %s', (database) => {
   let plane: Plane;
   let count = 0;
   beforeAll(async () => {

@@ -3,7 +3,7 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { accept, newPerson, tokenOf } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { hidesForeignItems, refusesMissingScopes, refusesUnknownKeys } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const body = { email: 'a@example.com', role: 'member', workspaces: [] };
 const itemProbes = (id: string) =>
@@ -27,7 +27,7 @@ hidesForeignItems(
   ['adminKey'],
 );
 
-describe.each(databases)('invites that are refused, on %s', (database) => {
+describe.each(ruleDatabases)('invites that are refused, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -3,7 +3,7 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { newPerson, type Person } from '../../support/people.ts';
 import { type Ask, type Plane, startPlane } from '../../support/plane.ts';
 import { hidesForeignItems, refusesMissingScopes, refusesUnknownKeys } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const someone = '7f9c2d1e-0000-4000-8000-000000000001';
 const itemProbes = (id: string) =>
@@ -25,7 +25,7 @@ refusesMissingScopes('users', probes);
 // Workspace keys have no business with users at all.
 hidesForeignItems('users', async (plane) => [(await newPerson(plane)).id], itemProbes, ['adminKey']);
 
-describe.each(databases)('users that are refused, on %s', (database) => {
+describe.each(ruleDatabases)('users that are refused, on %s', (database) => {
   let plane: Plane;
   let owner: Person;
   let admin: Person;

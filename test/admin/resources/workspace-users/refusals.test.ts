@@ -3,7 +3,7 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { newPerson, type Person } from '../../support/people.ts';
 import { type Ask, type Plane, startPlane } from '../../support/plane.ts';
 import { refusesMissingScopes, refusesUnknownKeys } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const someone = '7f9c2d1e-0000-4000-8000-000000000001';
 const probesOf = (base: string, id: string) =>
@@ -18,7 +18,7 @@ const probesOf = (base: string, id: string) =>
 refusesUnknownKeys('members of workspaces', probesOf(`/admin/workspaces/${someone}/users`, someone));
 refusesMissingScopes('members of workspaces', probesOf(`/workspaces/${someone}/users`, someone));
 
-describe.each(databases)('members of workspaces that are refused, on %s', (database) => {
+describe.each(ruleDatabases)('members of workspaces that are refused, on %s', (database) => {
   let plane: Plane;
   let base: string;
   let admin: Person;

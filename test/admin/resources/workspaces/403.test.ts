@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { refusesMissingScopes } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 refusesMissingScopes('workspaces', [
   { method: 'GET', path: '/workspaces' },
@@ -12,7 +12,7 @@ refusesMissingScopes('workspaces', [
   { method: 'DELETE', path: '/workspaces/ws-default', body: { name: 'x' } },
 ]);
 
-describe.each(databases)('workspaces, on %s', (database) => {
+describe.each(ruleDatabases)('workspaces, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

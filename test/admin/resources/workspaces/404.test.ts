@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import { newId } from '../../../../admin/db/new-id.ts';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('workspaces that are not the caller’s, on %s', (database) => {
+describe.each(ruleDatabases)('workspaces that are not the caller’s, on %s', (database) => {
   let plane: Plane;
   let foreign: string;
   let second: string;

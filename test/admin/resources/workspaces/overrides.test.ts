@@ -3,7 +3,7 @@ import { overridableSections, securityDefaults } from '../../../../admin/resourc
 import { settingGroups } from '../../../../admin/resources/workspaces/apply-settings.ts';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 /** Two values of each setting that is not a flag; the first is the default. */
 const pairs: Readonly<Record<string, readonly [unknown, unknown]>> = {
@@ -19,7 +19,7 @@ const sections = Object.entries(overridableSections).map(([section, { group, key
   keys,
 }));
 
-describe.each(databases)('a section of settings that workspaces may override, on %s', (database) => {
+describe.each(ruleDatabases)('a section of settings that workspaces may override, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
