@@ -192,8 +192,8 @@ async function measureMemory(gateway: RunningGateway, keys: KeyFill, config: str
     for (const [outcome, count] of found) failures.set(outcome, (failures.get(outcome) ?? 0) + count);
     console.log(`| ${asked + step} | ${residentMib(pids).toFixed(0)} |`);
   }
-  const told = [...failures].map(([outcome, count]) => `${count} × ${outcome}`).join(', ');
-  console.log(`\nCalls that were not answered with 200: ${told || 'none'}`);
+  const summary = [...failures].map(([outcome, count]) => `${count} × ${outcome}`).join(', ');
+  console.log(`\nCalls that were not answered with 200: ${summary || 'none'}`);
 }
 
 /** One call with each of these keys. Gives how many ended in anything but 200, by how. */
@@ -215,9 +215,9 @@ async function askOnce(
         const result = await connection.call(postBytes(url, headers, body));
         const outcome = result.kind === 'reply' ? result.reply.text.slice(9, 400) : `${result.kind}: ${result.reason}`;
         if (outcome.startsWith('200')) continue;
-        const told = /^\d+/.exec(outcome)?.[0] ?? outcome;
-        if (!failures.has(told)) console.error(outcome);
-        failures.set(told, (failures.get(told) ?? 0) + 1);
+        const summary = /^\d+/.exec(outcome)?.[0] ?? outcome;
+        if (!failures.has(summary)) console.error(outcome);
+        failures.set(summary, (failures.get(summary) ?? 0) + 1);
       }
       connection.close();
     }),

@@ -18,9 +18,9 @@ export function wholeNumber(min: number, max: number, unit = ''): SettingType<nu
 }
 
 /** One of a few words, in any letter case. */
-export function oneOf<const Words extends readonly string[]>(words: Words): SettingType<Words[number]> {
+export function oneOf<const Names extends readonly string[]>(words: Names): SettingType<Names[number]> {
   return {
-    schema: v.pipe(v.string(), v.toLowerCase(), v.picklist(words)) as v.GenericSchema<string, Words[number]>,
+    schema: v.pipe(v.string(), v.toLowerCase(), v.picklist(words)) as v.GenericSchema<string, Names[number]>,
     expected: `one of ${words.join(', ')}`,
   };
 }

@@ -14,12 +14,12 @@ const countedCharsMax = 1024 * 1024;
 
 /** Returns the texts up to the length that `count-tokens` takes. */
 export function cutForCount(texts: readonly string[]): string[] {
-  const kept: string[] = [];
+  const remaining: string[] = [];
   let room = countedCharsMax;
   for (const text of texts) {
     if (room <= 0) break;
-    kept.push(text.slice(0, room));
+    remaining.push(text.slice(0, room));
     room -= text.length;
   }
-  return kept;
+  return remaining;
 }

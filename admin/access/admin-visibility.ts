@@ -15,6 +15,6 @@ export function requireUnchangedVisibility(
   after: readonly SecuritySettings[],
 ): void {
   if (actor.actsAsOwner) return;
-  const opened = aboutAdmins.find((name) => before.some((place, index) => !place[name] && after[index]?.[name]));
+  const opened = aboutAdmins.find((name) => before.some((one, index) => !one[name] && after[index]?.[name]));
   if (opened) throw forbidden(`security_settings.${opened}: only owners can let admins read more`);
 }

@@ -11,13 +11,13 @@ export async function holdRole(tx: EntityManager, organisationId: string, sessio
     session.userId,
     organisationId,
   ]);
-  const places = await tx.execute<{ workspace_id: string; role: string }[]>(
+  const memberships = await tx.execute<{ workspace_id: string; role: string }[]>(
     'select workspace_id, role from workspace_members where user_id = ? and organisation_id = ? order by id for share',
     [session.userId, organisationId],
   );
   const sameRole = held[0]?.role === session.role;
-  const samePlaces = [...session.memberships].every(([id, one]) =>
-    places.some((place) => place.workspace_id === id && place.role === one.role),
+  const sameMemberships = [...session.memberships].every(([id, one]) =>
+    memberships.some((membership) => membership.workspace_id === id && membership.role === one.role),
   );
-  if (!sameRole || !samePlaces) throw forbidden('Your role has just changed. Try again');
+  if (!sameRole || !sameMemberships) throw forbidden('Your role has just changed. Try again');
 }

@@ -32,14 +32,14 @@ export function requireRank(actor: Actor, role: OrganisationRole): void {
  * to accept an invite or set a password, and such a link gives access as that user. Every key may grant scopes for model calls,
  * as with keys of workspaces.
  */
-export async function requirePlaces(
+export async function requireMemberships(
   em: EntityManager,
   actor: Actor,
-  places: readonly { readonly id: string; readonly role: WorkspaceRole }[],
+  memberships: readonly { readonly id: string; readonly role: WorkspaceRole }[],
 ): Promise<void> {
   // For sessions, `requireRank` and `requireWorkspaceRank` check the role.
   if (actor.session) return;
-  for (const { id, role } of places) {
+  for (const { id, role } of memberships) {
     const settings = await effectiveSecuritySettings(em, actor.organisationId, id);
     const missing = [...workspaceRoleScopes(role, settings)].filter(
       (scope) => !actor.scopes.has(scope) && !dataPlaneScopes.includes(scope),

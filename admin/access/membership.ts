@@ -9,8 +9,8 @@ export async function membershipOf(
   { id: userId, organisationId }: Pick<User, 'id' | 'organisationId'>,
   workspaceId: string,
 ): Promise<{ readonly manages: boolean; readonly settings: SecuritySettings } | null> {
-  const place = await em.findOne(workspaceMembers, { organisationId, workspaceId, userId });
-  if (!place) return null;
+  const membership = await em.findOne(workspaceMembers, { organisationId, workspaceId, userId });
+  if (!membership) return null;
   const settings = await effectiveSecuritySettings(em, organisationId, workspaceId);
-  return { manages: place.role === 'admin' || place.role === 'manager', settings };
+  return { manages: membership.role === 'admin' || membership.role === 'manager', settings };
 }

@@ -15,8 +15,8 @@ export async function requireModelRight(
   if (actor.userId === null) return;
   const user = await em.findOne(users, { id: actor.userId, organisationId: actor.organisationId });
   if (user && user.role !== 'member') return;
-  const place = user && workspaceId !== null ? await membershipOf(em, user, workspaceId) : null;
-  if (place && may(place, right)) return;
+  const membership = user && workspaceId !== null ? await membershipOf(em, user, workspaceId) : null;
+  if (membership && may(membership, right)) return;
   throw forbidden(
     `Your role does not allow ${right === 'view' ? 'reading' : 'changing'} models of integrations in this workspace`,
   );

@@ -47,10 +47,10 @@ export async function inWorkspace(em: EntityManager, actor: Actor, workspaceId: 
     const settings = await effectiveSecuritySettings(em, actor.organisationId, workspaceId);
     return { ...actor, scopes: organisationRoleScopes(role, settings) };
   }
-  const place = memberships.get(workspaceId);
-  const manages = place?.role === 'admin' || place?.role === 'manager';
+  const membership = memberships.get(workspaceId);
+  const manages = membership?.role === 'admin' || membership?.role === 'manager';
   const type = manages ? 'workspace-service' : 'workspace-user';
-  return { ...actor, type, workspaceId, scopes: place?.scopes ?? new Set() };
+  return { ...actor, type, workspaceId, scopes: membership?.scopes ?? new Set() };
 }
 
 /** Returns the active workspaces of a user with the scopes of their role there. */

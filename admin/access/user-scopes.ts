@@ -6,7 +6,7 @@ import { workspaceMembers } from '../resources/workspace-users/entity.ts';
 import { implicitAdminScopes, workspaceRoleScopes } from './roles.ts';
 
 /** User and workspace for which scopes are computed. */
-export interface UserPlace {
+export interface UserInWorkspace {
   readonly organisationId: string;
   readonly workspaceId: string;
   readonly userId: string;
@@ -16,9 +16,9 @@ export interface UserPlace {
  * Returns the scopes of a user in a workspace, from their role there or as owner or admin of the organisation. Null if they are
  * not a member.
  */
-export async function scopesOfUser(em: EntityManager, place: UserPlace): Promise<Set<string> | null> {
-  const user = await em.findOne(users, { id: place.userId, organisationId: place.organisationId });
-  return user && scopesOfKnownUser(em, user, place.workspaceId);
+export async function scopesOfUser(em: EntityManager, subject: UserInWorkspace): Promise<Set<string> | null> {
+  const user = await em.findOne(users, { id: subject.userId, organisationId: subject.organisationId });
+  return user && scopesOfKnownUser(em, user, subject.workspaceId);
 }
 
 /** The same for a user that is already loaded. */

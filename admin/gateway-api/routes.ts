@@ -36,7 +36,7 @@ const refusalsBytesMax = 1_048_576;
 export function internalApp(services: AdminServices): Hono {
   const app = new Hono();
   const storeRefusals = createRefusalStore(services);
-  let toldAtMs = Number.NEGATIVE_INFINITY;
+  let warnedAtMs = Number.NEGATIVE_INFINITY;
   app.use('*', async (c, next) => {
     const bearer = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? '';
     if (!isClusterKey(bearer, services.settings)) throw new AdminError('AB05', 'The cluster key is required');
@@ -100,8 +100,8 @@ export function internalApp(services: AdminServices): Hono {
   /** Not more often than people could read the notices. */
   async function tellOfBudgets(): Promise<void> {
     const nowMs = services.clock.elapsed();
-    if (nowMs - toldAtMs < tellEveryMs) return;
-    toldAtMs = nowMs;
+    if (nowMs - warnedAtMs < tellEveryMs) return;
+    warnedAtMs = nowMs;
     await tellOfCrossedBudgets(services.database.em(), services.mailer);
   }
 }

@@ -36,16 +36,16 @@ export function readQueryLeniently(url: string): Record<string, string> {
 }
 
 /** Headers that describe the request and never hold a credential, for the audit trail. */
-const toldHeaders = ['user-agent', 'content-type', 'accept', 'if-match', 'idempotency-key', 'origin', 'referer'];
+const auditedHeaders = ['user-agent', 'content-type', 'accept', 'if-match', 'idempotency-key', 'origin', 'referer'];
 
 /** Returns the headers of this list that were sent. */
-export function readToldHeaders(header: (name: string) => string | undefined): Record<string, string> {
-  const told: Record<string, string> = {};
-  for (const name of toldHeaders) {
+export function readAuditHeaders(header: (name: string) => string | undefined): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const name of auditedHeaders) {
     const value = header(name);
-    if (value !== undefined) told[name] = clean(value, 512);
+    if (value !== undefined) headers[name] = clean(value, 512);
   }
-  return told;
+  return headers;
 }
 
 function clean(text: string, max: number): string {

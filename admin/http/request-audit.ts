@@ -8,7 +8,7 @@ import type { AuditActor } from './actor.ts';
 import { clientOrigin } from './client-address.ts';
 import type { AdminError } from './errors.ts';
 import { TooManyRequests } from './rate-limit.ts';
-import { readPath, readQueryLeniently, readToldHeaders } from './read-query.ts';
+import { readAuditHeaders, readPath, readQueryLeniently } from './read-query.ts';
 import type { AdminRoute, AdminServices } from './route.ts';
 
 /** Audit data of one request, filled in as it becomes known. */
@@ -37,7 +37,7 @@ export class RequestAudit {
   draft(actor: AuditActor): AuditDraft {
     const route = this.#route;
     const mask = (value: unknown) => (this.isChecked ? maskSecrets(value) : maskValues(maskSecrets(value)));
-    const told = maskSecrets(readToldHeaders((name) => this.#c.req.header(name)));
+    const headers = maskSecrets(readAuditHeaders((name) => this.#c.req.header(name)));
     return {
       organisationId: actor.organisationId,
       workspaceId: this.workspaceId,
@@ -47,7 +47,7 @@ export class RequestAudit {
       requestBody: mask(this.body),
       queryParams: mask(readQueryLeniently(this.#c.req.url)) as AuditDraft['queryParams'],
       // The id of a JWT does not refer to a stored key.
-      requestHeaders: actor.tokenSubject ? { ...told, 'jwt-subject': actor.tokenSubject } : told,
+      requestHeaders: actor.tokenSubject ? { ...headers, 'jwt-subject': actor.tokenSubject } : headers,
       userId: actor.userId ?? actor.keyId,
       userType: actor.userId ? 'user' : 'api_key',
       resourceType: route.resource,

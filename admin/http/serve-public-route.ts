@@ -9,7 +9,7 @@ import { clientOrigin } from './client-address.ts';
 import { AdminError } from './errors.ts';
 import type { KnownPerson, PublicCall, PublicRoute } from './public-route.ts';
 import { readJsonBody } from './read-body.ts';
-import { readPath, readToldHeaders } from './read-query.ts';
+import { readAuditHeaders, readPath } from './read-query.ts';
 import type { AdminServices } from './route.ts';
 import { requestOrigin } from './same-origin.ts';
 import { validate } from './validate.ts';
@@ -81,7 +81,7 @@ async function run(
     requestId,
     requestBody: maskSecrets(sent ?? null),
     queryParams: {},
-    requestHeaders: maskSecrets(readToldHeaders(header)),
+    requestHeaders: maskSecrets(readAuditHeaders(header)),
     userId: person.userId,
     userType: 'user',
     resourceType: route.resource,

@@ -127,16 +127,16 @@ interface Standing {
 async function grantOne(tx: EntityManager, ask: BudgetAsk, { window, used, leases, holder, nowMs }: Standing): Promise<Grant> {
   const own = leases.find((lease) => lease.lease === ask.lease);
   // The settled part of an unknown lease is unknown. The lease starts with the units granted now, and the grant is marked as new.
-  const kept = own && ask.startMs === window.startMs ? ask.kept : 0;
+  const held = own && ask.startMs === window.startMs ? ask.kept : 0;
   const isOvertaken = own !== undefined && ask.seq <= Number(own.seq);
   const settled = own ? Number(own.settled) : 0;
-  const ownUnits = own && isOvertaken ? Number(own.units) : kept;
+  const ownUnits = own && isOvertaken ? Number(own.units) : held;
   // Without a recall, all of it is pending.
   const { others, pending } = heldByOthers(leases, own, nowMs, nowMs - (ask.recalledMs ?? 0));
   const left = ask.capacity - used - others - Math.max(0, ownUnits - settled);
   // Records have settled more than the lease has: calls used more than they took. That usage is in `used`, so it is covered here
   // without taking it from the budget a second time.
-  const covered = isOvertaken ? 0 : Math.max(0, settled - kept);
+  const covered = isOvertaken ? 0 : Math.max(0, settled - held);
   const uncovered = { need: Math.max(0, ask.need - covered), want: Math.max(0, ask.want - covered) };
   const units = isOvertaken ? 0 : covered + (left < uncovered.need ? servable(ask, left, covered) : grantOf(left, uncovered));
   // Calls in flight need all units of the holder, if it has no spare units and the grant does not exceed its immediate need.
@@ -146,7 +146,7 @@ async function grantOne(tx: EntityManager, ask: BudgetAsk, { window, used, lease
       `insert into limit_leases (lease, key, organisation_id, seq, units, expires_ms, holder, firm_ms) values (?, ?, ?, ?, ?, ?, ?, ?)
        on conflict (lease) do update set seq = excluded.seq, units = excluded.units, expires_ms = excluded.expires_ms,
          firm_ms = excluded.firm_ms`,
-      [ask.lease, ask.key, ask.organisationId, ask.seq, kept + units, nowMs + leaseMs, holder, isFirm ? nowMs : null],
+      [ask.lease, ask.key, ask.organisationId, ask.seq, held + units, nowMs + leaseMs, holder, isFirm ? nowMs : null],
       'run',
     );
   }

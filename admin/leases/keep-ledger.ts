@@ -3,14 +3,14 @@ import type { BudgetRow } from './budget-ledger.ts';
 import { clearExhausted } from './entity-state.ts';
 
 /** Milliseconds for which windows and leases are stored after their end, for late returns and settlements. */
-const keptMs = 3_600_000;
+const retentionMs = 3_600_000;
 
 /** Forgets windows and leases that are long over, and budgets of tokens that have ended. */
 export async function forgetOldWindows(database: Pick<Database, 'em'>, nowMs: number): Promise<void> {
   const em = database.em();
-  await em.execute('delete from limit_windows where end_ms < ?', [nowMs - keptMs], 'run');
-  await em.execute('delete from limit_leases where expires_ms < ?', [nowMs - keptMs], 'run');
-  await em.execute(`delete from limit_budgets where key like 'budget:token:%' and end_ms < ?`, [nowMs - keptMs], 'run');
+  await em.execute('delete from limit_windows where end_ms < ?', [nowMs - retentionMs], 'run');
+  await em.execute('delete from limit_leases where expires_ms < ?', [nowMs - retentionMs], 'run');
+  await em.execute(`delete from limit_budgets where key like 'budget:token:%' and end_ms < ?`, [nowMs - retentionMs], 'run');
 }
 
 /** Clears the exhausted mark of entities whose budget window has ended without a new ask. */

@@ -65,8 +65,8 @@ interface Granted {
 function grantOne(ask: RateAsk, handedOut: number, own: LeaseRow | undefined): Granted {
   const isOvertaken = own !== undefined && ask.seq <= Number(own.seq);
   const isNew = own === undefined || Number(own.start_ms) !== ask.startMs;
-  const kept = isNew ? 0 : ask.kept;
-  const before = isOvertaken ? handedOut : Math.max(0, handedOut + kept - (isNew ? 0 : Number(own.units)));
+  const held = isNew ? 0 : ask.kept;
+  const before = isOvertaken ? handedOut : Math.max(0, handedOut + held - (isNew ? 0 : Number(own.units)));
   const units = isOvertaken ? 0 : grantOf(ask.capacity - before, ask);
   const out = before + units;
   const grant = {
@@ -78,7 +78,7 @@ function grantOne(ask: RateAsk, handedOut: number, own: LeaseRow | undefined): G
     leaseMs: null,
     isNew,
   };
-  return { ask, grant, out, units: kept + units, isOvertaken };
+  return { ask, grant, out, units: held + units, isOvertaken };
 }
 
 async function store(tx: EntityManager, granted: readonly Granted[], holder: string | null): Promise<void> {

@@ -2,14 +2,14 @@
 export const nanoPerMicro = 1_000;
 
 /** Decimal places by which a unit of money is larger than a nano-USD. */
-const places = { usd: 9, cent: 7 } as const;
+const decimals = { usd: 9, cent: 7 } as const;
 
 /**
  * An amount of whole micro-USD and the nano-USD beyond them (0 to 999), as columns hold it, in US dollars or cents. The result is the
  * number closest to the exact decimal, so it prints without digits of its own.
  */
-export function moneyOf(microUsd: number | string, nanoRest: number | string, unit: keyof typeof places): number {
-  return Number(`${microUsd}${String(nanoRest).padStart(3, '0')}e-${places[unit]}`);
+export function moneyOf(microUsd: number | string, nanoRest: number | string, unit: keyof typeof decimals): number {
+  return Number(`${microUsd}${String(nanoRest).padStart(3, '0')}e-${decimals[unit]}`);
 }
 
 /** The same amount in nano-USD; exact up to 9 million US dollars. */

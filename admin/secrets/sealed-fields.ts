@@ -1,5 +1,5 @@
 import type { EntityManager } from '../db/open-database.ts';
-import type { Place, Vault } from './vault.ts';
+import type { SealContext, Vault } from './vault.ts';
 
 /** A row whose secret fields are sealed together in its column `secrets`. */
 export interface SealedRow {
@@ -21,7 +21,7 @@ export interface SealedFields<Row extends SealedRow> {
 
 /** Secrets of `table` are bound to their row: moved to another, they do not open. */
 export function sealedFields<Row extends SealedRow>(table: string): SealedFields<Row> {
-  const membershipOf = (row: Row): Place => ({
+  const contextOf = (row: Row): SealContext => ({
     organisationId: row.organisationId,
     table,
     column: 'secrets',
@@ -29,15 +29,15 @@ export function sealedFields<Row extends SealedRow>(table: string): SealedFields
   });
   const open: SealedFields<Row>['open'] = async (em, vault, row) => {
     if (row.secrets === null || row.secrets === undefined) return {};
-    return JSON.parse(await vault.open(em, membershipOf(row), row.secrets)) as Record<string, string>;
+    return JSON.parse(await vault.open(em, contextOf(row), row.secrets)) as Record<string, string>;
   };
   return {
     open,
     async put(em, vault, row, changes) {
       const all = { ...(await open(em, vault, row)), ...changes };
-      const kept = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''));
-      row.secrets = Object.keys(kept).length === 0 ? null : await vault.seal(em, membershipOf(row), JSON.stringify(kept));
-      row.secretHints = Object.fromEntries(Object.entries(kept).map(([key, value]) => [key, lastCharacters(value)]));
+      const stored = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''));
+      row.secrets = Object.keys(stored).length === 0 ? null : await vault.seal(em, contextOf(row), JSON.stringify(stored));
+      row.secretHints = Object.fromEntries(Object.entries(stored).map(([key, value]) => [key, lastCharacters(value)]));
     },
   };
 }

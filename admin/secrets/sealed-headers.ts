@@ -1,7 +1,7 @@
 import { isCredentialHeader } from '../../core/contract/values/credential-headers.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { isMasked, lastCharacters, masked } from './sealed-fields.ts';
-import type { Place, Vault } from './vault.ts';
+import type { SealContext, Vault } from './vault.ts';
 
 /** Header name to value; names in lower case. */
 export type Headers = Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export interface SealedHeaders<Row extends HeaderRow> {
 
 /** Headers of `table` are bound to their row: moved to another, they do not open. */
 export function sealedHeaders<Row extends HeaderRow>(table: string): SealedHeaders<Row> {
-  const membershipOf = (row: Row): Place => ({
+  const contextOf = (row: Row): SealContext => ({
     organisationId: row.organisationId,
     table,
     column: 'custom_headers',
@@ -35,21 +35,21 @@ export function sealedHeaders<Row extends HeaderRow>(table: string): SealedHeade
   return {
     async open(em, vault, row) {
       if (row.customHeaders === null || row.customHeaders === undefined) return {};
-      return JSON.parse(await vault.open(em, membershipOf(row), row.customHeaders)) as Headers;
+      return JSON.parse(await vault.open(em, contextOf(row), row.customHeaders)) as Headers;
     },
     async put(em, vault, row, headers) {
       const isEmpty = Object.keys(headers).length === 0;
-      row.customHeaders = isEmpty ? null : await vault.seal(em, membershipOf(row), JSON.stringify(headers));
+      row.customHeaders = isEmpty ? null : await vault.seal(em, contextOf(row), JSON.stringify(headers));
       row.headerNames = maskedHeaders(headers);
     },
   };
 }
 
 /** Returns the sent headers. A masked value that was sent back keeps the previous value. */
-export function keptHeaders(before: Headers, sent: Headers): Headers {
-  const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(lowerCased(sent))) kept[name] = isMasked(value) ? (before[name] ?? value) : value;
-  return kept;
+export function unchangedHeaders(before: Headers, sent: Headers): Headers {
+  const stored: Record<string, string> = {};
+  for (const [name, value] of Object.entries(lowerCased(sent))) stored[name] = isMasked(value) ? (before[name] ?? value) : value;
+  return stored;
 }
 
 /** Headers as reads show them. */

@@ -7,7 +7,7 @@ import type { EntityManager } from '../db/open-database.ts';
 import { type DataKey, dataKeys } from './entity.ts';
 
 /** Owner and field of a sealed value. It can be opened only with the same ones. */
-export interface Place {
+export interface SealContext {
   readonly organisationId: string;
   readonly table: string;
   readonly column: string;
@@ -20,9 +20,9 @@ export interface Vault {
   addDataKey(tx: EntityManager, organisationId: string): Promise<void>;
   /** True if the master key sealed this data key. */
   opens(row: DataKey): boolean;
-  seal(em: EntityManager, place: Place, plain: string): Promise<string>;
+  seal(em: EntityManager, context: SealContext, plain: string): Promise<string>;
   /** Throws when the value was moved, changed, or sealed under another master key. */
-  open(em: EntityManager, place: Place, sealed: string): Promise<string>;
+  open(em: EntityManager, context: SealContext, sealed: string): Promise<string>;
 }
 
 /** `encryptionKey` is the 32-byte master key; losing it loses every stored credential. */
@@ -37,7 +37,7 @@ export function createVault(encryptionKey: Uint8Array): Vault {
     if (known) return known;
     const where = version === null ? { organisationId } : { organisationId, version };
     const row = await em.findOneOrFail(dataKeys, where, { orderBy: { version: 'desc' } });
-    const key = new Uint8Array(unseal(wrapping, row.wrapped, wrapPlace(row.organisationId, row.id)));
+    const key = new Uint8Array(unseal(wrapping, row.wrapped, wrapContext(row.organisationId, row.id)));
     const found = { version: row.version, key };
     opened.set(name, found, { ttl: version === null ? newestKnownMs : 0 });
     return found;
@@ -46,26 +46,26 @@ export function createVault(encryptionKey: Uint8Array): Vault {
   return {
     async addDataKey(tx, organisationId) {
       const id = newId();
-      const wrapped = seal(wrapping, randomBytes(32), wrapPlace(organisationId, id));
+      const wrapped = seal(wrapping, randomBytes(32), wrapContext(organisationId, id));
       tx.create(dataKeys, { id, organisationId, version: 1, wrapped, createdAt: new Date() });
       await tx.flush();
     },
     opens(row) {
       try {
-        unseal(wrapping, row.wrapped, wrapPlace(row.organisationId, row.id));
+        unseal(wrapping, row.wrapped, wrapContext(row.organisationId, row.id));
         return true;
       } catch {
         return false;
       }
     },
-    async seal(em, place, plain) {
-      const { version, key } = await keyOf(em, place.organisationId, null);
-      return `${version}:${seal(key, plain, textOf(place))}`;
+    async seal(em, context, plain) {
+      const { version, key } = await keyOf(em, context.organisationId, null);
+      return `${version}:${seal(key, plain, textOf(context))}`;
     },
-    async open(em, place, sealed) {
+    async open(em, context, sealed) {
       const colon = sealed.indexOf(':');
-      const { key } = await keyOf(em, place.organisationId, Number(sealed.slice(0, colon)));
-      return unseal(key, sealed.slice(colon + 1), textOf(place)).toString('utf8');
+      const { key } = await keyOf(em, context.organisationId, Number(sealed.slice(0, colon)));
+      return unseal(key, sealed.slice(colon + 1), textOf(context)).toString('utf8');
     },
   };
 }
@@ -73,10 +73,10 @@ export function createVault(encryptionKey: Uint8Array): Vault {
 /** How long after a new key version appears values may still be sealed under the one before. */
 const newestKnownMs = 60_000;
 
-function textOf(place: Place): string {
-  return `${place.organisationId}/${place.table}/${place.column}/${place.rowId}`;
+function textOf(context: SealContext): string {
+  return `${context.organisationId}/${context.table}/${context.column}/${context.rowId}`;
 }
 
-function wrapPlace(organisationId: string, rowId: string): string {
+function wrapContext(organisationId: string, rowId: string): string {
   return textOf({ organisationId, table: 'data_keys', column: 'wrapped', rowId });
 }

@@ -74,8 +74,8 @@ function checkLine(text: string, number: number, allow: (model: string) => void)
   allow(model);
 }
 
-function unjudged(problem: string, place = 'input_file_id'): GatewayError {
-  return new GatewayError('bad_request', { message: `${place}: ${problem}`, param: place });
+function unjudged(problem: string, param = 'input_file_id'): GatewayError {
+  return new GatewayError('bad_request', { message: `${param}: ${problem}`, param: param });
 }
 
 function parsed(text: string): unknown {

@@ -56,10 +56,10 @@ export function startHealth(options: HealthOptions): RunningHealth {
       if (known) return known;
       const made = new CircuitBreaker(settings, clock, (change) => announce(key, path, settings, change));
       breakers.set(id, made);
-      const told = unclaimed.get(id);
-      if (told) {
+      const noticed = unclaimed.get(id);
+      if (noticed) {
         unclaimed.delete(id);
-        made.learn(told);
+        made.learn(noticed);
       }
       return made;
     },

@@ -14,10 +14,10 @@ export interface Target {
  * the headers that come with the Node package. Returns the bytes it has removed. Safe to call twice.
  */
 export function slimInstall(nodeModules: string, target: Target): number {
-  const kept = `uws_${target.platform}_${target.arch}_${target.modules}.node`;
+  const needed = `uws_${target.platform}_${target.arch}_${target.modules}.node`;
   const binaries = join(nodeModules, 'uWebSockets.js/dist/bin');
   // Without a binary for this machine the folder is not what this program expects: everything stays.
-  const foreign = existsSync(join(binaries, kept)) ? readdirSync(binaries).filter((name) => name !== kept) : [];
+  const foreign = existsSync(join(binaries, needed)) ? readdirSync(binaries).filter((name) => name !== needed) : [];
   const paths = foreign.map((name) => join(binaries, name));
   for (const name of existsSync(nodeModules) ? readdirSync(nodeModules) : []) {
     if (/^node-(bin-)?(linux|darwin|win)-/.test(name))

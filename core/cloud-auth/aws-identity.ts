@@ -72,11 +72,11 @@ function givenKeys(credentials: Credentials): AwsIdentity {
 
 /** Asked for once and renewed ahead of its end, see the token cache. */
 function lend(key: string, services: SignServices, ask: () => Promise<AwsIdentity>, tagged = false): Maybe<AwsIdentity> {
-  const kept = tagged ? taggedLoans : loans;
-  let cache = kept.get(services);
+  const loaned = tagged ? taggedLoans : loans;
+  let cache = loaned.get(services);
   if (!cache) {
     cache = createTokenCache<Loan>(tagged ? { entriesMax: taggedMax } : {});
-    kept.set(services, cache);
+    loaned.set(services, cache);
   }
   const loan = cache.get(key, services.now(), async () => {
     const identity = await ask();

@@ -39,12 +39,12 @@ export async function awsSigned(
   scope: { readonly service: string; readonly region: string; readonly nowMs: number },
 ): Promise<HeaderList> {
   const url = new URL(call.origin);
-  const kept: HeaderList = [];
+  const remaining: HeaderList = [];
   const covered: Record<string, string> = { host: url.host };
   for (let i = 0; i < call.headers.length; i += 2) {
     const [name, value] = [call.headers[i] as string, call.headers[i + 1] as string];
     if (signatureHeaders.has(name)) continue;
-    kept.push(name, value);
+    remaining.push(name, value);
     if (name === 'content-type' || name.startsWith('x-amz-')) covered[name] = value;
   }
   const isStorage = scope.service === 's3';
@@ -53,7 +53,7 @@ export async function awsSigned(
     covered['x-amz-content-sha256'] = createHash('sha256')
       .update(call.body ?? '')
       .digest('hex');
-    kept.push('x-amz-content-sha256', covered['x-amz-content-sha256']);
+    remaining.push('x-amz-content-sha256', covered['x-amz-content-sha256']);
   }
   const [path = '', query = ''] = splitOnce(call.path, '?');
   const { sessionToken } = identity;
@@ -77,9 +77,9 @@ export async function awsSigned(
   const signed = await signer.sign(request, { signingDate: new Date(scope.nowMs) });
   for (const name of ['x-amz-date', 'x-amz-security-token', 'authorization']) {
     const value = signed.headers[name];
-    if (value !== undefined) kept.push(name, value);
+    if (value !== undefined) remaining.push(name, value);
   }
-  return kept;
+  return remaining;
 }
 
 /** The hash the signer asks for, from the platform instead of from JavaScript. */

@@ -38,10 +38,10 @@ function afterBoth(own: Maybe<void> | undefined, token: Maybe<Token>, use: (toke
 
 /** Replaces the credential header of the call, if any, with the token. */
 function setBearer(call: OutgoingCall, token: Token): void {
-  const kept: string[] = [];
+  const remaining: string[] = [];
   for (let i = 0; i < call.headers.length; i += 2) {
     const name = call.headers[i] as string;
-    if (!['authorization', 'x-api-key', 'api-key'].includes(name)) kept.push(name, call.headers[i + 1] as string);
+    if (!['authorization', 'x-api-key', 'api-key'].includes(name)) remaining.push(name, call.headers[i + 1] as string);
   }
-  call.headers = [...kept, 'authorization', `Bearer ${token.value.reveal()}`];
+  call.headers = [...remaining, 'authorization', `Bearer ${token.value.reveal()}`];
 }

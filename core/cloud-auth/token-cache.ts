@@ -8,14 +8,14 @@ export interface Token {
   readonly expiresAtMs: number;
 }
 
-export interface TokenCache<Kept extends Token = Token> {
+export interface TokenCache<Cached extends Token = Token> {
   /**
    * The token of this key, at once where a good one is held; else what `obtain` brings, asked once for all who wait. A token near
    * its end is still handed out while the next one is fetched. Rejects with what `obtain` threw when there is none to hand out.
    */
-  get(key: string, nowMs: number, obtain: () => Promise<Kept>): Maybe<Kept>;
+  get(key: string, nowMs: number, obtain: () => Promise<Cached>): Maybe<Cached>;
   /** Says that this token is refused although its time is not over: the next `get` obtains another. */
-  forget(key: string, token: Kept): void;
+  forget(key: string, token: Cached): void;
 }
 
 export interface TokenCacheOptions {
@@ -30,18 +30,18 @@ const marginMs = 10_000;
 /** Minimum time between a failed early refresh and the next attempt. */
 const retryMs = 15_000;
 
-interface Entry<Kept extends Token> {
-  token: Kept | null;
+interface Entry<Cached extends Token> {
+  token: Cached | null;
   refreshAtMs: number;
-  pending: Promise<Kept> | null;
+  pending: Promise<Cached> | null;
 }
 
 /** Access tokens in memory, one cache per scheme. Keys come from `tokenKey`, so that no secret is a key. */
-export function createTokenCache<Kept extends Token = Token>(options: TokenCacheOptions = {}): TokenCache<Kept> {
+export function createTokenCache<Cached extends Token = Token>(options: TokenCacheOptions = {}): TokenCache<Cached> {
   const { refreshAheadMs = 300_000, entriesMax = 2000 } = options;
-  const entries = new Map<string, Entry<Kept>>();
+  const entries = new Map<string, Entry<Cached>>();
 
-  const entryOf = (key: string): Entry<Kept> => {
+  const entryOf = (key: string): Entry<Cached> => {
     const entry = entries.get(key) ?? { token: null, refreshAtMs: 0, pending: null };
     entries.delete(key);
     entries.set(key, entry);
@@ -49,7 +49,7 @@ export function createTokenCache<Kept extends Token = Token>(options: TokenCache
     return entry;
   };
 
-  const refresh = (entry: Entry<Kept>, nowMs: number, obtain: () => Promise<Kept>): Promise<Kept> => {
+  const refresh = (entry: Entry<Cached>, nowMs: number, obtain: () => Promise<Cached>): Promise<Cached> => {
     entry.pending ??= obtain().then(
       (token) => {
         const lifetimeMs = token.expiresAtMs - nowMs;

@@ -16,8 +16,8 @@ export function referenceOpener(clusterKey: Uint8Array): (mapped: MappedSecretDo
   return ({ id, authSecrets }) => openCredentials(key, authSecrets, `secret-reference/${id}`);
 }
 
-function openCredentials(key: Uint8Array, sealed: Sealed | null, place: string): Credentials {
-  const opened = openJson<unknown>(key, sealed, place);
+function openCredentials(key: Uint8Array, sealed: Sealed | null, context: string): Credentials {
+  const opened = openJson<unknown>(key, sealed, context);
   const credentials: Record<string, Secret> = {};
   for (const [name, value] of Object.entries(isObject(opened) ? opened : {})) {
     if (typeof value === 'string') credentials[name] = new Secret(value);
@@ -43,6 +43,6 @@ export function modelHeaderOpener(
  * Returns the opened object; an empty one if there is nothing to open. Throws if the text was moved, changed or sealed with
  * another key.
  */
-function openJson<Value>(key: Uint8Array, sealed: Sealed | null, place: string): Value {
-  return sealed === null ? ({} as Value) : JSON.parse(unseal(key, sealed, place).toString('utf8'));
+function openJson<Value>(key: Uint8Array, sealed: Sealed | null, context: string): Value {
+  return sealed === null ? ({} as Value) : JSON.parse(unseal(key, sealed, context).toString('utf8'));
 }

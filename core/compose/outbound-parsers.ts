@@ -3,7 +3,7 @@ import { checkOutboundUrl } from '../contract/values/outbound-url.ts';
 import type { TrustedHosts } from '../contract/values/trusted-hosts.ts';
 import { mockOrigin } from '../providers/mock/index.ts';
 
-interface Place {
+interface ParsedUrl {
   readonly origin: string;
   readonly path: string;
 }
@@ -11,9 +11,9 @@ interface Place {
 /** Parsers of the URLs that may be called. They check the text; the connector checks the resolved addresses. */
 export interface OutboundParsers {
   /** Throws GatewayError `invalid_custom_host`. */
-  parseBaseUrl(url: string): Place;
+  parseBaseUrl(url: string): ParsedUrl;
   /** The same for a URL that is called unchanged: with its query and its trailing slash. */
-  parseTokenUrl(url: string): Place;
+  parseTokenUrl(url: string): ParsedUrl;
   /** Returns the reason why a caller's host is refused; null if it is allowed. */
   checkCustomHost(url: string): string | null;
 }
@@ -32,7 +32,7 @@ export function outboundParsers(trusted: TrustedHosts): OutboundParsers {
     },
   };
 
-  function parse(url: string, allowQuery: boolean): Place {
+  function parse(url: string, allowQuery: boolean): ParsedUrl {
     const check = checkOutboundUrl(url, { trusted, allowQuery });
     if (check.ok) return { origin: check.url.origin, path: check.url.basePath + check.url.query };
     throw new GatewayError('invalid_custom_host', { message: `Invalid custom host: ${check.reason}`, param: 'custom_host' });

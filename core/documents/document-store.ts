@@ -33,7 +33,7 @@ export interface DocumentCounts {
 }
 
 /** One remembered document, as the disk keeps it. */
-export interface KeptDocument {
+export interface StoredDocument {
   readonly kind: DocumentKind;
   readonly id: string;
   readonly document: unknown;
@@ -171,26 +171,26 @@ export class DocumentStore implements DocumentReader {
   }
 
   /** The most recently used documents, at most `perKindMax` of each kind, newest use first. */
-  keep(perKindMax: number): KeptDocument[] {
-    const kept: KeptDocument[] = [];
+  keep(perKindMax: number): StoredDocument[] {
+    const stored: StoredDocument[] = [];
     for (const kind of documentKinds) {
       let left = perKindMax;
       for (const { id, document, revision, fresh } of this.#shelves[kind].entries.values()) {
         if (left-- === 0) break;
-        kept.push({ kind, id, document, revision, fresh });
+        stored.push({ kind, id, document, revision, fresh });
       }
     }
-    return kept;
+    return stored;
   }
 
   /** Restores a document from disk. False if it does not match its schema. */
-  restore(kept: KeptDocument): boolean {
-    const checked = v.safeParse(documentSchemas[kept.kind] as v.GenericSchema<unknown, object>, kept.document);
+  restore(stored: StoredDocument): boolean {
+    const checked = v.safeParse(documentSchemas[stored.kind] as v.GenericSchema<unknown, object>, stored.document);
     if (!checked.success) return false;
-    const entry = new Entry(kept.id, checked.output, kept.revision, kept.fresh);
+    const entry = new Entry(stored.id, checked.output, stored.revision, stored.fresh);
     // This process has not requested the document yet, so a change to it is not read until the next request.
     entry.used = false;
-    this.#shelves[kept.kind].entries.set(kept.id, entry);
+    this.#shelves[stored.kind].entries.set(stored.id, entry);
     return true;
   }
 

@@ -7,12 +7,12 @@ import { documentKinds } from '../contract/protocol/documents.ts';
 import type { Log } from '../contract/values/log.ts';
 import { messageOf } from '../contract/values/message-of.ts';
 import { seal, unseal } from '../contract/values/secret.ts';
-import type { KeptDocument } from './document-store.ts';
+import type { StoredDocument } from './document-store.ts';
 
 /** The documents of the process, and the revision up to which they were in step. */
 export interface KnownGood {
   readonly lastRevision: number;
-  readonly documents: readonly KeptDocument[];
+  readonly documents: readonly StoredDocument[];
 }
 
 export interface LastKnownGoodOptions {
@@ -31,7 +31,7 @@ export interface LastKnownGoodOptions {
  */
 const head = v.object({ format: v.literal(1), fileId: v.pipe(v.string(), v.uuid()), lines: v.number() });
 const summary = v.object({ lastRevision: v.number() });
-const keptDocuments = v.array(
+const storedDocuments = v.array(
   v.object({
     kind: v.picklist(documentKinds),
     id: v.string(),
@@ -54,10 +54,10 @@ export async function writeLastKnownGood(options: LastKnownGoodOptions, known: K
   const file = await open(draft, 'w', 0o600);
   try {
     await file.write(`${JSON.stringify({ format: 1, fileId, lines })}\n`);
-    await file.write(`${seal(key, JSON.stringify({ lastRevision: known.lastRevision }), placeOf(fileId, 0))}\n`);
+    await file.write(`${seal(key, JSON.stringify({ lastRevision: known.lastRevision }), contextOf(fileId, 0))}\n`);
     for (let line = 1; line < lines; line += 1) {
       const part = known.documents.slice((line - 1) * documentsPerLine, line * documentsPerLine);
-      await file.write(`${seal(key, JSON.stringify(part), placeOf(fileId, line))}\n`);
+      await file.write(`${seal(key, JSON.stringify(part), contextOf(fileId, line))}\n`);
       await nextTurn();
     }
     await file.sync();
@@ -92,17 +92,17 @@ export async function readLastKnownGood(options: LastKnownGoodOptions): Promise<
 async function readOne(key: Uint8Array, path: string): Promise<KnownGood> {
   const lines = (await readFile(path, 'latin1')).split('\n');
   const { fileId, lines: sealedLines } = v.parse(head, JSON.parse(lines[0] ?? ''));
-  const read = (line: number) => JSON.parse(unseal(key, lines[line + 1] ?? '', placeOf(fileId, line)).toString('utf8'));
+  const read = (line: number) => JSON.parse(unseal(key, lines[line + 1] ?? '', contextOf(fileId, line)).toString('utf8'));
   const { lastRevision } = v.parse(summary, read(0));
-  const documents: KeptDocument[] = [];
-  for (let line = 1; line < sealedLines; line += 1) documents.push(...v.parse(keptDocuments, read(line)));
+  const documents: StoredDocument[] = [];
+  for (let line = 1; line < sealedLines; line += 1) documents.push(...v.parse(storedDocuments, read(line)));
   return { lastRevision, documents };
 }
 
 function merge(files: KnownGood[]): KnownGood | null {
   const newest = files.sort((a, b) => b.lastRevision - a.lastRevision)[0];
   if (!newest) return null;
-  const byKey = new Map<string, KeptDocument>();
+  const byKey = new Map<string, StoredDocument>();
   for (const file of files) {
     for (const document of file.documents) {
       const key = `${document.kind} ${document.id}`;
@@ -119,7 +119,7 @@ async function removeOldDraft(options: LastKnownGoodOptions, name: string): Prom
   if (name.startsWith(`.slot-${options.slot}.`)) await rm(join(options.directory, name), { force: true });
 }
 
-function placeOf(fileId: string, line: number): string {
+function contextOf(fileId: string, line: number): string {
   return `last-known-good/${fileId}/${line}`;
 }
 

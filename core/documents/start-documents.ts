@@ -38,7 +38,7 @@ export interface Snapshot {
 }
 
 /** Keys and providers beyond this many of each kind are not worth a file that takes long to write. */
-const keptPerKindMax = 2000;
+const storedPerKindMax = 2000;
 const saveEveryMs = 1000;
 /** A file takes at most a twentieth of the time when known documents change, and a hundredth when others are merely added. */
 const changesPause = 20;
@@ -100,7 +100,7 @@ export async function startSnapshot(options: SnapshotOptions): Promise<Snapshot>
     const beganMs = clock.elapsed();
     // The revision first: a document that changes while the file is written is newer than the file says, never older.
     try {
-      await writeLastKnownGood(disk, { lastRevision, documents: documents.keep(keptPerKindMax) });
+      await writeLastKnownGood(disk, { lastRevision, documents: documents.keep(storedPerKindMax) });
       saved = { version, additions };
       const endedMs = clock.elapsed();
       additionsFromMs = endedMs + additionsPause * (endedMs - beganMs);
@@ -119,8 +119,8 @@ export async function startSnapshot(options: SnapshotOptions): Promise<Snapshot>
 }
 
 /** Least recently used first, so that the order of use is the same as before. */
-function restore(documents: DocumentStore, kept: readonly Parameters<DocumentStore['restore']>[0][]): number {
+function restore(documents: DocumentStore, stored: readonly Parameters<DocumentStore['restore']>[0][]): number {
   let count = 0;
-  for (let i = kept.length - 1; i >= 0; i -= 1) if (documents.restore(kept[i]!)) count += 1;
+  for (let i = stored.length - 1; i >= 0; i -= 1) if (documents.restore(stored[i]!)) count += 1;
   return count;
 }

@@ -48,7 +48,7 @@ function endpointOf(route: Route): Endpoint {
     proxyPath: '',
     body: route.body ?? 'json',
     method: route.method,
-    ...(route.isKept ? { isKept: true as const } : {}),
+    ...(route.isStored ? { isStored: true as const } : {}),
   };
 }
 

@@ -10,13 +10,13 @@ export interface Route {
   readonly format: WireFormat;
   /** Absent = `json`. */
   readonly body?: BodyKind;
-  /** True for files, batches and fine-tuning jobs: see `Endpoint.isKept`. */
-  readonly isKept?: true;
+  /** True for files, batches and fine-tuning jobs: see `Endpoint.isStored`. */
+  readonly isStored?: true;
   /** Absent = `completions.write`. */
   readonly scopes?: readonly string[];
 }
 
-const kept = { format: 'chat', isKept: true } as const;
+const stored = { format: 'chat', isStored: true } as const;
 
 /** The routes that one operation of a provider serves. */
 export const routes: readonly Route[] = [
@@ -53,23 +53,23 @@ export const routes: readonly Route[] = [
   { method: 'POST', path: '/decisions', operation: 'createDecision', format: 'chat' },
 
   // An upload is streamed and never stored in memory, whatever its size.
-  { method: 'POST', path: '/files', operation: 'uploadFile', body: 'stream', ...kept },
-  { method: 'GET', path: '/files', operation: 'listFiles', body: 'none', ...kept },
-  { method: 'GET', path: '/files/{id}', operation: 'retrieveFile', body: 'none', ...kept },
-  { method: 'GET', path: '/files/{id}/content', operation: 'retrieveFileContent', body: 'none', ...kept },
-  { method: 'DELETE', path: '/files/{id}', operation: 'deleteFile', body: 'none', ...kept },
+  { method: 'POST', path: '/files', operation: 'uploadFile', body: 'stream', ...stored },
+  { method: 'GET', path: '/files', operation: 'listFiles', body: 'none', ...stored },
+  { method: 'GET', path: '/files/{id}', operation: 'retrieveFile', body: 'none', ...stored },
+  { method: 'GET', path: '/files/{id}/content', operation: 'retrieveFileContent', body: 'none', ...stored },
+  { method: 'DELETE', path: '/files/{id}', operation: 'deleteFile', body: 'none', ...stored },
 
-  { method: 'POST', path: '/batches', operation: 'createBatch', ...kept },
-  { method: 'GET', path: '/batches', operation: 'listBatches', body: 'none', ...kept },
-  { method: 'GET', path: '/batches/{id}', operation: 'retrieveBatch', body: 'none', ...kept },
-  { method: 'GET', path: '/batches/{id}/output', operation: 'getBatchOutput', body: 'none', ...kept },
-  { method: 'POST', path: '/batches/{id}/cancel', operation: 'cancelBatch', body: 'none', ...kept },
+  { method: 'POST', path: '/batches', operation: 'createBatch', ...stored },
+  { method: 'GET', path: '/batches', operation: 'listBatches', body: 'none', ...stored },
+  { method: 'GET', path: '/batches/{id}', operation: 'retrieveBatch', body: 'none', ...stored },
+  { method: 'GET', path: '/batches/{id}/output', operation: 'getBatchOutput', body: 'none', ...stored },
+  { method: 'POST', path: '/batches/{id}/cancel', operation: 'cancelBatch', body: 'none', ...stored },
 
   // Events and checkpoints of fine-tuning jobs pass through as any other path.
-  { method: 'POST', path: '/fine_tuning/jobs', operation: 'createFinetune', ...kept },
-  { method: 'GET', path: '/fine_tuning/jobs', operation: 'listFinetunes', body: 'none', ...kept },
-  { method: 'GET', path: '/fine_tuning/jobs/{id}', operation: 'retrieveFinetune', body: 'none', ...kept },
-  { method: 'POST', path: '/fine_tuning/jobs/{id}/cancel', operation: 'cancelFinetune', body: 'none', ...kept },
+  { method: 'POST', path: '/fine_tuning/jobs', operation: 'createFinetune', ...stored },
+  { method: 'GET', path: '/fine_tuning/jobs', operation: 'listFinetunes', body: 'none', ...stored },
+  { method: 'GET', path: '/fine_tuning/jobs/{id}', operation: 'retrieveFinetune', body: 'none', ...stored },
+  { method: 'POST', path: '/fine_tuning/jobs/{id}/cancel', operation: 'cancelFinetune', body: 'none', ...stored },
 ];
 
 /** Routes that are not one operation of a provider, by method and path below `/v1`. */

@@ -30,9 +30,9 @@ export async function explainRoute(ctx: RequestContext, dispatcher: Dispatcher):
   let chars = 0;
   for (const target of plan.targets) {
     const reachable = route.reachable[target.index] === true;
-    const place = { path: target.path, first: route.first[target.index] ?? 0, reachable };
+    const common = { path: target.path, first: route.first[target.index] ?? 0, reachable };
     if (chars > targetsCharsMax) {
-      targets.push(place);
+      targets.push(common);
       continue;
     }
     const resolved = await resolve(ctx, target, dispatcher);
@@ -42,7 +42,7 @@ export async function explainRoute(ctx: RequestContext, dispatcher: Dispatcher):
     if (isShaped) shaped++;
     const shown: JsonObject = {
       ...effectiveTarget(target, plan.config),
-      ...place,
+      ...common,
       provider: providerReply(ctx, target, resolved),
       ...(isShaped ? requestReply(ctx, target, resolved as ResolvedTarget, dispatcher) : undefined),
     };

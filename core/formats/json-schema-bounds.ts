@@ -28,10 +28,10 @@ export interface SchemaRules {
 export function schemaWithoutBounds(schema: JsonObject, rules: SchemaRules): JsonObject {
   const { changed } = rules;
   const compiled: JsonObject = {};
-  const told: JsonObject = {};
+  const described: JsonObject = {};
   for (const [name, value] of Object.entries(schema)) {
     if (notes.has(name)) continue;
-    if (bounds.has(name) || (name === 'minItems' && value !== 0 && value !== 1)) told[name] = value;
+    if (bounds.has(name) || (name === 'minItems' && value !== 0 && value !== 1)) described[name] = value;
     else if (mapsOfSchemas.has(name) && isObject(value)) compiled[name] = mapped(value, rules);
     else if (listsOfSchemas.has(name) && Array.isArray(value)) compiled[name] = value.map((item) => inner(item, rules));
     else if (name === 'oneOf' && Array.isArray(value)) {
@@ -45,9 +45,9 @@ export function schemaWithoutBounds(schema: JsonObject, rules: SchemaRules): Jso
     compiled.additionalProperties = false;
     changed();
   }
-  if (Object.keys(told).length > 0) {
+  if (Object.keys(described).length > 0) {
     const before = typeof schema.description === 'string' ? `${schema.description} ` : '';
-    compiled.description = `${before}(${JSON.stringify(told)})`;
+    compiled.description = `${before}(${JSON.stringify(described)})`;
     changed();
   }
   return compiled;

@@ -39,7 +39,7 @@ export class Refusals {
   readonly #options: RefusalsOptions;
   readonly #waiting = new Map<string, Waiting>();
   /** Time of the last report of each refusal. */
-  readonly #told = new LRUCache<string, number>({ max: 5_000 });
+  readonly #reportedMs = new LRUCache<string, number>({ max: 5_000 });
   readonly #timer: NodeJS.Timeout;
   #telling: Promise<void> | null = null;
 
@@ -59,7 +59,7 @@ export class Refusals {
       return;
     }
     if (this.#waiting.size >= waitingMax) return;
-    const told = this.#told.get(name) ?? Number.NEGATIVE_INFINITY;
+    const reportedMs = this.#reportedMs.get(name) ?? Number.NEGATIVE_INFINITY;
     const refusal = {
       organisationId,
       status: error.status as 401 | 403,
@@ -72,7 +72,7 @@ export class Refusals {
       requestId: use.requestId.slice(0, 100),
       clientAddress: ask.clientAddress.slice(0, 100),
     };
-    this.#waiting.set(name, { refusal, count: 1, dueAtMs: told + onceEveryMs });
+    this.#waiting.set(name, { refusal, count: 1, dueAtMs: reportedMs + onceEveryMs });
   }
 
   /**
@@ -110,7 +110,7 @@ export class Refusals {
     try {
       const { status } = await fetch('POST', internalPaths.tokenRefusals, Buffer.from(JSON.stringify({ refusals })), timeoutMs);
       if (status !== 200) throw new Error(`status ${status}`);
-      for (const [name] of due) this.#told.set(name, nowMs);
+      for (const [name] of due) this.#reportedMs.set(name, nowMs);
     } catch (error) {
       log.debug({ reason: String(error) }, 'rejected tokens could not be reported yet');
       for (const [name, one] of due) {

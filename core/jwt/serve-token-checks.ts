@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import * as v from 'valibot';
 import { isFromControlPlane } from '../contract/protocol/cluster-key.ts';
 import { keyPurposes } from '../contract/protocol/documents.ts';
-import { type TokenVerdict, type TokenVerifier, tokenCheck, tokenVerdictPlace } from '../contract/protocol/tokens.ts';
+import { type TokenVerdict, type TokenVerifier, tokenCheck, tokenVerdictContext } from '../contract/protocol/tokens.ts';
 import { toGatewayError } from '../contract/values/errors.ts';
 import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
 import { deriveKey, seal } from '../contract/values/secret.ts';
@@ -26,8 +26,8 @@ export function createTokenChecks(options: {
     read(request)
       .then(async (check) => {
         if (check === null) return answer(400, { error: 'malformed' });
-        const place = tokenVerdictPlace(hash('sha256', check.token, 'hex'), check.requestId);
-        answer(200, { sealed: seal(transportKey, JSON.stringify(await verdictOf(check)), place) });
+        const context = tokenVerdictContext(hash('sha256', check.token, 'hex'), check.requestId);
+        answer(200, { sealed: seal(transportKey, JSON.stringify(await verdictOf(check)), context) });
       })
       .catch(() => answer(500, { error: 'internal' }));
   };

@@ -14,7 +14,7 @@ interface Basis {
 }
 
 /** The workspace and identity a JWT acts with. */
-export interface Place {
+export interface TokenIdentity {
   readonly identity: Identity;
   readonly basis: readonly Basis[];
 }
@@ -27,8 +27,8 @@ export interface CheckedToken {
 }
 
 /** True while every document a place was made from is still the one in memory. */
-export function isCurrent(place: Place, documents: DocumentReader): boolean {
-  for (const { kind, id, document } of place.basis) {
+export function isCurrent(found: TokenIdentity, documents: DocumentReader): boolean {
+  for (const { kind, id, document } of found.basis) {
     const now = documents.get(kind, id);
     if (now === document) continue;
     // The caller then builds a new place and shares this look-up.
@@ -42,7 +42,11 @@ export function isCurrent(place: Place, documents: DocumentReader): boolean {
  * Finds the workspace and the user that a token names. `selected` is the value of `x-svc-workspace`, with which users choose
  * among their workspaces. Rejects with GatewayError `forbidden` if the token has no access, `unavailable` if a look-up fails.
  */
-export async function findPlace(token: CheckedToken, selected: string | null, documents: DocumentReader): Promise<Place> {
+export async function findIdentity(
+  token: CheckedToken,
+  selected: string | null,
+  documents: DocumentReader,
+): Promise<TokenIdentity> {
   const { organisation, claims, keyId } = token;
   const basis: Basis[] = [{ kind: 'organisation', id: organisation.id, document: organisation }];
   const get = async <Kind extends DocumentKind>(kind: Kind, id: string): Promise<DocumentOf[Kind] | null> => {

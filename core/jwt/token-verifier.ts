@@ -10,7 +10,7 @@ import { isPromise, type JsonObject, type Maybe } from '../contract/values/json.
 import { type Claims, readClaims } from './claims.ts';
 import type { KeySets } from './key-sets.ts';
 import { expired, invalid, readToken, skewSeconds } from './read-token.ts';
-import { type CheckedToken, findPlace, isCurrent, type Place } from './token-identity.ts';
+import { type CheckedToken, findIdentity, isCurrent, type TokenIdentity } from './token-identity.ts';
 
 export interface TokenVerifierOptions {
   readonly documents: DocumentReader;
@@ -22,7 +22,7 @@ export interface TokenVerifierOptions {
 /** A token that was checked once. It stays valid until its end if its organisation's rules do not change. */
 interface Checked extends CheckedToken {
   readonly expiresAtMs: number;
-  readonly places: Map<string, { readonly place: Place; readonly verified: VerifiedToken }>;
+  readonly identities: Map<string, { readonly found: TokenIdentity; readonly verified: VerifiedToken }>;
 }
 
 /**
@@ -32,7 +32,7 @@ interface Checked extends CheckedToken {
 const tokensMax = 10_000;
 const charactersMax = 32 * 1024 * 1024;
 /** Maximum number of workspaces remembered for one token. */
-const placesMax = 16;
+const identitiesMax = 16;
 
 /** Creates the verifier of a gateway process. Tokens are stored by the SHA-256 of their text, never as text. */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
@@ -49,19 +49,19 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       checked.delete(sha256);
       throw expired();
     }
-    const found = known.places.get(ask.workspace ?? '');
-    return found && isCurrent(found.place, documents) ? found.verified : verifyAnew(ask, sha256, known);
+    const found = known.identities.get(ask.workspace ?? '');
+    return found && isCurrent(found.found, documents) ? found.verified : verifyAnew(ask, sha256, known);
   }
 
   async function verifyAnew(ask: TokenAsk, sha256: string, known: Checked | undefined): Promise<VerifiedToken> {
     const entry = await check(ask, sha256, known);
     const name = ask.workspace ?? '';
     // A token that has lost access there must not be found here either.
-    entry.places.delete(name);
-    const place = await findPlace(entry, ask.workspace, documents);
-    const verified = { identity: place.identity, scopes: entry.claims.scopes };
-    if (entry.places.size >= placesMax) entry.places.clear();
-    entry.places.set(name, { place, verified });
+    entry.identities.delete(name);
+    const found = await findIdentity(entry, ask.workspace, documents);
+    const verified = { identity: found.identity, scopes: entry.claims.scopes };
+    if (entry.identities.size >= identitiesMax) entry.identities.clear();
+    entry.identities.set(name, { found, verified });
     return verified;
   }
 
@@ -87,7 +87,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const claims = readClaims(payload, keyId, clock.now());
     checkLife(claims, organisation, clock.now());
     const expiresAtMs = (claims.exp + skewSeconds) * 1000;
-    const entry: Checked = { organisation, claims, keyId, expiresAtMs, places: new Map() };
+    const entry: Checked = { organisation, claims, keyId, expiresAtMs, identities: new Map() };
     checked.set(sha256, entry, { size: ask.token.length });
     return entry;
   }

@@ -111,7 +111,7 @@ export class Account implements LeaseAccount {
 
   /** True while requests wait or are in progress, or the ledger's figure is outdated. */
   get isNeeded(): boolean {
-    return this.hasWaiters || this.owesWord || this.#lease.holds > 0 || !this.#left.isEmpty;
+    return this.hasWaiters || this.owesReport || this.#lease.holds > 0 || !this.#left.isEmpty;
   }
 
   get hasWaiters(): boolean {
@@ -119,8 +119,8 @@ export class Account implements LeaseAccount {
   }
 
   /** True while the ledger's figure for a lease differs from ours. */
-  get owesWord(): boolean {
-    return this.#lease.owesWord || this.#left.owesWord;
+  get owesReport(): boolean {
+    return this.#lease.owesReport || this.#left.owesReport;
   }
 
   take(least: number, most: number): Maybe<number> {
@@ -221,7 +221,7 @@ export class Account implements LeaseAccount {
   /** Another process lacks units of this budget. Returns what is in hand and informs the ledger of what calls still hold. */
   recall(): void {
     this.#exactUntilMs = this.#host.clock.elapsed() + exactMs;
-    if (this.#lease.kept === 0 && !this.owesWord) return;
+    if (this.#lease.kept === 0 && !this.owesReport) return;
     if (this.asking) this.#isRecalled = true;
     else this.#giveBackForOthers();
   }

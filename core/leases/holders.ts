@@ -8,7 +8,7 @@ export interface Holders {
   /** Processes before this one whose leases the ledger may still keep. */
   readonly earlier: readonly string[];
   /** Removes earlier ids whose leases the ledger has released. */
-  forget(told: readonly string[]): void;
+  forget(released: readonly string[]): void;
 }
 
 export interface HoldersOptions {
@@ -34,8 +34,8 @@ export function openHolders({ directory, slot, processes, newId }: HoldersOption
     get earlier() {
       return earlier;
     },
-    forget(told) {
-      earlier = earlier.filter((id) => !told.includes(id));
+    forget(released) {
+      earlier = earlier.filter((id) => !released.includes(id));
       write(path, [...earlier, own]);
     },
   };

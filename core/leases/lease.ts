@@ -12,7 +12,7 @@ export class Lease {
   holds = 0;
   #seq = 0;
   /** The ledger's figure for `kept`; null: unknown, because a question may or may not have arrived. */
-  #told: number | null = 0;
+  #reported: number | null = 0;
   #asked = 0;
 
   constructor(id: string) {
@@ -21,7 +21,7 @@ export class Lease {
 
   /** Returns the lease's part of a question to the ledger. */
   ask(): { lease: string; seq: number; kept: number } {
-    this.#told = null;
+    this.#reported = null;
     this.#asked = this.kept;
     // No more than a question can hold: it is shared with other budgets.
     return { lease: this.id, seq: ++this.#seq, kept: Math.min(Math.max(0, this.kept), limitUnitsMax) };
@@ -29,24 +29,24 @@ export class Lease {
 
   /** The ledger replied with this many units. */
   answered(units: number): void {
-    this.#told = this.#asked + units;
+    this.#reported = this.#asked + units;
     this.kept += units;
   }
 
   /** Resets the lease to the units just granted: the ledger has begun a new window, or has dropped the lease. */
   beginAnew(): void {
     this.kept = 0;
-    this.#told = 0;
+    this.#reported = 0;
     this.#asked = 0;
   }
 
   /** True while the ledger's figure differs from `kept`. */
-  get owesWord(): boolean {
-    return this.#told !== this.kept;
+  get owesReport(): boolean {
+    return this.#reported !== this.kept;
   }
 
   /** True once nothing more has to be reported about a lease that was left. */
   get isOver(): boolean {
-    return this.holds === 0 && !this.owesWord;
+    return this.holds === 0 && !this.owesReport;
   }
 }

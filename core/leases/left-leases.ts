@@ -15,8 +15,8 @@ export class LeftLeases {
     return this.#leases.length === 0;
   }
 
-  get owesWord(): boolean {
-    return this.#leases.some((lease) => lease.owesWord);
+  get owesReport(): boolean {
+    return this.#leases.some((lease) => lease.owesReport);
   }
 
   add(lease: Lease, startMs: number): void {
@@ -37,7 +37,7 @@ export class LeftLeases {
   }
 
   ask(): ReturnType<Lease['ask']>[] {
-    this.#asked = this.#leases.filter((lease) => lease.owesWord).slice(0, leftMax);
+    this.#asked = this.#leases.filter((lease) => lease.owesReport).slice(0, leftMax);
     return this.#asked.map((lease) => lease.ask());
   }
 

@@ -82,7 +82,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
       cancelTick();
       cancelEarlier();
       recall.close();
-      const giving = [...accounts.values()].filter((account) => account.giveBack() || account.owesWord);
+      const giving = [...accounts.values()].filter((account) => account.giveBack() || account.owesReport);
       for (let at = 0; at < giving.length; at += asksMax) await send(giving.slice(at, at + asksMax));
     },
   };
@@ -142,7 +142,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     for (const account of accounts.values()) {
       if (account.asking || account.hasWaiters) continue;
       const idleMs = nowMs - account.usedAtMs;
-      if ((idleMs > tickMs && account.giveBack()) || account.owesWord || account.isAgeing()) wake(account, 0);
+      if ((idleMs > tickMs && account.giveBack()) || account.owesReport || account.isAgeing()) wake(account, 0);
       else if (idleMs > forgetMs && !account.isNeeded) accounts.delete(account.key);
     }
     cancelTick = timers.after(tickMs, tick);

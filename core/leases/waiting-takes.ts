@@ -60,13 +60,13 @@ export class WaitingTakes {
   judge(verdict: (waiting: Waiting) => number | null): void {
     const all = this.#all;
     this.#all = [];
-    const kept: Waiting[] = [];
+    const remaining: Waiting[] = [];
     for (const waiting of all) {
       const taken = verdict(waiting);
-      if (taken === null) kept.push(waiting);
+      if (taken === null) remaining.push(waiting);
       else waiting.resolve(taken);
     }
-    this.#all = [...kept, ...this.#all];
+    this.#all = [...remaining, ...this.#all];
   }
 
   endAll(taken: number): void {

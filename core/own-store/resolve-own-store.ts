@@ -25,7 +25,7 @@ export function withOwnStore<Found extends Resolved>(
     const { endpoint } = ctx;
     const name = target.provider ?? ctx.requestTarget?.provider ?? null;
     if (name === ownStoreProvider) return ownFor(ctx);
-    if (!endpoint?.isKept) return resolve(ctx, target);
+    if (!endpoint?.isStored) return resolve(ctx, target);
     if (name === null || isOwnId(endpoint.pathParams?.id) || isRunHere(ctx)) return ownFor(ctx);
     const found = resolve(ctx, target);
     return isPromise(found) ? found.then((resolved) => orOwn(ctx, resolved)) : orOwn(ctx, found);

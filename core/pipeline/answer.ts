@@ -22,7 +22,7 @@ export interface StreamedAnswer {
   /** The reason if the stream ended early. */
   readonly error: GatewayError | null;
   /** True if the client has already received the error in an event of the provider. */
-  readonly told: boolean;
+  readonly errorSent: boolean;
   /** True if the reply is bytes, not events: an error can only be reported by cutting the connection. */
   readonly raw: boolean;
 }

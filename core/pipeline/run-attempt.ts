@@ -19,7 +19,7 @@ import { isSession, socketCall } from './attempt/socket-call.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { stepBytes } from './request/large-json/json-steps.ts';
 import { encodeLarge } from './request/large-json/large-json.ts';
-import { placeOfModel } from './target/gate-models.ts';
+import { targetOfModel } from './target/gate-models.ts';
 import { isRefusal } from './target/renew-credential.ts';
 import type { ResolvedTarget } from './target/resolve-target.ts';
 import { isEstimated } from './usage/estimate-usage.ts';
@@ -50,7 +50,7 @@ export async function runAttempt(
       const reply = isPromise(outcome) ? await outcome : outcome;
       if (reply) return { kind: 'replaced', reply };
     }
-    const resolved = given.resolved.ofModel ? await placeOfModel(ctx, target, given.resolved) : given.resolved;
+    const resolved = given.resolved.ofModel ? await targetOfModel(ctx, target, given.resolved) : given.resolved;
     if (ctx.requestBytes > stepBytes) await ctx.memory?.turn();
     const shape = ctx.endpoint?.operation ? shapedCall : isSession(ctx) ? socketCall : proxyCall;
     const outgoing = shape(ctx, target, resolved, dispatcher.outgoing);

@@ -239,7 +239,7 @@ async function endStream(options: PipelineOptions, ctx: RequestContext, sink: Re
   const format = ctx.endpoint?.format ?? 'plain';
   end(options, ctx, { kind: 'cut', status: answer.status, error: answer.error });
   if (format === 'plain' || answer.raw) return sink.destroy();
-  if (!answer.told) sink.write(Buffer.from(streamError(answer.error, format, ctx.streamEvents)));
+  if (!answer.errorSent) sink.write(Buffer.from(streamError(answer.error, format, ctx.streamEvents)));
   options.services.journal.whenSafe(() => sink.end());
 }
 

@@ -135,14 +135,14 @@ export function settingsSchema({ settings }: Pick<ProviderDeclaration, 'settings
 /** Members of an adapter that follow from its declaration. */
 export function declared(
   declaration: ProviderDeclaration,
-): Pick<ProviderAdapter, 'id' | 'settings' | 'pinned' | 'keptOnceStored' | 'movedBy' | 'modelSettings' | 'errorFields'> {
+): Pick<ProviderAdapter, 'id' | 'settings' | 'pinned' | 'pinnedOnceStored' | 'movedBy' | 'modelSettings' | 'errorFields'> {
   const names = (has: (setting: SettingDeclaration) => boolean): string[] =>
     Object.entries(declaration.settings).flatMap(([name, setting]) => (has(setting) ? [name] : []));
   return {
     id: declaration.id,
     settings: settingsSchema(declaration),
     pinned: names(({ pinned }) => pinned === 'always'),
-    keptOnceStored: names(({ pinned }) => pinned === 'once-stored'),
+    pinnedOnceStored: names(({ pinned }) => pinned === 'once-stored'),
     movedBy: names(({ moves }) => moves === true),
     modelSettings: names(({ choosesModel }) => choosesModel === true),
     errorFields: errorFieldsOf(declaration),

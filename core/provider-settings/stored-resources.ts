@@ -5,7 +5,7 @@ import { count, text } from './kinds.ts';
  * Settings of providers whose files and batches are translated from lines in OpenAI's format. Most arrive as headers of one request:
  * `x-svc-provider-model`, `x-svc-file-purpose`, …
  */
-export const keptSettings = {
+export const storedResourceSettings = {
   provider_model: text({
     about: 'Model of a batch whose body and lines name none.',
     pattern: /^[!-~]+$/,

@@ -1,7 +1,7 @@
 import { withClientCredentials } from '../cloud-auth/oauth-client-credentials.ts';
 import { withFederation } from '../cloud-auth/workload-federation.ts';
 import type { ProviderAdapter } from '../contract/provider/provider.ts';
-import { keptResponses } from '../formats/stored/stored-responses.ts';
+import { storedResponses } from '../formats/stored/stored-responses.ts';
 import { messagesOverChat } from '../translate/messages-over-chat/messages-over-chat.ts';
 import type { ChatExtras } from '../translate/messages-over-chat/request.ts';
 import { responsesOverChat } from '../translate/responses-over-chat/responses-over-chat.ts';
@@ -37,7 +37,7 @@ export function withAdapters(adapter: ListedAdapter): ProviderAdapter {
       ...adapter.operations,
       messages: messages ?? messagesOverChat(chatComplete, adapter.chatExtras),
       createModelResponse: createModelResponse ?? responsesOverChat(chatComplete, adapter.chatExtras),
-      ...keptResponses(adapter),
+      ...storedResponses(adapter),
     },
   };
 }

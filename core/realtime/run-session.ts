@@ -35,7 +35,7 @@ export async function runSession(
   ctx.stream = true;
   // On realtime routes the model is in the address: what a session costs is known before it begins.
   ctx.model ??= new URLSearchParams(ctx.query).get('model');
-  const place = sessions.reserve(ctx.identity ?? nobody);
+  const slot = sessions.reserve(ctx.identity ?? nobody);
   let started = false;
   try {
     const answer = await dispatch(ctx, sink, options.dispatcher);
@@ -56,7 +56,7 @@ export async function runSession(
     }
     ctx.firstByteAtMs = services.clock.elapsed();
     started = true;
-    place.start({
+    slot.start({
       ctx,
       client,
       provider,
@@ -81,7 +81,7 @@ export async function runSession(
     });
     return null;
   } finally {
-    if (!started) place.release();
+    if (!started) slot.release();
   }
 }
 

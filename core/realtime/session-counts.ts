@@ -16,7 +16,7 @@ const scopes = [
 ] as const;
 
 /** Counts the sessions of each owner, so that none takes the places of all. */
-export class OwnerPlaces {
+export class SessionCounts {
   readonly #max: OwnerMax;
   readonly #open = new Map<string, number>();
 

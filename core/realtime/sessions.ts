@@ -2,7 +2,7 @@ import type { Sessions } from '../contract/plugin/web-socket.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { Session, type SessionLimits } from './session.ts';
-import { type OwnerMax, OwnerPlaces } from './session-counts.ts';
+import { type OwnerMax, SessionCounts } from './session-counts.ts';
 
 export interface SessionsOptions extends Omit<SessionLimits, 'bufferedBytesMax'> {
   /** Most sessions at a time. */
@@ -37,7 +37,7 @@ const closingMs = 1000;
 export function createSessions(options: SessionsOptions): OpenSessions {
   const { clock, sessionsMax } = options;
   const limits = { ...options, bufferedBytesMax: bufferedMessages * options.messageBytesMax + bufferedBytesMin };
-  const owners = new OwnerPlaces(options.ownerMax);
+  const owners = new SessionCounts(options.ownerMax);
   const open = new Set<Session>();
   const sweepMs = Math.max(
     20,

@@ -6,7 +6,7 @@ import type { MappedSecretDocument } from '../contract/protocol/secret-reference
 import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
 import { Secret } from '../contract/values/secret.ts';
 import { awsSettings } from '../provider-settings/aws.ts';
-import { away, errorWord, refused, statusError } from './secret-error.ts';
+import { away, errorCodeOf, refused, statusError } from './secret-error.ts';
 import { checkedAuth, objectIn, required, requiredSecret, type SecretReader, safeObject } from './secret-reader.ts';
 
 const who = 'AWS Secrets Manager';
@@ -35,7 +35,7 @@ export const readAwsSecret: SecretReader = async (mapped, credentials, organisat
   const reply = await sign.fetch({ url: `${origin}/`, method: 'POST', headers, body, tenant: organisationId });
   if (reply.status !== 200) {
     const type = safeObject(reply.body)?.__type;
-    const word = errorWord(typeof type === 'string' ? type.replace(/^.*#/, '') : null);
+    const word = errorCodeOf(typeof type === 'string' ? type.replace(/^.*#/, '') : null);
     if (word !== null && passing.has(word)) throw away(`${who} answered ${word}`);
     throw statusError(who, reply.status, word);
   }

@@ -4,12 +4,12 @@ import type { MappedSecretDocument } from '../contract/protocol/secret-reference
 import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
 import { Secret } from '../contract/values/secret.ts';
 import { azureIdentitySettings } from '../provider-settings/azure.ts';
-import { away, errorWord, refused, statusError } from './secret-error.ts';
+import { away, errorCodeOf, refused, statusError } from './secret-error.ts';
 import {
+  addressOf,
   checkedAuth,
-  type ManagerPlace,
+  type ManagerAddress,
   objectIn,
-  placeOf,
   required,
   requiredSecret,
   type SecretReader,
@@ -40,15 +40,15 @@ const auth = v.object({
 
 /** Get Secret (learn.microsoft.com/rest/api/keyvault/secrets/get-secret): the `value` of a secret, the newest unless a version is named. */
 export const readAzureSecret: SecretReader = async (mapped, credentials, organisationId, { sign, trusted }) => {
-  const place = placeOf('azure_vault_url', mapped.auth, trusted);
+  const address = addressOf('azure_vault_url', mapped.auth, trusted);
   if (!pathPattern.test(mapped.path)) throw refused('secret_path: expected the name of a secret, or name/version');
-  const known = clouds.find(({ suffix }) => place.hostname.endsWith(suffix));
+  const known = clouds.find(({ suffix }) => address.hostname.endsWith(suffix));
   const cloud = known ?? clouds[0];
-  const settings = identityOf(mapped, credentials, place, known !== undefined);
+  const settings = identityOf(mapped, credentials, address, known !== undefined);
   const scope = { azure_entra_scope: `${cloud.audience}/.default` };
   const token = await identityToken(who, { ...settings, ...scope }, credentials, sign, cloud.authority);
   const reply = await sign.fetch({
-    url: `${place.base}/secrets/${mapped.path}?api-version=${apiVersion}`,
+    url: `${address.base}/secrets/${mapped.path}?api-version=${apiVersion}`,
     method: 'GET',
     headers: ['accept', 'application/json', 'authorization', `Bearer ${token.value.reveal()}`],
     body: null,
@@ -56,7 +56,7 @@ export const readAzureSecret: SecretReader = async (mapped, credentials, organis
   });
   if (reply.status !== 200) {
     const error = safeObject(reply.body)?.error as { code?: unknown } | undefined;
-    throw statusError(who, reply.status, errorWord(error?.code));
+    throw statusError(who, reply.status, errorCodeOf(error?.code));
   }
   const { value } = objectIn(who, reply.body);
   if (typeof value !== 'string') throw away(`${who} sent a reply without a value`);
@@ -70,7 +70,7 @@ export const readAzureSecret: SecretReader = async (mapped, credentials, organis
 function identityOf(
   mapped: MappedSecretDocument,
   credentials: Credentials,
-  place: ManagerPlace,
+  address: ManagerAddress,
   isAzure: boolean,
 ): ProviderSettings {
   const settings = checkedAuth(auth, mapped.auth);
@@ -79,7 +79,7 @@ function identityOf(
     requiredSecret(credentials, 'azure_entra_client_secret');
     return settings;
   }
-  if (!place.isTrusted && !(isAzure && place.base.startsWith('https:'))) {
+  if (!address.isTrusted && !(isAzure && address.base.startsWith('https:'))) {
     throw refused(
       'azure_vault_url: machine-identity tokens are sent only to vaults of Azure and to hosts in TRUSTED_CUSTOM_HOSTS',
     );

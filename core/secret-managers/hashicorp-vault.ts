@@ -7,9 +7,9 @@ import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { Secret } from '../contract/values/secret.ts';
 import { away, refused, statusError } from './secret-error.ts';
 import {
-  type ManagerPlace,
+  addressOf,
+  type ManagerAddress,
   objectIn,
-  placeOf,
   type ReadServices,
   required,
   requiredSecret,
@@ -40,8 +40,8 @@ export function createVaultReader(): SecretReader {
 
   return async (mapped, credentials, organisationId, services) => {
     const { sign } = services;
-    const place = placeOf('vault_addr', mapped.auth, services.trusted);
-    const call = { place, namespace: namespaceOf(mapped), path: pathOf(mapped.path), tenant: organisationId };
+    const address = addressOf('vault_addr', mapped.auth, services.trusted);
+    const call = { address, namespace: namespaceOf(mapped), path: pathOf(mapped.path), tenant: organisationId };
     const login = loginOf(mapped, credentials, call, services);
     if (login === null) {
       const given = requiredSecret(credentials, 'vault_token');
@@ -63,13 +63,13 @@ export function createVaultReader(): SecretReader {
 
     function ask(vaultToken: string): Promise<Reply> {
       const headers = [...headersOf(call), 'x-vault-token', vaultToken];
-      return sign.fetch({ url: `${place.base}/v1/${call.path}`, method: 'GET', headers, body: null, tenant: call.tenant });
+      return sign.fetch({ url: `${address.base}/v1/${call.path}`, method: 'GET', headers, body: null, tenant: call.tenant });
     }
   };
 }
 
 interface Call {
-  readonly place: ManagerPlace;
+  readonly address: ManagerAddress;
   readonly namespace: string | null;
   readonly path: string;
   readonly tenant: string;
@@ -83,14 +83,14 @@ interface Reply {
 /** Returns null if a token is configured. Throws SecretError. */
 function loginOf(mapped: MappedSecretDocument, credentials: Credentials, call: Call, services: ReadServices): Login | null {
   const { auth } = mapped;
-  const { place, namespace, tenant } = call;
+  const { address, namespace, tenant } = call;
   switch (auth.vault_auth_type) {
     case 'token':
       return null;
     case 'approle': {
       const proof = { role_id: required(auth, 'vault_role_id'), secret_id: requiredSecret(credentials, 'vault_secret_id') };
       return {
-        key: tokenKey('approle', tenant, place.base, namespace ?? '', proof.role_id, proof.secret_id),
+        key: tokenKey('approle', tenant, address.base, namespace ?? '', proof.role_id, proof.secret_id),
         path: 'auth/approle/login',
         body: async () => proof,
       };
@@ -101,9 +101,9 @@ function loginOf(mapped: MappedSecretDocument, credentials: Credentials, call: C
         throw refused('vault_auth_type: kubernetes uses the identity of the machine. Set MACHINE_IDENTITY=true to allow it');
       }
       // Anyone with this token can act as this pod.
-      if (!place.isTrusted) throw refused('vault_addr: machine-identity tokens are sent only to hosts in TRUSTED_CUSTOM_HOSTS');
+      if (!address.isTrusted) throw refused('vault_addr: machine-identity tokens are sent only to hosts in TRUSTED_CUSTOM_HOSTS');
       return {
-        key: tokenKey('kubernetes', tenant, place.base, namespace ?? '', role),
+        key: tokenKey('kubernetes', tenant, address.base, namespace ?? '', role),
         path: 'auth/kubernetes/login',
         body: async () => ({ role, jwt: await tokenIn(services.serviceAccountTokenFile) }),
       };
@@ -115,7 +115,7 @@ function loginOf(mapped: MappedSecretDocument, credentials: Credentials, call: C
 
 async function logIn(login: Login, call: Call, { sign }: ReadServices): Promise<Token> {
   const reply = await sign.fetch({
-    url: `${call.place.base}/v1/${login.path}`,
+    url: `${call.address.base}/v1/${login.path}`,
     method: 'POST',
     headers: ['content-type', 'application/json', ...headersOf(call)],
     body: JSON.stringify(await login.body()),

@@ -73,7 +73,7 @@ export class SecretCache {
     const ageMs = nowMs - entry.knownAtMs;
     if (entry.content !== null && ageMs < this.#options.ttlMs) return entry.content;
     const mayAsk = entry.flight !== null || nowMs >= entry.pausedUntilMs;
-    const isServed = entry.content !== null && (ageMs < 2 * this.#options.ttlMs || this.#isKept(entry));
+    const isServed = entry.content !== null && (ageMs < 2 * this.#options.ttlMs || this.#isServed(entry));
     if (!mayAsk) return this.#outcomeOf(entry);
     const flight = this.#fetch(asked, entry);
     return isServed ? (entry.content as SecretContent) : flight.then(() => this.#outcomeOf(entry));
@@ -121,12 +121,12 @@ export class SecretCache {
   }
 
   #outcomeOf(entry: Entry): SecretContent | SecretError {
-    if (entry.content !== null && (entry.error === null || this.#isKept(entry))) return entry.content;
+    if (entry.content !== null && (entry.error === null || this.#isServed(entry))) return entry.content;
     return entry.error ?? away('not read yet');
   }
 
   /** True while a stale value is used because its manager is unreachable. */
-  #isKept({ error, knownAtMs }: Entry): boolean {
+  #isServed({ error, knownAtMs }: Entry): boolean {
     return error?.isAway === true && this.#options.clock.elapsed() - knownAtMs < staleMs;
   }
 
@@ -157,8 +157,11 @@ export class SecretCache {
     this.#count(asked, error.isAway ? 'away' : 'refused');
     // Log once per outage: the manager is called repeatedly meanwhile.
     if (entry.error?.isAway !== error.isAway) {
-      const kept = error.isAway && entry.content !== null;
-      this.#options.log.warn({ ...fieldsOf(asked), reason: error.message, kept }, 'cannot read a secret from its secret manager');
+      const isServed = error.isAway && entry.content !== null;
+      this.#options.log.warn(
+        { ...fieldsOf(asked), reason: error.message, kept: isServed },
+        'cannot read a secret from its secret manager',
+      );
     }
     entry.error = error;
     entry.pausedUntilMs = this.#options.clock.elapsed() + pauseMs;

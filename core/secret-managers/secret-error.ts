@@ -60,7 +60,7 @@ export function errorOf(thrown: unknown): SecretError {
 }
 
 /** Returns the name of an error that a manager sent; null if it is not a plain name. */
-export function errorWord(value: unknown): string | null {
+export function errorCodeOf(value: unknown): string | null {
   return typeof value === 'string' && /^[A-Za-z][A-Za-z0-9_.]{0,79}$/.test(value) ? value : null;
 }
 

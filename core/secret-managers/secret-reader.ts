@@ -33,7 +33,7 @@ export type SecretReader = (
   services: ReadServices,
 ) => Promise<SecretContent>;
 
-export interface ManagerPlace {
+export interface ManagerAddress {
   /** Scheme, host, port and path, without trailing slash. */
   readonly base: string;
   readonly hostname: string;
@@ -44,7 +44,7 @@ export interface ManagerPlace {
  * Returns the location of a manager. A host is trusted by its own name or address, never by the address its name resolves to.
  * Plain HTTP is allowed only for trusted hosts. Throws SecretError naming the field.
  */
-export function placeOf(field: string, auth: MappedSecretDocument['auth'], trusted: TrustedHosts): ManagerPlace {
+export function addressOf(field: string, auth: MappedSecretDocument['auth'], trusted: TrustedHosts): ManagerAddress {
   const check = checkOutboundUrl(required(auth, field), { trusted });
   if (!check.ok) throw refused(`${field} ${check.reason}`);
   const { origin, basePath, protocol, hostname, port } = check.url;

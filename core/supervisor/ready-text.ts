@@ -13,7 +13,7 @@ export function readyText(settings: Settings, first: FirstStartMessage | null, i
       ? `control plane ready on ${origin('http', settings.controlPlaneHost, settings.controlPlanePort)}\n`
       : `gateway ready on ${base}\nAPI documentation: ${base}/docs\n`;
   if (first === null) return ready;
-  const keys = isTerminal ? keysText(settings, first) : placeText(settings);
+  const keys = isTerminal ? keysText(settings, first) : addressText(settings);
   return `${ready}${keys}${settings.role === 'all' ? callText(settings, base, isTerminal ? first : null) : ''}\n`;
 }
 
@@ -30,7 +30,7 @@ function keysText(settings: Settings, first: FirstStartMessage): string {
   ].join('\n');
 }
 
-function placeText(settings: Settings): string {
+function addressText(settings: Settings): string {
   return `\nThe first keys are in ${keysFile(settings)}, readable only by you.\n`;
 }
 

@@ -14,10 +14,10 @@ export interface ChildPlan {
 
 export interface ChildEvents {
   /** A new life begins; `worker` is its end of the channel. */
-  onStart(child: KeptChild, worker: Worker): void;
-  onMessage(child: KeptChild, message: unknown): void;
+  onStart(child: SupervisedChild, worker: Worker): void;
+  onMessage(child: SupervisedChild, message: unknown): void;
   /** Returns false to prevent a restart. */
-  onDeath(child: KeptChild, death: Death): boolean;
+  onDeath(child: SupervisedChild, death: Death): boolean;
 }
 
 export interface Death {
@@ -39,7 +39,7 @@ export interface SupervisorClock {
 }
 
 /** One child process that is restarted in the same slot whenever it ends, until it is stopped. */
-export class KeptChild {
+export class SupervisedChild {
   readonly plan: ChildPlan;
   /** True once the current process has reported that it is ready. */
   ready = false;

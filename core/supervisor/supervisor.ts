@@ -5,7 +5,7 @@ import { reloadMessage, stopMessage } from '../contract/protocol/stop-requests.t
 import type { Log } from '../contract/values/log.ts';
 import { answerMetricsRequests } from '../telemetry/metrics-ipc.ts';
 import { readyText } from './ready-text.ts';
-import { type ChildPlan, type Death, KeptChild, type SupervisorClock } from './supervised-child.ts';
+import { type ChildPlan, type Death, SupervisedChild, type SupervisorClock } from './supervised-child.ts';
 import { watchGateways } from './watch-gateways.ts';
 
 export interface SupervisorOptions {
@@ -51,7 +51,9 @@ const graceMs = 10_000;
 export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { settings, log } = options;
   const clock = options.clock ?? systemClock;
-  const children: KeptChild[] = plansOf(options).map((plan) => new KeptChild(plan, { onStart, onMessage, onDeath }, clock));
+  const children: SupervisedChild[] = plansOf(options).map(
+    (plan) => new SupervisedChild(plan, { onStart, onMessage, onDeath }, clock),
+  );
   const gateways = children.filter((child) => child.plan.role === 'gateway');
   const controlPlanes = children.filter((child) => child.plan.role === 'control-plane');
   let state: 'starting' | 'serving' | 'stopping' | 'ended' = 'starting';
@@ -77,14 +79,14 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   const cancelWait = clock.after(controlPlanes.length === 0 ? 0 : options.gatewaysWaitMs, () => startGateways?.());
   return { ended, stop: () => stop(0), kill, reload };
 
-  function onStart(child: KeptChild, worker: Worker): void {
+  function onStart(child: SupervisedChild, worker: Worker): void {
     if (child.plan.role !== 'gateway') return;
     // Each scrape listens on every worker for as long as it waits; many at a time are no leak.
     worker.setMaxListeners(0);
     answerMetricsRequests(worker, () => gateways.map((gateway) => gateway.worker).filter((each) => each !== null));
   }
 
-  function onMessage(child: KeptChild, raw: unknown): void {
+  function onMessage(child: SupervisedChild, raw: unknown): void {
     const message = raw as Partial<ProcessMessage> | null;
     if (message?.type === 'svc.changes') {
       if (child.plan.role === 'control-plane') for (const gateway of gateways) gateway.send(message);
@@ -108,7 +110,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     firstStart = null;
   }
 
-  function onDeath(child: KeptChild, death: Death): boolean {
+  function onDeath(child: SupervisedChild, death: Death): boolean {
     watch.forget(child);
     const fields = { child: child.plan.name, childPid: death.pid, code: death.code, signal: death.signal };
     if (state === 'stopping') {
@@ -162,7 +164,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     for (const child of children) child.giveUp();
   }
 
-  function setDeadline(late: readonly KeptChild[], ms: number): void {
+  function setDeadline(late: readonly SupervisedChild[], ms: number): void {
     cancelDeadline?.();
     cancelDeadline = clock.after(ms, () => {
       exitCode ||= 1;

@@ -1,11 +1,11 @@
 import type { Log } from '../contract/values/log.ts';
-import type { KeptChild, SupervisorClock } from './supervised-child.ts';
+import type { SupervisedChild, SupervisorClock } from './supervised-child.ts';
 
 export interface GatewayWatch {
   /** A heartbeat arrived. The first one begins the watch of this life. */
-  beat(child: KeptChild): void;
+  beat(child: SupervisedChild): void;
   /** The process has ended. */
-  forget(child: KeptChild): void;
+  forget(child: SupervisedChild): void;
   /** Ends the watch of all. */
   stop(): void;
 }
@@ -18,7 +18,7 @@ const looksPerTimeout = 4;
  * that after a pause of the whole machine heartbeats can arrive before the next check. A timeout of 0 disables the watch.
  */
 export function watchGateways(timeoutMs: number, clock: SupervisorClock, log: Log): GatewayWatch {
-  const looksWithout = new Map<KeptChild, number>();
+  const looksWithout = new Map<SupervisedChild, number>();
   let cancel = timeoutMs === 0 ? () => {} : clock.after(timeoutMs / looksPerTimeout, look);
 
   function look(): void {

@@ -9,7 +9,7 @@ import { adaptInReply, dropFromReply, dropUnread } from '../formats/reply-notes.
  */
 export interface SaidSink {
   /** A piece of reasoning: text, signature, or a sealed block. `key` differs between reasoning blocks. */
-  thought(key: unknown, piece: JsonObject): JsonObject[];
+  reasoningPart(key: unknown, piece: JsonObject): JsonObject[];
   /** `key` differs between native text blocks; undefined if the provider has none. */
   text(text: string, logprobs: readonly unknown[], key: unknown): JsonObject[];
   refusal(text: string): JsonObject[];
@@ -120,14 +120,14 @@ export function saidReader(to: SaidSink, call: OperationCall): SaidReader {
       spoken = '';
     };
 
-    if (!pieces.some(isThought)) {
-      const thoughts = reasoningText(from);
-      if (thoughts !== '') events.push(...to.thought('text', { thinking: thoughts }));
+    if (!pieces.some(isReasoning)) {
+      const reasoning = reasoningText(from);
+      if (reasoning !== '') events.push(...to.reasoningPart('text', { thinking: reasoning }));
     }
-    for (const [place, piece] of pieces.entries()) {
-      const key = piece.key ?? place;
+    for (const [position, piece] of pieces.entries()) {
+      const key = piece.key ?? position;
       if (takesNative(key, piece, events)) continue;
-      if (isThought(piece)) events.push(...to.thought(key, piece));
+      if (isReasoning(piece)) events.push(...to.reasoningPart(key, piece));
       else if (typeof piece.text === 'string') {
         speakFirst();
         say(piece.text, key);
@@ -205,7 +205,7 @@ function isTextAlone(from: JsonObject): from is JsonObject & { content: string }
   return typeof from.content === 'string';
 }
 
-function isThought(piece: JsonObject): boolean {
+function isReasoning(piece: JsonObject): boolean {
   if (piece.type === 'redacted_thinking') return true;
   return typeof piece.thinking === 'string' || typeof piece.signature === 'string';
 }

@@ -12,15 +12,15 @@ const readFields: ReadonlySet<string> = new Set([
 ]);
 
 /** Top-level fields of a chat completion or chunk that a reply of another format keeps. */
-export function keptFields(completion: JsonObject): JsonObject {
-  const kept: JsonObject = {};
-  keepFields(kept, completion);
-  return kept;
+export function passedFields(completion: JsonObject): JsonObject {
+  const passed: JsonObject = {};
+  keepFields(passed, completion);
+  return passed;
 }
 
 /** Adds those of one more chunk, except the ones in `known`. */
-export function keepFields(kept: JsonObject, chunk: JsonObject, known: JsonObject = {}): void {
-  for (const name in chunk) if (!readFields.has(name) && !(name in known)) kept[name] = chunk[name];
+export function keepFields(passed: JsonObject, chunk: JsonObject, known: JsonObject = {}): void {
+  for (const name in chunk) if (!readFields.has(name) && !(name in known)) passed[name] = chunk[name];
 }
 
 /** The provider's id under the prefix of the reply's format: `msg_a1` for `chatcmpl-a1`; a new one if there is none. */

@@ -93,10 +93,10 @@ function guardedLookup(resolve: Resolve, judge: (address: string) => string | nu
     });
     if (waiting.length > 1) return;
     resolve(hostname, (error, addresses) => {
-      const told = waiting;
+      const waiters = waiting;
       waiting = [];
       const failure = error ?? refusalOf(hostname, addresses, judge);
-      for (const tell of told) tell(failure, failure === null ? addresses : []);
+      for (const tell of waiters) tell(failure, failure === null ? addresses : []);
     });
   };
 }

@@ -40,7 +40,7 @@ function createHooks(services: CoreServices): CoreHooks {
       ctx.metadata = readMetadata(ctx, identity, workspace, mapped);
       return undefined;
     }
-    if (ctx.endpoint?.isKept) adoptSvcOptions(ctx, prefixes);
+    if (ctx.endpoint?.isStored) adoptSvcOptions(ctx, prefixes);
     checkRequestOptions(ctx);
     if (savedOnly || workspace.settings?.blockInlineConfig) checkSavedOnly(ctx, savedOnly, blockedHeaders);
     const chosen = chooseConfig(ctx, identity, workspace, services);
@@ -104,7 +104,7 @@ function applyConfig(
   ctx.configVersionId = ctx.plan.versionId;
   const modelSlug = stripModelSlug(ctx);
   ctx.requestTarget = readRequestTarget(ctx, modelSlug, services, settingHeaders);
-  if (ctx.endpoint?.isKept) return checkOneTarget(ctx, services);
+  if (ctx.endpoint?.isStored) return checkOneTarget(ctx, services);
   // Without a provider the list of models is the workspace's own.
   if (ctx.endpoint?.name === 'listModels') return undefined;
   if (ctx.requestTarget?.provider === undefined || ctx.requestTarget.provider === null) {

@@ -131,8 +131,8 @@ function mediaOf(usage: Usage): MediaRecord | null {
 
 /** The requested image options: replies do not always repeat them. */
 function imageOf(params: RequestContext['params']): ImageRecord {
-  const told = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, 64) : null);
-  return { quality: told(params?.quality), size: told(params?.size) };
+  const textOf = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, 64) : null);
+  return { quality: textOf(params?.quality), size: textOf(params?.size) };
 }
 
 /** Rounds away meaningless microseconds. Negative times would come from a clock error and become 0. */

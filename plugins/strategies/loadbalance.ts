@@ -58,7 +58,7 @@ export function loadbalance(options: BalanceOptions): Node {
     const found = candidates?.(ctx) ?? { good: eligible, cooling: [] };
     const from = found.good.length > 0 ? found.good : found.cooling;
     const first = certainly(null, children);
-    for (const [place, share] of algorithm.shares(ctx, from).entries()) first[from[place] as number] = share;
+    for (const [position, share] of algorithm.shares(ctx, from).entries()) first[from[position] as number] = share;
     return {
       mode: 'loadbalance',
       why: algorithm.why,

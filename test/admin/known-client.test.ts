@@ -56,9 +56,9 @@ describe('a client of another gateway', () => {
   });
 
   it('makes, reads, changes and deletes keys of each type, and sends type, sub-type and id along', async () => {
-    const place = { workspace_id: plane.workspaceId };
+    const path = { workspace_id: plane.workspaceId };
     const kinds = [
-      { type: 'workspace', 'sub-type': 'service', scopes: ['completions.write'], ...place },
+      { type: 'workspace', 'sub-type': 'service', scopes: ['completions.write'], ...path },
       { type: 'organisation', 'sub-type': 'service', scopes: ['configs.list'] },
     ];
     for (const kind of kinds) {
@@ -116,11 +116,11 @@ describe('a client of another gateway', () => {
     });
     expect(await client.integrations.models.list({ slug })).toMatchObject({ allow_all_models: false });
     await client.integrations.models.delete({ slug, slugs: 'm' });
-    const place = { workspace_id: plane.workspaceId };
-    await client.providers.create({ name: 'p', slug: 'p', integration_id: slug, ...place });
-    await client.providers.update({ slug: 'p', note: 'n', rate_limits: { type: 'requests', unit: 'rpm', value: 5 }, ...place });
-    expect(await client.providers.retrieve({ slug: 'p', ...place })).toMatchObject({ note: 'n', integration_id: slug });
-    await client.providers.delete({ slug: 'p', ...place });
+    const path = { workspace_id: plane.workspaceId };
+    await client.providers.create({ name: 'p', slug: 'p', integration_id: slug, ...path });
+    await client.providers.update({ slug: 'p', note: 'n', rate_limits: { type: 'requests', unit: 'rpm', value: 5 }, ...path });
+    expect(await client.providers.retrieve({ slug: 'p', ...path })).toMatchObject({ note: 'n', integration_id: slug });
+    await client.providers.delete({ slug: 'p', ...path });
     await client.integrations.delete({ slug });
     await expect(client.integrations.retrieve({ slug })).rejects.toMatchObject({ status: 404 });
   });

@@ -51,10 +51,10 @@ it('a key stops when its owner may no longer call models, starts again, and is g
     return performance.now() - since;
   };
   await becomes(200);
-  const place = `/workspaces/${gateway.workspaceId}/users/${userId}`;
-  expect((await gateway.admin.put(place, { role: 'viewer' })).status).toBe(200);
+  const path = `/workspaces/${gateway.workspaceId}/users/${userId}`;
+  expect((await gateway.admin.put(path, { role: 'viewer' })).status).toBe(200);
   await becomes(403);
-  expect((await gateway.admin.put(place, { role: 'member' })).status).toBe(200);
+  expect((await gateway.admin.put(path, { role: 'member' })).status).toBe(200);
   await becomes(200);
   expect((await gateway.admin.delete(`/admin/users/${userId}`)).status).toBe(200);
   await becomes(401);

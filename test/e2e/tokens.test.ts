@@ -246,13 +246,13 @@ describe('a token of a user', () => {
       { what: 'the name of the user in _user' },
     );
 
-    const place = `/workspaces/${gateway.workspaceId}/users/${id}`;
-    await gateway.admin.put(place, { role: 'viewer' });
+    const path = `/workspaces/${gateway.workspaceId}/users/${id}`;
+    await gateway.admin.put(path, { role: 'viewer' });
     await becomes(token, 403);
-    await gateway.admin.put(place, { role: 'manager' });
+    await gateway.admin.put(path, { role: 'manager' });
     await becomes(token, 200);
     // Without a user, a token has only the rights that it claims. Deleting the membership removes the user.
-    await gateway.admin.delete(place);
+    await gateway.admin.delete(path);
     await becomes(token, 403);
   });
 });
@@ -293,10 +293,10 @@ describe('the admin API', () => {
   });
 
   it('holds a token of a user to their role, and lets them choose their workspace', async () => {
-    const place = await gateway.admin.post('/workspaces', { name: 'Managed', slug: 'ws-managed' });
+    const path = await gateway.admin.post('/workspaces', { name: 'Managed', slug: 'ws-managed' });
     const workspaces = [
       { id: gateway.workspaceId, role: 'viewer' },
-      { id: place.body.id, role: 'manager' },
+      { id: path.body.id, role: 'manager' },
     ];
     await invite('admin-token@example.com', workspaces);
     const token = sign({ sub: 'admin-token@example.com', scope: 'configs.create configs.list' });
@@ -308,8 +308,8 @@ describe('the admin API', () => {
   });
 
   it('tells a token whom it is for and what it may do, but tells a key nothing of the sort', async () => {
-    const place = await gateway.admin.post('/workspaces', { name: 'Told', slug: 'ws-told' });
-    const id = await invite('told@example.com', [{ id: place.body.id, role: 'member' }]);
+    const path = await gateway.admin.post('/workspaces', { name: 'Told', slug: 'ws-told' });
+    const id = await invite('told@example.com', [{ id: path.body.id, role: 'member' }]);
     const self = (apiKey: string) => fetch(`${gateway.baseUrl}/auth/self`, { headers: { 'x-svc-api-key': apiKey } });
     const machine = await self(sign({ sub: 'a machine', scope: 'configs.list logs.export' }));
     expect(machine.status).toBe(200);
@@ -332,7 +332,7 @@ describe('the admin API', () => {
     const person = await self(sign({ email_id: 'told@example.com', svc_workspace: 'ws-told', scope: 'configs.list' }));
     expect(await person.json()).toMatchObject({
       user: { id, email: 'told@example.com' },
-      workspaces: [{ id: place.body.id, role: 'member', scopes: ['configs.list'] }],
+      workspaces: [{ id: path.body.id, role: 'member', scopes: ['configs.list'] }],
     });
     expect((await self(gateway.adminKey)).status).toBe(403);
     expect((await self(gateway.workspaceKey)).status).toBe(403);

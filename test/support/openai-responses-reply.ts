@@ -83,26 +83,26 @@ export async function answerResponse({ response }: Exchange, body: Json): Promis
 }
 
 function messageEvents(output: Json, text: string): Json[] {
-  const place = { item_id: output.id, output_index: 0, content_index: 0 };
+  const location = { item_id: output.id, output_index: 0, content_index: 0 };
   const empty = { type: 'output_text', text: '', annotations: [], logprobs: [] };
   return [
     { type: 'response.output_item.added', output_index: 0, item: { ...output, status: 'in_progress', content: [] } },
-    { type: 'response.content_part.added', ...place, part: empty },
-    ...toPieces(text).map((delta) => ({ type: 'response.output_text.delta', ...place, delta, logprobs: [] })),
-    { type: 'response.output_text.done', ...place, text, logprobs: [] },
-    { type: 'response.content_part.done', ...place, part: { ...empty, text } },
+    { type: 'response.content_part.added', ...location, part: empty },
+    ...toPieces(text).map((delta) => ({ type: 'response.output_text.delta', ...location, delta, logprobs: [] })),
+    { type: 'response.output_text.done', ...location, text, logprobs: [] },
+    { type: 'response.content_part.done', ...location, part: { ...empty, text } },
     { type: 'response.output_item.done', output_index: 0, item: output },
   ];
 }
 
 function functionCallEvents(output: Json): Json[] {
-  const place = { item_id: output.id, output_index: 0 };
+  const location = { item_id: output.id, output_index: 0 };
   const half = Math.ceil(output.arguments.length / 2);
   const parts = [output.arguments.slice(0, half), output.arguments.slice(half)];
   return [
     { type: 'response.output_item.added', output_index: 0, item: { ...output, status: 'in_progress', arguments: '' } },
-    ...parts.map((delta) => ({ type: 'response.function_call_arguments.delta', ...place, delta })),
-    { type: 'response.function_call_arguments.done', ...place, name: output.name, arguments: output.arguments },
+    ...parts.map((delta) => ({ type: 'response.function_call_arguments.delta', ...location, delta })),
+    { type: 'response.function_call_arguments.done', ...location, name: output.name, arguments: output.arguments },
     { type: 'response.output_item.done', output_index: 0, item: output },
   ];
 }

@@ -24,7 +24,7 @@ const sessions = createSessions({
 const timeouts = { connectMs: 5000, firstByteMs: 5000, idleMs: 0, totalMs: 0 };
 
 const edge = await startEdge(binary as 'uwsjs' | 'uws-pack', (request, sink) => {
-  const place = sessions.reserve({ organisationId: 'o', workspaceId: 'w', keyId: 'k' });
+  const slot = sessions.reserve({ organisationId: 'o', workspaceId: 'w', keyId: 'k' });
   const call = {
     tenant: 'a',
     origin,
@@ -40,17 +40,17 @@ const edge = await startEdge(binary as 'uwsjs' | 'uws-pack', (request, sink) => 
     onData: () => true,
     onEnd: () => {},
     onError: (error) => {
-      place.release();
+      slot.release();
       sink.send(error.status, [], error.code);
     },
     onWebSocket(_headers, provider) {
       const client = sink.acceptWebSocket?.([], null) ?? null;
       if (client === null) {
-        place.release();
+        slot.release();
         return provider.terminate();
       }
       const ctx = { plan: { onChunk: [] } } as unknown as RequestContext;
-      place.start({
+      slot.start({
         ctx,
         client,
         provider,

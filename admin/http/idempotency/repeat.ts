@@ -9,7 +9,7 @@ import type { AdminRoute, AdminServices } from '../route.ts';
 import { type IdempotencyKey, idempotencyKeys } from './entity.ts';
 
 /** Stored reply to a create, with its headers. */
-export interface KeptReply {
+export interface StoredReply {
   readonly reply: unknown;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -20,18 +20,18 @@ export interface Repeat {
    * Returns the stored reply to the first request with this key; null if there was none. Throws AB01 (422) if that request
    * differed, AB07 if its reply is not known.
    */
-  find(): Promise<KeptReply | null>;
+  find(): Promise<StoredReply | null>;
   /**
    * Call first in the transaction of the change, to commit or roll back with it. A concurrent request with the same key waits
    * here, then gets AB07 and finds the stored reply.
    */
   claim(tx: EntityManager): Promise<void>;
   /** Stores the reply for repeated requests. */
-  keep(kept: KeptReply): Promise<void>;
+  keep(stored: StoredReply): Promise<void>;
 }
 
 /** Milliseconds for which a key identifies the same request. */
-const keptMs = 24 * 3_600_000;
+const storedMs = 24 * 3_600_000;
 const keyPattern = /^[\x21-\x7e]{1,255}$/;
 
 /** The route, the actor and the request; `key` as received. */
@@ -55,7 +55,7 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
   const requestHash = createHmac('sha256', services.auditKey)
     .update(canonicalJson([of.query, of.body ?? null]))
     .digest('base64url');
-  const membershipOf = (row: Pick<IdempotencyKey, 'id'>) => ({
+  const contextOf = (row: Pick<IdempotencyKey, 'id'>) => ({
     organisationId,
     table: 'idempotency_keys',
     column: 'reply',
@@ -72,7 +72,7 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
           const error = 'idempotency-key: already used for another request. Send a new key';
           throw new AdminError('AB01', error, [error], 422);
         }
-        if (row.reply) return JSON.parse(await services.vault.open(em(), membershipOf(row), row.reply)) as KeptReply;
+        if (row.reply) return JSON.parse(await services.vault.open(em(), contextOf(row), row.reply)) as StoredReply;
         // Between the commit of a change and the keeping of its reply lie milliseconds, or the death of a process.
         if (attempt === replyTries) {
           throw new AdminError(
@@ -92,15 +92,15 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
          on conflict (digest) do update set id = excluded.id, request_hash = excluded.request_hash, reply = null,
            created_at = excluded.created_at, expires_at = excluded.expires_at
          where known.expires_at <= excluded.created_at returning id`,
-        [id, organisationId, digest, requestHash, now, new Date(now.getTime() + keptMs)],
+        [id, organisationId, digest, requestHash, now, new Date(now.getTime() + storedMs)],
       );
       if (rows.length === 0)
         throw new AdminError('AB07', 'A request with this idempotency-key is still running. Try again shortly');
       mine = id;
     },
-    async keep(kept) {
+    async keep(stored) {
       if (mine === null) return;
-      const reply = await services.vault.seal(em(), membershipOf({ id: mine }), JSON.stringify(kept));
+      const reply = await services.vault.seal(em(), contextOf({ id: mine }), JSON.stringify(stored));
       await em().nativeUpdate(idempotencyKeys, { id: mine, organisationId }, { reply });
     },
   };

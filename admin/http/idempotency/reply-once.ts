@@ -1,7 +1,7 @@
 import { causeOf } from '../../cause-of.ts';
 import { RawReply } from '../raw-reply.ts';
 import type { AdminServices } from '../route.ts';
-import type { KeptReply, Repeat } from './repeat.ts';
+import type { Repeat, StoredReply } from './repeat.ts';
 
 /** The current request: its effects so far, and the headers of its reply. */
 export interface Answering {
@@ -18,7 +18,7 @@ export interface Answering {
 export async function replyOnce(repeat: Repeat | null, call: Answering, handle: () => Promise<unknown>): Promise<unknown> {
   if (repeat === null) return handle();
   const known = await repeat.find();
-  if (known) return sayAgain(known, call);
+  if (known) return replay(known, call);
   try {
     const reply = await handle();
     if (call.wrote() && !(reply instanceof RawReply)) await keep(repeat, reply, call);
@@ -26,14 +26,14 @@ export async function replyOnce(repeat: Repeat | null, call: Answering, handle: 
   } catch (thrown) {
     // Perhaps it was refused because the first request with this key has just done the same.
     const first = call.wrote() ? null : await repeat.find();
-    if (first) return sayAgain(first, call);
+    if (first) return replay(first, call);
     throw thrown;
   }
 }
 
-function sayAgain(kept: KeptReply, { headers }: Answering): unknown {
-  Object.assign(headers, kept.headers, { 'idempotency-replayed': 'true' });
-  return kept.reply;
+function replay(stored: StoredReply, { headers }: Answering): unknown {
+  Object.assign(headers, stored.headers, { 'idempotency-replayed': 'true' });
+  return stored.reply;
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   tokenCheckReply,
   tokenLengthMax,
   tokenVerdict,
-  tokenVerdictPlace,
+  tokenVerdictContext,
 } from '../../../core/contract/protocol/tokens.ts';
 import type { Log } from '../../../core/contract/values/log.ts';
 import { messageOf } from '../../../core/contract/values/message-of.ts';
@@ -74,8 +74,8 @@ async function askGateway(token: string, credentials: Credentials, { settings, l
     });
     if (reply.status !== 200) throw new Error(`status ${reply.status}`);
     const { sealed } = v.parse(tokenCheckReply, await reply.json());
-    const place = tokenVerdictPlace(hash('sha256', token, 'hex'), requestId);
-    const opened = unseal(deriveKey(settings.clusterKey, keyPurposes.transport), sealed, place).toString('utf8');
+    const context = tokenVerdictContext(hash('sha256', token, 'hex'), requestId);
+    const opened = unseal(deriveKey(settings.clusterKey, keyPurposes.transport), sealed, context).toString('utf8');
     return v.parse(tokenVerdict, JSON.parse(opened));
   } catch (error) {
     log.warn({ cause: messageOf(error) }, 'no gateway could verify a token');

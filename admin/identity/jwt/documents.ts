@@ -42,8 +42,8 @@ async function personOf(em: EntityManager, user: User): Promise<NonNullable<User
   const { id, role, email, firstName, lastName } = user;
   const name = [firstName, lastName].filter(Boolean).join(' ') || email;
   if (role !== 'member') return { id, name, everywhere: ofModels(implicitAdminScopes(role, nothingAllowed)), places: {} };
-  const places = [...(await membershipsOf(em, user))].map(([place, { scopes }]) => [place, ofModels(scopes)]);
-  return { id, name, everywhere: null, places: Object.fromEntries(places) };
+  const entries = [...(await membershipsOf(em, user))].map(([workspaceId, { scopes }]) => [workspaceId, ofModels(scopes)]);
+  return { id, name, everywhere: null, places: Object.fromEntries(entries) };
 }
 
 /** Workspaces may differ in the rights of admins. The rights common to all of them are those that no setting can remove. */

@@ -27,9 +27,9 @@ export async function checkOwner(tx: EntityManager, owner: KeyOwner): Promise<vo
   // Locks the user until the commit. If the user were removed first, these keys would stay behind.
   const user = (await holdUser(tx, organisationId, userId)) && (await tx.findOne(users, { id: userId, organisationId }));
   if (user && user.role !== 'member') return;
-  const places = await tx.execute<unknown[]>(
+  const memberships = await tx.execute<unknown[]>(
     'select 1 from workspace_members where organisation_id = ? and workspace_id = ? and user_id = ? for key share',
     [organisationId, workspaceId, userId],
   );
-  if (!user || places.length === 0) throw unknownReference('user_id', 'User of this workspace');
+  if (!user || memberships.length === 0) throw unknownReference('user_id', 'User of this workspace');
 }

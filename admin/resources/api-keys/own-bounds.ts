@@ -26,7 +26,7 @@ export function boundsOf(row: ApiKey): readonly unknown[] {
  * Throws AB03 if a key has changed its own bounds: a leaked key must not extend its life or its budget. Sending back unchanged
  * values is allowed. The key of the first start is exempt.
  */
-export function requireOwnBoundsKept(actor: Actor, row: ApiKey, before: readonly unknown[]): void {
+export function requireOwnBounds(actor: Actor, row: ApiKey, before: readonly unknown[]): void {
   if (row.id !== actor.keyId || actor.actsAsOwner || isDeepStrictEqual(before, boundsOf(row))) return;
   throw forbidden('An API key cannot change its own limits, expiry, rotation or defaults. Use another key');
 }

@@ -36,8 +36,8 @@ export function mergeRotationPolicy(
   const named = sent.next_rotation_at ? namedDay(sent.next_rotation_at, now) : null;
   const sameCadence =
     cadence.period === (before?.rotationPeriod ?? null) && cadence.days === (before?.rotationPeriodDays ?? null);
-  const kept = sameCadence && sent.next_rotation_at === undefined ? (before?.nextRotationAt ?? null) : null;
-  const next = named ?? kept ?? (enforcedDays === null ? dayThere : null) ?? nextRotation(cadence, now);
+  const unchanged = sameCadence && sent.next_rotation_at === undefined ? (before?.nextRotationAt ?? null) : null;
+  const next = named ?? unchanged ?? (enforcedDays === null ? dayThere : null) ?? nextRotation(cadence, now);
   if (next === null) {
     throw invalid('rotation_policy: one of rotation_period, rotation_period_days and next_rotation_at is required');
   }

@@ -12,7 +12,7 @@ import { checkOwner } from './check-owner.ts';
 import type { ApiKey } from './entity.ts';
 import { checkScopes, followGrants, grantorOfChange, holdGrantor } from './grants.ts';
 import { announceKey, insertKey } from './insert-key.ts';
-import { boundsOf, requireOwnBoundsKept } from './own-bounds.ts';
+import { boundsOf, requireOwnBounds } from './own-bounds.ts';
 import { mergeRotationPolicy } from './rotation-policy.ts';
 import type { CreateBody, UpdateBody } from './schema.ts';
 import { checkKeyCount, endOfLife } from './user-key-rules.ts';
@@ -90,7 +90,7 @@ export async function updateApiKey(change: Change, actor: Actor, row: ApiKey, bo
   }
   if (defaults.allow_config_override !== undefined) row.allowConfigOverride = defaults.allow_config_override;
   if (defaults.config_id !== undefined) row.defaultConfigId = await configIdOf(tx, tenant, defaults.config_id);
-  requireOwnBoundsKept(actor, row, boundsBefore);
+  requireOwnBounds(actor, row, boundsBefore);
   row.lastUpdatedAt = now;
   announceKey(change, row, 'upsert');
   if (body.scopes !== undefined) {

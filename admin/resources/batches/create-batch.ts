@@ -35,8 +35,8 @@ export async function createBatch(services: AdminServices, owner: Owner, sent: u
   const headers = runHeaders(request.headers, body.svc_options ?? {}, services.settings);
   const id = newId();
   const now = new Date(services.clock.now());
-  const place = { organisationId: owner.organisationId, table: 'batches', column: 'sealed_headers', rowId: id };
-  const sealedHeaders = await services.vault.seal(newManager(), place, JSON.stringify(headers));
+  const context = { organisationId: owner.organisationId, table: 'batches', column: 'sealed_headers', rowId: id };
+  const sealedHeaders = await services.vault.seal(newManager(), context, JSON.stringify(headers));
   return newManager().transactional(async (tx) => {
     const batch = tx.create(batches, {
       id,
@@ -71,7 +71,7 @@ export async function createBatch(services: AdminServices, owner: Owner, sent: u
 }
 
 /** Headers that do not apply to a single line, or that the caller may not set. */
-const notKept: ReadonlySet<string> = new Set(['api-key', 'trace-id', 'request-timeout', 'file-purpose']);
+const notStored: ReadonlySet<string> = new Set(['api-key', 'trace-id', 'request-timeout', 'file-purpose']);
 
 /**
  * Headers of the lines, by name without prefix: those of the request that created the batch, overridden by its `svc_options`.
@@ -83,7 +83,7 @@ function runHeaders(
   settings: { readonly headerPrefix: string; readonly headerPrefixAliases: readonly string[] },
 ): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(sent)) if (!notKept.has(name)) headers[name] = value;
+  for (const [name, value] of Object.entries(sent)) if (!notStored.has(name)) headers[name] = value;
   if (headers.provider === ownStoreProvider) delete headers.provider;
   for (const [given, value] of Object.entries(options)) {
     const lower = given.toLowerCase().replaceAll('_', '-');
@@ -98,7 +98,7 @@ function runHeaders(
       );
     }
     if (/[\r\n\0]/.test(text) || text.length > 16_384) throw badField(`svc_options.${name}`, 'expected the value of a header');
-    if (!notKept.has(name)) headers[name] = text;
+    if (!notStored.has(name)) headers[name] = text;
   }
   return headers;
 }

@@ -117,16 +117,16 @@ async function headersOf(services: AdminServices, em: EntityManager, batch: Batc
   );
   if (!key) return null;
   const { settings, vault, clock } = services;
-  const place = { organisationId: batch.organisationId, table: 'batches', column: 'sealed_headers', rowId: batch.id };
-  const kept = batch.sealedHeaders
-    ? (JSON.parse(await vault.open(em, place, batch.sealedHeaders)) as Record<string, string>)
+  const context = { organisationId: batch.organisationId, table: 'batches', column: 'sealed_headers', rowId: batch.id };
+  const stored = batch.sealedHeaders
+    ? (JSON.parse(await vault.open(em, context, batch.sealedHeaders)) as Record<string, string>)
     : {};
   const secret = deriveKey(settings.clusterKey, keyPurposes.jobCredential);
   const headers: Record<string, string> = {
     [`${settings.headerPrefix}api-key`]: newJobCredential(secret, key.publicId, clock.now(), credentialSeconds),
     [`${settings.headerPrefix}trace-id`]: ownBatchPrefix + batch.id,
   };
-  for (const [name, value] of Object.entries(kept)) {
+  for (const [name, value] of Object.entries(stored)) {
     headers[name === 'authorization' ? name : settings.headerPrefix + name] = value;
   }
   return headers;

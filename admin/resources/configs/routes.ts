@@ -185,8 +185,8 @@ export const configRoutes: readonly AdminRoute[] = [
     reply: readReply,
     async handle(call) {
       const workspace = await findOwnWorkspace(call.em, call, call.params.workspace ?? '');
-      const place = { organisationId: call.organisationId, workspaceId: workspace.id };
-      const config = await findConfig(call.em, place, call.params.slug ?? '');
+      const scope = { organisationId: call.organisationId, workspaceId: workspace.id };
+      const config = await findConfig(call.em, scope, call.params.slug ?? '');
       const version = await currentVersion(call.em, config);
       call.tag(config.revision);
       return inBothEnvelopes(toDetail(config, version));

@@ -69,13 +69,13 @@ export const readReply = bothEnvelopes({ ...versionEntries, config: content });
 
 export const updateReply = bothEnvelopes({ version_id: uuid });
 
-const told = { version_created_at: time, version_owner_id: nullableUuid };
+const versionFields = { version_created_at: time, version_owner_id: nullableUuid };
 
-export const versionReply = bothEnvelopes({ ...versionEntries, config: content, ...told });
+export const versionReply = bothEnvelopes({ ...versionEntries, config: content, ...versionFields });
 
 /** In lists of versions the content is JSON as text. */
 export const versionsReply = v.strictObject({
   object: v.literal('list'),
   total: v.number(),
-  data: v.array(v.strictObject({ ...versionEntries, config: v.string(), ...told })),
+  data: v.array(v.strictObject({ ...versionEntries, config: v.string(), ...versionFields })),
 });

@@ -25,6 +25,6 @@ export function toDetail(config: Config, version: ConfigVersion) {
 
 /** The same, with the author and time of the version. */
 export function toVersion(config: Config, version: ConfigVersion) {
-  const told = { version_created_at: version.createdAt.toISOString(), version_owner_id: version.ownerId ?? null };
-  return { ...toDetail(config, version), ...told };
+  const versionFields = { version_created_at: version.createdAt.toISOString(), version_owner_id: version.ownerId ?? null };
+  return { ...toDetail(config, version), ...versionFields };
 }

@@ -22,12 +22,12 @@ export function checkHosts(settings: Policy, configurations: Configurations | nu
  * Otherwise anyone who may change an integration could send its secrets to a host of their own. `kept` are the credentials that
  * were not sent, by config name. Throws AB01.
  */
-export function refuseMove(before: Configurations, after: Configurations, kept: readonly string[]): void {
-  if (kept.length === 0) return;
+export function refuseMove(before: Configurations, after: Configurations, unchanged: readonly string[]): void {
+  if (unchanged.length === 0) return;
   for (const name of hostSettingNames) {
     const now = originOf(after[name]);
     if (now === null || now === originOf(before[name])) continue;
-    const paths = kept.map((secret) => (secret === 'api_key' ? 'key' : `configurations.${secret}`));
+    const paths = unchanged.map((secret) => (secret === 'api_key' ? 'key' : `configurations.${secret}`));
     throw invalid(`configurations.${name}: a new host requires the credential again. Send it in ${paths.join(', ')}`);
   }
 }

@@ -49,17 +49,17 @@ export async function copyIntegration(
   vault: Vault,
   actor: Actor,
   source: Integration,
-  place: { readonly organisationId: string; readonly workspaceId: string; readonly name: string },
+  scope: { readonly organisationId: string; readonly workspaceId: string; readonly name: string },
   changes: Readonly<Record<string, unknown>>,
 ): Promise<Integration> {
   const { api_key: key = null, ...secrets } = await openSecrets(change.tx, vault, source);
   const copy = await createIntegration(change, vault, {
-    ...place,
+    ...scope,
     aiProviderId: source.aiProviderId,
     key,
     description: null,
     configurations: { ...settingsOf(source), ...secrets, custom_headers: await openHeaders(change.tx, vault, source) },
-    mapped: await mappingsFor(change.tx, source, place.workspaceId),
+    mapped: await mappingsFor(change.tx, source, scope.workspaceId),
   });
   if (Object.keys(changes).length > 0) await updateIntegration(change, vault, actor, copy, { configurations: changes });
   return copy;

@@ -3,7 +3,7 @@ import { isCredentialHeader } from '../../../core/contract/values/credential-hea
 import { deriveKey, type Sealed, seal } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
-import { type Headers, keptHeaders, lowerCased, maskedHeaders, sealedHeaders } from '../../secrets/sealed-headers.ts';
+import { type Headers, lowerCased, maskedHeaders, sealedHeaders, unchangedHeaders } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import type { Integration } from './entity.ts';
 
@@ -27,7 +27,7 @@ export async function putHeaders(em: EntityManager, vault: Vault, row: Integrati
 export interface ChangedHeaders {
   readonly all: Headers;
   /** Names of credentials among the headers that were not sent again. */
-  readonly keptCredentials: readonly string[];
+  readonly unchangedCredentials: readonly string[];
 }
 
 /** The headers after a change, not stored yet. Those that were sent replace all before; null is none, undefined no change. */
@@ -38,12 +38,12 @@ export async function changeHeaders(
   sent: Headers | null | undefined,
 ): Promise<ChangedHeaders> {
   const before = await openHeaders(em, vault, row);
-  const all = sent === undefined ? before : keptHeaders(before, sent ?? {});
+  const all = sent === undefined ? before : unchangedHeaders(before, sent ?? {});
   const given = lowerCased(sent ?? {});
-  const keptCredentials = Object.keys(all).filter(
+  const unchangedCredentials = Object.keys(all).filter(
     (name) => isCredentialHeader(name) && (given[name] === undefined || isMasked(given[name])),
   );
-  return { all, keptCredentials };
+  return { all, unchangedCredentials };
 }
 
 /** Settings that are no secret, under their wire names. */

@@ -6,7 +6,7 @@ import { type AdminError, forbidden, invalid } from '../../http/errors.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';
 import { type Integration, integrationWorkspaces } from './entity.ts';
 import type { SentMappings } from './mapping-schema.ts';
-import { type Mapping, type MappingPlace, resolveMappings, type SettingsName, targetOf } from './secret-mappings.ts';
+import { type Mapping, type MappingScope, resolveMappings, type SettingsName, targetOf } from './secret-mappings.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
 
@@ -36,13 +36,13 @@ export function requireMappingRight(
 export async function mappingsOfNew(
   em: EntityManager,
   actor: Actor,
-  place: MappingPlace & { readonly configurations: Settings },
+  scope: MappingScope & { readonly configurations: Settings },
   sent: SentMappings,
   under: SettingsName,
   hold = true,
 ): Promise<Mapping[]> {
-  const all = await resolveMappings(em, place, sent, under, hold);
-  requireMappingRight(actor, { added: all, all }, {}, place.configurations);
+  const all = await resolveMappings(em, scope, sent, under, hold);
+  requireMappingRight(actor, { added: all, all }, {}, scope.configurations);
   return all;
 }
 

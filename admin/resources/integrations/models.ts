@@ -5,7 +5,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { checkHost } from '../../http/check-host.ts';
 import { knownModels } from '../../pricing/known-models.ts';
 import type { Change } from '../../publish/write-change.ts';
-import { keptHeaders, sealedHeaders } from '../../secrets/sealed-headers.ts';
+import { sealedHeaders, unchangedHeaders } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { deploymentsOf } from './deployments.ts';
 import type { Integration } from './entity.ts';
@@ -122,7 +122,7 @@ async function update(
   const headers = sent.custom_headers === undefined ? inner : sent.custom_headers;
   if (headers !== undefined) {
     const before = await sealedModelHeaders.open(tx, vault, row);
-    await sealedModelHeaders.put(tx, vault, row, keptHeaders(before, headers ?? {}));
+    await sealedModelHeaders.put(tx, vault, row, unchangedHeaders(before, headers ?? {}));
   }
   row.lastUpdatedAt = new Date();
 }

@@ -75,10 +75,10 @@ export const integrationRoutes: readonly AdminRoute[] = [
       checkHosts(services.settings, configurations);
       const made = await call.write(async (change) => {
         await requireFreeSlug(change.tx, organisationId, body.slug);
-        const place = { organisationId, workspaceId, aiProviderId: canonicalProviderId(typeOf(body)), configurations };
-        const mapped = await mappingsOfNew(change.tx, actor, place, body.secret_mappings, 'configurations');
+        const scope = { organisationId, workspaceId, aiProviderId: canonicalProviderId(typeOf(body)), configurations };
+        const mapped = await mappingsOfNew(change.tx, actor, scope, body.secret_mappings, 'configurations');
         const integration = await createIntegration(change, services.vault, {
-          ...place,
+          ...scope,
           name: body.name,
           slug: body.slug,
           key: body.key ?? null,

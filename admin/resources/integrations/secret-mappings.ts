@@ -22,7 +22,7 @@ export interface Mapping {
 /** Prefixes of settings in `target_field`. */
 export type SettingsName = 'configurations' | 'model_config';
 
-export interface MappingPlace {
+export interface MappingScope {
   readonly organisationId: string;
   /** Workspace of the integration; null: the organisation's. */
   readonly workspaceId: string | null;
@@ -40,24 +40,24 @@ export function targetOf(field: string, under: SettingsName): string {
  */
 export async function resolveMappings(
   em: EntityManager,
-  place: MappingPlace,
+  scope: MappingScope,
   sent: SentMappings,
   under: SettingsName,
   hold = true,
 ): Promise<Mapping[]> {
-  const fields = fieldsOf(place.aiProviderId);
+  const fields = fieldsOf(scope.aiProviderId);
   const byTarget = new Map([...fields.keys()].map((field) => [targetOf(field, under), field]));
   const found: Mapping[] = [];
   for (const [index, one] of (sent ?? []).entries()) {
     const path = `secret_mappings[${index}]`;
     const field = byTarget.get(one.target_field);
     if (field === undefined) {
-      throw invalid(`${path}.target_field: one of ${[...byTarget.keys()].join(', ')} is expected for ${place.aiProviderId}`);
+      throw invalid(`${path}.target_field: one of ${[...byTarget.keys()].join(', ')} is expected for ${scope.aiProviderId}`);
     }
     if (found.some((other) => other.field === field)) throw invalid(`${path}.target_field: duplicate`);
     const lock = hold ? 'to use' : undefined;
-    const reference = await findReference(em, place.organisationId, one.secret_reference_id, lock);
-    if (!reference || (place.workspaceId !== null && !isOpenTo(reference, place.workspaceId))) {
+    const reference = await findReference(em, scope.organisationId, one.secret_reference_id, lock);
+    if (!reference || (scope.workspaceId !== null && !isOpenTo(reference, scope.workspaceId))) {
       throw unknownReference(`${path}.secret_reference_id`, 'Secret reference');
     }
     const { secret_key: secretKey = null, value_format: valueFormat = null } = one;

@@ -114,8 +114,8 @@ export async function updateIntegration(
   for (const { field, isSecret } of mapped.all) (isSecret ? changes : settings)[field] = isSecret ? '' : null;
   row.configurations = withoutNulls({ ...row.configurations, ...settings });
   const headers = await changeHeaders(change.tx, vault, row, sentHeaders);
-  const kept = Object.keys(row.secretHints).filter((name) => !Object.hasOwn(changes, name));
-  refuseMove(before, row.configurations, [...kept, ...headers.keptCredentials.map((name) => `custom_headers.${name}`)]);
+  const unchanged = Object.keys(row.secretHints).filter((name) => !Object.hasOwn(changes, name));
+  refuseMove(before, row.configurations, [...unchanged, ...headers.unchangedCredentials.map((name) => `custom_headers.${name}`)]);
   requireMappingRight(actor, mapped, before, row.configurations);
   if (Object.keys(changes).length > 0) await putSecrets(change.tx, vault, row, changes);
   await putHeaders(change.tx, vault, row, headers.all);

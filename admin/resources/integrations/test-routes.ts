@@ -47,8 +47,8 @@ export const integrationTestRoutes: readonly AdminRoute[] = [
       checkHosts(services.settings, body.configurations);
       const { settings, secrets, headers } = splitConfigurations(aiProviderId, body.configurations ?? {});
       if (body.key) secrets.api_key = body.key;
-      const place = { organisationId, workspaceId, aiProviderId, configurations: settings };
-      const mapped = await mappingsOfNew(em, actor, place, body.secret_mappings, 'configurations', false);
+      const scope = { organisationId, workspaceId, aiProviderId, configurations: settings };
+      const mapped = await mappingsOfNew(em, actor, scope, body.secret_mappings, 'configurations', false);
       refuseBoth(mapped, new Set([...Object.keys(settings), ...Object.keys(secrets)]));
       const fields = [...Object.keys(secrets), ...mapped.map(({ field }) => field)];
       requireSettings(aiProviderId, settings, new Set(fields));

@@ -48,9 +48,9 @@ async function visibilityForAdmin(em: EntityManager, organisationId: string, wor
 }
 
 async function visibilityForMember(em: EntityManager, user: User, workspaceId: string): Promise<LogVisibility> {
-  const place = await membershipOf(em, user, workspaceId);
-  if (!place) throw refused();
-  const { manages, settings } = place;
+  const membership = await membershipOf(em, user, workspaceId);
+  if (!membership) throw refused();
+  const { manages, settings } = membership;
   const may = (forManagers: keyof SecuritySettings, forMembers: keyof SecuritySettings) =>
     settings[manages ? forManagers : forMembers];
   if (!may('managersViewLogs', 'membersViewLogs')) throw refused();

@@ -19,7 +19,7 @@ export const zeroOrOne = v.pipe(
   v.transform((value): 0 | 1 => (value ? 1 : 0)),
 );
 
-const daysOfWord: Readonly<Record<string, number | null>> = { weekly: 7, monthly: 30, '': null };
+const daysOfPeriod: Readonly<Record<string, number | null>> = { weekly: 7, monthly: 30, '': null };
 
 const rotationPeriod = v.nullable(
   v.pipe(
@@ -27,7 +27,7 @@ const rotationPeriod = v.nullable(
       [v.picklist(['weekly', 'monthly', '']), v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(365))],
       'weekly, monthly, days from 1 to 365, or "" is expected',
     ),
-    v.transform((value): number | null => (typeof value === 'number' ? value : (daysOfWord[value] ?? null))),
+    v.transform((value): number | null => (typeof value === 'number' ? value : (daysOfPeriod[value] ?? null))),
   ),
 );
 

@@ -87,17 +87,17 @@ async function newIntegration(
   }
   if (inline === undefined) throw invalid('integration_id: required, or provider with its key');
   const key = body.key ?? null;
-  const place = { ...tenant, aiProviderId: canonicalProviderId(inline), configurations };
-  const mapped = await mappingsOfNew(change.tx, actor, place, body.secret_mappings, 'model_config');
+  const scope = { ...tenant, aiProviderId: canonicalProviderId(inline), configurations };
+  const mapped = await mappingsOfNew(change.tx, actor, scope, body.secret_mappings, 'model_config');
   const { api_key: mappedKey, ...fields } = Object.fromEntries(mapped.map(({ field }) => [field, null]));
   const hasKey = key !== null || mappedKey !== undefined;
   return createIntegration(change, services.vault, {
-    ...place,
+    ...scope,
     name: body.name,
     key,
     description: null,
     // A mapped field selects the authentication mode just as a value does; null is no value.
-    configurations: withUsualMode(place.aiProviderId, hasKey, { ...fields, ...configurations }),
+    configurations: withUsualMode(scope.aiProviderId, hasKey, { ...fields, ...configurations }),
     mapped,
   });
 }
@@ -111,8 +111,8 @@ async function sharedIntegration(change: Change, actor: Actor, tenant: Tenant, i
   const usable = await findUsableIntegration(tx, tenant, idOrSlug);
   if (usable) return usable;
   if (actor.workspaceId !== null) throw unknownReference('integration_id', 'Integration');
-  const place = { organisationId: tenant.organisationId, workspaceId: null };
-  const own = await findOwnIntegration(tx, place, idOrSlug).catch(asReference('integration_id', 'Integration'));
+  const scope = { organisationId: tenant.organisationId, workspaceId: null };
+  const own = await findOwnIntegration(tx, scope, idOrSlug).catch(asReference('integration_id', 'Integration'));
   if (own.workspaceId) throw unknownReference('integration_id', 'Integration');
   const decided = await tx.findOne(integrationWorkspaces, { integrationId: own.id, workspaceId: tenant.workspaceId });
   if (decided) throw forbidden('This integration is disabled for the workspace');

@@ -33,12 +33,12 @@ export function mergeAuthConfig(type: SecretManagerType, sent: Readonly<Record<s
   const before = Object.entries(known.auth).filter(([name]) => name === by || Object.hasOwn(fields, name));
   const said = Object.entries(sent).filter(([name, value]) => !(fields[name]?.secret && isMasked(value)));
   const merged: Record<string, unknown> = { ...Object.fromEntries(before), ...Object.fromEntries(said), [by]: way };
-  const kept = (name: string) => fields[name]?.secret === true && name in known.secretHints && !(name in merged);
-  refuseMove(known, merged, Object.keys(fields).filter(kept));
+  const isUnchanged = (name: string) => fields[name]?.secret === true && name in known.secretHints && !(name in merged);
+  refuseMove(known, merged, Object.keys(fields).filter(isUnchanged));
 
   const entries = Object.entries(fields).map(([name, { schema, optional }]) => [
     name,
-    optional || kept(name) ? v.nullish(schema) : schema,
+    optional || isUnchanged(name) ? v.nullish(schema) : schema,
   ]);
   const shape = v.strictObject({ [by]: v.string(), ...Object.fromEntries(entries) });
   const checked = validate(shape, merged, 'auth_config', 'auth_config') as Record<string, string | null | undefined>;
@@ -55,11 +55,11 @@ export function mergeAuthConfig(type: SecretManagerType, sent: Readonly<Record<s
 /** Settings that are the manager's address. */
 export const addressSettings = ['azure_vault_url', 'vault_addr'] as const;
 
-function refuseMove(known: KnownAuth, merged: Readonly<Record<string, unknown>>, kept: readonly string[]): void {
-  if (kept.length === 0) return;
+function refuseMove(known: KnownAuth, merged: Readonly<Record<string, unknown>>, unchanged: readonly string[]): void {
+  if (unchanged.length === 0) return;
   for (const name of addressSettings) {
     if (!(name in merged) || originOf(merged[name]) === originOf(known.auth[name])) continue;
-    const paths = kept.map((secret) => `auth_config.${secret}`);
+    const paths = unchanged.map((secret) => `auth_config.${secret}`);
     throw invalid(`auth_config.${name}: a new host requires the credential again. Send it in ${paths.join(', ')}`);
   }
 }

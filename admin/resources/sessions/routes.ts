@@ -86,8 +86,8 @@ export const sessionRoutes: readonly AdminRoute[] = [
         user: await toUserDetail(em, user),
         organisation: { id: organisation.id, name: organisation.name },
         workspaces: rows.map(({ id, slug, name }) => {
-          const place = memberships.get(id) ?? { role: 'admin' as const, scopes: actor.scopes };
-          return { id, slug, name, role: place.role, scopes: [...place.scopes] };
+          const membership = memberships.get(id) ?? { role: 'admin' as const, scopes: actor.scopes };
+          return { id, slug, name, role: membership.role, scopes: [...membership.scopes] };
         }),
         scopes: role === 'member' ? [] : [...actor.scopes],
         session: { id: actor.keyId, created_at: createdAt.toISOString(), expires_at: expiresAt.toISOString() },

@@ -70,17 +70,17 @@ const isOver = () => new AdminError('AB08', 'This invite has expired or was used
 /** Workspaces that are gone by now are left out. */
 async function joinWorkspaces(change: Change, user: User, invite: UserInvite, making: Making) {
   const { organisationId, apiKey } = invite;
-  const ids = invite.workspaces.map((place) => place.id);
+  const ids = invite.workspaces.map((membership) => membership.id);
   // An invited member without named workspaces joins the default workspace. Owners and admins can use all workspaces anyway.
   const joined = ids.length === 0 && invite.role === 'member' ? { isDefault: true } : { id: { $in: ids } };
   const there = await change.tx.find(workspaces, { organisationId, ...joined, status: 'active' });
   const keys: v.InferOutput<typeof keyReply>[] = [];
   for (const workspace of there) {
-    const place = { organisationId, workspaceId: workspace.id, userId: user.id };
+    const membership = { organisationId, workspaceId: workspace.id, userId: user.id };
     const role = invite.workspaces.find((one) => one.id === workspace.id)?.role ?? 'member';
-    await insertMember(change, place, role, making.now);
+    await insertMember(change, membership, role, making.now);
     if (!apiKey) {
-      const made = await provisionUserKey(change, making.apiKeyPepper, place);
+      const made = await provisionUserKey(change, making.apiKeyPepper, membership);
       if (made) keys.push({ workspace_id: workspace.id, id: made.row.id, key: made.text, object: 'api-key' });
       continue;
     }
@@ -89,7 +89,7 @@ async function joinWorkspaces(change: Change, user: User, invite: UserInvite, ma
     if (settings.countMax === 0) continue;
     const now = new Date();
     const made = insertKey(change, making.apiKeyPepper, {
-      ...place,
+      ...membership,
       ...mergeRotationPolicy(null, null, settings.rotationPeriodDays, now),
       type: 'workspace-user',
       name: 'Personal key',

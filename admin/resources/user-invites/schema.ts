@@ -3,7 +3,7 @@ import { unusedScopes } from '../../access/scopes.ts';
 import { id, pageEntries, tenantEntries, textMap } from '../../http/schemas.ts';
 import { withoutEffect } from '../../http/unused-settings.ts';
 import { email } from '../../identity/schema.ts';
-import { places } from '../users/schema.ts';
+import { memberships } from '../users/schema.ts';
 
 const role = v.picklist(['admin', 'member'], 'admin or member is expected');
 const statuses = ['pending', 'cancelled', 'accepted', 'expired'] as const;
@@ -21,7 +21,7 @@ export type ListQuery = v.InferOutput<typeof listQuery>;
 export const createBody = v.strictObject({
   organisation_id: v.optional(id),
   email,
-  workspaces: v.optional(places, []),
+  workspaces: v.optional(memberships, []),
   role,
   workspace_api_key_details: v.nullish(
     v.strictObject({

@@ -1,5 +1,5 @@
 import { isUuid } from '../../../core/contract/values/uuid.ts';
-import { requirePlaces, requireRank } from '../../access/may-give-role.ts';
+import { requireMemberships, requireRank } from '../../access/may-give-role.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor, OrganisationRole } from '../../http/actor.ts';
@@ -11,7 +11,7 @@ import { checkMetadata } from '../api-keys/check-metadata.ts';
 import { checkScopes } from '../api-keys/grants.ts';
 import { checkEmailDomain } from '../users/check-email-domain.ts';
 import { users } from '../users/entity.ts';
-import { type FoundPlace, findPlaces } from '../workspace-users/memberships.ts';
+import { type FoundMembership, findMemberships } from '../workspace-users/memberships.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { currentGrantor } from './current-grantor.ts';
 import { type InvitedKey, type InvitedWorkspace, type UserInvite, userInvites } from './entity.ts';
@@ -33,10 +33,10 @@ export async function createInvite(
 ): Promise<{ row: UserInvite; link: string }> {
   const { organisationId } = actor;
   await checkEmailDomain(change.tx, organisationId, body.email);
-  const places = await findPlaces(change.tx, organisationId, body.workspaces);
+  const memberships = await findMemberships(change.tx, organisationId, body.workspaces);
   const details = body.workspace_api_key_details;
   const apiKey = details ? { scopes: [...new Set(details.scopes)], metadata: details.defaults?.metadata ?? {} } : null;
-  await requireGrant(change.tx, actor, { role: body.role, workspaces: places, apiKey });
+  await requireGrant(change.tx, actor, { role: body.role, workspaces: memberships, apiKey });
   if (apiKey) {
     await checkMetadata(change.tx, organisationId, apiKey.metadata, 'workspace_api_key_details.defaults.metadata');
   }
@@ -45,7 +45,7 @@ export async function createInvite(
   }
   return insertInvite(
     change,
-    { organisationId, email: body.email, role: body.role, places, apiKey, invitedBy: inviterOf(actor) },
+    { organisationId, email: body.email, role: body.role, places: memberships, apiKey, invitedBy: inviterOf(actor) },
     inviting,
   );
 }
@@ -57,10 +57,10 @@ export async function createInvite(
 async function requireGrant(
   em: EntityManager,
   actor: Actor,
-  { role, workspaces: places, apiKey }: Pick<UserInvite, 'role' | 'workspaces' | 'apiKey'>,
+  { role, workspaces: memberships, apiKey }: Pick<UserInvite, 'role' | 'workspaces' | 'apiKey'>,
 ): Promise<void> {
   requireRank(actor, role);
-  await requirePlaces(em, actor, places);
+  await requireMemberships(em, actor, memberships);
   if (apiKey) checkScopes(actor, 'workspace-user', apiKey.scopes, 'workspace_api_key_details.scopes');
 }
 
@@ -71,7 +71,7 @@ export async function isStillGranted(em: EntityManager, row: UserInvite, now: nu
   if (!inviter || !invitingScopes.some((scope) => inviter.scopes.has(scope))) return false;
   try {
     await checkEmailDomain(em, row.organisationId, row.email);
-    await requireGrant(em, inviter, { ...row, workspaces: await placesLeft(em, row) });
+    await requireGrant(em, inviter, { ...row, workspaces: await remainingMemberships(em, row) });
     return true;
   } catch (thrown) {
     if (thrown instanceof AdminError && thrown.status < 500) return false;
@@ -87,10 +87,13 @@ function inviterOf(actor: Actor): string {
 }
 
 /** The workspaces of an invite that are still there. */
-async function placesLeft(em: EntityManager, { organisationId, workspaces: places }: UserInvite): Promise<InvitedWorkspace[]> {
-  const ids = places.map(({ id }) => id);
+async function remainingMemberships(
+  em: EntityManager,
+  { organisationId, workspaces: memberships }: UserInvite,
+): Promise<InvitedWorkspace[]> {
+  const ids = memberships.map(({ id }) => id);
   const there = await em.find(workspaces, { organisationId, id: { $in: ids }, status: 'active' });
-  return places.filter(({ id }) => there.some((one) => one.id === id));
+  return memberships.filter(({ id }) => there.some((one) => one.id === id));
 }
 
 /** The row of a new invite and its link, which is nowhere else. Throws AB07 while another one is pending. */
@@ -100,7 +103,7 @@ export async function insertInvite(
     readonly organisationId: string;
     readonly email: string;
     readonly role: OrganisationRole;
-    readonly places: readonly FoundPlace[];
+    readonly places: readonly FoundMembership[];
     readonly apiKey: InvitedKey | null;
     readonly invitedBy: string | null;
   },
@@ -140,7 +143,7 @@ export async function insertInvite(
 export async function resendInvite(change: Change, actor: Actor, row: UserInvite, inviting: Inviting): Promise<string> {
   await checkEmailDomain(change.tx, row.organisationId, row.email);
   // The link lets its holder become this user.
-  await requireGrant(change.tx, actor, { ...row, workspaces: await placesLeft(change.tx, row) });
+  await requireGrant(change.tx, actor, { ...row, workspaces: await remainingMemberships(change.tx, row) });
   if (row.status === 'accepted' || row.status === 'cancelled') throw conflict(`This invite has been ${row.status}`);
   const token = newSecret('svc_invite_');
   row.tokenHash = hashOf(token);

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { requirePlaces, requireRank } from '../../access/may-give-role.ts';
+import { requireMemberships, requireRank } from '../../access/may-give-role.ts';
 import { notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { newLink } from '../../identity/links.ts';
@@ -147,11 +147,11 @@ export const userRoutes: readonly AdminRoute[] = [
         // The link lets its holder become this user.
         requireRank(call.actor, user.role);
         const { organisationId, id: userId } = user;
-        const places = await change.tx.find(workspaceMembers, { organisationId, userId });
-        await requirePlaces(
+        const memberships = await change.tx.find(workspaceMembers, { organisationId, userId });
+        await requireMemberships(
           change.tx,
           call.actor,
-          places.map(({ workspaceId: id, role }) => ({ id, role })),
+          memberships.map(({ workspaceId: id, role }) => ({ id, role })),
         );
         change.about(user.id);
         const link = await newLink(change.tx, services.settings, user, 'set-password', services.clock.now());

@@ -18,7 +18,7 @@ const workspaceRole = v.picklist(workspaceRoles, 'admin, manager, member or view
 const tooMany = 'at most 500 workspaces';
 
 /** Workspaces of a new user, each named once. */
-export const places = v.pipe(
+export const memberships = v.pipe(
   v.array(v.strictObject({ id: idOrSlug, role: v.optional(workspaceRole, 'member') })),
   v.maxLength(500, tooMany),
 );
@@ -29,7 +29,7 @@ export const createBody = v.strictObject({
   first_name: personName,
   last_name: personName,
   role: v.optional(role, 'member'),
-  workspaces: v.optional(places, []),
+  workspaces: v.optional(memberships, []),
 });
 
 export const updateBody = v.strictObject({

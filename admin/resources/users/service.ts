@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { closeUser } from '../../access/hold-user.ts';
-import { requirePlaces, requireRank } from '../../access/may-give-role.ts';
+import { requireMemberships, requireRank } from '../../access/may-give-role.ts';
 import { announceUserKeys } from '../../announce/user-keys.ts';
 import { announceUser, announceUsers } from '../../announce/users.ts';
 import { newId } from '../../db/new-id.ts';
@@ -11,7 +11,7 @@ import { conflict, notFound } from '../../http/errors.ts';
 import type { Dependent } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { roleChanged } from '../api-keys/role-changed.ts';
-import { findPlaces, type Making, setPlaces } from '../workspace-users/memberships.ts';
+import { findMemberships, type Making, setMemberships } from '../workspace-users/memberships.ts';
 import { checkEmailDomain } from './check-email-domain.ts';
 import { type User, users } from './entity.ts';
 import type { createBody, updateBody } from './schema.ts';
@@ -26,14 +26,14 @@ export async function createUser(
   const { organisationId } = actor;
   requireRank(actor, body.role);
   await checkEmailDomain(change.tx, organisationId, body.email);
-  const places = await findPlaces(change.tx, organisationId, body.workspaces);
-  await requirePlaces(change.tx, actor, places);
+  const memberships = await findMemberships(change.tx, organisationId, body.workspaces);
+  await requireMemberships(change.tx, actor, memberships);
   const user = await insertUser(
     change,
     { ...body, organisationId, firstName: body.first_name, lastName: body.last_name },
     making.now,
   );
-  await setPlaces(change, user, places, making);
+  await setMemberships(change, user, memberships, making);
   change.about(user.id);
   return user;
 }
@@ -90,9 +90,9 @@ export async function updateUser(
   user.lastUpdatedAt = new Date(making.now);
   await change.tx.flush();
   if (body.workspaces) {
-    const places = await findPlaces(change.tx, user.organisationId, body.workspaces);
-    await requirePlaces(change.tx, actor, places);
-    await setPlaces(change, user, places, making);
+    const memberships = await findMemberships(change.tx, user.organisationId, body.workspaces);
+    await requireMemberships(change.tx, actor, memberships);
+    await setMemberships(change, user, memberships, making);
   }
   if (roleIsNew) await roleChanged(change, user, null);
   // Requests of their keys carry the name.

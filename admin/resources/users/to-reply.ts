@@ -16,9 +16,11 @@ export async function toUserReplies(em: EntityManager, organisationId: string, r
   );
   const all = active.map((row) => row.id);
   const plain = rows.filter((row) => row.role === 'member').map((row) => row.id);
-  const places = plain.length === 0 ? [] : await em.find(workspaceMembers, { organisationId, userId: { $in: plain } });
+  const memberships = plain.length === 0 ? [] : await em.find(workspaceMembers, { organisationId, userId: { $in: plain } });
   return rows.map((row) => {
-    const own = new Set(places.filter((place) => place.userId === row.id).map((place) => place.workspaceId));
+    const own = new Set(
+      memberships.filter((membership) => membership.userId === row.id).map((membership) => membership.workspaceId),
+    );
     return toUserReply(row, row.role === 'member' ? all.filter((id) => own.has(id)) : all);
   });
 }

@@ -20,17 +20,17 @@ export interface Making {
 }
 
 /** A workspace by row id, and the role of the user in it. */
-export interface FoundPlace {
+export interface FoundMembership {
   readonly id: string;
   readonly role: WorkspaceRole;
 }
 
 /** Returns the workspaces that a body names by id or slug. Throws AB02 for an unknown workspace and AB01 for one named twice. */
-export async function findPlaces(
+export async function findMemberships(
   em: EntityManager,
   organisationId: string,
   named: readonly { readonly id: string; readonly role: WorkspaceRole }[],
-): Promise<FoundPlace[]> {
+): Promise<FoundMembership[]> {
   const ids = named.flatMap(({ id }) => (isUuid(id) ? id.toLowerCase() : []));
   const slugs = named.flatMap(({ id }) => (isUuid(id) ? [] : id));
   const rows = await em.find(workspaces, {
@@ -49,9 +49,14 @@ export async function findPlaces(
 }
 
 /** Adds a user to these workspaces, or changes their role there. Other memberships stay. */
-export async function setPlaces(change: Change, user: User, places: readonly FoundPlace[], making: Making): Promise<void> {
+export async function setMemberships(
+  change: Change,
+  user: User,
+  memberships: readonly FoundMembership[],
+  making: Making,
+): Promise<void> {
   const { organisationId, id: userId } = user;
-  for (const { id: workspaceId, role } of places) {
+  for (const { id: workspaceId, role } of memberships) {
     const row = await change.tx.findOne(workspaceMembers, { organisationId, workspaceId, userId });
     if (!row) await addMember(change, user, workspaceId, role, making);
     else if (row.role !== role) await changeRole(change, user, row, role, making.now);
@@ -66,25 +71,25 @@ export async function addMember(
   role: WorkspaceRole,
   { apiKeyPepper, now }: Making,
 ): Promise<WorkspaceMember> {
-  const place = { organisationId: user.organisationId, workspaceId, userId: user.id };
-  const row = await insertMember(change, place, role, now);
-  await announceUsers(change, place);
-  await provisionUserKey(change, apiKeyPepper, place);
+  const membership = { organisationId: user.organisationId, workspaceId, userId: user.id };
+  const row = await insertMember(change, membership, role, now);
+  await announceUsers(change, membership);
+  await provisionUserKey(change, apiKeyPepper, membership);
   return row;
 }
 
 /** Inserts the row of a new member, without further effects. Throws AB08 if the workspace or user was deleted concurrently. */
 export async function insertMember(
   change: Change,
-  place: { readonly organisationId: string; readonly workspaceId: string; readonly userId: string },
+  membership: { readonly organisationId: string; readonly workspaceId: string; readonly userId: string },
   role: WorkspaceRole,
   now: number,
 ): Promise<WorkspaceMember> {
-  const { organisationId, workspaceId, userId } = place;
+  const { organisationId, workspaceId, userId } = membership;
   if (!(await holdWorkspace(change.tx, organisationId, workspaceId))) throw notFound('Workspace');
   if (!(await holdUser(change.tx, organisationId, userId))) throw notFound('User');
   const times = { createdAt: new Date(now), lastUpdatedAt: new Date(now) };
-  const row = change.tx.create(workspaceMembers, { ...place, id: newId(), role, ...times });
+  const row = change.tx.create(workspaceMembers, { ...membership, id: newId(), role, ...times });
   await change.tx.flush();
   return row;
 }

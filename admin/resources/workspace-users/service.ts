@@ -1,5 +1,5 @@
 import { isUuid } from '../../../core/contract/values/uuid.ts';
-import { requirePlaces, requireWorkspaceRank } from '../../access/may-give-role.ts';
+import { requireMemberships, requireWorkspaceRank } from '../../access/may-give-role.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor, WorkspaceRole } from '../../http/actor.ts';
 import { AdminError, conflict, invalid, notFound } from '../../http/errors.ts';
@@ -43,7 +43,7 @@ export async function addWorkspaceUsers(
   if (unknown.length > 0) throw new AdminError('AB02', unknown[0] ?? '', unknown);
   const there = await change.tx.find(workspaceMembers, { organisationId, workspaceId, userId: { $in: ids } });
   const roles = [...new Set(sent.map(({ role }) => role))];
-  await requirePlaces(
+  await requireMemberships(
     change.tx,
     actor,
     roles.map((role) => ({ id: workspaceId, role })),
@@ -66,7 +66,7 @@ export async function updateWorkspaceUser(
 ): Promise<void> {
   requireWorkspaceRank(actor, member.role);
   requireWorkspaceRank(actor, role);
-  await requirePlaces(change.tx, actor, [{ id: member.workspaceId, role }]);
+  await requireMemberships(change.tx, actor, [{ id: member.workspaceId, role }]);
   if (member.role === 'admin' && role !== 'admin') await keepAnAdmin(change.tx, actor, member);
   if (member.role !== role) await changeRole(change, user, member, role, now);
   change.about(user.id);

@@ -26,7 +26,7 @@ export interface Endpoint {
    * True for files, batches and fine-tuning jobs. Without a provider the service itself stores them. A config for them has at
    * most one target, because a resource stored by one provider does not exist at another.
    */
-  readonly isKept?: true;
+  readonly isStored?: true;
   /** Function name in records: an operation, `proxy`, `realtime`, `listModels`, or `explainConfig`. */
   readonly name: OperationName | 'proxy' | 'listModels' | 'realtime' | 'explainConfig';
   /** The operation whose JSON is shaped; null = pass-through, the body is never parsed. */

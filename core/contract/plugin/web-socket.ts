@@ -83,7 +83,7 @@ export interface SessionOutcome {
 }
 
 /** Room for one session; exactly one of the two is called, once. */
-interface SessionPlace {
+interface SessionSlot {
   start(session: SessionStart): void;
   release(): void;
 }
@@ -97,5 +97,5 @@ export interface Sessions {
    * Throws GatewayError `overloaded` if the process has reached its limit of sessions, `too_many_sessions` if the organisation,
    * workspace or key has reached its own, `draining` while the process stops.
    */
-  reserve(owner: SessionOwner): SessionPlace;
+  reserve(owner: SessionOwner): SessionSlot;
 }

@@ -6,19 +6,19 @@ export type CheckedKey = 'ENCRYPTION_KEY' | 'CLUSTER_KEY';
 
 /** A text for the database that only this key opens. `key` is the 32-byte key of the setting. */
 export function sealKeyCheck(setting: CheckedKey, key: Uint8Array): Sealed {
-  return seal(deriveKey(key, keyPurposes.keyCheck), setting, placeOf(setting));
+  return seal(deriveKey(key, keyPurposes.keyCheck), setting, contextOf(setting));
 }
 
 /** True if this key sealed the text. */
 export function opensKeyCheck(setting: CheckedKey, key: Uint8Array, sealed: Sealed): boolean {
   try {
-    unseal(deriveKey(key, keyPurposes.keyCheck), sealed, placeOf(setting));
+    unseal(deriveKey(key, keyPurposes.keyCheck), sealed, contextOf(setting));
     return true;
   } catch {
     return false;
   }
 }
 
-function placeOf(setting: CheckedKey): string {
+function contextOf(setting: CheckedKey): string {
   return `key_checks/sealed/${setting}`;
 }

@@ -77,7 +77,7 @@ export const tokenCheck = v.object({
 export const tokenCheckReply = v.object({ sealed: text(65_536) });
 
 /** Returns the additional data a sealed verdict is bound to: this token and this check of it. */
-export function tokenVerdictPlace(tokenSha256: string, requestId: string): string {
+export function tokenVerdictContext(tokenSha256: string, requestId: string): string {
   return `token/${tokenSha256}/${requestId}`;
 }
 

@@ -84,7 +84,7 @@ export interface ProviderAdapter {
   /** Settings that determine the identity of calls. A request or config cannot replace those of a stored provider. */
   readonly pinned?: readonly string[];
   /** Settings that a request or config may add if a stored provider lacks them, but cannot replace. */
-  readonly keptOnceStored?: readonly string[];
+  readonly pinnedOnceStored?: readonly string[];
   /**
    * Settings with which a request or config may redirect the calls of a stored provider to another host of the same owner, such
    * as a region. Other settings that would send a stored credential to another host are rejected.

@@ -7,7 +7,7 @@ import { toolArguments } from '../openai/tool-arguments.ts';
 import { isNativePart, openBlock } from '../sealed-blocks.ts';
 import { isServerToolItem } from '../server-tool-items.ts';
 import { cacheControlOf, contentBlocks, withCacheControl } from './content-parts.ts';
-import { isOwnThought } from './own-reasoning.ts';
+import { isOwnReasoning } from './own-reasoning.ts';
 
 /** A chat history in the form of the Messages API: instructions separate from the turns. */
 export interface Conversation {
@@ -87,12 +87,12 @@ function toolResult(message: JsonObject, path: string): JsonObject {
  */
 function assistantContent(message: JsonObject, path: string, call: OperationCall): JsonObject[] {
   const given = objectsIn(message.content_blocks).map(openBlock);
-  const kept = given.filter((block) => isOwnThought(block) && !isNativePart(block) && !isServerToolItem(block));
-  if (kept.length < given.length) noteOnce(call.dropped, 'messages.content_blocks');
+  const passed = given.filter((block) => isOwnReasoning(block) && !isNativePart(block) && !isServerToolItem(block));
+  if (passed.length < given.length) noteOnce(call.dropped, 'messages.content_blocks');
   if (message.reasoning_content && given.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
   const calls = new Map(toolUses(message, path, call).map((use) => [use.id, use]));
   const blocks: JsonObject[] = [];
-  for (const block of kept) {
+  for (const block of passed) {
     if (block.type !== 'tool_use') blocks.push(block);
     else {
       // Arguments a client has put together from stream deltas are only whole in `tool_calls`.
@@ -101,7 +101,7 @@ function assistantContent(message: JsonObject, path: string, call: OperationCall
       calls.delete(block.id);
     }
   }
-  if (!kept.some((block) => block.type === 'text')) {
+  if (!passed.some((block) => block.type === 'text')) {
     const from = blocks.findIndex((block) => block.type === 'tool_use');
     const texts = [...cachedBlocks(message, path), ...contentBlocks(message.refusal, `${path}.refusal`)];
     blocks.splice(from < 0 ? blocks.length : from, 0, ...texts);

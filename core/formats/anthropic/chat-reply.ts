@@ -55,7 +55,7 @@ export function refusalOf(from: JsonObject): string | null {
  */
 function saidBy(blocks: readonly JsonObject[], refusal: string | null, call: OperationCall): JsonObject {
   let content: string | null = null;
-  let thoughts = '';
+  let reasoning = '';
   const annotations: JsonObject[] = [];
   const toolCalls: JsonObject[] = [];
   for (const block of blocks) {
@@ -63,14 +63,14 @@ function saidBy(blocks: readonly JsonObject[], refusal: string | null, call: Ope
       const start: number = content?.length ?? 0;
       content = (content ?? '') + String(block.text ?? '');
       annotations.push(...annotationsOf(block.citations, start, content.length, call));
-    } else if (block.type === 'thinking') thoughts += String(block.thinking ?? '');
+    } else if (block.type === 'thinking') reasoning += String(block.thinking ?? '');
     else if (block.type === 'tool_use') toolCalls.push(toolCall(block));
     else reportBlock(block.type, call);
   }
   return {
     content,
     refusal,
-    ...(thoughts === '' ? {} : { reasoning_content: thoughts }),
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(annotations.length > 0 ? { annotations } : {}),
     ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
   };

@@ -10,7 +10,7 @@ import { laterCounts, toChatUsage, usageOf } from './usage.ts';
 
 interface ToolBlock {
   /** Place among the tool calls of the reply. */
-  readonly place: number;
+  readonly position: number;
   readonly input: unknown;
   hasArguments: boolean;
 }
@@ -60,16 +60,16 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
       return emit({ content: block.text, ...native(index, block) });
     }
     if (block.type === 'thinking') {
-      const thought = block.thinking ? { reasoning_content: block.thinking } : {};
-      return emit({ ...thought, ...native(index, block) });
+      const reasoningPart = block.thinking ? { reasoning_content: block.thinking } : {};
+      return emit({ ...reasoningPart, ...native(index, block) });
     }
     if (block.type !== 'tool_use') {
       reportBlock(block.type, call);
       return emit(native(index, block));
     }
-    const tool: ToolBlock = { place: tools.size, input: block.input, hasArguments: false };
+    const tool: ToolBlock = { position: tools.size, input: block.input, hasArguments: false };
     tools.set(index, tool);
-    const first = { index: tool.place, id: block.id, type: 'function', function: { name: block.name, arguments: '' } };
+    const first = { index: tool.position, id: block.id, type: 'function', function: { name: block.name, arguments: '' } };
     return emit({ tool_calls: [first], ...native(index, block) });
   };
 
@@ -146,7 +146,7 @@ function unread(from: JsonObject): JsonObject {
 }
 
 function argumentsDelta(tool: ToolBlock, text: string): JsonObject {
-  return { index: tool.place, function: { arguments: text } };
+  return { index: tool.position, function: { arguments: text } };
 }
 
 function inBandError(data: JsonObject, provider: string): StreamEvent {

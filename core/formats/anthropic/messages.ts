@@ -1,12 +1,12 @@
 import type { Operation, StreamReader } from '../../contract/provider/provider.ts';
-import { withOwnThoughts } from './own-reasoning.ts';
+import { withOwnReasoning } from './own-reasoning.ts';
 import { messagesStreamReader, usageOfReply } from './usage.ts';
 
 /** Native Messages API: bytes pass unchanged in both directions. Only reasoning of other models is removed. */
 export function anthropicMessages(provider: string): Operation {
   return {
     path: () => '/messages',
-    toProvider: withOwnThoughts,
+    toProvider: withOwnReasoning,
     usage: usageOfReply,
     streamReader: () => messagesStreamReader(provider),
   };
@@ -15,7 +15,7 @@ export function anthropicMessages(provider: string): Operation {
 /** Native. The `input_tokens` of its reply are a result, not consumption, so there is no usage to read. */
 export const anthropicCountTokens: Operation = {
   path: () => '/messages/count_tokens',
-  toProvider: withOwnThoughts,
+  toProvider: withOwnReasoning,
   usage: () => null,
   streamReader: neverStreams,
 };

@@ -14,7 +14,7 @@ const foreign = /^(gemini|openai|native):/;
  * True for blocks that Claude accepts in a request. Thinking blocks must carry a signature by Claude. A conversation that moved
  * between providers may hold blocks of other models, and a single one makes the whole call fail.
  */
-export function isOwnThought(block: JsonObject): boolean {
+export function isOwnReasoning(block: JsonObject): boolean {
   if (block.type === 'redacted_thinking') return typeof block.data !== 'string' || !foreign.test(block.data);
   if (block.type !== 'thinking') return true;
   return typeof block.signature === 'string' && block.signature !== '' && !foreign.test(block.signature);
@@ -24,7 +24,7 @@ export function isOwnThought(block: JsonObject): boolean {
  * Returns a Messages call without the parts of other models that Claude refuses: their reasoning, and citations that this gateway
  * made of theirs. Returns the same object if there are none.
  */
-export function withOwnThoughts(params: JsonObject, call: OperationCall): JsonObject {
+export function withOwnReasoning(params: JsonObject, call: OperationCall): JsonObject {
   const { messages } = params;
   if (!Array.isArray(messages) || !messages.some(holdsForeign)) return params;
   const turns = messages.flatMap((turn: JsonObject) => {
@@ -36,7 +36,7 @@ export function withOwnThoughts(params: JsonObject, call: OperationCall): JsonOb
 }
 
 function ownBlocks(block: JsonObject, call: OperationCall): JsonObject[] {
-  if (!isOwnThought(block)) {
+  if (!isOwnReasoning(block)) {
     noteOnce(call.dropped, 'messages.thinking');
     return [];
   }
@@ -49,7 +49,7 @@ function ownBlocks(block: JsonObject, call: OperationCall): JsonObject[] {
 
 function holdsForeign(turn: unknown): boolean {
   if (!isObject(turn) || turn.role !== 'assistant' || !Array.isArray(turn.content)) return false;
-  return turn.content.some((block) => isObject(block) && (!isOwnThought(block) || holdsMadeCitation(block)));
+  return turn.content.some((block) => isObject(block) && (!isOwnReasoning(block) || holdsMadeCitation(block)));
 }
 
 function holdsMadeCitation({ type, citations }: JsonObject): boolean {

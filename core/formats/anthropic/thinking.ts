@@ -33,7 +33,7 @@ export function thinkingParams(params: JsonObject, call: OperationCall, turns: r
  */
 function isRefused(thinking: JsonObject, params: JsonObject, call: OperationCall, turns: readonly JsonObject[]): boolean {
   if (thinking.type !== 'enabled' && thinking.type !== 'adaptive') return false;
-  if (thinking.type === 'enabled' && isUnthoughtLoop(turns)) return true;
+  if (thinking.type === 'enabled' && isLoopWithoutReasoning(turns)) return true;
   return traitsOf(call.model).off === 'omit' && forcesTool(params);
 }
 
@@ -42,7 +42,7 @@ function isRefused(thinking: JsonObject, params: JsonObject, call: OperationCall
  * thinking budget the provider refuses such a turn; with adaptive thinking it does not (Anthropic's extended thinking,
  * "preserving thinking blocks").
  */
-function isUnthoughtLoop(turns: readonly JsonObject[]): boolean {
+function isLoopWithoutReasoning(turns: readonly JsonObject[]): boolean {
   const [calling, results] = turns.slice(-2);
   if (calling?.role !== 'assistant' || !Array.isArray(calling.content) || !Array.isArray(results?.content)) return false;
   const brings = results.content.some((block) => isObject(block) && block.type === 'tool_result');

@@ -76,7 +76,7 @@ export function saidFields(said: Said): JsonObject {
   };
 }
 
-function choiceOf(candidate: JsonObject, place: number, call: OperationCall): JsonObject {
+function choiceOf(candidate: JsonObject, position: number, call: OperationCall): JsonObject {
   const reader = partsReader(call);
   const said = reader.read(candidate);
   const message: JsonObject = {
@@ -88,7 +88,7 @@ function choiceOf(candidate: JsonObject, place: number, call: OperationCall): Js
     ...(call.strict ? {} : { content_blocks: wholeBlocks(said.blocks) }),
   };
   return {
-    index: typeof candidate.index === 'number' ? candidate.index : place,
+    index: typeof candidate.index === 'number' ? candidate.index : position,
     message,
     logprobs: toLogprobs(candidate.logprobsResult),
     finish_reason: finishReasonOf(candidate.finishReason, reader.callsTools(), call.strict),

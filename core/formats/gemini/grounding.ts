@@ -81,11 +81,11 @@ function citationsOf(metadata: JsonObject, text: string): JsonObject[] {
 /** Places in the text for places in its UTF-8 bytes, which is what Gemini counts. */
 function spanOf(segment: JsonObject, text: string): [number, number] {
   const bytes = Buffer.from(text);
-  const places = (count: unknown): number => {
+  const indexes = (count: unknown): number => {
     const at = typeof count === 'number' ? Math.max(0, Math.min(count, bytes.length)) : 0;
     return bytes.length === text.length ? at : bytes.toString('utf8', 0, at).length;
   };
-  const [start, end] = [places(segment.startIndex), places(segment.endIndex)];
+  const [start, end] = [indexes(segment.startIndex), indexes(segment.endIndex)];
   if (typeof segment.text !== 'string' || text.slice(start, end) === segment.text) return [start, end];
   // The offsets count from a part of the reply, the words themselves say where they stand.
   const found = text.indexOf(segment.text);

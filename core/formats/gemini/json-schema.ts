@@ -25,7 +25,7 @@ export function toGeminiSchema(schema: JsonObject, param: string, note: NoteChan
   return compile(schema, { root: schema, param, note, depth: 0, nesting: 0, open: [], count: { nodes: 0 } });
 }
 
-interface Place {
+interface Position {
   readonly root: JsonObject;
   readonly param: string;
   readonly note: NoteChange;
@@ -37,7 +37,7 @@ interface Place {
 }
 
 /** Keywords that mean the same in both languages. */
-const kept = [
+const supported = [
   ...['title', 'description', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'minLength', 'maxLength', 'pattern'],
   ...['minimum', 'maximum', 'default', 'nullable', 'example', 'propertyOrdering'],
 ];
@@ -59,57 +59,57 @@ const formats: Readonly<Record<string, readonly string[]>> = {
   INTEGER: ['int32', 'int64'],
 };
 
-function compile(given: unknown, around: Place): JsonObject {
+function compile(given: unknown, around: Position): JsonObject {
   if (!isObject(given)) return {};
-  const place = { ...around, nesting: around.nesting + 1 };
-  if (++place.count.nodes > nodesMax || place.nesting > nestingMax) {
-    place.note('size');
+  const position = { ...around, nesting: around.nesting + 1 };
+  if (++position.count.nodes > nodesMax || position.nesting > nestingMax) {
+    position.note('size');
     return { type: 'OBJECT' };
   }
-  if (typeof given.$ref === 'string') return compileReference(given, given.$ref, place);
-  const schema = mergedSchema(given, (part) => dereference(part, place));
-  for (const keyword of lost) if (schema[keyword] !== undefined) place.note(keyword);
+  if (typeof given.$ref === 'string') return compileReference(given, given.$ref, position);
+  const schema = mergedSchema(given, (part) => dereference(part, position));
+  for (const keyword of lost) if (schema[keyword] !== undefined) position.note(keyword);
   const union = Array.isArray(schema.anyOf) ? schema.anyOf : Array.isArray(schema.oneOf) ? schema.oneOf : null;
-  if (union !== null) return compileUnion(schema, union, place);
+  if (union !== null) return compileUnion(schema, union, position);
   const named = Array.isArray(schema.type) ? schema.type : schema.type === undefined ? [] : [schema.type];
   const wanted = named.filter((type) => type !== 'null');
   const nullable = wanted.length < named.length || schema.nullable === true;
   if (wanted.length > 1) {
     const variants = wanted.map((type) => ({ ...schema, type }));
-    return compileUnion({}, nullable ? [...variants, { type: 'null' }] : variants, place);
+    return compileUnion({}, nullable ? [...variants, { type: 'null' }] : variants, position);
   }
   const type = types[String(wanted[0] ?? (named.length > 0 ? 'null' : impliedType(schema)))];
   const out: JsonObject = { ...(type === undefined ? {} : { type }), ...(nullable && type !== 'NULL' ? { nullable: true } : {}) };
-  for (const keyword of kept) if (schema[keyword] !== undefined) out[keyword] = schema[keyword];
-  addFormat(schema, type, out, place);
-  addBounds(schema, type, out, place);
-  addEnum(schema, type, out, place);
-  if (type === 'OBJECT') addProperties(schema, out, place);
-  if (type === 'ARRAY') addItems(schema, out, place);
+  for (const keyword of supported) if (schema[keyword] !== undefined) out[keyword] = schema[keyword];
+  addFormat(schema, type, out, position);
+  addBounds(schema, type, out, position);
+  addEnum(schema, type, out, position);
+  if (type === 'OBJECT') addProperties(schema, out, position);
+  if (type === 'ARRAY') addItems(schema, out, position);
   return out;
 }
 
-function compileReference(schema: JsonObject, reference: string, place: Place): JsonObject {
+function compileReference(schema: JsonObject, reference: string, position: Position): JsonObject {
   const { $ref: _, ...beside } = schema;
-  const target = resolvePointer(place.root, reference);
-  if (target === undefined) throw badParam(place.param, `the schema refers to ${reference}, which is not in it`);
-  if (place.open.filter((open) => open === reference).length >= unrollMax) {
-    place.note('$ref');
+  const target = resolvePointer(position.root, reference);
+  if (target === undefined) throw badParam(position.param, `the schema refers to ${reference}, which is not in it`);
+  if (position.open.filter((open) => open === reference).length >= unrollMax) {
+    position.note('$ref');
     const type = types[isObject(target) ? String(target.type ?? impliedType(target)) : ''];
     return { ...(type === undefined ? {} : { type }), ...(type === 'ARRAY' ? { items: {} } : {}) };
   }
   const merged = isObject(target) ? { ...target, ...beside } : beside;
-  return compile(merged, { ...place, open: [...place.open, reference] });
+  return compile(merged, { ...position, open: [...position.open, reference] });
 }
 
 /** A part of `allOf`, with the reference it consists of written out; one that leads back to itself ends as an empty schema. */
-function dereference(part: JsonObject, place: Place): JsonObject {
+function dereference(part: JsonObject, position: Position): JsonObject {
   let found = part;
   // References in `allOf` can multiply; they are counted like nodes.
-  if (++place.count.nodes > nodesMax) return {};
+  if (++position.count.nodes > nodesMax) return {};
   for (let hops = 0; typeof found.$ref === 'string'; hops++) {
-    const target = hops < 20 ? resolvePointer(place.root, found.$ref) : {};
-    if (target === undefined) throw badParam(place.param, `the schema refers to ${found.$ref}, which is not in it`);
+    const target = hops < 20 ? resolvePointer(position.root, found.$ref) : {};
+    if (target === undefined) throw badParam(position.param, `the schema refers to ${found.$ref}, which is not in it`);
     const { $ref: _, ...beside } = found;
     found = { ...(isObject(target) ? target : {}), ...beside };
   }
@@ -120,7 +120,7 @@ function dereference(part: JsonObject, place: Place): JsonObject {
  * `anyOf` must stand alone in Gemini's language, so what stands beside it goes into each variant. A variant of null makes the
  * others nullable, and a single one that is left is no union any more.
  */
-function compileUnion(schema: JsonObject, union: readonly unknown[], place: Place): JsonObject {
+function compileUnion(schema: JsonObject, union: readonly unknown[], position: Position): JsonObject {
   const { anyOf: _any, oneOf: _one, description, title, ...shared } = schema;
   const isNull = (variant: unknown): boolean => isObject(variant) && (variant.type === 'null' || variant.const === null);
   const variants = union.filter((variant) => !isNull(variant));
@@ -128,7 +128,7 @@ function compileUnion(schema: JsonObject, union: readonly unknown[], place: Plac
   const about = { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }) };
   const compiled = variants.map((variant) => {
     const resolved = isObject(variant) ? variant : {};
-    return { ...about, ...compile(withShared(resolved, shared), place), ...nullable };
+    return { ...about, ...compile(withShared(resolved, shared), position), ...nullable };
   });
   if (compiled.length === 0) return { type: 'NULL' };
   return compiled.length === 1 ? (compiled[0] as JsonObject) : { anyOf: compiled };
@@ -138,23 +138,23 @@ function withShared(variant: JsonObject, shared: JsonObject): JsonObject {
   return Object.keys(shared).length === 0 ? variant : { allOf: [shared, variant] };
 }
 
-function addFormat(schema: JsonObject, type: string | undefined, out: JsonObject, place: Place): void {
+function addFormat(schema: JsonObject, type: string | undefined, out: JsonObject, position: Position): void {
   if (typeof schema.format !== 'string') return;
   if (formats[type ?? '']?.includes(schema.format)) out.format = schema.format;
-  else place.note('format');
+  else position.note('format');
 }
 
 /** Exclusive bounds become inclusive ones: without loss for whole numbers, a little wider for others. */
-function addBounds(schema: JsonObject, type: string | undefined, out: JsonObject, place: Place): void {
+function addBounds(schema: JsonObject, type: string | undefined, out: JsonObject, position: Position): void {
   const { exclusiveMinimum: above, exclusiveMaximum: below } = schema;
   const step = type === 'INTEGER' ? 1 : 0;
   if (typeof above === 'number') out.minimum = Math.max(above + step, Number(out.minimum ?? Number.NEGATIVE_INFINITY));
   if (typeof below === 'number') out.maximum = Math.min(below - step, Number(out.maximum ?? Number.POSITIVE_INFINITY));
-  if (step === 0 && (typeof above === 'number' || typeof below === 'number')) place.note('exclusiveMinimum');
+  if (step === 0 && (typeof above === 'number' || typeof below === 'number')) position.note('exclusiveMinimum');
 }
 
 /** Enumerations are of texts alone; other values can only be described. */
-function addEnum(schema: JsonObject, type: string | undefined, out: JsonObject, place: Place): void {
+function addEnum(schema: JsonObject, type: string | undefined, out: JsonObject, position: Position): void {
   const given = Array.isArray(schema.enum) ? schema.enum : schema.const === undefined ? null : [schema.const];
   if (given === null) return;
   const values = given.filter((value) => value !== null);
@@ -162,42 +162,42 @@ function addEnum(schema: JsonObject, type: string | undefined, out: JsonObject, 
   const texts = values.filter((value) => typeof value === 'string' && value !== '');
   if (type === 'STRING' && texts.length > 0) {
     out.enum = texts;
-    if (texts.length < values.length) place.note('enum');
+    if (texts.length < values.length) position.note('enum');
   } else if (values.length > 0) {
     const text = `One of: ${values.map((value) => JSON.stringify(value)).join(', ')}`;
     out.description = typeof out.description === 'string' ? `${out.description}\n${text}` : text;
-    place.note('enum');
+    position.note('enum');
   }
 }
 
-function addProperties(schema: JsonObject, out: JsonObject, place: Place): void {
-  if (isObject(schema.additionalProperties)) place.note('additionalProperties');
+function addProperties(schema: JsonObject, out: JsonObject, position: Position): void {
+  if (isObject(schema.additionalProperties)) position.note('additionalProperties');
   if (!isObject(schema.properties)) return;
-  if (place.depth >= depthMax) return place.note('depth');
-  const inside = { ...place, depth: place.depth + 1 };
+  if (position.depth >= depthMax) return position.note('depth');
+  const inside = { ...position, depth: position.depth + 1 };
   const properties = Object.fromEntries(
     Object.entries(schema.properties).map(([name, property]) => [name, compile(property, inside)]),
   );
   out.properties = properties;
   const required = Array.isArray(schema.required) ? schema.required : [];
   const known = required.filter((name) => typeof name === 'string' && Object.hasOwn(properties, name));
-  if (known.length < required.length) place.note('required');
+  if (known.length < required.length) position.note('required');
   if (known.length > 0) out.required = known;
 }
 
 /** An array must say what it holds. A tuple becomes an array of its length that holds any of its members. */
-function addItems(schema: JsonObject, out: JsonObject, place: Place): void {
+function addItems(schema: JsonObject, out: JsonObject, position: Position): void {
   const tuple = Array.isArray(schema.prefixItems) ? schema.prefixItems : Array.isArray(schema.items) ? schema.items : null;
-  const inside = { ...place, depth: place.depth + 1 };
+  const inside = { ...position, depth: position.depth + 1 };
   if (tuple !== null && tuple.length > 0) {
-    place.note('prefixItems');
+    position.note('prefixItems');
     out.items = compile(tuple.length === 1 ? tuple[0] : { anyOf: tuple }, inside);
     out.minItems ??= tuple.length;
     if (schema.items === undefined || schema.items === false) out.maxItems ??= tuple.length;
-  } else if (isObject(schema.items) && place.depth < depthMax) {
+  } else if (isObject(schema.items) && position.depth < depthMax) {
     out.items = compile(schema.items, inside);
   } else {
-    place.note(isObject(schema.items) ? 'depth' : 'items');
+    position.note(isObject(schema.items) ? 'depth' : 'items');
     out.items = { type: 'STRING' };
   }
 }

@@ -8,7 +8,7 @@ import { isNativePart, isSharedBlock, openBlock } from '../sealed-blocks.ts';
 import { imagePart } from './media.ts';
 import { traitsOf } from './models.ts';
 import { contentParts } from './parts.ts';
-import { fromBlockSignature, type PlacedSignature, signatureIn } from './signatures.ts';
+import { fromBlockSignature, type PartSignature, signatureIn } from './signatures.ts';
 
 /**
  * Restores the original parts of an assistant message, with signatures on their reasoning, text, images and tool calls. A
@@ -30,22 +30,22 @@ export function modelParts(message: JsonObject, path: string, call: OperationCal
   const own = signatureIn(message);
   if (own !== null) signText(texts, own);
   const used = new Set([...texts, ...images, ...calls].map((part) => part.thoughtSignature));
-  const thoughts: JsonObject[] = [];
+  const reasoning: JsonObject[] = [];
   const spare: string[] = [];
-  for (const { block, place, signature } of signaturesOf(blocks, call)) {
+  for (const { block, part, signature } of signaturesOf(blocks, call)) {
     if (used.has(signature)) continue;
-    const [kind, ordinal] = place?.split('.') ?? [];
+    const [kind, ordinal] = part?.split('.') ?? [];
     const signed = kind === 'call' ? calls : images;
-    if (kind === 'thought') thoughts.push({ text: String(block.thinking ?? ''), thought: true, thoughtSignature: signature });
+    if (kind === 'thought') reasoning.push({ text: String(block.thinking ?? ''), thought: true, thoughtSignature: signature });
     else if (kind === 'text') signText(texts, signature);
-    else if (place === null || !sign(signed, Number(ordinal), signature)) spare.push(signature);
+    else if (part === null || !sign(signed, Number(ordinal), signature)) spare.push(signature);
   }
   for (const index of calls.keys()) {
     const next = spare[0];
     if (next !== undefined && sign(calls, index, next)) spare.shift();
   }
   for (const signature of spare) signText(texts, signature);
-  return [...thoughts, ...native, ...texts, ...images, ...calls];
+  return [...reasoning, ...native, ...texts, ...images, ...calls];
 }
 
 /** For clients that send `content_blocks` back in place of the content. */
@@ -67,7 +67,7 @@ function sign(parts: JsonObject[], index: number, signature: string): boolean {
 }
 
 /** Signatures in thinking blocks. Those of other providers mean nothing here and are left out. */
-function signaturesOf(blocks: readonly JsonObject[], call: OperationCall): (PlacedSignature & { block: JsonObject })[] {
+function signaturesOf(blocks: readonly JsonObject[], call: OperationCall): (PartSignature & { block: JsonObject })[] {
   return blocks.flatMap((block) => {
     if (block.type !== 'thinking' && block.type !== 'redacted_thinking') return [];
     const ours = fromBlockSignature(block.signature);

@@ -34,7 +34,7 @@ export function partialCall(first: JsonObject, signature: string | null): Partia
       for (const piece of objectsIn(partialArgs)) {
         const path = String(piece.jsonPath ?? '');
         const keys = keysOf(path);
-        if (keys.length > 0) place(args, keys, statedValue(piece), path === openPath);
+        if (keys.length > 0) assign(args, keys, statedValue(piece), path === openPath);
         openPath = piece.willContinue === true ? path : null;
       }
     },
@@ -65,7 +65,7 @@ function statedValue(piece: JsonObject): unknown {
 type Container = JsonObject | unknown[];
 
 /** Puts a value at its place. An index beyond the end appends, so that a list has no holes. */
-function place(root: JsonObject, keys: readonly (string | number)[], value: unknown, appends: boolean): void {
+function assign(root: JsonObject, keys: readonly (string | number)[], value: unknown, appends: boolean): void {
   let at: Container = root;
   for (const [depth, key] of keys.entries()) {
     const slot: string | number = Array.isArray(at) ? Math.min(Number(key) || 0, at.length) : key;

@@ -32,8 +32,8 @@ export function partsOf(reply: JsonObject): JsonObject[] {
 
 /** Returns the inline data of this kind (`image/`, `audio/`) in the parts, except in reasoning. */
 export function inlineDataOf(reply: JsonObject, kind: string): { readonly mimeType: string; readonly data: string }[] {
-  return partsOf(reply).flatMap(({ inlineData, thought }) => {
-    if (thought === true || !isObject(inlineData) || typeof inlineData.data !== 'string') return [];
+  return partsOf(reply).flatMap(({ inlineData, thought: reasoningPart }) => {
+    if (reasoningPart === true || !isObject(inlineData) || typeof inlineData.data !== 'string') return [];
     const mimeType = String(inlineData.mimeType ?? '');
     return mimeType.startsWith(kind) ? [{ mimeType, data: inlineData.data }] : [];
   });

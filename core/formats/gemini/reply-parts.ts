@@ -5,7 +5,7 @@ import { contentOf, kindOf } from '../sealed-blocks.ts';
 import { annotationsOf, documentsOf } from './grounding.ts';
 import { dataUrlOf } from './media.ts';
 import { isPieceOfCall, type PartialCall, partialCall } from './partial-call.ts';
-import { extraContent, type SignedPlace, toBlockSignature } from './signatures.ts';
+import { extraContent, type SignedPart, toBlockSignature } from './signatures.ts';
 
 /** Part of a native block: `content_blocks` of a delta. The first of an index opens the block, texts of later ones append. */
 export interface BlockPiece {
@@ -58,12 +58,12 @@ export function partsReader(call: OperationCall): PartsReader {
     last += 1;
     return { index: last, delta: opening };
   };
-  const thought = (said: string): BlockPiece =>
+  const reasoningPart = (said: string): BlockPiece =>
     piece('thinking', { type: 'thinking', thinking: said, signature: '' }, { thinking: said });
   const spoken = (said: string): BlockPiece => piece('text', { type: 'text', text: said }, { text: said });
   /** A signature belongs to the reasoning before it. Without any, it gets a block of its own. */
-  const sealed = (signature: string, place: SignedPlace): BlockPiece => {
-    const marked = toBlockSignature(signature, place);
+  const sealed = (signature: string, part: SignedPart): BlockPiece => {
+    const marked = toBlockSignature(signature, part);
     const made = piece('thinking', { type: 'thinking', thinking: '', signature: marked }, { signature: marked });
     open = 'sealed';
     return made;
@@ -108,7 +108,7 @@ export function partsReader(call: OperationCall): PartsReader {
       if (functionCall.name !== undefined) addCall(said, functionCall, signature);
     } else if (part.thought === true && typeof part.text === 'string') {
       said.reasoning += part.text;
-      said.blocks.push(thought(part.text));
+      said.blocks.push(reasoningPart(part.text));
       if (signature !== null) said.blocks.push(sealed(signature, 'thought'));
     } else if (typeof part.text === 'string') addText(said, part.text, signature);
     else if (part.thought !== true && isObject(inlineData) && String(inlineData.mimeType).startsWith('image/')) {

@@ -12,11 +12,11 @@ const mark = 'gemini:';
 export const unsigned = 'skip_thought_signature_validator';
 
 /** The part that a signature belongs to: reasoning, text, or the n-th call or image of the reply, counted from 0. */
-export type SignedPlace = 'thought' | 'text' | `call.${number}` | `image.${number}`;
+export type SignedPart = 'thought' | 'text' | `call.${number}` | `image.${number}`;
 
-export interface PlacedSignature {
+export interface PartSignature {
   /** Null for a signature that an older version of the gateway handed out. */
-  readonly place: SignedPlace | null;
+  readonly part: SignedPart | null;
   readonly signature: string;
 }
 
@@ -31,14 +31,14 @@ export function signatureIn(from: JsonObject): string | null {
   return typeof signature === 'string' && signature !== '' ? signature : null;
 }
 
-export function toBlockSignature(signature: string, place: SignedPlace): string {
-  return `${mark}${place}:${signature}`;
+export function toBlockSignature(signature: string, part: SignedPart): string {
+  return `${mark}${part}:${signature}`;
 }
 
 /** Null for a signature of another provider: sent on, it would be refused. */
-export function fromBlockSignature(text: unknown): PlacedSignature | null {
+export function fromBlockSignature(text: unknown): PartSignature | null {
   if (typeof text !== 'string' || !text.startsWith(mark)) return null;
-  const [, place, signature] = /^gemini:(thought|text|call\.\d{1,4}|image\.\d{1,4}):(.*)$/s.exec(text) ?? [];
-  if (signature === undefined) return { place: null, signature: text.slice(mark.length) };
-  return { place: place as SignedPlace, signature };
+  const [, part, signature] = /^gemini:(thought|text|call\.\d{1,4}|image\.\d{1,4}):(.*)$/s.exec(text) ?? [];
+  if (signature === undefined) return { part: null, signature: text.slice(mark.length) };
+  return { part: part as SignedPart, signature };
 }

@@ -7,7 +7,7 @@ import { isTimed, transcribesOnItsOwn } from './transcription-request.ts';
 
 /** The transcript in a generateContent reply; null if it holds none. Silence is a transcript without text. */
 export function heardOf(reply: JsonObject, call: OperationCall): Heard | null {
-  const parts = partsOf(reply).filter(({ thought }) => thought !== true);
+  const parts = partsOf(reply).filter(({ thought: reasoningPart }) => reasoningPart !== true);
   const text = parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('');
   if (transcribesOnItsOwn(call.model)) return ownTranscript(parts, text);
   const [candidate] = Array.isArray(reply.candidates) ? reply.candidates : [];

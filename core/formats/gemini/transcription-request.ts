@@ -53,13 +53,13 @@ export function transcriptionRequest(params: JsonObject, call: OperationCall, ta
   const warmth = temperature === undefined || temperature === '' ? {} : { temperature: Number(temperature) };
   const own = transcribesOnItsOwn(call.model);
   if (own && task === 'translate') throw badParam('model', `${call.model} transcribes, but does not translate`);
-  const asked = own ? ownConfig(params, call) : toldConfig(params, call);
-  const told = own ? [] : [{ text: instruction(task, language, prompt) }];
+  const asked = own ? ownConfig(params, call) : instructedConfig(params, call);
+  const instructions = own ? [] : [{ text: instruction(task, language, prompt) }];
   const config = { ...warmth, ...asked, ...(isObject(generationConfig) ? generationConfig : {}) };
   // Words are not a thing that a model can be asked for in words.
   if (!own && String(timestamp_granularities).includes('word')) noteOnce(call.dropped, 'timestamp_granularities');
   return {
-    contents: [{ role: 'user', parts: [audioOf(call), ...told] }],
+    contents: [{ role: 'user', parts: [audioOf(call), ...instructions] }],
     ...(Object.keys(config).length > 0 ? { generationConfig: config } : {}),
     ...passed,
   };
@@ -75,7 +75,7 @@ function ownConfig({ language, prompt, ...params }: JsonObject, call: OperationC
   return Object.keys(config).length > 0 ? { audioTranscriptionConfig: config } : {};
 }
 
-function toldConfig(params: JsonObject, call: OperationCall): JsonObject {
+function instructedConfig(params: JsonObject, call: OperationCall): JsonObject {
   if (!isTimed(params)) return {};
   // The model says the times itself: they are near, not exact.
   noteOnce(call.adapted, 'response_format');

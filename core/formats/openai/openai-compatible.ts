@@ -8,11 +8,11 @@ import type {
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import { declared, type ProviderDeclaration } from '../../provider-settings/declaration.ts';
-import { chatOrResponses, sealedThoughts } from '../../translate/chat-over-responses/chat-over-responses.ts';
+import { chatOrResponses, sealedReasoning } from '../../translate/chat-over-responses/chat-over-responses.ts';
 import { completionsOverChat } from '../../translate/completions-over-chat.ts';
 import type { ChatExtra, ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { type CompatibleMedia, type MediaOperation, mediaOperations } from '../media/compatible-media.ts';
-import { type KeptFamilies, keptOperations } from '../stored/stored-files.ts';
+import { type StoredFamilies, storedOperations } from '../stored/stored-files.ts';
 import { chatCompletions } from './chat-completions.ts';
 import type { ChatQuirks } from './chat-quirks.ts';
 import { completions } from './completions.ts';
@@ -45,7 +45,7 @@ export interface CompatibleProvider extends CompatibleMedia {
   /** Selects the chat calls that use its Responses API. Default: those for which the setting `use_responses_api` is on. */
   readonly byResponses?: (call: OperationCall) => boolean;
   /** Resources that it stores in OpenAI's form: files, batches, fine-tuning jobs. */
-  readonly kept?: KeptFamilies;
+  readonly stored?: StoredFamilies;
   /** True if it has realtime sessions. */
   readonly realtime?: boolean;
   /** Path of a pass-through call, and of responses, where it is not prefix + path. */
@@ -86,10 +86,10 @@ export function openAiCompatible({ declaration, ...given }: CompatibleInput): Co
     proxyPath: row.proxyPath ?? ((path, settings) => prefix(settings ?? {}) + path),
     operations,
     ...(row.realtime ? { realtime: realtime(prefix) } : {}),
-    chatExtras: hasResponses ? sealedThoughts(byResponsesOf(row), row.chatExtras) : (row.chatExtras ?? []),
+    chatExtras: hasResponses ? sealedReasoning(byResponsesOf(row), row.chatExtras) : (row.chatExtras ?? []),
     error: providerError(row.id),
   };
-  if (row.kept) Object.assign(operations, keptOperations(adapter, row.kept));
+  if (row.stored) Object.assign(operations, storedOperations(adapter, row.stored));
   return adapter;
 }
 

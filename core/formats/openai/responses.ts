@@ -16,7 +16,7 @@ import { streamError } from './provider-error.ts';
 export function responses(id: string, path: (call: OperationCall) => string): Operation {
   return {
     path,
-    toProvider: withReadableThoughts,
+    toProvider: withReadableReasoning,
     usage: (reply) => (isObject(reply.usage) ? responsesUsage(reply.usage, reply.service_tier) : null),
     streamReader: () => responsesStreamReader(id),
   };
@@ -26,7 +26,7 @@ export function responses(id: string, path: (call: OperationCall) => string): Op
  * Returns a Responses call without reasoning items that another provider signed: in a conversation that moved between providers
  * they make the whole call fail. Returns the same object if there are none.
  */
-export function withReadableThoughts(params: JsonObject, call: OperationCall): JsonObject {
+export function withReadableReasoning(params: JsonObject, call: OperationCall): JsonObject {
   const { input } = params;
   if (!Array.isArray(input) || !input.some(isSealed)) return params;
   noteOnce(call.dropped, 'input.reasoning');

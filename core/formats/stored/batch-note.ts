@@ -2,7 +2,7 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
 import { bucketPattern } from '../../provider-settings/kinds.ts';
 import { isMetadata } from './batch-plan.ts';
-import type { ObjectPlace } from './stored-object.ts';
+import type { ObjectLocation } from './stored-object.ts';
 
 /**
  * Fields of a batch that a cloud's job cannot hold. They are stored as an object beside the job's input,
@@ -18,7 +18,7 @@ const noteBytesMax = 64 * 1024;
 const atOnce = 10;
 
 /** The note's place in the folder of a batch. */
-export function noteIn(bucket: string, folder: string): ObjectPlace {
+export function noteIn(bucket: string, folder: string): ObjectLocation {
   return { bucket, key: `${folder}batch.json` };
 }
 
@@ -26,7 +26,7 @@ export function noteIn(bucket: string, folder: string): ObjectPlace {
  * Returns the location of the note beside the input at this `s3://` or `gs://` address; null if the gateway did not write that
  * input, or if it is in another bucket than `own`, the one of the settings (null: any).
  */
-export function noteBeside(address: string | null, own: string | null): ObjectPlace | null {
+export function noteBeside(address: string | null, own: string | null): ObjectLocation | null {
   const [, bucket, folder] = /^\w\w:\/\/([^/]+)\/(svc-batches\/[\da-f-]{36}\/)[^/]+$/.exec(address ?? '') ?? [];
   if (bucket === undefined || folder === undefined || !bucketPattern.test(bucket)) return null;
   return own === null || own === bucket ? noteIn(bucket, folder) : null;

@@ -1,13 +1,13 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../bad-param.ts';
-import { keptText } from './stored-settings.ts';
+import { storedText } from './stored-settings.ts';
 import { readUploadNote } from './upload-note.ts';
 
 /** `endpoint` of a new batch: its own, the one of the settings, or the one its file was uploaded for. */
 export function endpointOf(call: OperationCall): unknown {
   const { endpoint, input_file_id: file } = call.params;
-  return endpoint ?? keptText(call, 'provider_batch_endpoint') ?? readUploadNote(file).endpoint ?? undefined;
+  return endpoint ?? storedText(call, 'provider_batch_endpoint') ?? readUploadNote(file).endpoint ?? undefined;
 }
 
 /**
@@ -16,7 +16,7 @@ export function endpointOf(call: OperationCall): unknown {
  */
 export function modelBesideLines(call: OperationCall, ...before: readonly unknown[]): string | null {
   const { model, input_file_id: file } = call.params;
-  const said = [...before, model, keptText(call, 'provider_model'), readUploadNote(file).model];
+  const said = [...before, model, storedText(call, 'provider_model'), readUploadNote(file).model];
   return (said.find((one) => typeof one === 'string' && one !== '') as string | undefined) ?? null;
 }
 

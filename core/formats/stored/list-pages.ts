@@ -3,7 +3,7 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../bad-param.ts';
 
 /** One page of a provider's list, each item in OpenAI's form. */
-export interface KeptPage {
+export interface StoredPage {
   readonly items: readonly JsonObject[];
   /** Cursor that the provider expects in the request for the next page; null at the end. */
   readonly next: string | null;
@@ -18,7 +18,7 @@ const pagesMax = 100;
 export async function listPages(
   call: OperationCall,
   limitDefault: number,
-  page: (token: string | null) => Promise<KeptPage>,
+  page: (token: string | null) => Promise<StoredPage>,
   matches: (item: JsonObject) => boolean = () => true,
 ): Promise<JsonObject> {
   const query = new URLSearchParams(call.query);

@@ -8,9 +8,9 @@ import type {
 } from '../../contract/provider/provider.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../bad-param.ts';
-import { askForJson, exchange, kept, linesReply, uncounted } from './stored-operation.ts';
+import { askForJson, exchange, linesReply, storedOperation, uncounted } from './stored-operation.ts';
 
-export type KeptName = Extract<
+export type StoredOperationName = Extract<
   OperationName,
   | 'uploadFile'
   | 'listFiles'
@@ -31,10 +31,10 @@ export type KeptName = Extract<
 /**
  * Resources that a provider stores in OpenAI's form: the functions of each family, and their paths if they differ from OpenAI's.
  */
-export interface KeptFamilies {
-  readonly files?: readonly KeptName[];
-  readonly batches?: readonly KeptName[];
-  readonly finetunes?: readonly KeptName[];
+export interface StoredFamilies {
+  readonly files?: readonly StoredOperationName[];
+  readonly batches?: readonly StoredOperationName[];
+  readonly finetunes?: readonly StoredOperationName[];
   /** Path below the base URL made of OpenAI's path below `/v1`; absent: the adapter's `proxyPath`. */
   readonly path?: (path: string, call: OperationCall) => string;
   /** A batch in OpenAI's form, where the provider's is another. */
@@ -52,21 +52,24 @@ const ownFields = ['svc_options', 'provider_options'] as const;
  * Files, batches and fine-tuning jobs of a provider that has OpenAI's API for them
  * (https://platform.openai.com/docs/api-reference/files): bytes pass as they came, both ways.
  */
-export function keptOperations(adapter: ProviderAdapter, families: KeptFamilies): Partial<Record<KeptName, Operation>> {
+export function storedOperations(
+  adapter: ProviderAdapter,
+  families: StoredFamilies,
+): Partial<Record<StoredOperationName, Operation>> {
   const names = [...(families.files ?? []), ...(families.batches ?? []), ...(families.finetunes ?? [])];
-  const place = families.path ?? ((path, call) => adapter.proxyPath?.(path, call.settings) ?? path);
+  const toPath = families.path ?? ((path, call) => adapter.proxyPath?.(path, call.settings) ?? path);
   return Object.fromEntries(
     names.map((name) => [
       name,
-      name === 'getBatchOutput' ? outputOf(place, families.toBatch ?? ((batch) => batch)) : passed(name, place),
+      name === 'getBatchOutput' ? outputOf(toPath, families.toBatch ?? ((batch) => batch)) : passed(name, toPath),
     ]),
   );
 }
 
-type Place = NonNullable<KeptFamilies['path']>;
-type ToBatch = NonNullable<KeptFamilies['toBatch']>;
+type ToPath = NonNullable<StoredFamilies['path']>;
+type ToBatch = NonNullable<StoredFamilies['toBatch']>;
 
-const paths: Readonly<Record<Exclude<KeptName, 'getBatchOutput'>, (id: string) => string>> = {
+const paths: Readonly<Record<Exclude<StoredOperationName, 'getBatchOutput'>, (id: string) => string>> = {
   uploadFile: () => '/files',
   listFiles: () => '/files',
   retrieveFile: (id) => `/files/${id}`,
@@ -82,13 +85,13 @@ const paths: Readonly<Record<Exclude<KeptName, 'getBatchOutput'>, (id: string) =
   cancelFinetune: (id) => `/fine_tuning/jobs/${id}/cancel`,
 };
 
-function passed(name: Exclude<KeptName, 'getBatchOutput'>, place: Place): Operation {
+function passed(name: Exclude<StoredOperationName, 'getBatchOutput'>, toPath: ToPath): Operation {
   const path = paths[name];
   const takesId = path('{id}').includes('{id}');
   return {
-    path: (call) => withQuery(place(path(takesId ? idOf(call) : ''), call), call),
+    path: (call) => withQuery(toPath(path(takesId ? idOf(call) : ''), call), call),
     ...(name === 'createBatch' || name === 'createFinetune' ? { toProvider: withoutOwnFields } : {}),
-    ...(name === 'createBatch' ? { requestFiles: requestFilesAt(place) } : {}),
+    ...(name === 'createBatch' ? { requestFiles: requestFilesAt(toPath) } : {}),
     passesBytes: true,
     // Which batch was made is noted: it is read whole, and goes on as it came.
     passesJson: name !== 'createBatch',
@@ -97,27 +100,27 @@ function passed(name: Exclude<KeptName, 'getBatchOutput'>, place: Place): Operat
 }
 
 /** Returns the paths of the files with the requests of a new batch: OpenAI's `input_file_id`, or a list `input_files`. */
-function requestFilesAt(place: Place): NonNullable<Operation['requestFiles']> {
+function requestFilesAt(toPath: ToPath): NonNullable<Operation['requestFiles']> {
   return ({ input_file_id: one, input_files: many }, call) =>
     [one, many].flat().flatMap((id) => {
       if (id === undefined) return [];
       if (typeof id !== 'string' || !/^[\w-]{1,255}$/.test(id)) throw badParam('input_file_id', 'the id of a file is expected');
-      return [place(`/files/${id}/content`, call)];
+      return [toPath(`/files/${id}/content`, call)];
     });
 }
 
 /** The output file of a batch, then its error file: lines are OpenAI's already. */
-function outputOf(place: Place, toBatch: ToBatch): Operation {
-  return kept((call, services) => batchOutput(call, services, place, toBatch));
+function outputOf(toPath: ToPath, toBatch: ToBatch): Operation {
+  return storedOperation((call, services) => batchOutput(call, services, toPath, toBatch));
 }
 
-async function batchOutput(call: OperationCall, services: StepServices, place: Place, toBatch: ToBatch): Promise<StepReply> {
-  const batch = toBatch(await askForJson(services, 'GET', place(`/batches/${idOf(call)}`, call)));
+async function batchOutput(call: OperationCall, services: StepServices, toPath: ToPath, toBatch: ToBatch): Promise<StepReply> {
+  const batch = toBatch(await askForJson(services, 'GET', toPath(`/batches/${idOf(call)}`, call)));
   const files = [batch.output_file_id, batch.error_file_id].filter((id): id is string => typeof id === 'string' && id !== '');
   if (files.length === 0) throw notReady(batch);
   return linesReply(
     contents(
-      files.map((id) => place(`/files/${encodeURIComponent(id)}/content`, call)),
+      files.map((id) => toPath(`/files/${encodeURIComponent(id)}/content`, call)),
       services,
     ),
   );

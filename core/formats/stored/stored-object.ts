@@ -6,7 +6,7 @@ import { badParam } from '../bad-param.ts';
 import { limitOf } from './stored-operation.ts';
 
 /** Location of an object in a cloud's storage. */
-export interface ObjectPlace {
+export interface ObjectLocation {
   readonly bucket: string;
   readonly key: string;
 }
@@ -15,7 +15,7 @@ export interface ObjectPlace {
 const filesFolder = 'svc-files/';
 
 /** A file's id: its `s3://` or `gs://` address percent-encoded, so that it is one segment of a path. */
-export function idOfObject(scheme: 's3' | 'gs', { bucket, key }: ObjectPlace): string {
+export function idOfObject(scheme: 's3' | 'gs', { bucket, key }: ObjectLocation): string {
   return encodeURIComponent(`${scheme}://${bucket}/${key}`);
 }
 
@@ -23,13 +23,13 @@ export function idOfObject(scheme: 's3' | 'gs', { bucket, key }: ObjectPlace): s
  * Returns the location that an id names. Ids may be percent-encoded once, twice (as clients encode ids in paths) or not at all.
  * Throws `bad_request` naming `param`, also for an object outside `bucket`, the bucket of the settings.
  */
-export function objectOfId(scheme: 's3' | 'gs', id: unknown, param: string, bucket: string | null = null): ObjectPlace {
+export function objectOfId(scheme: 's3' | 'gs', id: unknown, param: string, bucket: string | null = null): ObjectLocation {
   const found = new RegExp(`^${scheme}://([^/]+)/(.+)$`, 's').exec(decoded(id));
-  const place = { bucket: found?.[1] ?? '', key: found?.[2] ?? '' };
-  const dots = place.key.split('/').some((segment) => segment === '.' || segment === '..');
-  if (!bucketPattern.test(place.bucket) || dots) throw badParam(param, `a file such as ${scheme}://bucket/key is expected`);
-  if (bucket !== null && place.bucket !== bucket) throw badParam(param, `the file is not in the bucket ${bucket}`);
-  return place;
+  const location = { bucket: found?.[1] ?? '', key: found?.[2] ?? '' };
+  const dots = location.key.split('/').some((segment) => segment === '.' || segment === '..');
+  if (!bucketPattern.test(location.bucket) || dots) throw badParam(param, `a file such as ${scheme}://bucket/key is expected`);
+  if (bucket !== null && location.bucket !== bucket) throw badParam(param, `the file is not in the bucket ${bucket}`);
+  return location;
 }
 
 /** An id of a path or body without its percent-encoding, however often it was encoded. */
@@ -52,17 +52,17 @@ export function keyOfUpload(purpose: string, filename: string, note = ''): strin
 /** OpenAI's file object (https://platform.openai.com/docs/api-reference/files/object). */
 export function fileObject(
   scheme: 's3' | 'gs',
-  place: ObjectPlace,
+  location: ObjectLocation,
   facts: { bytes: number; createdAt: number | null },
 ): JsonObject {
-  const [, purpose] = place.key.startsWith(filesFolder) ? place.key.split('/') : [];
+  const [, purpose] = location.key.startsWith(filesFolder) ? location.key.split('/') : [];
   return {
-    id: idOfObject(scheme, place),
+    id: idOfObject(scheme, location),
     object: 'file',
     bytes: facts.bytes,
     created_at: facts.createdAt,
-    filename: place.key.split('/').at(-1) ?? place.key,
-    purpose: purpose ?? (place.key.endsWith('.out') ? 'batch_output' : 'batch'),
+    filename: location.key.split('/').at(-1) ?? location.key,
+    purpose: purpose ?? (location.key.endsWith('.out') ? 'batch_output' : 'batch'),
     status: 'processed',
   };
 }

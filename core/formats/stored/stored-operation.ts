@@ -16,7 +16,7 @@ export const uncounted = {
 } satisfies Partial<Operation>;
 
 /** An operation about these of several exchanges. */
-export function kept(steps: (call: OperationCall, services: StepServices) => Promise<StepReply>): Operation {
+export function storedOperation(steps: (call: OperationCall, services: StepServices) => Promise<StepReply>): Operation {
   return { path: () => '', steps, ...uncounted };
 }
 

@@ -3,7 +3,7 @@ import { GatewayError } from '../../contract/values/errors.ts';
 import { badParam } from '../bad-param.ts';
 import { responsesUsage } from '../openai/responses.ts';
 
-type KeptName = Extract<
+type StoredOperationName = Extract<
   OperationName,
   | 'getModelResponse'
   | 'deleteModelResponse'
@@ -14,7 +14,7 @@ type KeptName = Extract<
 >;
 
 /** Method and path below `/v1` of each of these routes. */
-const routes: Readonly<Record<KeptName, readonly [method: string, path: (id: string) => string]>> = {
+const routes: Readonly<Record<StoredOperationName, readonly [method: string, path: (id: string) => string]>> = {
   getModelResponse: ['GET', (id) => `/responses/${id}`],
   deleteModelResponse: ['DELETE', (id) => `/responses/${id}`],
   listResponseInputItems: ['GET', (id) => `/responses/${id}/input_items`],
@@ -27,14 +27,14 @@ const routes: Readonly<Record<KeptName, readonly [method: string, path: (id: str
  * The routes below `/responses` (https://platform.openai.com/docs/api-reference/responses). They are passed if the provider has
  * the Responses API itself. They are refused with 400 if chat completions replace it, because those store nothing.
  */
-export function keptResponses(adapter: ProviderAdapter): Record<KeptName, Operation> {
+export function storedResponses(adapter: ProviderAdapter): Record<StoredOperationName, Operation> {
   const { createModelResponse: create } = adapter.operations;
-  const names = Object.keys(routes) as KeptName[];
+  const names = Object.keys(routes) as StoredOperationName[];
   const operations = names.map((name) => [name, create ? passed(name, adapter, create) : refused(name, adapter.id)] as const);
-  return Object.fromEntries(operations) as Record<KeptName, Operation>;
+  return Object.fromEntries(operations) as Record<StoredOperationName, Operation>;
 }
 
-function passed(name: KeptName, adapter: ProviderAdapter, create: Operation): Operation {
+function passed(name: StoredOperationName, adapter: ProviderAdapter, create: Operation): Operation {
   const [, path] = routes[name];
   return {
     path: (call) => {
@@ -52,7 +52,7 @@ function passed(name: KeptName, adapter: ProviderAdapter, create: Operation): Op
   };
 }
 
-function refused(name: KeptName, id: string): Operation {
+function refused(name: StoredOperationName, id: string): Operation {
   const [method] = routes[name];
   return {
     path() {

@@ -1,7 +1,7 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { badParam } from '../bad-param.ts';
 import { decoded } from './stored-object.ts';
-import { keptText } from './stored-settings.ts';
+import { storedText } from './stored-settings.ts';
 
 /** Properties of a batch that are known before its lines are read; null if the upload did not set them. */
 export interface UploadNote {
@@ -17,7 +17,7 @@ const noteMax = 600;
  * needed. Returns an empty string if the headers are absent. `model` takes precedence over `provider_model`.
  */
 export function noteOfUpload(call: OperationCall, model: unknown = null): string {
-  const said = [keptText(call, 'provider_batch_endpoint'), textOrNull(model) ?? keptText(call, 'provider_model')];
+  const said = [storedText(call, 'provider_batch_endpoint'), textOrNull(model) ?? storedText(call, 'provider_model')];
   if (said.every((value) => value === null)) return '';
   const note = `.${Buffer.from(JSON.stringify(said)).toString('base64url')}`;
   if (note.length > noteMax)

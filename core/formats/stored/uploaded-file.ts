@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { OperationCall, StepServices } from '../../contract/provider/provider.ts';
 import { badParam } from '../bad-param.ts';
-import { keptText } from './stored-settings.ts';
+import { storedText } from './stored-settings.ts';
 
 /** The file of a `POST /files` form, read while it arrives. */
 export interface UploadedFile {
@@ -34,7 +34,7 @@ export async function withUpload<Result>(
     const source = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
     const { head, ended } = await readHead(source);
     if (ended) await form.whole;
-    const given = form.fields.get('purpose') ?? keptText(call, 'file_purpose') ?? 'batch';
+    const given = form.fields.get('purpose') ?? storedText(call, 'file_purpose') ?? 'batch';
     const purpose = /^[\w-]{1,64}$/.test(given) ? given : 'batch';
     const size = call.settings.file_upload_size;
     const bytes = typeof size === 'number' ? size : null;

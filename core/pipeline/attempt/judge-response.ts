@@ -28,8 +28,8 @@ export async function judgeWhole(ctx: RequestContext, target: Target, answer: Pl
     noteVerdict(ctx, target, judge.plugin, verdict, status, clock.elapsed() - beganMs);
     if (verdict.action === 'change') {
       const changed = typeof verdict.body === 'string' ? Buffer.from(verdict.body) : verdict.body;
-      const kept = withoutHeader(withoutHeader(headers, 'content-length'), 'content-encoding');
-      judged = { ...judged, status: verdict.status ?? status, headers: kept, body: changed };
+      const remaining = withoutHeader(withoutHeader(headers, 'content-length'), 'content-encoding');
+      judged = { ...judged, status: verdict.status ?? status, headers: remaining, body: changed };
     } else if (verdict.action !== 'pass') return failedAnswer(ctx, verdict, answer);
   }
   return judged;

@@ -90,7 +90,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     header: (name) => ctx.request.header(name),
     settings: resolved.settings,
     metadata: ctx.metadata,
-    caller: ctx.endpoint?.isKept ? callerOf(ctx) : null,
+    caller: ctx.endpoint?.isStored ? callerOf(ctx) : null,
     strict: ctx.requestTarget?.strict ?? target.strict ?? true,
     dropped: [],
     adapted: [],
@@ -100,7 +100,8 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
   };
   ctx.model = operationCall.model === '' ? ctx.model : operationCall.model;
   const { contentType, body, json } = operation.steps ? noContent : contentOf(ctx, operation, params, operationCall, options);
-  if (target.strictParams && operationCall.dropped.length > 0) throw noPlaceFor(operationCall.dropped, resolved.adapter.id);
+  if (target.strictParams && operationCall.dropped.length > 0)
+    throw unsupportedParams(operationCall.dropped, resolved.adapter.id);
   const headers: HeaderList = contentType === null ? [] : ['content-type', contentType];
   if (operation.headers) for (const header of operation.headers(operationCall)) headers.push(header);
   headers.push('accept', acceptOf(ctx, operation));
@@ -135,7 +136,7 @@ function withClientQuery(ctx: RequestContext, path: string): string {
 }
 
 /** The error of `strict_params`: the request fails instead of losing a parameter. */
-function noPlaceFor(dropped: readonly string[], provider: string): GatewayError {
+function unsupportedParams(dropped: readonly string[], provider: string): GatewayError {
   return new GatewayError('bad_request', {
     message: `strict_params: ${provider} does not support ${dropped.join(', ').slice(0, 1000)}`,
     param: dropped[0] as string,

@@ -11,7 +11,7 @@ export interface StreamEnd {
   /** The reason if the stream ended early. */
   readonly error: GatewayError | null;
   /** True if the client has already received the error in an event of the provider. */
-  readonly told: boolean;
+  readonly errorSent: boolean;
 }
 
 /** Reads the events of a provider on their way to the client, and translates them if the route has another format. */
@@ -66,9 +66,9 @@ export class PassingEvents {
     const text = this.#events.end();
     const owed = this.isTranslated ? text + lateNotes(prefix, this.#call, this.#headed) : '';
     const error = this.#reader.error?.() ?? null;
-    if (error !== null || this.#reader.complete()) return { owed, error, told: error !== null };
+    if (error !== null || this.#reader.complete()) return { owed, error, errorSent: error !== null };
     const message = `${provider} ended the stream before it was complete`;
     // The closing events of a translator would make a truncated stream look complete.
-    return { owed: '', error: new GatewayError('stream_incomplete', { message }), told: false };
+    return { owed: '', error: new GatewayError('stream_incomplete', { message }), errorSent: false };
   }
 }

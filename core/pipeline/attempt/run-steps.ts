@@ -87,7 +87,7 @@ async function answer(
     stream.start();
   } catch (thrown) {
     const error = thrown instanceof GatewayError ? thrown : new GatewayError('upstream_invalid', { cause: thrown });
-    return sink.started ? { kind: 'streamed', status, error, told: false, raw: true } : { kind: 'error', error };
+    return sink.started ? { kind: 'streamed', status, error, errorSent: false, raw: true } : { kind: 'error', error };
   }
-  return { kind: 'streamed', status, error: null, told: false, raw: true };
+  return { kind: 'streamed', status, error: null, errorSent: false, raw: true };
 }

@@ -156,7 +156,7 @@ class Attempt implements UpstreamHandler {
     if (this.settled) return;
     if (this.#isAccepted) this.#countUnfinished();
     if (this.#sink.started)
-      this.#settle({ kind: 'streamed', status: this.#status, error, told: false, raw: this.#events === null });
+      this.#settle({ kind: 'streamed', status: this.#status, error, errorSent: false, raw: this.#events === null });
     else this.#settle({ kind: 'error', error });
   }
 
@@ -219,7 +219,7 @@ class Attempt implements UpstreamHandler {
     if (stream.failure !== null) return this.#fail(toGatewayError(stream.failure));
     if (stream.rejected) return this.#reject(stream.rejected);
     if (stream.replacement) return this.#replace(stream.replacement);
-    const { owed, error, told } = this.#events?.end(this.#resolved.adapter.id, this.#ctx.headerPrefix) ?? wholeEnd;
+    const { owed, error, errorSent } = this.#events?.end(this.#resolved.adapter.id, this.#ctx.headerPrefix) ?? wholeEnd;
     if (error) this.#countUnfinished();
     else if (!this.#meter) this.#ctx.usage = this.#events?.usage ?? usageOfCall(this.#outgoing);
     if (this.#events) this.#ctx.streamEvents = this.#events.count;
@@ -230,7 +230,7 @@ class Attempt implements UpstreamHandler {
     } catch (thrown) {
       return this.#fail(toGatewayError(thrown));
     }
-    this.#settle({ kind: 'streamed', status: this.#status, error, told, raw: this.#events === null });
+    this.#settle({ kind: 'streamed', status: this.#status, error, errorSent, raw: this.#events === null });
   }
 
   /** A verdict ended the attempt. The provider bills the tokens it has generated so far. */
@@ -273,4 +273,4 @@ class Attempt implements UpstreamHandler {
 
 const noBytes = new Uint8Array(0);
 /** Bytes end as they are. */
-const wholeEnd = { owed: '', error: null, told: false };
+const wholeEnd = { owed: '', error: null, errorSent: false };

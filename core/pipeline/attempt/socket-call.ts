@@ -67,13 +67,13 @@ function realtimePath(ctx: RequestContext, target: Target, resolved: ResolvedTar
  * Returns the headers of the gateway's own handshake. Realtime routes also drop the headers that a browser adds about its page.
  */
 function ownHandshake(headers: HeaderList, isRealtime: boolean): HeaderList {
-  const kept: HeaderList = [];
+  const remaining: HeaderList = [];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
     if (name.startsWith('sec-websocket-') || (isRealtime && (name === 'origin' || name === 'cookie'))) continue;
-    kept.push(name, headers[i + 1] as string);
+    remaining.push(name, headers[i + 1] as string);
   }
-  return kept;
+  return remaining;
 }
 
 function passedProtocols(protocols: readonly string[], stored: boolean): string[] {

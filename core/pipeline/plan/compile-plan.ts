@@ -28,17 +28,17 @@ export function orderPlugins(plugins: readonly CorePlugin[]): readonly CorePlugi
   const seen = new Set<string>();
   let stage = 0;
   for (const plugin of plugins) {
-    const place = stages.indexOf(plugin.stage);
-    if (place === -1) throw new Error(`plugin ${plugin.name}: unknown stage ${plugin.stage}; use one of ${stages.join(', ')}`);
+    const position = stages.indexOf(plugin.stage);
+    if (position === -1) throw new Error(`plugin ${plugin.name}: unknown stage ${plugin.stage}; use one of ${stages.join(', ')}`);
     if (!/^[a-z][a-z0-9-]*$/.test(plugin.name)) throw new Error(`plugin ${plugin.name}: the name must be kebab-case`);
     if (seen.has(plugin.name)) throw new Error(`plugin ${plugin.name}: another plugin has the same name; rename one of the two`);
-    if (place < stage)
+    if (position < stage)
       throw new Error(`plugin ${plugin.name}: stage ${plugin.stage} is listed after ${stages[stage]}; move it up in the list`);
     for (const name of plugin.after ?? []) {
       if (!seen.has(name)) throw new Error(`plugin ${plugin.name}: needs ${name} earlier in the list; add or move it`);
     }
     seen.add(plugin.name);
-    stage = place;
+    stage = position;
   }
   return plugins;
 }

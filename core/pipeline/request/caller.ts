@@ -3,7 +3,7 @@ import type { Caller } from '../../contract/provider/provider.ts';
 import { holdsCredential } from '../../contract/values/api-key.ts';
 
 /** The gateway's own key never leaves, also not to the control plane. */
-const notKept: ReadonlySet<string> = new Set(['api-key', 'file-purpose']);
+const notStored: ReadonlySet<string> = new Set(['api-key', 'file-purpose']);
 
 /** Returns the caller as the service's own store needs it; null before the caller is known. */
 export function callerOf(ctx: RequestContext): Caller | null {
@@ -21,7 +21,7 @@ export function callerOf(ctx: RequestContext): Caller | null {
 function headersOf(ctx: RequestContext): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of ctx.gatewayHeaders)
-    if (!notKept.has(name) && !holdsCredential(value, ctx.token)) headers[name] = value;
+    if (!notStored.has(name) && !holdsCredential(value, ctx.token)) headers[name] = value;
   for (const name of ['authorization', 'x-api-key', 'api-key']) {
     const value = ctx.request.header(name);
     if (value === undefined || name === ctx.keyHeader || holdsCredential(value, ctx.token)) continue;

@@ -143,11 +143,11 @@ function openParser(contentType: string, parts: FormPart[]): Parser {
   });
   parser.on('file', (name, stream: Readable, filename, _encoding, type) => {
     const chunks: Uint8Array[] = [];
-    const place = parts.push({ name, filename, contentType: type, body: noBytes }) - 1;
+    const index = parts.push({ name, filename, contentType: type, body: noBytes }) - 1;
     stream.on('data', (chunk: Uint8Array) => void chunks.push(chunk));
     stream.on('end', () => {
       const body = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
-      parts[place] = { name, filename, contentType: type, body };
+      parts[index] = { name, filename, contentType: type, body };
     });
     stream.on('error', () => undefined);
   });

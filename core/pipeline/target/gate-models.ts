@@ -7,7 +7,7 @@ import { namedModels } from './named-models.ts';
 
 type Models = NonNullable<ProviderDocument['models']>;
 
-interface Places {
+interface Variants {
   /** Headers by model; called once. */
   headers(): Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** The target at another host (null: its own) with these headers. */
@@ -18,10 +18,10 @@ interface Places {
  * Returns `ResolvedTarget.ofModel` for an integration that restricts its models, or whose models have their own hosts and
  * headers.
  */
-export function gateModels(made: ResolvedTarget, models: Models, places: Places): (model: string) => ResolvedTarget {
+export function gateModels(made: ResolvedTarget, models: Models, make: Variants): (model: string) => ResolvedTarget {
   const bySlug = new Map(models.list.map((model) => [model.slug, model]));
   const variants = new Map<string, ResolvedTarget>();
-  let headers: ReturnType<Places['headers']> | null = null;
+  let headers: ReturnType<Variants['headers']> | null = null;
   return (model) => {
     const entry = bySlug.get(model);
     if (!(entry?.enabled ?? models.allowAll)) {
@@ -33,11 +33,11 @@ export function gateModels(made: ResolvedTarget, models: Models, places: Places)
     if (!entry) return made;
     const known = variants.get(model);
     if (known) return known;
-    headers ??= places.headers();
+    headers ??= make.headers();
     const own = Object.hasOwn(headers, model) ? headers[model] : undefined;
-    const place = entry.customHost === null && own === undefined ? made : places.at(entry.customHost, own ?? {});
-    variants.set(model, place);
-    return place;
+    const chosen = entry.customHost === null && own === undefined ? made : make.at(entry.customHost, own ?? {});
+    variants.set(model, chosen);
+    return chosen;
   };
 }
 
@@ -50,10 +50,10 @@ export function isRestricted(models: Models): boolean {
  * Returns the target for the models that a request names. Throws `model_not_allowed`, or `bad_request` if the model cannot be
  * determined.
  */
-export async function placeOfModel(ctx: RequestContext, target: Target, resolved: ResolvedTarget): Promise<ResolvedTarget> {
+export async function targetOfModel(ctx: RequestContext, target: Target, resolved: ResolvedTarget): Promise<ResolvedTarget> {
   const { ofModel } = resolved;
   if (!ofModel) return resolved;
-  let place = resolved;
-  for (const model of await namedModels(ctx, target, resolved.restrictsModels === true)) place = ofModel(model);
-  return place;
+  let chosen = resolved;
+  for (const model of await namedModels(ctx, target, resolved.restrictsModels === true)) chosen = ofModel(model);
+  return chosen;
 }

@@ -61,11 +61,11 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     if (document.status === 'expired' || (document.expiresAt !== null && Date.parse(document.expiresAt) <= options.now())) {
       throw new GatewayError('provider_expired', { message: `The provider @${slug} has expired`, param: 'provider' });
     }
-    if (!hasMapped(document)) return placeIn(ctx, target, slug, storedOf(document, slug, null));
+    if (!hasMapped(document)) return targetFor(ctx, target, slug, storedOf(document, slug, null));
     const values = valuesOf(document, options);
     return isPromise(values)
-      ? values.then((found) => placeIn(ctx, target, slug, storedOf(document, slug, found)))
-      : placeIn(ctx, target, slug, storedOf(document, slug, values));
+      ? values.then((found) => targetFor(ctx, target, slug, storedOf(document, slug, found)))
+      : targetFor(ctx, target, slug, storedOf(document, slug, values));
   }
 
   function storedOf(document: ProviderDocument, slug: string, values: MappedValues | null): Stored {
@@ -80,7 +80,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     return found;
   }
 
-  function placeIn(ctx: RequestContext, target: Target, slug: string, stored: Stored): ResolvedTarget {
+  function targetFor(ctx: RequestContext, target: Target, slug: string, stored: Stored): ResolvedTarget {
     const { document, resolved } = stored;
     const host = target.customHost ?? ctx.requestTarget?.customHost ?? null;
     // A stored credential goes to the host it was stored for and nowhere else.
@@ -92,8 +92,8 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     }
     const settings = { ...ctx.requestTarget?.settings, ...target.settings };
     if (isEmpty(settings)) return resolved;
-    const { pinned = [], keptOnceStored = [], modelSettings = [] } = resolved.adapter;
-    for (const key of [...pinned, ...keptOnceStored.filter((name) => (document.settings[name] ?? null) !== null)]) {
+    const { pinned = [], pinnedOnceStored = [], modelSettings = [] } = resolved.adapter;
+    for (const key of [...pinned, ...pinnedOnceStored.filter((name) => (document.settings[name] ?? null) !== null)]) {
       if (settings[key] === undefined || settings[key] === document.settings[key]) continue;
       throw new GatewayError('invalid_config', {
         message: `${key}: stored with the credential of @${slug}; a request or config cannot change it`,

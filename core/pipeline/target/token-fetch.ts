@@ -37,7 +37,7 @@ export function createTokenFetch(options: TokenFetchOptions): SignServices {
           message: 'The identity of this machine can be used by stored providers only, and only if MACHINE_IDENTITY is true',
         });
       }
-      const { origin, path } = request.metadata ? metadataPlace(request.url) : options.parseUrl(request.url);
+      const { origin, path } = request.metadata ? metadataUrl(request.url) : options.parseUrl(request.url);
       return readWholeReply(
         options.transport,
         {
@@ -57,7 +57,7 @@ export function createTokenFetch(options: TokenFetchOptions): SignServices {
 }
 
 /** A metadata request goes to one of the known services, whatever settings or environment say. */
-function metadataPlace(text: string): { origin: string; path: string } {
+function metadataUrl(text: string): { origin: string; path: string } {
   const url = URL.parse(text);
   if (url === null || !metadataOrigins.includes(url.origin)) {
     throw new GatewayError('forbidden', {

@@ -11,9 +11,9 @@ import {
   askForJson,
   exchange,
   jsonReply,
-  kept,
   linesReply,
   secondsOf,
+  storedOperation,
   uncounted,
   wantsDetails,
 } from '../../formats/stored/stored-operation.ts';
@@ -24,7 +24,7 @@ import { batchId, nativeId, rememberedAs } from './batch-id.ts';
  * gateway's own store, because this provider's files cannot be read back. The lines of input and output are chat completions.
  */
 export const createBatch: Operation = {
-  ...kept(async (call, services) => {
+  ...storedOperation(async (call, services) => {
     const { input_file_id: file } = call.params;
     if (!isOwnId(file)) throw badParam('input_file_id', 'a file of the service is expected (svc_file_…)');
     const remembered = { input_file_id: file as string, metadata: metadataOf(call) };
@@ -73,7 +73,7 @@ export const listBatches: Operation = {
   ...uncounted,
 };
 
-export const getBatchOutput: Operation = kept(async (call, services) => {
+export const getBatchOutput: Operation = storedOperation(async (call, services) => {
   const batch = await askForJson(services, 'GET', batchPath(call));
   if (batch.processing_status !== 'ended') throw notReady({ status: toBatch(batch).status });
   const results = await exchange(services, { method: 'GET', path: `${batchPath(call)}/results` });

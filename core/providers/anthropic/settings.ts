@@ -2,10 +2,10 @@ import { awsAuth, awsRequires, awsSettings } from '../../provider-settings/aws.t
 import { federatedAuth, federationId } from '../../provider-settings/common.ts';
 import { defineProvider, type SettingDeclaration } from '../../provider-settings/declaration.ts';
 import { flag, headerValue, text } from '../../provider-settings/kinds.ts';
-import { keptSettings } from '../../provider-settings/stored-resources.ts';
+import { storedResourceSettings } from '../../provider-settings/stored-resources.ts';
 
 const anthropicSettings = {
-  ...keptSettings,
+  ...storedResourceSettings,
   anthropic_version: headerValue({ about: 'Version of the API, a date.', example: '2023-06-01', inline: true }),
   anthropic_beta: headerValue({ about: 'Comma list of beta features.', example: 'context-1m-2025-08-07', inline: true }),
 } satisfies Readonly<Record<string, SettingDeclaration>>;

@@ -62,7 +62,7 @@ export function claudePath(settings: ProviderSettings, path: string): string {
  * Path of files, batches and fine-tuning jobs. They belong to the resource, whatever deployment or version is set, and have
  * OpenAI's form.
  */
-export function keptPath(settings: ProviderSettings, path: string): string {
+export function storedPath(settings: ProviderSettings, path: string): string {
   return relative(settings, `/openai/v1${path}`);
 }
 

@@ -3,10 +3,10 @@ import type { OutgoingCall, ProviderAdapter, ProviderSettings } from '../../cont
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import { providerError } from '../../formats/openai/provider-error.ts';
 import { realtimeUsage } from '../../formats/openai/realtime.ts';
-import { allBatches, allFiles, allFinetunes, keptOperations } from '../../formats/stored/stored-files.ts';
+import { allBatches, allFiles, allFinetunes, storedOperations } from '../../formats/stored/stored-files.ts';
 import { declared } from '../../provider-settings/declaration.ts';
 import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
-import { addApiVersion, baseUrl, isInferenceApi, isSingleModel, keptPath, proxyPath, realtimePath } from './address.ts';
+import { addApiVersion, baseUrl, isInferenceApi, isSingleModel, proxyPath, realtimePath, storedPath } from './address.ts';
 import { createSpeech, createTranscription, createTranslation, imageEdit, imageGenerate, ocr, rerank } from './media.ts';
 import { modelList } from './model-list.ts';
 import { chatComplete, chatExtras, complete, embed, messages } from './operations.ts';
@@ -59,11 +59,11 @@ export const azureAi: FoundryAdapter = {
     isSingleModel({ ...given, azure_deployment_type: given.azure_deployment_type ?? undefined }) ? endpoint : null,
   operations: {
     ...endpoint.operations,
-    ...keptOperations(endpoint, {
+    ...storedOperations(endpoint, {
       files: allFiles,
       batches: allBatches,
       finetunes: allFinetunes,
-      path: (path, call) => keptPath(call.settings, path),
+      path: (path, call) => storedPath(call.settings, path),
     }),
   },
 };

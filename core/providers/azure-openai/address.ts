@@ -1,6 +1,6 @@
 import type { OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
-import { isSince, isVersionFree, type Place, placeOf } from './deployments.ts';
+import { type DeploymentAddress, deploymentOf, isSince, isVersionFree } from './deployments.ts';
 
 /**
  * Two forms of URL below `https://<resource>.openai.azure.com`: `/openai/deployments/<deployment>/<function>?api-version=<date>`,
@@ -19,15 +19,15 @@ export function baseUrl(settings: ProviderSettings): string {
 }
 
 /** Path of a function that belongs to a deployment: chat completions, completions, embeddings. */
-export function deploymentPath(settings: ProviderSettings, place: Place, path: string): string {
-  if (isVersionFree(place)) return versionFreePath(settings, place, path);
-  return `${root(settings)}/deployments/${encodeURIComponent(place.deployment)}${path}?api-version=${place.apiVersion}`;
+export function deploymentPath(settings: ProviderSettings, deployment: DeploymentAddress, path: string): string {
+  if (isVersionFree(deployment)) return versionFreePath(settings, deployment, path);
+  return `${root(settings)}/deployments/${encodeURIComponent(deployment.deployment)}${path}?api-version=${deployment.apiVersion}`;
 }
 
 /** Path of the Responses API: dated since 2025-03-01; older versions are passed over for the version-free API. */
-export function responsesPath(settings: ProviderSettings, place: Place): string {
-  if (isVersionFree(place) || !isSince(place, '2025-03-01')) return versionFreePath(settings, place, '/responses');
-  return `${root(settings)}/responses?api-version=${place.apiVersion}`;
+export function responsesPath(settings: ProviderSettings, deployment: DeploymentAddress): string {
+  if (isVersionFree(deployment) || !isSince(deployment, '2025-03-01')) return versionFreePath(settings, deployment, '/responses');
+  return `${root(settings)}/responses?api-version=${deployment.apiVersion}`;
 }
 
 /** Functions whose dated form has the deployment in its path. */
@@ -38,13 +38,13 @@ const ofDeployments =
 export function proxyPath(path: string, settings: ProviderSettings = {}): string {
   if (path.startsWith('/openai/')) return root(settings) === '' ? path.slice('/openai'.length) : path;
   if (path.startsWith('/deployments/')) return root(settings) + path;
-  const place = proxyPlace(settings);
+  const address = proxyDeployment(settings);
   const ofDeployment = ofDeployments.test(path);
   // Responses are younger than the older dated versions.
-  const isYounger = path.startsWith('/responses') && !isSince(place, '2025-03-01');
-  if (isYounger || isVersionFree(place) || (ofDeployment && place.deployment === ''))
+  const isYounger = path.startsWith('/responses') && !isSince(address, '2025-03-01');
+  if (isYounger || isVersionFree(address) || (ofDeployment && address.deployment === ''))
     return `${root(settings)}${v1(settings)}${path}`;
-  const deployment = ofDeployment ? `/deployments/${encodeURIComponent(place.deployment)}` : '';
+  const deployment = ofDeployment ? `/deployments/${encodeURIComponent(address.deployment)}` : '';
   return `${root(settings)}${deployment}${path}`;
 }
 
@@ -55,9 +55,9 @@ export function proxyPath(path: string, settings: ProviderSettings = {}): string
 export function realtimePath(asked: URLSearchParams, model: string, settings: ProviderSettings): string {
   const name = asked.get('deployment') ?? model;
   // Sessions that transcribe, or join a call, name none.
-  const place = name === '' ? proxyPlace(settings) : placeOf(settings, name);
-  const { deployment } = place;
-  const apiVersion = asked.get('api-version') ?? place.apiVersion;
+  const address = name === '' ? proxyDeployment(settings) : deploymentOf(settings, name);
+  const { deployment } = address;
+  const apiVersion = asked.get('api-version') ?? address.apiVersion;
   const query = new URLSearchParams(asked);
   for (const key of ['model', 'deployment', 'api-version']) query.delete(key);
   const versionFree = isVersionFree({ deployment, apiVersion });
@@ -69,22 +69,22 @@ export function realtimePath(asked: URLSearchParams, model: string, settings: Pr
 /** Gives a pass-through call the API version it lacks. */
 export function addApiVersion(call: OutgoingCall, settings: ProviderSettings): void {
   if (/[?&]api-version=/.test(call.path) || /\/v1\//.test(call.path)) return;
-  const place = proxyPlace(settings);
-  if (isVersionFree(place)) return;
-  call.path += `${call.path.includes('?') ? '&' : '?'}api-version=${place.apiVersion}`;
+  const deployment = proxyDeployment(settings);
+  if (isVersionFree(deployment)) return;
+  call.path += `${call.path.includes('?') ? '&' : '?'}api-version=${deployment.apiVersion}`;
 }
 
 /** The body is not read, so the model is unknown. The default deployment is used if there is one. */
-function proxyPlace(settings: ProviderSettings): Place {
+function proxyDeployment(settings: ProviderSettings): DeploymentAddress {
   try {
-    return placeOf(settings, '');
+    return deploymentOf(settings, '');
   } catch {
     return { deployment: '', apiVersion: typeof settings.azure_api_version === 'string' ? settings.azure_api_version : 'v1' };
   }
 }
 
-function versionFreePath(settings: ProviderSettings, place: Place, path: string): string {
-  const query = place.apiVersion === 'preview' ? '?api-version=preview' : '';
+function versionFreePath(settings: ProviderSettings, deployment: DeploymentAddress, path: string): string {
+  const query = deployment.apiVersion === 'preview' ? '?api-version=preview' : '';
   return `${root(settings)}${v1(settings)}${path}${query}`;
 }
 

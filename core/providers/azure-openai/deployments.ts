@@ -4,7 +4,7 @@ import { badParam } from '../../formats/bad-param.ts';
 import type { Deployment } from './merge-names.ts';
 
 /** Destination of one call: a deployment, and the API version. */
-export interface Place {
+export interface DeploymentAddress {
   readonly deployment: string;
   /** `v1`, `preview` and `latest` mean the version-free API, anything else is a date. */
   readonly apiVersion: string;
@@ -16,7 +16,7 @@ export interface Place {
  * Returns the deployment of a model: the one that the settings name, else the row of the alias table whose alias, model or name
  * matches, else the table's default. Without a table the model is the deployment. Throws `bad_request` if nothing matches.
  */
-export function placeOf(settings: ProviderSettings, model: string): Place {
+export function deploymentOf(settings: ProviderSettings, model: string): DeploymentAddress {
   const table = (settings.deployments ?? []) as readonly Deployment[];
   const version = text(settings.azure_api_version);
   const named = text(settings.azure_deployment_id);
@@ -32,18 +32,18 @@ export function placeOf(settings: ProviderSettings, model: string): Place {
   });
 }
 
-export function placeOfCall(call: OperationCall): Place {
-  return placeOf(call.settings, call.model);
+export function deploymentOfCall(call: OperationCall): DeploymentAddress {
+  return deploymentOf(call.settings, call.model);
 }
 
 /** True for the API whose paths name no deployment: the body's model does. */
-export function isVersionFree(place: Place): boolean {
-  return /^(v1|preview|latest)$/.test(place.apiVersion);
+export function isVersionFree(deployment: DeploymentAddress): boolean {
+  return /^(v1|preview|latest)$/.test(deployment.apiVersion);
 }
 
 /** True if the API is at least of this date. */
-export function isSince(place: Place, date: string): boolean {
-  return isVersionFree(place) || place.apiVersion.slice(0, 10) >= date;
+export function isSince(deployment: DeploymentAddress, date: string): boolean {
+  return isVersionFree(deployment) || deployment.apiVersion.slice(0, 10) >= date;
 }
 
 function rowOf(table: readonly Deployment[], model: string): Deployment | undefined {

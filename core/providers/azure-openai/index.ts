@@ -3,9 +3,9 @@ import { azureKeyHeaders, signWithIdentity } from '../../cloud-auth/azure-identi
 import type { ProviderAdapter } from '../../contract/provider/provider.ts';
 import { providerError } from '../../formats/openai/provider-error.ts';
 import { realtimeUsage } from '../../formats/openai/realtime.ts';
-import { allBatches, allFiles, allFinetunes, keptOperations } from '../../formats/stored/stored-files.ts';
+import { allBatches, allFiles, allFinetunes, storedOperations } from '../../formats/stored/stored-files.ts';
 import { declared, settingsSchema } from '../../provider-settings/declaration.ts';
-import { sealedThoughts } from '../../translate/chat-over-responses/chat-over-responses.ts';
+import { sealedReasoning } from '../../translate/chat-over-responses/chat-over-responses.ts';
 import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { addApiVersion, baseUrl, proxyPath, realtimePath } from './address.ts';
 import { mergeNames } from './merge-names.ts';
@@ -44,7 +44,7 @@ const adapter: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
     imageGenerate,
     imageEdit,
   },
-  chatExtras: sealedThoughts(byResponses),
+  chatExtras: sealedReasoning(byResponses),
   realtime: { path: realtimePath, usage: realtimeUsage },
   error: providerError('azure-openai'),
 };
@@ -54,7 +54,7 @@ export const azureOpenAi: ProviderAdapter & { readonly chatExtras: ChatExtras } 
   ...adapter,
   operations: {
     ...adapter.operations,
-    ...keptOperations(adapter, { files: allFiles, batches: allBatches, finetunes: allFinetunes }),
+    ...storedOperations(adapter, { files: allFiles, batches: allBatches, finetunes: allFinetunes }),
   },
 };
 

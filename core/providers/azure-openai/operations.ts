@@ -9,17 +9,17 @@ import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
 import { withUsageInStream } from '../../formats/openai/chat-request.ts';
 import { completions } from '../../formats/openai/completions.ts';
 import { embeddings } from '../../formats/openai/embeddings.ts';
-import { responses, withReadableThoughts } from '../../formats/openai/responses.ts';
+import { responses, withReadableReasoning } from '../../formats/openai/responses.ts';
 import { goesByResponses } from '../../formats/openai/responses-only.ts';
 import { chatOrResponses } from '../../translate/chat-over-responses/chat-over-responses.ts';
 import { deploymentPath, responsesPath } from './address.ts';
-import { isSince, isVersionFree, placeOfCall } from './deployments.ts';
+import { deploymentOfCall, isSince, isVersionFree } from './deployments.ts';
 
 const quirks: ChatQuirks = {};
 const pathOf =
   (path: string) =>
   (call: OperationCall): string =>
-    deploymentPath(call.settings, placeOfCall(call), path);
+    deploymentPath(call.settings, deploymentOfCall(call), path);
 
 const ownChat: Operation = {
   ...chatCompletions('azure-openai', quirks, pathOf('/chat/completions')),
@@ -34,13 +34,13 @@ export const complete: Operation = {
 export const embed: Operation = { ...embeddings(pathOf('/embeddings')), toProvider: forDeployment };
 
 export const createModelResponse: Operation = {
-  ...responses('azure-openai', (call) => responsesPath(call.settings, placeOfCall(call))),
-  toProvider: (params, call) => withModel(withReadableThoughts(params, call), placeOfCall(call).deployment),
+  ...responses('azure-openai', (call) => responsesPath(call.settings, deploymentOfCall(call))),
+  toProvider: (params, call) => withModel(withReadableReasoning(params, call), deploymentOfCall(call).deployment),
 };
 
 /** Customers choose the names of deployments, so only the alias table or the settings may name the model. */
 export function byResponses(call: OperationCall): boolean {
-  const { deployment, model } = placeOfCall(call);
+  const { deployment, model } = deploymentOfCall(call);
   return goesByResponses(call.settings, [call.model, deployment, model, call.settings.azure_model_name]);
 }
 
@@ -48,8 +48,8 @@ export const chatComplete = chatOrResponses('azure-openai', byResponses, ownChat
 
 /** Forms name the deployment where the path does not. */
 const modelInForm = (call: OperationCall): string => {
-  const place = placeOfCall(call);
-  return isVersionFree(place) ? place.deployment : call.model;
+  const deployment = deploymentOfCall(call);
+  return isVersionFree(deployment) ? deployment.deployment : call.model;
 };
 
 export const createSpeech: Operation = { ...speech('azure-openai', pathOf('/audio/speech')), toProvider: forDeployment };
@@ -76,14 +76,14 @@ export const imageEdit: Operation = {
 
 /** Requests token counts in streams. The API accepts that since 2024-09-01 and refuses it for chats over one's own data. */
 function withUsage(params: JsonObject, call: OperationCall): JsonObject {
-  if ('data_sources' in params || !isSince(placeOfCall(call), '2024-09-01')) return params;
+  if ('data_sources' in params || !isSince(deploymentOfCall(call), '2024-09-01')) return params;
   return withUsageInStream(params, quirks);
 }
 
 /** Dated paths name the deployment and ignore the body's model; the version-free API goes by the model alone. */
 function forDeployment(params: JsonObject, call: OperationCall): JsonObject {
-  const place = placeOfCall(call);
-  return isVersionFree(place) ? withModel(params, place.deployment) : params;
+  const deployment = deploymentOfCall(call);
+  return isVersionFree(deployment) ? withModel(params, deployment.deployment) : params;
 }
 
 function withModel(params: JsonObject, deployment: string): JsonObject {

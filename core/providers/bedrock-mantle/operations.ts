@@ -6,7 +6,7 @@ import { claudeOrChat } from '../../formats/claude-or-chat.ts';
 import { chatCompletions } from '../../formats/openai/chat-completions.ts';
 import { responses } from '../../formats/openai/responses.ts';
 import { oneOfTwo } from '../../formats/pick-format.ts';
-import { chatOrResponses, sealedThoughts } from '../../translate/chat-over-responses/chat-over-responses.ts';
+import { chatOrResponses, sealedReasoning } from '../../translate/chat-over-responses/chat-over-responses.ts';
 import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
 import type { ChatExtra } from '../../translate/messages-over-chat/request.ts';
 import { responsesOverChat } from '../../translate/responses-over-chat/responses-over-chat.ts';
@@ -38,7 +38,7 @@ const otherChat = chatOrResponses(
   chatCompletions(id, { ownFinishReasons: true }, pathOf('/chat/completions')),
   ownResponses,
 );
-const otherExtras = sealedThoughts(byResponses);
+const otherExtras = sealedReasoning(byResponses);
 
 export const chatComplete = claudeOrChat(isClaude, claudeChat, otherChat);
 

@@ -10,10 +10,10 @@ import { idOfObject, objectOfId } from '../../formats/stored/stored-object.ts';
 import {
   askForJson,
   jsonReply,
-  kept,
   linesReply,
   listReply,
   secondsOf,
+  storedOperation,
   wantsDetails,
 } from '../../formats/stored/stored-operation.ts';
 import { batchEndpoints, batchFolder, batchOfKey, inputName, outputLines } from './batch-output.ts';
@@ -50,7 +50,7 @@ const readOptions = ['model', 'modelId', 'role_arn', 'roleArn', 'job_name', 'job
  * to the bucket in the service's own form while they are read; then the job is made of that.
  */
 export const createBatch = {
-  ...kept(async (call, services) => {
+  ...storedOperation(async (call, services) => {
     requireAws(call);
     const { completion_window: window, input_file_id: file } = call.params;
     const kind = batchEndpoints[String(endpointOf(call))];
@@ -60,7 +60,7 @@ export const createBatch = {
     const bucket = bucketOf(call);
     const note = { input_file_id: String(file), metadata: metadataOf(call) };
     const folder = `${batchFolder}${randomUUID()}/`;
-    const output = outputPlace(options.output_data_config) ?? `s3://${bucket}/${folder}`;
+    const output = outputLocation(options.output_data_config) ?? `s3://${bucket}/${folder}`;
     const lines = readBatchRequests(await inputFile(file, 'input_file_id', call, services));
     const first = await lines.next();
     if (first.done) throw badParam('input_file_id', 'the file has no requests');
@@ -90,33 +90,33 @@ export const createBatch = {
   checksModels: true as const,
 };
 
-export const retrieveBatch = kept(async (call, services) => {
+export const retrieveBatch = storedOperation(async (call, services) => {
   const job = await jobOf(call, services);
   const batch = await noted(job, call, services);
   return jsonReply({ ...batch, ...(wantsDetails(call) ? { provider_details: job } : {}) });
 });
 
-export const cancelBatch = kept(async (call, services) => {
+export const cancelBatch = storedOperation(async (call, services) => {
   requireAws(call);
   await askForJson(services, 'POST', `${jobPath(invocationJobs, call)}/stop`);
   return jsonReply(await noted(await jobOf(call, services), call, services));
 });
 
-export const listBatches = kept(async (call, services) => {
+export const listBatches = storedOperation(async (call, services) => {
   requireAws(call);
   const { jobs, hasMore } = await listJobs(invocationJobs, call, services);
   const data = await fewAtOnce(jobs, (job) => noted(job, call, services));
   return listReply(data, hasMore);
 });
 
-export const getBatchOutput = kept(async (call, services) => {
+export const getBatchOutput = storedOperation(async (call, services) => {
   const job = await jobOf(call, services);
-  const place = outputOf(job);
-  if (!place || !['Completed', 'PartiallyCompleted', 'Stopped', 'Expired'].includes(String(job.status))) {
+  const location = outputOf(job);
+  if (!location || !['Completed', 'PartiallyCompleted', 'Stopped', 'Expired'].includes(String(job.status))) {
     throw notReady({ status: toBatch(job).status });
   }
-  const response = await callStorage(call, services, { method: 'GET', ...place });
-  const lines = outputLines(place.key, response.body, call);
+  const response = await callStorage(call, services, { method: 'GET', ...location });
+  const lines = outputLines(location.key, response.body, call);
   return linesReply(lines ?? response.body);
 });
 
@@ -135,8 +135,8 @@ function modelOf(call: OperationCall, options: JsonObject, first: BatchRequest):
 async function noted(job: JsonObject, call: OperationCall, services: StepServices): Promise<JsonObject> {
   const batch = toBatch(job);
   const { aws_s3_bucket: bucket } = call.settings;
-  const place = noteBeside(uriIn(job.inputDataConfig, 's3InputDataConfig'), typeof bucket === 'string' ? bucket : null);
-  return place === null ? batch : withNote(batch, await readIfThere(call, services, place));
+  const location = noteBeside(uriIn(job.inputDataConfig, 's3InputDataConfig'), typeof bucket === 'string' ? bucket : null);
+  return location === null ? batch : withNote(batch, await readIfThere(call, services, location));
 }
 
 async function* records(
@@ -157,7 +157,7 @@ async function* records(
 }
 
 /** `output_data_config`, an address in S3 that the caller chose. */
-function outputPlace(given: unknown): string | null {
+function outputLocation(given: unknown): string | null {
   if (given === undefined || given === null) return null;
   const { bucket, key } = objectOfId('s3', given, 'provider_options.output_data_config');
   return `s3://${bucket}/${key.replace(/\/*$/, '/')}`;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { isOwnThought } from '../../formats/anthropic/own-reasoning.ts';
+import { isOwnReasoning } from '../../formats/anthropic/own-reasoning.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { objectsIn } from '../../formats/objects-in.ts';
@@ -68,19 +68,19 @@ function toolResult(message: JsonObject, path: string, names: NameDocument): Jso
  * replies without strict compliance), then text, then tool calls.
  */
 function assistantContent(message: JsonObject, path: string, call: OperationCall, names: NameDocument): JsonObject[] {
-  const kept = objectsIn(message.content_blocks).map(openBlock);
-  const thoughts = kept.flatMap((block) => thoughtBlock(block, call));
-  const native = kept.flatMap((block) => nativeBlock(block, call));
-  if (message.reasoning_content && thoughts.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
+  const passed = objectsIn(message.content_blocks).map(openBlock);
+  const reasoning = passed.flatMap((block) => reasoningBlock(block, call));
+  const native = passed.flatMap((block) => nativeBlock(block, call));
+  if (message.reasoning_content && reasoning.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
   const said = contentBlocks(message.content, `${path}.content`, names);
-  return [...thoughts, ...native, ...said, ...textBlocks(message.refusal), ...toolUses(message, path, call)];
+  return [...reasoning, ...native, ...said, ...textBlocks(message.refusal), ...toolUses(message, path, call)];
 }
 
 /** Reasoning is only accepted with a signature, and only by makers that sign it. All others refuse the field. */
-function thoughtBlock(block: JsonObject, call: OperationCall): JsonObject[] {
+function reasoningBlock(block: JsonObject, call: OperationCall): JsonObject[] {
   if (block.type !== 'thinking' && block.type !== 'redacted_thinking') return [];
   const maker = makerOf(call.model);
-  if ((maker === 'anthropic' || maker === '') && isOwnThought(block)) {
+  if ((maker === 'anthropic' || maker === '') && isOwnReasoning(block)) {
     if (block.type === 'redacted_thinking') return [{ reasoningContent: { redactedContent: block.data } }];
     return [{ reasoningContent: { reasoningText: { text: block.thinking, signature: block.signature } } }];
   }

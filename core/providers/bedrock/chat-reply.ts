@@ -54,7 +54,7 @@ export function isServerTool(use: JsonObject): boolean {
 
 function messageOf(blocks: readonly JsonObject[], call: OperationCall): JsonObject {
   let content: string | null = null;
-  let thoughts = '';
+  let reasoning = '';
   const annotations: JsonObject[] = [];
   const images: JsonObject[] = [];
   const toolCalls: JsonObject[] = [];
@@ -72,10 +72,10 @@ function messageOf(blocks: readonly JsonObject[], call: OperationCall): JsonObje
       toolCalls.push(toolCall(toolUse));
       shared.push({ type: 'tool_use', id: toolUse.toolUseId, name: toolUse.name, input: toolUse.input });
     } else if (isObject(reasoningContent)) {
-      const thought = thoughtOf(reasoningContent);
-      thoughts += typeof thought.thinking === 'string' ? thought.thinking : '';
-      if (call.strict && thought.type === 'redacted_thinking') dropFromReply(call, thought.type);
-      shared.push(thought);
+      const reasoningPart = reasoningOf(reasoningContent);
+      reasoning += typeof reasoningPart.thinking === 'string' ? reasoningPart.thinking : '';
+      if (call.strict && reasoningPart.type === 'redacted_thinking') dropFromReply(call, reasoningPart.type);
+      shared.push(reasoningPart);
     } else {
       const made = isObject(image) ? imageOf(image.format, image.source) : null;
       if (made !== null) images.push(made);
@@ -90,7 +90,7 @@ function messageOf(blocks: readonly JsonObject[], call: OperationCall): JsonObje
     // OpenAI has null for bare tool calls.
     content,
     refusal: null,
-    ...(thoughts === '' ? {} : { reasoning_content: thoughts }),
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(annotations.length > 0 ? { annotations } : {}),
     ...(images.length > 0 ? { images } : {}),
     ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
@@ -110,7 +110,7 @@ function toolCall(use: JsonObject): JsonObject {
   return { id: use.toolUseId, type: 'function', function: { name: use.name, arguments: JSON.stringify(use.input ?? {}) } };
 }
 
-function thoughtOf({ reasoningText, redactedContent }: JsonObject): JsonObject {
+function reasoningOf({ reasoningText, redactedContent }: JsonObject): JsonObject {
   if (redactedContent !== undefined) return { type: 'redacted_thinking', data: redactedContent };
   const { text, signature } = isObject(reasoningText) ? reasoningText : ({} as JsonObject);
   return { type: 'thinking', thinking: text ?? '', ...(signature === undefined ? {} : { signature }) };

@@ -54,19 +54,20 @@ export function chatRequest(params: JsonObject, call: OperationCall): JsonObject
 /** Uses structured output if the model supports it. For other models the schema becomes an instruction, which is less strict. */
 function outputFormat(params: JsonObject, call: OperationCall): { config: JsonObject; instructions: JsonObject[] } {
   const format = asObject(params.response_format);
-  const told = (text: string): { config: JsonObject; instructions: JsonObject[] } => {
+  const instructed = (text: string): { config: JsonObject; instructions: JsonObject[] } => {
     noteOnce(call.adapted, 'response_format');
     return { config: {}, instructions: [{ text }] };
   };
   const asJson = 'Answer with one valid JSON value and nothing else: no introduction, no code fence.';
-  if (format.type === 'json_object') return told(asJson);
+  if (format.type === 'json_object') return instructed(asJson);
   if (format.type !== 'json_schema') {
     if (params.response_format && format.type !== 'text') noteOnce(call.dropped, 'response_format');
     return { config: {}, instructions: [] };
   }
   const { name, description, schema } = asObject(format.json_schema);
-  if (!isObject(schema)) return told(asJson);
-  if (!takesSchemas(call.model)) return told(`${asJson} It must be valid under this JSON schema: ${JSON.stringify(schema)}`);
+  if (!isObject(schema)) return instructed(asJson);
+  if (!takesSchemas(call.model))
+    return instructed(`${asJson} It must be valid under this JSON schema: ${JSON.stringify(schema)}`);
   const compiled = schemaWithoutBounds(schema, { closesObjects: true, changed: () => noteOnce(call.adapted, 'response_format') });
   const jsonSchema = {
     schema: JSON.stringify(compiled),
@@ -81,16 +82,16 @@ const metadataText = /^[a-zA-Z0-9\s:_@$#=/+,.-]{1,256}$/;
 
 /** `metadata` and `user` as the metadata of the account's invocation log, which is all the provider keeps them for. */
 function requestMetadata(params: JsonObject, call: OperationCall): JsonObject {
-  const kept: JsonObject = {};
+  const passed: JsonObject = {};
   const { safety_identifier: safetyId } = params;
   const user = params.user ?? safetyId;
   if (safetyId !== undefined && safetyId !== null && safetyId !== user) noteOnce(call.dropped, 'safety_identifier');
   const given = { ...asObject(params.metadata), ...(user === undefined || user === null ? {} : { user }) };
   for (const [name, value] of Object.entries(given)) {
-    if (typeof value === 'string' && metadataText.test(name) && metadataText.test(value)) kept[name] = value;
+    if (typeof value === 'string' && metadataText.test(name) && metadataText.test(value)) passed[name] = value;
     else noteOnce(call.dropped, name === 'user' ? 'user' : 'metadata');
   }
-  return { ...kept, ...asObject(params.requestMetadata) };
+  return { ...passed, ...asObject(params.requestMetadata) };
 }
 
 /** Claude names the stop sequence it ended at only if it is asked to, and only callers that are not strict have a field for it. */

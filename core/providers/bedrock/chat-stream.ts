@@ -14,7 +14,7 @@ import { toChatUsage, usageOfReply } from './usage.ts';
 
 interface ToolBlock {
   /** Place among the tool calls of the reply. */
-  readonly place: number;
+  readonly position: number;
   hasArguments: boolean;
 }
 
@@ -69,9 +69,9 @@ export function chatStream(call: OperationCall): StreamTranslator {
       heldOf(index).native = start;
       return [];
     }
-    const tool: ToolBlock = { place: tools.size, hasArguments: false };
+    const tool: ToolBlock = { position: tools.size, hasArguments: false };
     tools.set(index, tool);
-    const first = { index: tool.place, id: use.toolUseId, type: 'function', function: { name: use.name, arguments: '' } };
+    const first = { index: tool.position, id: use.toolUseId, type: 'function', function: { name: use.name, arguments: '' } };
     return emit({ tool_calls: [first], ...piece(index, 'tool_use', { id: use.toolUseId, name: use.name, input: {} }) });
   };
 
@@ -88,11 +88,11 @@ export function chatStream(call: OperationCall): StreamTranslator {
       tool.hasArguments = true;
       return emit({ tool_calls: [argumentsDelta(tool, input)], ...piece(index, 'tool_use', { partial_json: input }) });
     }
-    if (isObject(delta.reasoningContent)) return thought(index, delta.reasoningContent);
+    if (isObject(delta.reasoningContent)) return reasoningPart(index, delta.reasoningContent);
     return isObject(delta.citation) ? citation(index, delta.citation) : nativeDelta(index, delta);
   };
 
-  const thought = (index: unknown, { text, signature, redactedContent }: JsonObject): StreamEvent[] => {
+  const reasoningPart = (index: unknown, { text, signature, redactedContent }: JsonObject): StreamEvent[] => {
     if (typeof redactedContent === 'string') {
       heldOf(index).redacted.push(Buffer.from(redactedContent, 'base64'));
       return [];
@@ -201,5 +201,5 @@ function merged(block: JsonObject, kind: string, said: unknown): JsonObject {
 }
 
 function argumentsDelta(tool: ToolBlock, text: string): JsonObject {
-  return { index: tool.place, function: { arguments: text } };
+  return { index: tool.position, function: { arguments: text } };
 }

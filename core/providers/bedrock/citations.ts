@@ -10,46 +10,46 @@ import { dropFromReply } from '../../formats/reply-notes.ts';
 export function sharedCitations(citations: unknown, call: OperationCall): JsonObject[] {
   return objectsIn(citations).flatMap((citation) => {
     const location = isObject(citation.location) ? citation.location : {};
-    const [kind, place] = Object.entries(location).find((entry): entry is [string, JsonObject] => isObject(entry[1])) ?? [];
-    const made = kind === undefined || place === undefined ? null : locations[kind]?.(place, citation);
+    const [kind, span] = Object.entries(location).find((entry): entry is [string, JsonObject] => isObject(entry[1])) ?? [];
+    const made = kind === undefined || span === undefined ? null : locations[kind]?.(span, citation);
     if (made) return [{ ...made, cited_text: citedText(citation) }];
     dropFromReply(call, 'citations');
     return [];
   });
 }
 
-const inDocument = (place: JsonObject, citation: JsonObject): JsonObject => ({
-  document_index: place.documentIndex ?? 0,
+const inDocument = (span: JsonObject, citation: JsonObject): JsonObject => ({
+  document_index: span.documentIndex ?? 0,
   document_title: citation.title ?? null,
 });
 
-const locations: Readonly<Record<string, (place: JsonObject, citation: JsonObject) => JsonObject>> = {
+const locations: Readonly<Record<string, (span: JsonObject, citation: JsonObject) => JsonObject>> = {
   web: ({ url }, { title }) => ({ type: 'web_search_result_location', url, title: title ?? null, encrypted_index: '' }),
-  documentChar: (place, citation) => ({
+  documentChar: (span, citation) => ({
     type: 'char_location',
-    ...inDocument(place, citation),
-    start_char_index: place.start,
-    end_char_index: place.end,
+    ...inDocument(span, citation),
+    start_char_index: span.start,
+    end_char_index: span.end,
   }),
-  documentPage: (place, citation) => ({
+  documentPage: (span, citation) => ({
     type: 'page_location',
-    ...inDocument(place, citation),
-    start_page_number: place.start,
-    end_page_number: place.end,
+    ...inDocument(span, citation),
+    start_page_number: span.start,
+    end_page_number: span.end,
   }),
-  documentChunk: (place, citation) => ({
+  documentChunk: (span, citation) => ({
     type: 'content_block_location',
-    ...inDocument(place, citation),
-    start_block_index: place.start,
-    end_block_index: place.end,
+    ...inDocument(span, citation),
+    start_block_index: span.start,
+    end_block_index: span.end,
   }),
-  searchResultLocation: (place, { source, title }) => ({
+  searchResultLocation: (span, { source, title }) => ({
     type: 'search_result_location',
     source: source ?? '',
     title: title ?? null,
-    search_result_index: place.searchResultIndex ?? 0,
-    start_block_index: place.start,
-    end_block_index: place.end,
+    search_result_index: span.searchResultIndex ?? 0,
+    start_block_index: span.start,
+    end_block_index: span.end,
   }),
 };
 

@@ -1,7 +1,7 @@
 import type { Operation, OperationCall, StreamEvent, StreamReader, StreamTranslator } from '../../contract/provider/provider.ts';
 import type { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { withOwnThoughts } from '../../formats/anthropic/own-reasoning.ts';
+import { withOwnReasoning } from '../../formats/anthropic/own-reasoning.ts';
 import { messagesStreamReader, usageOfReply } from '../../formats/anthropic/usage.ts';
 import { betasOf } from './beta-features.ts';
 import { eventError } from './errors.ts';
@@ -23,7 +23,7 @@ export const claudeMessages: Operation = {
 
 /** The body of InvokeModel: the caller's, without what the path says already, and with the beta features of the settings. */
 export function claudeBody(params: JsonObject, call: OperationCall): JsonObject {
-  const { model: _model, stream: _stream, ...body } = withOwnThoughts(params, call);
+  const { model: _model, stream: _stream, ...body } = withOwnReasoning(params, call);
   const betas = betasOf(call);
   return {
     anthropic_version: bedrockVersion,

@@ -7,12 +7,19 @@ import {
   fileObject,
   idOfObject,
   keyOfUpload,
-  type ObjectPlace,
+  type ObjectLocation,
   objectOfId,
   strictly,
 } from '../../formats/stored/stored-object.ts';
-import { bytesReply, jsonReply, kept, linesReply, listReply, secondsOf } from '../../formats/stored/stored-operation.ts';
-import { keptText } from '../../formats/stored/stored-settings.ts';
+import {
+  bytesReply,
+  jsonReply,
+  linesReply,
+  listReply,
+  secondsOf,
+  storedOperation,
+} from '../../formats/stored/stored-operation.ts';
+import { storedText } from '../../formats/stored/stored-settings.ts';
 import { noteOfUpload } from '../../formats/stored/upload-note.ts';
 import { withUpload } from '../../formats/stored/uploaded-file.ts';
 import { outputLines } from './batch-output.ts';
@@ -20,20 +27,20 @@ import { requireAws } from './jobs.ts';
 import { bucketOf, callStorage, putObject, tagIn, tagsIn, textOf } from './storage.ts';
 
 /** Files in the account's own bucket, as OpenAI's files: an id is the object's address. */
-export const uploadFile = kept(async (call, services) => {
+export const uploadFile = storedOperation(async (call, services) => {
   requireAws(call);
   const bucket = bucketOf(call);
   return withUpload(call, services, async ({ filename, purpose, chunks }) => {
-    const given = call.settings.aws_s3_object_key ?? keptText(call, 'provider_file_name');
+    const given = call.settings.aws_s3_object_key ?? storedText(call, 'provider_file_name');
     const key =
       typeof given === 'string' ? given : keyOfUpload(purpose, filename, noteOfUpload(call, call.settings.aws_bedrock_model));
-    const place = objectOfId('s3', idOfObject('s3', { bucket, key }), 'aws_s3_object_key');
-    const bytes = await putObject(call, services, place, chunks);
-    return jsonReply({ ...fileObject('s3', place, { bytes, createdAt: call.nowSeconds }), purpose, filename });
+    const location = objectOfId('s3', idOfObject('s3', { bucket, key }), 'aws_s3_object_key');
+    const bytes = await putObject(call, services, location, chunks);
+    return jsonReply({ ...fileObject('s3', location, { bytes, createdAt: call.nowSeconds }), purpose, filename });
   });
 });
 
-export const listFiles = kept(async (call, services) => {
+export const listFiles = storedOperation(async (call, services) => {
   requireAws(call);
   const bucket = bucketOf(call);
   const { prefix, limit, after } = askedObjects('s3', call, bucket);
@@ -54,30 +61,30 @@ export const listFiles = kept(async (call, services) => {
   return listReply(data, hasMore);
 });
 
-export const retrieveFile = kept(async (call, services) => {
-  const place = placeOf(call);
-  const response = await callStorage(call, services, { method: 'HEAD', ...place });
+export const retrieveFile = storedOperation(async (call, services) => {
+  const location = locationOf(call);
+  const response = await callStorage(call, services, { method: 'HEAD', ...location });
   const bytes = Number(findHeader(response.headers, 'content-length') ?? 0);
   const changed = Date.parse(findHeader(response.headers, 'last-modified') ?? '');
   response.cancel();
-  return jsonReply(fileObject('s3', place, { bytes, createdAt: Number.isNaN(changed) ? null : Math.floor(changed / 1000) }));
+  return jsonReply(fileObject('s3', location, { bytes, createdAt: Number.isNaN(changed) ? null : Math.floor(changed / 1000) }));
 });
 
 /** The bytes; results of a batch that was made here have OpenAI's lines. */
-export const retrieveFileContent = kept(async (call, services) => {
-  const place = placeOf(call);
-  const response = await callStorage(call, services, { method: 'GET', ...place });
-  const lines = outputLines(place.key, response.body, call);
+export const retrieveFileContent = storedOperation(async (call, services) => {
+  const location = locationOf(call);
+  const response = await callStorage(call, services, { method: 'GET', ...location });
+  const lines = outputLines(location.key, response.body, call);
   return lines ? linesReply(lines) : bytesReply(response);
 });
 
-export const deleteFile = kept(async (call, services) => {
-  const place = placeOf(call);
-  (await callStorage(call, services, { method: 'DELETE', ...place })).cancel();
-  return jsonReply({ id: idOfObject('s3', place), object: 'file', deleted: true } satisfies JsonObject);
+export const deleteFile = storedOperation(async (call, services) => {
+  const location = locationOf(call);
+  (await callStorage(call, services, { method: 'DELETE', ...location })).cancel();
+  return jsonReply({ id: idOfObject('s3', location), object: 'file', deleted: true } satisfies JsonObject);
 });
 
-function placeOf(call: OperationCall): ObjectPlace {
+function locationOf(call: OperationCall): ObjectLocation {
   requireAws(call);
   const bucket = call.settings.aws_s3_bucket;
   return objectOfId('s3', idOf(call), 'id', typeof bucket === 'string' ? bucket : null);

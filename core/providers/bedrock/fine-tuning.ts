@@ -3,7 +3,7 @@ import type { OperationCall, StepServices } from '../../contract/provider/provid
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { callOfLine } from '../../formats/stored/batch-lines.ts';
-import { askForJson, jsonReply, kept, secondsOf } from '../../formats/stored/stored-operation.ts';
+import { askForJson, jsonReply, secondsOf, storedOperation } from '../../formats/stored/stored-operation.ts';
 import { supervisedHyperparameters, trainingLines } from '../../formats/stored/training.ts';
 import { chatRequest } from './chat-request.ts';
 import { inputFile, type JobKind, jobPath, listJobs, optionsOf, requireAws, roleOf, withoutNames } from './jobs.ts';
@@ -33,7 +33,7 @@ const readOptions = ['role_arn', 'roleArn', 'job_name', 'jobName', 'hyperParamet
  * A fine-tuning job. Lines of training data in OpenAI's form (`messages`) become the service's conversations on their way into
  * the bucket; lines in other forms stay as they are.
  */
-export const createFinetune = kept(async (call, services) => {
+export const createFinetune = storedOperation(async (call, services) => {
   requireAws(call);
   const { params } = call;
   const options = optionsOf(call);
@@ -77,15 +77,15 @@ export const createFinetune = kept(async (call, services) => {
   });
 });
 
-export const retrieveFinetune = kept(async (call, services) => jsonReply(toFinetune(await jobOf(call, services))));
+export const retrieveFinetune = storedOperation(async (call, services) => jsonReply(toFinetune(await jobOf(call, services))));
 
-export const listFinetunes = kept(async (call, services) => {
+export const listFinetunes = storedOperation(async (call, services) => {
   requireAws(call);
   const { jobs, hasMore } = await listJobs(customizationJobs, call, services);
   return jsonReply({ object: 'list', data: jobs.map(toFinetune), has_more: hasMore });
 });
 
-export const cancelFinetune = kept(async (call, services) => {
+export const cancelFinetune = storedOperation(async (call, services) => {
   requireAws(call);
   await askForJson(services, 'POST', `${jobPath(customizationJobs, call)}/stop`);
   return jsonReply(toFinetune(await jobOf(call, services)));

@@ -65,8 +65,8 @@ export async function inputFile(
 ): Promise<AsyncIterable<Uint8Array>> {
   if (isOwnId(id)) return services.ownFile(id as string);
   const bucket = call.settings.aws_s3_bucket;
-  const place = objectOfId('s3', id, param, typeof bucket === 'string' ? bucket : null);
-  return (await callStorage(call, services, { method: 'GET', ...place })).body;
+  const location = objectOfId('s3', id, param, typeof bucket === 'string' ? bucket : null);
+  return (await callStorage(call, services, { method: 'GET', ...location })).body;
 }
 
 /** The role that the service itself works as (`provider_options.role_arn`). */

@@ -38,7 +38,7 @@ export function reasoningOf(
 
 /** True if Claude would refuse the call because of its thinking: see `isRefused` of the anthropic provider. */
 function isRefused(thinking: JsonObject, params: JsonObject, turns: Conversation['messages'], call: OperationCall): boolean {
-  if (thinking.type === 'enabled' && isUnthoughtLoop(turns)) return true;
+  if (thinking.type === 'enabled' && isLoopWithoutReasoning(turns)) return true;
   return claudeTraits(call.model)?.off === 'omit' && forcesTool(params);
 }
 
@@ -46,7 +46,7 @@ function isRefused(thinking: JsonObject, params: JsonObject, turns: Conversation
  * True if the last turn holds tool results whose calls lost the reasoning before them, as happens with strict clients. With a
  * thinking budget, Claude refuses such a turn.
  */
-function isUnthoughtLoop(turns: Conversation['messages']): boolean {
+function isLoopWithoutReasoning(turns: Conversation['messages']): boolean {
   const [calling, results] = turns.slice(-2);
   if (calling?.role !== 'assistant' || !results?.content.some((block) => block.toolResult !== undefined)) return false;
   return calling.content[0]?.reasoningContent === undefined;

@@ -1,7 +1,7 @@
 import { awsAuth, awsRequires, awsSettings } from '../../provider-settings/aws.ts';
 import { defineProvider } from '../../provider-settings/declaration.ts';
 import { bucket, choice, headerValue, text } from '../../provider-settings/kinds.ts';
-import { keptSettings } from '../../provider-settings/stored-resources.ts';
+import { storedResourceSettings } from '../../provider-settings/stored-resources.ts';
 
 /** Declares the provider `bedrock`. */
 export const declaration = defineProvider({
@@ -10,7 +10,7 @@ export const declaration = defineProvider({
   key: 'optional',
   settings: {
     ...awsSettings,
-    ...keptSettings,
+    ...storedResourceSettings,
     anthropic_beta: headerValue({
       about: 'Comma list of beta features of Claude models. Sent in the body.',
       example: 'context-1m-2025-08-07',

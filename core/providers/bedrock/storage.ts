@@ -2,7 +2,7 @@ import type { OperationCall, ProviderSettings, StepResponse, StepServices } from
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import { findHeader } from '../../contract/values/http.ts';
-import { encodedKey, type ObjectPlace, strictly } from '../../formats/stored/stored-object.ts';
+import { encodedKey, type ObjectLocation, strictly } from '../../formats/stored/stored-object.ts';
 import { storageOrigin } from './auth.ts';
 
 /** Bytes of one part: an object of S3's 10,000 parts may then have 80 GB. A smaller file is one PutObject. */
@@ -45,9 +45,9 @@ export async function callStorage(
 export async function readIfThere(
   call: OperationCall,
   services: StepServices,
-  place: ObjectPlace,
+  location: ObjectLocation,
 ): Promise<AsyncIterable<Uint8Array> | null> {
-  const response = await services.send({ method: 'GET', ...addressOf(call, place.bucket, place.key) });
+  const response = await services.send({ method: 'GET', ...addressOf(call, location.bucket, location.key) });
   if (response.status < 300) return response.body;
   response.cancel();
   return null;
@@ -76,7 +76,7 @@ async function* once(text: string): AsyncGenerator<Uint8Array> {
 export async function putObject(
   call: OperationCall,
   services: StepServices,
-  place: ObjectPlace,
+  location: ObjectLocation,
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<number> {
   const headers = ['content-type', 'application/octet-stream', ...encryption(call.settings)];
@@ -85,19 +85,19 @@ export async function putObject(
   const second = await parts.next();
   if (second.done) {
     const body = first.done ? new Uint8Array(0) : first.value;
-    (await callStorage(call, services, { method: 'PUT', ...place, headers, body })).cancel();
+    (await callStorage(call, services, { method: 'PUT', ...location, headers, body })).cancel();
     return body.length;
   }
   // An empty body can be signed. A missing body counts as one that was not read.
   const body = new Uint8Array(0);
-  const opened = await callStorage(call, services, { method: 'POST', ...place, query: 'uploads=', headers, body });
+  const opened = await callStorage(call, services, { method: 'POST', ...location, query: 'uploads=', headers, body });
   const upload = `uploadId=${strictly(tagIn(await textOf(opened), 'UploadId') ?? '')}`;
   try {
     const tags: string[] = [];
     let size = 0;
     for await (const part of beginningWith([first.value as Uint8Array, second.value], parts)) {
       const query = `partNumber=${tags.length + 1}&${upload}`;
-      const written = await callStorage(call, services, { method: 'PUT', ...place, query, body: part });
+      const written = await callStorage(call, services, { method: 'PUT', ...location, query, body: part });
       tags.push(findHeader(written.headers, 'etag') ?? '');
       written.cancel();
       size += part.length;
@@ -106,7 +106,7 @@ export async function putObject(
     const body = Buffer.from(`<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`);
     const done = await callStorage(call, services, {
       method: 'POST',
-      ...place,
+      ...location,
       query: upload,
       headers: ['content-type', 'application/xml'],
       body,
@@ -118,7 +118,7 @@ export async function putObject(
       throw new GatewayError('upstream_invalid', { message: `bedrock: S3: ${error ?? 'not written'}` });
     return size;
   } catch (thrown) {
-    await callStorage(call, services, { method: 'DELETE', ...place, query: upload }).then(
+    await callStorage(call, services, { method: 'DELETE', ...location, query: upload }).then(
       (response) => response.cancel(),
       () => {},
     );

@@ -75,7 +75,7 @@ function batchLine({ customId, body }: BatchRequest, kind: BatchKind, model: str
  * fields.
  */
 function withBatchFields({ thinking, messages, tools, ...params }: JsonObject): JsonObject {
-  const thoughts = isObject(thinking) ? thinking : null;
+  const reasoning = isObject(thinking) ? thinking : null;
   return {
     ...params,
     messages: listed(messages).map(({ content, ...message }) => ({
@@ -83,8 +83,8 @@ function withBatchFields({ thinking, messages, tools, ...params }: JsonObject): 
       ...(content === undefined || content === null ? {} : { content: partsOf(content) }),
     })),
     ...(tools === undefined ? {} : { tools: listed(tools).map(withSchemaAsText) }),
-    ...(thoughts ? { reasoning: thoughts.type !== 'disabled' } : {}),
-    ...(thoughts?.token_budget === undefined ? {} : { thinking_budget: thoughts.token_budget }),
+    ...(reasoning ? { reasoning: reasoning.type !== 'disabled' } : {}),
+    ...(reasoning?.token_budget === undefined ? {} : { thinking_budget: reasoning.token_budget }),
   };
 }
 

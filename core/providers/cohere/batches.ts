@@ -6,10 +6,17 @@ import { callOfLine, readBatchRequests } from '../../formats/stored/batch-lines.
 import { endpointOf, metadataOf, modelBesideLines } from '../../formats/stored/batch-plan.ts';
 import { listPages } from '../../formats/stored/list-pages.ts';
 import { idOf, notReady } from '../../formats/stored/stored-files.ts';
-import { askForJson, jsonReply, kept, linesReply, secondsOf, wantsDetails } from '../../formats/stored/stored-operation.ts';
+import {
+  askForJson,
+  jsonReply,
+  linesReply,
+  secondsOf,
+  storedOperation,
+  wantsDetails,
+} from '../../formats/stored/stored-operation.ts';
 import { outputLines } from './batch-output.ts';
 import { batchLines, kindOf, modelOf } from './batch-requests.ts';
-import { datasetName, endpointOfWord, readDatasetName, wordOf } from './dataset-name.ts';
+import { datasetName, endpointOfCode, readDatasetName, wordOf } from './dataset-name.ts';
 import { createDataset, dropDataset, linesFile, readDataset, validatedDataset } from './datasets.ts';
 
 /**
@@ -17,7 +24,7 @@ import { createDataset, dropDataset, linesFile, readDataset, validatedDataset } 
  * which becomes one; their output is chat completions or embeddings again.
  */
 export const createBatch: Operation = {
-  ...kept(async (call, services) => {
+  ...storedOperation(async (call, services) => {
     const { input_file_id: file, provider_options: more } = call.params;
     const metadata = metadataOf(call);
     const beside = modelBesideLines(call, isObject(more) ? more.model : null);
@@ -39,18 +46,18 @@ export const createBatch: Operation = {
   checksModels: true,
 };
 
-export const retrieveBatch: Operation = kept(async (call, services) => {
+export const retrieveBatch: Operation = storedOperation(async (call, services) => {
   const batch = await ask(services, 'GET', `/v2/batches/${idOf(call)}`);
   return jsonReply({ ...toBatch(batch), ...(wantsDetails(call) ? { provider_details: batch } : {}) });
 });
 
-export const cancelBatch: Operation = kept(async (call, services) => {
+export const cancelBatch: Operation = storedOperation(async (call, services) => {
   const path = `/v2/batches/${idOf(call)}`;
   await ask(services, 'POST', `${path}:cancel`, {});
   return jsonReply(toBatch(await ask(services, 'GET', path)));
 });
 
-export const listBatches: Operation = kept(async (call, services) =>
+export const listBatches: Operation = storedOperation(async (call, services) =>
   jsonReply(
     await listPages(call, 20, async (token) => {
       const query = new URLSearchParams({ page_size: '200', ...(token === null ? {} : { page_token: token }) });
@@ -61,7 +68,7 @@ export const listBatches: Operation = kept(async (call, services) =>
   ),
 );
 
-export const getBatchOutput: Operation = kept(async (call, services) => {
+export const getBatchOutput: Operation = storedOperation(async (call, services) => {
   const batch = await ask(services, 'GET', `/v2/batches/${idOf(call)}`);
   const { output_dataset_id: output } = batch;
   const shown = toBatch(batch);
@@ -132,7 +139,7 @@ function toBatch(given: JsonObject): JsonObject {
   return {
     id: given.id,
     object: 'batch',
-    endpoint: endpointOfWord(/^svc-batch-([a-z]+)-/.exec(String(given.name ?? ''))?.[1]),
+    endpoint: endpointOfCode(/^svc-batch-([a-z]+)-/.exec(String(given.name ?? ''))?.[1]),
     model: given.model ?? null,
     errors:
       status === 'failed'

@@ -48,12 +48,12 @@ function assistantMessage(
   contentOf: (content: unknown, path: string) => Content,
 ): JsonObject {
   const toolCalls = toolCallsOf(message, path);
-  const thoughts = thoughtsOf(message, call);
+  const reasoning = reasoningOf(message, call);
   const said = contentOf(message.content ?? message.refusal ?? '', `${path}.content`);
   const plan = message.tool_plan ?? (toolCalls.length > 0 && typeof said === 'string' && said !== '' ? said : undefined);
   const spoken = plan === said ? '' : said;
   const texts = typeof spoken === 'string' ? (spoken === '' ? [] : [{ type: 'text', text: spoken }]) : spoken;
-  const content = thoughts.length > 0 ? [...thoughts, ...texts] : spoken;
+  const content = reasoning.length > 0 ? [...reasoning, ...texts] : spoken;
   return {
     role: 'assistant',
     ...(content.length > 0 || toolCalls.length === 0 ? { content } : {}),
@@ -66,13 +66,13 @@ function assistantMessage(
 /**
  * Returns the reasoning of an earlier reply, from the blocks that this gateway adds without strict compliance, or from bare text.
  */
-function thoughtsOf(message: JsonObject, call: OperationCall): JsonObject[] {
+function reasoningOf(message: JsonObject, call: OperationCall): JsonObject[] {
   const blocks = Array.isArray(message.content_blocks) ? message.content_blocks.filter(isObject) : [];
   if (blocks.some((block) => !['text', 'thinking', 'tool_use'].includes(String(block.type))))
     noteOnce(call.dropped, 'messages.content_blocks');
-  const thoughts = blocks.filter((block) => block.type === 'thinking' && block.thinking).map((block) => block.thinking);
-  if (thoughts.length === 0 && message.reasoning_content) thoughts.push(message.reasoning_content);
-  return thoughts.map((thinking) => ({ type: 'thinking', thinking }));
+  const reasoning = blocks.filter((block) => block.type === 'thinking' && block.thinking).map((block) => block.thinking);
+  if (reasoning.length === 0 && message.reasoning_content) reasoning.push(message.reasoning_content);
+  return reasoning.map((thinking) => ({ type: 'thinking', thinking }));
 }
 
 function toolCallsOf(message: JsonObject, path: string): JsonObject[] {

@@ -16,7 +16,7 @@ export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
   const message = isObject(sent) ? sent : {};
   const parts = Array.isArray(message.content) ? message.content.filter(isObject) : [];
   const texts = [message.tool_plan, ...parts.map((part) => part.text)].filter((text) => typeof text === 'string' && text !== '');
-  const thoughts = parts.map((part) => (typeof part.thinking === 'string' ? part.thinking : '')).join('');
+  const reasoning = parts.map((part) => (typeof part.thinking === 'string' ? part.thinking : '')).join('');
   const annotations = objectsIn(message.citations).flatMap((citation) => annotationsOf(citation, startsOf(message), call));
   for (const part of parts) reportPart(part.type, call);
   const toolCalls = Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : [];
@@ -25,7 +25,7 @@ export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
     role: 'assistant',
     content: texts.length === 0 && toolCalls.length > 0 ? null : texts.join(''),
     refusal: null,
-    ...(thoughts === '' ? {} : { reasoning_content: thoughts }),
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(annotations.length > 0 ? { annotations } : {}),
     ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map(withArguments) } : {}),
     ...(call.strict ? {} : { content_blocks: parts, ...(message.citations ? { citations: message.citations } : {}) }),

@@ -16,7 +16,7 @@ import { toChatUsage, usageOfReply } from './usage.ts';
 export function chatStream(call: OperationCall): StreamTranslator {
   const { head, withUsage, chunk, choice, emit } = chatChunks(call, 'cohere');
   /** Places of tool calls, by the provider's index, and whether arguments have come for them. */
-  const tools = new Map<unknown, { readonly place: number; hasArguments: boolean }>();
+  const tools = new Map<unknown, { readonly position: number; hasArguments: boolean }>();
   const opened = new Set<unknown>();
   /** Characters of text so far, and at the start of each part of the content. */
   let spoken = 0;
@@ -59,19 +59,19 @@ export function chatStream(call: OperationCall): StreamTranslator {
     if (!isObject(toolCalls)) return [];
     const fn = isObject(toolCalls.function) ? toolCalls.function : {};
     const text = typeof fn.arguments === 'string' ? fn.arguments : '';
-    const tool = tools.get(index) ?? { place: tools.size, hasArguments: false };
+    const tool = tools.get(index) ?? { position: tools.size, hasArguments: false };
     tools.set(index, tool);
     if (text !== '') tool.hasArguments = true;
     else if (!started) return [];
     const head = started ? { id: toolCalls.id, type: 'function' } : {};
     const name = started ? { name: fn.name } : {};
-    return emit({ tool_calls: [{ index: tool.place, ...head, function: { ...name, arguments: text } }] });
+    return emit({ tool_calls: [{ index: tool.position, ...head, function: { ...name, arguments: text } }] });
   };
 
   /** A call without arguments streams none, but a plain reply has `{}`. Both must be the same for clients. */
   const toolEnd = (index: unknown): StreamEvent[] => {
     const tool = tools.get(index);
-    return tool && !tool.hasArguments ? emit({ tool_calls: [{ index: tool.place, function: { arguments: '{}' } }] }) : [];
+    return tool && !tool.hasArguments ? emit({ tool_calls: [{ index: tool.position, function: { arguments: '{}' } }] }) : [];
   };
 
   const end = (delta: JsonObject): StreamEvent[] => {

@@ -15,7 +15,7 @@ export type TextStarts = (contentIndex: unknown) => number;
 export function annotationsOf(citation: JsonObject, startOf: TextStarts, call: OperationCall): JsonObject[] {
   // A citation in the plan for tool calls counts from the start of the plan, which comes first.
   const from = citation.type === 'PLAN' ? 0 : startOf(citation.content_index);
-  const [start, end] = [citation.start, citation.end].map((place) => from + (typeof place === 'number' ? place : 0));
+  const [start, end] = [citation.start, citation.end].map((position) => from + (typeof position === 'number' ? position : 0));
   const annotations = objectsIn(citation.sources).flatMap(({ document, tool_output: output }) => {
     const source = isObject(document) ? document : isObject(output) ? output : {};
     const url = webAddressIn(source.url, source.link, source.source);

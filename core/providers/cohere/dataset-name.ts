@@ -12,7 +12,7 @@ export function wordOf(endpoint: unknown): string {
   return Object.keys(words).find((name) => words[name] === endpoint) ?? '';
 }
 
-export function endpointOfWord(word: string | undefined): string | null {
+export function endpointOfCode(word: string | undefined): string | null {
   return words[word ?? ''] ?? null;
 }
 
@@ -27,7 +27,7 @@ export function datasetName({ endpoint, model, filename }: DatasetName): string 
 /** Reads a dataset name; null for a dataset that the gateway did not create. */
 export function readDatasetName(name: unknown): DatasetName | null {
   const [, word = '', model = '', filename = ''] = /^svc-(\w+)\.([\w-]+)\.(.+)$/.exec(typeof name === 'string' ? name : '') ?? [];
-  const endpoint = endpointOfWord(word);
+  const endpoint = endpointOfCode(word);
   return endpoint === null ? null : { endpoint, model: Buffer.from(model, 'base64url').toString('utf8'), filename };
 }
 

@@ -4,8 +4,15 @@ import { badParam } from '../../formats/bad-param.ts';
 import { readBatchRequests } from '../../formats/stored/batch-lines.ts';
 import { listPages } from '../../formats/stored/list-pages.ts';
 import { idOf } from '../../formats/stored/stored-files.ts';
-import { askForJson, jsonReply, kept, linesReply, secondsOf, uncounted } from '../../formats/stored/stored-operation.ts';
-import { keptText } from '../../formats/stored/stored-settings.ts';
+import {
+  askForJson,
+  jsonReply,
+  linesReply,
+  secondsOf,
+  storedOperation,
+  uncounted,
+} from '../../formats/stored/stored-operation.ts';
+import { storedText } from '../../formats/stored/stored-settings.ts';
 import { type UploadedFile, withUpload } from '../../formats/stored/uploaded-file.ts';
 import { outputLines } from './batch-output.ts';
 import { batchLines, kindOf, modelOf } from './batch-requests.ts';
@@ -16,7 +23,7 @@ import { createDataset, linesFile, readDataset } from './datasets.ts';
  * Datasets as files (https://docs.cohere.com/reference/create-dataset). What is uploaded for batches is written in the provider's own
  * form on its way; datasets of other types are made of the bytes as they are.
  */
-export const uploadFile: Operation = kept((call, services) =>
+export const uploadFile: Operation = storedOperation((call, services) =>
   withUpload(call, services, async (file) => {
     let bytes = 0;
     const counted = async function* () {
@@ -40,7 +47,7 @@ export const uploadFile: Operation = kept((call, services) =>
 
 const pageSize = 100;
 
-export const listFiles: Operation = kept(async (call, services) => {
+export const listFiles: Operation = storedOperation(async (call, services) => {
   const purpose = new URLSearchParams(call.query).get('purpose');
   const page = async (token: string | null) => {
     const offset = Number(token ?? 0);
@@ -58,7 +65,7 @@ export const retrieveFile: Operation = {
 };
 
 /** Returns the output of a batch as OpenAI's lines. The provider does not return uploaded files in their original form. */
-export const retrieveFileContent: Operation = kept(async (call, services) => {
+export const retrieveFileContent: Operation = storedOperation(async (call, services) => {
   const id = decodeURIComponent(idOf(call));
   const dataset = await readDataset(services, id);
   if (readDatasetName(dataset.name)) throw badParam('id', 'cohere gives back the content of batch output alone');
@@ -78,9 +85,9 @@ async function forBatches(file: UploadedFile, call: OperationCall, services: Ste
   const requests = readBatchRequests(file.chunks, 'file');
   const first = await requests.next();
   if (first.done) throw badParam('file', 'the file has no requests');
-  const [endpoint, kind] = kindOf(keptText(call, 'provider_batch_endpoint'), first.value);
-  const model = modelOf(call, keptText(call, 'provider_model'), first.value);
-  const name = datasetName({ endpoint, model, filename: keptText(call, 'provider_file_name') ?? file.filename });
+  const [endpoint, kind] = kindOf(storedText(call, 'provider_batch_endpoint'), first.value);
+  const model = modelOf(call, storedText(call, 'provider_model'), first.value);
+  const name = datasetName({ endpoint, model, filename: storedText(call, 'provider_file_name') ?? file.filename });
   const lines = batchLines(first.value, requests, kind, model, call);
   return createDataset(call, services, { name, type: kind.datasetType, ...linesFile }, lines);
 }
@@ -91,7 +98,7 @@ function asItIs(file: UploadedFile, call: OperationCall, services: StepServices)
     throw badParam('purpose', 'batch, fine-tune or a type of dataset such as embed-input is expected');
   }
   const filename = plainName(file.filename);
-  const name = plainName(keptText(call, 'provider_file_name') ?? filename);
+  const name = plainName(storedText(call, 'provider_file_name') ?? filename);
   const contentType = /^[\w.+-]+\/[\w.+-]+$/.test(file.contentType) ? file.contentType : 'application/octet-stream';
   return createDataset(call, services, { name, type, filename, contentType }, file.chunks);
 }

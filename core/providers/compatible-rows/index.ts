@@ -13,7 +13,7 @@ const parts: Readonly<Record<string, Partial<CompatibleProvider>>> = {
   hyperbolic: { images: hyperbolicImages },
   jina: { embed: jinaEmbed, rerank: jinaRerank },
   // Batches come with the files: what was uploaded for one could not be run elsewhere.
-  'kluster-ai': { kept: { files: allFiles, batches: allBatches } },
+  'kluster-ai': { stored: { files: allFiles, batches: allBatches } },
   nomic: { embed: nomicEmbed },
   siliconflow: { images: siliconflowImages },
   voyage: { embed: voyageEmbed, rerank: voyageRerank },

@@ -8,7 +8,7 @@ import type {
 } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { exchange, jsonReply, kept } from '../../formats/stored/stored-operation.ts';
+import { exchange, jsonReply, storedOperation } from '../../formats/stored/stored-operation.ts';
 
 /** The name of a thing of the account, as the provider writes it: `accounts/<account>/datasets/<id>`. Throws `invalid_config`. */
 export function accountPath(settings: ProviderSettings, path: string): string {
@@ -38,7 +38,7 @@ export async function askAccount(
 
 /** An operation of such exchanges. */
 export function accountOperation(steps: (call: OperationCall, services: StepServices) => Promise<JsonObject>): Operation {
-  return kept(async (call, services) => jsonReply(await steps(call, services)));
+  return storedOperation(async (call, services) => jsonReply(await steps(call, services)));
 }
 
 /** The page of a list that this token asks for, under its name there. */

@@ -7,7 +7,7 @@ export const groq = openAiCompatible({
   declaration,
   baseUrl: 'https://api.groq.com/openai/v1',
   operations: ['chatComplete', 'createModelResponse', 'createSpeech', 'createTranscription', 'createTranslation'],
-  kept: { files: allFiles, batches: allBatches },
+  stored: { files: allFiles, batches: allBatches },
   chat: { developerAsSystem: true, ownFinishReasons: true },
 });
 

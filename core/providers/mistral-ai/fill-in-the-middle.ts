@@ -64,13 +64,13 @@ function onePrompt(prompt: unknown): string {
   throw badParam('prompt', 'one text is expected by mistral-ai');
 }
 
-function textCompletion(chat: JsonObject, place: 'message' | 'delta'): JsonObject {
+function textCompletion(chat: JsonObject, member: 'message' | 'delta'): JsonObject {
   const choices = Array.isArray(chat.choices) ? chat.choices.filter(isObject) : [];
   return {
     ...chat,
     object: 'text_completion',
     choices: choices.map((choice) => {
-      const said = choice[place];
+      const said = choice[member];
       const text = isObject(said) && typeof said.content === 'string' ? said.content : '';
       return { text, index: choice.index, logprobs: null, finish_reason: choice.finish_reason ?? null };
     }),

@@ -4,7 +4,7 @@ import { mistralSpeech, mistralTranscription } from './audio.ts';
 import { withDocuments } from './document-parts.ts';
 import { chatOrFillInTheMiddle, fillInTheMiddle } from './fill-in-the-middle.ts';
 import { declaration } from './settings.ts';
-import { mistralKept } from './stored-resources.ts';
+import { mistralStored } from './stored-resources.ts';
 import { contentAsText, withThinkingParts } from './thinking.ts';
 import { withToolIds } from './tool-ids.ts';
 
@@ -48,7 +48,7 @@ export const mistralAi: CompatibleAdapter = {
   ...compatible,
   operations: {
     ...compatible.operations,
-    ...mistralKept(compatible),
+    ...mistralStored(compatible),
     chatComplete: chatOrFillInTheMiddle(id, compatible.operations.chatComplete as Operation),
     complete: fillInTheMiddle(id),
     createSpeech: mistralSpeech(id),

@@ -1,19 +1,19 @@
 import type { Operation, ProviderAdapter } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { listPages } from '../../formats/stored/list-pages.ts';
-import { allBatches, allFiles, type KeptName, keptOperations } from '../../formats/stored/stored-files.ts';
-import { askForJson, jsonReply, kept, wantsDetails } from '../../formats/stored/stored-operation.ts';
+import { allBatches, allFiles, type StoredOperationName, storedOperations } from '../../formats/stored/stored-files.ts';
+import { askForJson, jsonReply, storedOperation, wantsDetails } from '../../formats/stored/stored-operation.ts';
 import { toBatch, toJob } from './batches.ts';
 
 /** Files are OpenAI's; batches are jobs below `/batch/jobs`, with other names for the same things. Lists come in numbered pages. */
-export function mistralKept(adapter: ProviderAdapter): Partial<Record<KeptName, Operation>> {
-  const operations = keptOperations(adapter, {
+export function mistralStored(adapter: ProviderAdapter): Partial<Record<StoredOperationName, Operation>> {
+  const operations = storedOperations(adapter, {
     files: allFiles,
     batches: allBatches,
     path: (path) => path.replace(/^\/batches/, '/batch/jobs'),
     toBatch,
   });
-  const { createBatch, retrieveBatch, cancelBatch } = operations as Record<KeptName, Operation>;
+  const { createBatch, retrieveBatch, cancelBatch } = operations as Record<StoredOperationName, Operation>;
   return {
     ...operations,
     listFiles: numberedPages('/files', 10_000, (file) => file),
@@ -32,7 +32,7 @@ const pageSize = 100;
 
 /** OpenAI's list (`limit`, `after`) of pages that are asked for by number. What else the client asks for (`purpose`, `status`) goes along. */
 function numberedPages(path: string, limitDefault: number, toItem: (item: JsonObject) => JsonObject): Operation {
-  return kept(async (call, services) => {
+  return storedOperation(async (call, services) => {
     const query = new URLSearchParams(call.query);
     for (const name of ['limit', 'after', 'order']) query.delete(name);
     query.set('page_size', `${pageSize}`);

@@ -15,30 +15,30 @@ import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
  */
 export function contentAsText(call: OperationCall): (reply: JsonObject) => JsonObject {
   let blocks = 0;
-  const place = (part: JsonObject, isDelta: boolean): JsonObject => (isDelta ? { index: blocks++, delta: part } : part);
+  const member = (part: JsonObject, isDelta: boolean): JsonObject => (isDelta ? { index: blocks++, delta: part } : part);
 
   const asText = (choice: unknown): unknown => {
-    const at = placeOf(choice);
+    const at = memberOf(choice);
     if (at === null || !isObject(choice)) return choice;
     const { content, ...holder } = choice[at] as JsonObject & { content: unknown[] };
-    let [text, thoughts] = ['', ''];
+    let [text, reasoning] = ['', ''];
     const annotations: JsonObject[] = [];
     const others: JsonObject[] = [];
     for (const part of content) {
       if (!isObject(part)) text += typeof part === 'string' ? part : '';
       else if (part.type === 'text') text += textIn(part.text);
-      else if (part.type === 'thinking') thoughts += textIn(part.thinking);
+      else if (part.type === 'thinking') reasoning += textIn(part.thinking);
       else {
         const url = webAddressIn(part.url);
         if (url !== null) annotations.push(urlCitation(url, part.title, text.length, text.length));
         if (call.strict) (url === null ? dropFromReply : adaptInReply)(call, part.type);
-        else others.push(place(part, at === 'delta'));
+        else others.push(member(part, at === 'delta'));
       }
     }
     const shaped = {
       ...holder,
       content: text,
-      ...(thoughts === '' ? {} : { reasoning_content: thoughts }),
+      ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
       ...(annotations.length > 0 ? { annotations } : {}),
       ...(others.length > 0 ? { content_blocks: others } : {}),
     };
@@ -47,7 +47,7 @@ export function contentAsText(call: OperationCall): (reply: JsonObject) => JsonO
 
   return (reply) => {
     const { choices } = reply;
-    if (!Array.isArray(choices) || !choices.some((choice) => placeOf(choice) !== null)) return reply;
+    if (!Array.isArray(choices) || !choices.some((choice) => memberOf(choice) !== null)) return reply;
     return { ...reply, choices: choices.map(asText) };
   };
 }
@@ -60,11 +60,11 @@ export function withThinkingParts(params: JsonObject): JsonObject {
 }
 
 /** Returns the field of a choice whose content is a list of parts, or null. */
-function placeOf(choice: unknown): 'message' | 'delta' | null {
+function memberOf(choice: unknown): 'message' | 'delta' | null {
   if (!isObject(choice)) return null;
-  for (const place of ['message', 'delta'] as const) {
-    const holder = choice[place];
-    if (isObject(holder) && Array.isArray(holder.content)) return place;
+  for (const member of ['message', 'delta'] as const) {
+    const holder = choice[member];
+    if (isObject(holder) && Array.isArray(holder.content)) return member;
   }
   return null;
 }
@@ -79,8 +79,8 @@ function hasReasoning(message: unknown): message is JsonObject & { reasoning_con
 }
 
 function asParts(message: JsonObject & { reasoning_content: string }): JsonObject {
-  const { reasoning_content: thoughts, content, ...rest } = message;
-  const thinking = thoughts === '' ? [] : [{ type: 'thinking', thinking: [{ type: 'text', text: thoughts }] }];
+  const { reasoning_content: reasoning, content, ...rest } = message;
+  const thinking = reasoning === '' ? [] : [{ type: 'thinking', thinking: [{ type: 'text', text: reasoning }] }];
   const said = Array.isArray(content)
     ? content
     : typeof content === 'string' && content !== ''

@@ -100,11 +100,11 @@ const streamHeaders: HeaderList = ['content-type', 'text/event-stream; charset=u
 /** Applies delay, cadence, cut and stall. A plain reply is cut within its bytes, a stream between its events. */
 function timed(behaviour: MockBehaviour, whole: readonly string[], streamed: boolean): MockReply {
   const { cutAfter, stallAfter, delayMs, cadenceMs, status } = behaviour;
-  const kept = Math.min(cutAfter ?? Number.POSITIVE_INFINITY, stallAfter ?? Number.POSITIVE_INFINITY);
-  const fits = streamed ? kept >= whole.length : kept >= (whole[0] as string).length;
-  const chunks = fits ? whole : streamed ? whole.slice(0, kept) : [(whole[0] as string).slice(0, kept)];
-  const ending = fits ? 'end' : kept === cutAfter ? 'cut' : 'silence';
-  return { status, headers: streamed ? streamHeaders : jsonHeaders, delayMs, cadenceMs, chunks, ending, head: kept > 0 };
+  const sent = Math.min(cutAfter ?? Number.POSITIVE_INFINITY, stallAfter ?? Number.POSITIVE_INFINITY);
+  const fits = streamed ? sent >= whole.length : sent >= (whole[0] as string).length;
+  const chunks = fits ? whole : streamed ? whole.slice(0, sent) : [(whole[0] as string).slice(0, sent)];
+  const ending = fits ? 'end' : sent === cutAfter ? 'cut' : 'silence';
+  return { status, headers: streamed ? streamHeaders : jsonHeaders, delayMs, cadenceMs, chunks, ending, head: sent > 0 };
 }
 
 /** The parameter that OpenAI requires of this operation and the body lacks; null if none. */

@@ -24,7 +24,7 @@ export const openai = openAiCompatible({
     'createDecision',
   ],
   headers: accountHeaders,
-  kept: { files: allFiles, batches: allBatches, finetunes: allFinetunes },
+  stored: { files: allFiles, batches: allBatches, finetunes: allFinetunes },
   byResponses: goesByResponsesApi,
   forwards: ['openai-beta'],
   realtime: true,

@@ -69,12 +69,12 @@ async function asMachine(call: OutgoingCall, services: SignServices): Promise<vo
 }
 
 function addToken(call: OutgoingCall, token: Token): void {
-  const kept: string[] = [];
+  const remaining: string[] = [];
   for (let i = 0; i < call.headers.length; i += 2) {
     const name = call.headers[i] as string;
-    if (name !== 'authorization' && name !== 'x-goog-api-key') kept.push(name, call.headers[i + 1] as string);
+    if (name !== 'authorization' && name !== 'x-goog-api-key') remaining.push(name, call.headers[i + 1] as string);
   }
-  call.headers = [...kept, 'authorization', `Bearer ${token.value.reveal()}`];
+  call.headers = [...remaining, 'authorization', `Bearer ${token.value.reveal()}`];
 }
 
 function addProject(call: OutgoingCall, project: string | null, express: boolean): void {

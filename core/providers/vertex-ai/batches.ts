@@ -6,8 +6,15 @@ import { type BatchRequest, callOfLine, readBatchRequests } from '../../formats/
 import { fewAtOnce, noteBeside, noteBytes, noteIn, withNote } from '../../formats/stored/batch-note.ts';
 import { endpointOf, metadataOf, modelBesideLines } from '../../formats/stored/batch-plan.ts';
 import { notReady } from '../../formats/stored/stored-files.ts';
-import { idOfObject, type ObjectPlace, objectOfId } from '../../formats/stored/stored-object.ts';
-import { jsonReply, kept, linesReply, listReply, secondsOf, wantsDetails } from '../../formats/stored/stored-operation.ts';
+import { idOfObject, type ObjectLocation, objectOfId } from '../../formats/stored/stored-object.ts';
+import {
+  jsonReply,
+  linesReply,
+  listReply,
+  secondsOf,
+  storedOperation,
+  wantsDetails,
+} from '../../formats/stored/stored-operation.ts';
 import { batchFolder, inputLine, modelOfOutput, outputFolder, outputLines } from './batch-lines.ts';
 import { cancelJob, createJob, lastOf, listJobs, optionsOf, readJob, states } from './jobs.ts';
 import { vertexModel } from './models.ts';
@@ -20,7 +27,7 @@ const kind = 'batchPredictionJobs';
  * written to the bucket in the model's own form while they are read; then the job is made of that.
  */
 export const createBatch = {
-  ...kept(async (call, services) => {
+  ...storedOperation(async (call, services) => {
     requireGoogle(call);
     if (endpointOf(call) !== '/v1/chat/completions') {
       throw badParam('endpoint', 'vertex-ai runs batches of /v1/chat/completions');
@@ -57,24 +64,24 @@ export const createBatch = {
   checksModels: true as const,
 };
 
-export const retrieveBatch = kept(async (call, services) => {
+export const retrieveBatch = storedOperation(async (call, services) => {
   const job = await readJob(kind, call, services);
   const batch = await noted(job, call, services);
   return jsonReply({ ...batch, ...(wantsDetails(call) ? { provider_details: job } : {}) });
 });
 
-export const cancelBatch = kept(async (call, services) =>
+export const cancelBatch = storedOperation(async (call, services) =>
   jsonReply(await noted(await cancelJob(kind, call, services), call, services)),
 );
 
-export const listBatches = kept(async (call, services) => {
+export const listBatches = storedOperation(async (call, services) => {
   const { jobs, hasMore } = await listJobs(kind, call, services);
   const data = await fewAtOnce(jobs, (job) => noted(job, call, services));
   return listReply(data, hasMore);
 });
 
 /** All files of results: their names and number are the model's choice. */
-export const getBatchOutput = kept(async (call, services) => {
+export const getBatchOutput = storedOperation(async (call, services) => {
   const job = await readJob(kind, call, services);
   const folder = folderOf(job);
   if (folder === null) throw notReady({ status: toBatch(job).status });
@@ -107,7 +114,7 @@ async function* inputLines(
 }
 
 /** Returns the location of the results; null if there are none yet. */
-function folderOf(job: JsonObject): ObjectPlace | null {
+function folderOf(job: JsonObject): ObjectLocation | null {
   const directory = isObject(job.outputInfo) ? job.outputInfo.gcsOutputDirectory : null;
   if (typeof directory !== 'string') return null;
   return objectOfId('gs', directory.replace(/\/*$/, ''), 'id');
@@ -116,8 +123,8 @@ function folderOf(job: JsonObject): ObjectPlace | null {
 /** A job as a batch, with its note where it was made here. */
 async function noted(job: JsonObject, call: OperationCall, services: StepServices): Promise<JsonObject> {
   const batch = toBatch(job);
-  const place = noteBeside(inputOf(job), bucketIn(call));
-  return place === null ? batch : withNote(batch, await readIfThere(services, place));
+  const location = noteBeside(inputOf(job), bucketIn(call));
+  return location === null ? batch : withNote(batch, await readIfThere(services, location));
 }
 
 /** Address of the first input file; null for other kinds of input. */

@@ -6,29 +6,36 @@ import {
   fileObject,
   idOfObject,
   keyOfUpload,
-  type ObjectPlace,
+  type ObjectLocation,
   objectOfId,
 } from '../../formats/stored/stored-object.ts';
-import { bytesReply, jsonReply, kept, linesReply, listReply, secondsOf } from '../../formats/stored/stored-operation.ts';
-import { keptText } from '../../formats/stored/stored-settings.ts';
+import {
+  bytesReply,
+  jsonReply,
+  linesReply,
+  listReply,
+  secondsOf,
+  storedOperation,
+} from '../../formats/stored/stored-operation.ts';
+import { storedText } from '../../formats/stored/stored-settings.ts';
 import { noteOfUpload } from '../../formats/stored/upload-note.ts';
 import { withUpload } from '../../formats/stored/uploaded-file.ts';
 import { outputLines } from './batch-lines.ts';
 import { bucketIn, bucketOf, describeObject, listObjects, readObject, requireGoogle, writeObject } from './storage.ts';
 
 /** Files in the project's own bucket, as OpenAI's files: an id is the object's address. */
-export const uploadFile = kept(async (call, services) => {
+export const uploadFile = storedOperation(async (call, services) => {
   requireGoogle(call);
   const bucket = bucketOf(call);
   return withUpload(call, services, async ({ filename, purpose, bytes, chunks }) => {
-    const key = keptText(call, 'provider_file_name') ?? keyOfUpload(purpose, filename, noteOfUpload(call));
-    const place = objectOfId('gs', idOfObject('gs', { bucket, key }), 'provider_file_name');
-    const written = await writeObject(services, place, chunks, bytes);
-    return jsonReply({ ...fileOf(place, written), created_at: call.nowSeconds, purpose, filename });
+    const key = storedText(call, 'provider_file_name') ?? keyOfUpload(purpose, filename, noteOfUpload(call));
+    const location = objectOfId('gs', idOfObject('gs', { bucket, key }), 'provider_file_name');
+    const written = await writeObject(services, location, chunks, bytes);
+    return jsonReply({ ...fileOf(location, written), created_at: call.nowSeconds, purpose, filename });
   });
 });
 
-export const listFiles = kept(async (call, services) => {
+export const listFiles = storedOperation(async (call, services) => {
   requireGoogle(call);
   const bucket = bucketOf(call);
   const { objects, hasMore } = await listObjects(services, bucket, askedObjects('gs', call, bucket));
@@ -36,25 +43,25 @@ export const listFiles = kept(async (call, services) => {
   return listReply(data, hasMore);
 });
 
-export const retrieveFile = kept(async (call, services) => {
-  const place = placeOf(call);
-  return jsonReply(fileOf(place, await describeObject(services, place)));
+export const retrieveFile = storedOperation(async (call, services) => {
+  const location = locationOf(call);
+  return jsonReply(fileOf(location, await describeObject(services, location)));
 });
 
 /** The bytes; results of a batch that was made here have OpenAI's lines. */
-export const retrieveFileContent = kept(async (call, services) => {
-  const place = placeOf(call);
-  const response = await readObject(services, place);
-  const lines = outputLines(place.key, response.body, call);
+export const retrieveFileContent = storedOperation(async (call, services) => {
+  const location = locationOf(call);
+  const response = await readObject(services, location);
+  const lines = outputLines(location.key, response.body, call);
   return lines ? linesReply(lines) : bytesReply(response);
 });
 
-function placeOf(call: OperationCall): ObjectPlace {
+function locationOf(call: OperationCall): ObjectLocation {
   requireGoogle(call);
   return objectOfId('gs', idOf(call), 'id', bucketIn(call));
 }
 
-function fileOf(place: ObjectPlace, object: JsonObject): JsonObject {
-  const file = fileObject('gs', place, { bytes: Number(object.size ?? 0), createdAt: secondsOf(object.timeCreated) });
-  return { ...file, id: idOfObject('gs', place) };
+function fileOf(location: ObjectLocation, object: JsonObject): JsonObject {
+  const file = fileObject('gs', location, { bytes: Number(object.size ?? 0), createdAt: secondsOf(object.timeCreated) });
+  return { ...file, id: idOfObject('gs', location) };
 }

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { callOfLine } from '../../formats/stored/batch-lines.ts';
-import { jsonReply, kept, secondsOf } from '../../formats/stored/stored-operation.ts';
+import { jsonReply, secondsOf, storedOperation } from '../../formats/stored/stored-operation.ts';
 import { supervisedHyperparameters, trainingLines } from '../../formats/stored/training.ts';
 import { cancelJob, createJob, lastOf, listJobs, optionsOf, readJob, states } from './jobs.ts';
 import { vertexModel } from './models.ts';
@@ -17,7 +17,7 @@ const kind = 'tuningJobs';
  * Supervised tuning of a Gemini. Lines of training data in OpenAI's form (`messages`) become Gemini's contents on their way into
  * the bucket; lines in other forms stay as they are.
  */
-export const createFinetune = kept(async (call, services) => {
+export const createFinetune = storedOperation(async (call, services) => {
   requireGoogle(call);
   const { params } = call;
   const bucket = bucketOf(call);
@@ -55,11 +55,15 @@ export const createFinetune = kept(async (call, services) => {
   });
 });
 
-export const retrieveFinetune = kept(async (call, services) => jsonReply(toFinetune(await readJob(kind, call, services))));
+export const retrieveFinetune = storedOperation(async (call, services) =>
+  jsonReply(toFinetune(await readJob(kind, call, services))),
+);
 
-export const cancelFinetune = kept(async (call, services) => jsonReply(toFinetune(await cancelJob(kind, call, services))));
+export const cancelFinetune = storedOperation(async (call, services) =>
+  jsonReply(toFinetune(await cancelJob(kind, call, services))),
+);
 
-export const listFinetunes = kept(async (call, services) => {
+export const listFinetunes = storedOperation(async (call, services) => {
   const { jobs, hasMore } = await listJobs(kind, call, services);
   return jsonReply({ object: 'list', data: jobs.map(toFinetune), has_more: hasMore });
 });

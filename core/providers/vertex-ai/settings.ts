@@ -1,6 +1,6 @@
 import { defineProvider } from '../../provider-settings/declaration.ts';
 import { bucket, choice, flag, jsonSecret, text } from '../../provider-settings/kinds.ts';
-import { keptSettings } from '../../provider-settings/stored-resources.ts';
+import { storedResourceSettings } from '../../provider-settings/stored-resources.ts';
 import { credentialFileProblem } from './credential-file.ts';
 
 /** Declares the provider `vertex-ai`. */
@@ -9,7 +9,7 @@ export const declaration = defineProvider({
   priceId: 'google',
   key: 'optional',
   settings: {
-    ...keptSettings,
+    ...storedResourceSettings,
     vertex_auth_type: choice({
       about:
         'Authentication: API key (`basic`), a credential file, or a workload identity. `wif` without a file is the identity of the machine; `workload` is the same as `wif`.',

@@ -2,7 +2,7 @@ import { isOwnId } from '../../contract/provider/own-store.ts';
 import type { OperationCall, StepResponse, StepServices } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { type ObjectPlace, objectOfId } from '../../formats/stored/stored-object.ts';
+import { type ObjectLocation, objectOfId } from '../../formats/stored/stored-object.ts';
 import { exchange } from '../../formats/stored/stored-operation.ts';
 
 /** Cloud Storage, wherever its buckets lie (https://cloud.google.com/storage/docs/json_api). */
@@ -33,19 +33,19 @@ export function requireGoogle({ settings }: OperationCall): void {
 }
 
 /** The object's description: `{name, bucket, size, timeCreated, …}`. */
-export async function describeObject(services: StepServices, place: ObjectPlace): Promise<JsonObject> {
-  const response = await exchange(services, { method: 'GET', origin: storageOrigin, path: pathOf(place) });
+export async function describeObject(services: StepServices, location: ObjectLocation): Promise<JsonObject> {
+  const response = await exchange(services, { method: 'GET', origin: storageOrigin, path: pathOf(location) });
   return response.json();
 }
 
 /** Its bytes. */
-export function readObject(services: StepServices, place: ObjectPlace): Promise<StepResponse> {
-  return exchange(services, { method: 'GET', origin: storageOrigin, path: `${pathOf(place)}?alt=media` });
+export function readObject(services: StepServices, location: ObjectLocation): Promise<StepResponse> {
+  return exchange(services, { method: 'GET', origin: storageOrigin, path: `${pathOf(location)}?alt=media` });
 }
 
 /** The same, null for one that is not there or may not be read. */
-export async function readIfThere(services: StepServices, place: ObjectPlace): Promise<AsyncIterable<Uint8Array> | null> {
-  const response = await services.send({ method: 'GET', origin: storageOrigin, path: `${pathOf(place)}?alt=media` });
+export async function readIfThere(services: StepServices, location: ObjectLocation): Promise<AsyncIterable<Uint8Array> | null> {
+  const response = await services.send({ method: 'GET', origin: storageOrigin, path: `${pathOf(location)}?alt=media` });
   if (response.status < 300) return response.body;
   response.cancel();
   return null;
@@ -54,7 +54,7 @@ export async function readIfThere(services: StepServices, place: ObjectPlace): P
 /** Writes an object while it is read, of any length where `bytes` is null. */
 export async function writeObject(
   services: StepServices,
-  { bucket, key }: ObjectPlace,
+  { bucket, key }: ObjectLocation,
   chunks: AsyncIterable<Uint8Array>,
   bytes: number | null = null,
 ): Promise<JsonObject> {
@@ -98,6 +98,6 @@ export async function inputFile(
   return (await readObject(services, objectOfId('gs', id, param, bucketIn(call)))).body;
 }
 
-function pathOf({ bucket, key }: ObjectPlace): string {
+function pathOf({ bucket, key }: ObjectLocation): string {
   return `/storage/v1/b/${bucket}/o/${encodeURIComponent(key)}`;
 }

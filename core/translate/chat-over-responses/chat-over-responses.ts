@@ -47,7 +47,7 @@ export function chatOrResponses(
  * Returns the fields beyond OpenAI's that chat calls of such a provider accept. Calls over the Responses API also accept sealed
  * reasoning, media in tool results and files by URL.
  */
-export function sealedThoughts(
+export function sealedReasoning(
   byResponses: (call: OperationCall) => boolean,
   extras: readonly ChatExtra[] = [],
 ): (call: OperationCall) => readonly ChatExtra[] {

@@ -6,7 +6,7 @@ import { asChatUsage } from '../../formats/openai/as-chat-usage.ts';
 import { streamError } from '../../formats/openai/provider-error.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
 import { inputOf } from '../message-events.ts';
-import { betweenSummaries, thoughtOf, toBlock } from './signed-reasoning.ts';
+import { betweenSummaries, reasoningOf, toBlock } from './signed-reasoning.ts';
 
 /** Fields of a response that are said in another way, or that only repeat the request. All others are kept. */
 const readFields: ReadonlySet<string> = new Set([
@@ -29,8 +29,8 @@ export function chatReply(id: string, reply: JsonObject, usage: Usage | null, ca
   const texts = parts.filter((part) => part.type === 'output_text');
   const refusals = parts.filter((part) => part.type === 'refusal').map((part) => String(part.refusal ?? ''));
   const toolCalls = output.flatMap(toolCallOf);
-  const thoughts = output.filter((item) => item.type === 'reasoning').map(thoughtOf);
-  const reasoning = thoughts.filter((thought) => thought !== '').join(betweenSummaries);
+  const reasoningTexts = output.filter((item) => item.type === 'reasoning').map(reasoningOf);
+  const reasoning = reasoningTexts.filter((text) => text !== '').join(betweenSummaries);
   const annotations = annotationsOf(texts, call);
   const images = output.flatMap(imageOf);
   for (const item of output) reportItem(item, call);
@@ -89,8 +89,9 @@ export function toChatAnnotations({ type, ...fields }: JsonObject, from: number,
     return [];
   }
   const { start_index: start, end_index: end } = fields;
-  const places = typeof start === 'number' && typeof end === 'number' ? { start_index: start + from, end_index: end + from } : {};
-  return [{ type, [String(type)]: { ...fields, ...places } }];
+  const offsets =
+    typeof start === 'number' && typeof end === 'number' ? { start_index: start + from, end_index: end + from } : {};
+  return [{ type, [String(type)]: { ...fields, ...offsets } }];
 }
 
 /** The image of an item as an entry of `images`; empty for every other item. */

@@ -15,7 +15,7 @@ export function signatureOf(item: JsonObject): string {
 }
 
 /** Joins the summaries of an item and its reasoning text (`reasoning_text`, which open models return). */
-export function thoughtOf(item: JsonObject): string {
+export function reasoningOf(item: JsonObject): string {
   return [...objectsIn(item.summary), ...objectsIn(item.content)].map((part) => String(part.text ?? '')).join(betweenSummaries);
 }
 
@@ -23,7 +23,7 @@ export const betweenSummaries = '\n\n';
 
 /** The block of an item; null if there is nothing to read nor to send back. */
 export function toBlock(item: JsonObject): JsonObject | null {
-  const [thinking, signature] = [thoughtOf(item), signatureOf(item)];
+  const [thinking, signature] = [reasoningOf(item), signatureOf(item)];
   if (thinking !== '') return { type: 'thinking', thinking, ...(signature === '' ? {} : { signature }) };
   return signature === '' ? null : { type: 'redacted_thinking', data: signature };
 }

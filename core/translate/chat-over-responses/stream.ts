@@ -6,7 +6,7 @@ import { betweenSummaries, signatureOf } from './signed-reasoning.ts';
 
 interface Tool {
   /** Place among the tool calls of the reply. */
-  readonly place: number;
+  readonly position: number;
   readonly type: 'function' | 'custom';
   hasText: boolean;
 }
@@ -64,7 +64,7 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
     return say({ content: delta, ...native(index, 'text', { text: delta }) }, tokens);
   };
   /** Separates the parts of one reasoning item in its block, and all reasoning items in `reasoning_content`. */
-  const thought = (index: unknown, part: string, delta: unknown): StreamEvent[] => {
+  const reasoningPart = (index: unknown, part: string, delta: unknown): StreamEvent[] => {
     const key = `${String(index)} ${part}`;
     const parted = thinking === null || thinking === key ? '' : betweenSummaries;
     thinking = key;
@@ -75,7 +75,7 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
   const argumentsOf = (tool: Tool, said: unknown): JsonObject => {
     tool.hasText = true;
     const piece = tool.type === 'function' ? { function: { arguments: said } } : { custom: { input: said } };
-    return { tool_calls: [{ index: tool.place, ...piece }] };
+    return { tool_calls: [{ index: tool.position, ...piece }] };
   };
   const annotation = (given: JsonObject): StreamEvent[] => {
     const annotations = toChatAnnotations(given, from, call);
@@ -85,10 +85,10 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
     if (item.type === 'message') return begin();
     const [entry] = toolCallOf({ ...item, arguments: '', input: '' });
     if (entry === undefined) return [];
-    const tool: Tool = { place: tools.size, type: entry.type === 'custom' ? 'custom' : 'function', hasText: false };
+    const tool: Tool = { position: tools.size, type: entry.type === 'custom' ? 'custom' : 'function', hasText: false };
     tools.set(index, tool);
     const block = { id: entry.id, name: item.name, input: {} };
-    return say({ tool_calls: [{ index: tool.place, ...entry }], ...native(index, 'tool_use', block) });
+    return say({ tool_calls: [{ index: tool.position, ...entry }], ...native(index, 'tool_use', block) });
   };
   const itemDone = (index: unknown, item: JsonObject): StreamEvent[] => {
     reportItem(item, call);
@@ -139,9 +139,9 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
         if (thinking !== null) thinking = '';
         return [];
       case 'response.reasoning_summary_text.delta':
-        return thought(index, `summary ${String(data.summary_index)}`, delta);
+        return reasoningPart(index, `summary ${String(data.summary_index)}`, delta);
       case 'response.reasoning_text.delta':
-        return thought(index, `text ${String(data.content_index)}`, delta);
+        return reasoningPart(index, `text ${String(data.content_index)}`, delta);
       case 'response.content_part.added':
         from = spoken;
         return [];

@@ -87,7 +87,7 @@ export function blockSequence(call: OperationCall, seals: boolean): BlockSequenc
   };
 
   return {
-    thought(key, piece) {
+    reasoningPart(key, piece) {
       if (piece.type === 'redacted_thinking') return whole({ type: piece.type, data: piece.data });
       const events: JsonObject[] = [];
       const { thinking, signature } = piece;

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
 import { dropFromReply, dropUnread } from '../../formats/reply-notes.ts';
 import { saidReader } from '../message-events.ts';
-import { idInFormat, keptFields, reportChoice } from '../reply-fields.ts';
+import { idInFormat, passedFields, reportChoice } from '../reply-fields.ts';
 import { blockSequence, blocksOfEvents } from './block-sequence.ts';
 import { endingOf } from './stop-reason.ts';
 
@@ -21,7 +21,7 @@ export function toMessagesReply(completion: JsonObject, usage: Usage | null, cal
   reportMessagesChoice(choice, call);
   if (Array.isArray(choices) && choices.length > 1) dropFromReply(call, 'choices');
   return {
-    ...keptFields(completion),
+    ...passedFields(completion),
     id: idInFormat('msg_', id, call),
     type: 'message',
     role: 'assistant',

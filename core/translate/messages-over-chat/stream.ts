@@ -4,7 +4,7 @@ import { emptyUsage } from '../../contract/values/usage.ts';
 import { errorIn } from '../../formats/openai/chat-stream-reader.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
 import { saidReader } from '../message-events.ts';
-import { idInFormat, keepFields, keptFields } from '../reply-fields.ts';
+import { idInFormat, keepFields, passedFields } from '../reply-fields.ts';
 import { blockSequence } from './block-sequence.ts';
 import { messagesUsage, reportMessagesChoice } from './reply.ts';
 import { endingOf } from './stop-reason.ts';
@@ -30,7 +30,7 @@ export function messagesStream(chat: Operation, chatCall: OperationCall, call: O
   const start = (chunk: JsonObject): StreamEvent[] => {
     if (started) return [];
     started = true;
-    opening = keptFields(chunk);
+    opening = passedFields(chunk);
     const message = {
       ...opening,
       id: idInFormat('msg_', chunk.id, call),

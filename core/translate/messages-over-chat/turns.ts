@@ -56,18 +56,18 @@ function userMessages(turn: JsonObject, path: string, call: OperationCall, under
 function assistantMessage(turn: JsonObject, path: string, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
   if (!Array.isArray(turn.content)) return { role: 'assistant', content: turn.content };
   const blocks = turn.content.filter(isObject);
-  const thoughts = blocks.filter((block) => block.type === 'thinking').map((block) => String(block.thinking ?? ''));
+  const reasoning = blocks.filter((block) => block.type === 'thinking').map((block) => String(block.thinking ?? ''));
   const toolCalls = blocks.filter((block) => block.type === 'tool_use').map(toolCall);
-  const sealed = understands.includes('content_blocks') ? blocks.filter(isThought) : [];
+  const sealed = understands.includes('content_blocks') ? blocks.filter(isReasoning) : [];
   const spoken = blocks.filter((block) => block.type !== 'tool_use' && block.type !== 'thinking' && !sealed.includes(block));
   const parts = partsOfBlocks(spoken, path, call, understands);
-  const keepsThoughts = understands.includes('reasoning_content');
-  if (thoughts.length > 0 && sealed.length === 0 && !keepsThoughts) noteOnce(call.dropped, 'messages.thinking');
+  const keepsReasoning = understands.includes('reasoning_content');
+  if (reasoning.length > 0 && sealed.length === 0 && !keepsReasoning) noteOnce(call.dropped, 'messages.thinking');
   return {
     role: 'assistant',
     // Blocks of one reply may be split anywhere, even inside a sentence, so they are joined without a line break.
     content: parts.length === 0 ? null : assistantText(parts, call),
-    ...(keepsThoughts && thoughts.length > 0 ? { reasoning_content: thoughts.join('') } : {}),
+    ...(keepsReasoning && reasoning.length > 0 ? { reasoning_content: reasoning.join('') } : {}),
     ...(sealed.length > 0 ? { content_blocks: sealed } : {}),
     ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
   };
@@ -83,7 +83,7 @@ function assistantText(parts: readonly JsonObject[], call: OperationCall): strin
   return texts.join('');
 }
 
-function isThought(block: JsonObject): boolean {
+function isReasoning(block: JsonObject): boolean {
   return block.type === 'thinking' || block.type === 'redacted_thinking';
 }
 

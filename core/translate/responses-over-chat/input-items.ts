@@ -5,7 +5,7 @@ import { noteOnce } from '../../formats/note-once.ts';
 import { isServerToolItem } from '../../formats/server-tool-items.ts';
 import type { ChatExtra } from '../messages-over-chat/request.ts';
 import { chatParts, plainWherePossible } from './input-parts.ts';
-import { openThoughts } from './sealed-reasoning.ts';
+import { openReasoning } from './sealed-reasoning.ts';
 
 /** One reply of the model, assembled from its items: chat completions have one message for all of them. */
 interface Spoken {
@@ -13,7 +13,7 @@ interface Spoken {
   readonly toolCalls: JsonObject[];
   /** Signed reasoning, texts and tool calls in their order, for providers that accept `content_blocks`. */
   readonly blocks: JsonObject[];
-  readonly thoughts: string[];
+  readonly reasoning: string[];
   readonly images: JsonObject[];
 }
 
@@ -36,7 +36,7 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
   };
   const ofModel = (): Spoken => {
     endResults();
-    spoken ??= { parts: [], toolCalls: [], blocks: [], thoughts: [], images: [] };
+    spoken ??= { parts: [], toolCalls: [], blocks: [], reasoning: [], images: [] };
     return spoken;
   };
   const endTurn = (): void => {
@@ -47,7 +47,7 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
     const path = `input[${index}]`;
     if (!isObject(item)) throw badParam(path, 'an item must be an object');
     if (item.type === 'function_call') addCall(ofModel(), item, path);
-    else if (item.type === 'reasoning') addThoughts(ofModel(), item, call);
+    else if (item.type === 'reasoning') addReasoning(ofModel(), item, call);
     else if (item.role === 'assistant') addText(ofModel(), chatParts(item.content, `${path}.content`, call, understands));
     else if (isDrawn(item) && understands.includes('images')) addImage(ofModel(), item);
     // Another model can go on without these.
@@ -98,8 +98,8 @@ function addImage(spoken: Spoken, { output_format: format, result }: JsonObject)
  * Adds the reasoning of an item. Reasoning that this gateway sealed is restored with its signatures. Of any other, only the
  * summary can be read.
  */
-function addThoughts(spoken: Spoken, item: JsonObject, call: OperationCall): void {
-  const sealed = openThoughts(item.encrypted_content);
+function addReasoning(spoken: Spoken, item: JsonObject, call: OperationCall): void {
+  const sealed = openReasoning(item.encrypted_content);
   if (sealed === null && item.encrypted_content) noteOnce(call.dropped, 'input.reasoning');
   spoken.blocks.push(...(sealed ?? []));
   const texts = [item.content, item.summary].find((list) => Array.isArray(list) && list.length > 0);
@@ -107,24 +107,24 @@ function addThoughts(spoken: Spoken, item: JsonObject, call: OperationCall): voi
     .filter(isObject)
     .map((part) => String(part.text ?? ''))
     .join('\n');
-  if (text !== '') spoken.thoughts.push(text);
+  if (text !== '') spoken.reasoning.push(text);
 }
 
 function assistantMessages(spoken: Spoken, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
-  const { parts, toolCalls, blocks, thoughts, images } = spoken;
-  const isThought = (block: JsonObject): boolean => block.type === 'thinking' || block.type === 'redacted_thinking';
-  const keepsBlocks = understands.includes('content_blocks') && blocks.some(isThought);
-  const keepsText = understands.includes('reasoning_content') && thoughts.length > 0 && !keepsBlocks;
-  if (!keepsBlocks && !keepsText && (thoughts.length > 0 || blocks.some(isThought))) noteOnce(call.dropped, 'input.reasoning');
+  const { parts, toolCalls, blocks, reasoning, images } = spoken;
+  const isReasoning = (block: JsonObject): boolean => block.type === 'thinking' || block.type === 'redacted_thinking';
+  const keepsBlocks = understands.includes('content_blocks') && blocks.some(isReasoning);
+  const keepsText = understands.includes('reasoning_content') && reasoning.length > 0 && !keepsBlocks;
+  if (!keepsBlocks && !keepsText && (reasoning.length > 0 || blocks.some(isReasoning))) noteOnce(call.dropped, 'input.reasoning');
   // The reasoning text is sent, but without the signature that lets its provider continue it.
-  else if (keepsText && blocks.some(isThought)) noteOnce(call.adapted, 'input.reasoning');
+  else if (keepsText && blocks.some(isReasoning)) noteOnce(call.adapted, 'input.reasoning');
   if (parts.length === 0 && toolCalls.length === 0 && images.length === 0 && !keepsBlocks) return [];
   const texts = parts.map((part) => part.text ?? part.refusal);
   return [
     {
       role: 'assistant',
       content: parts.length === 0 ? null : texts.filter((text) => typeof text === 'string').join(''),
-      ...(keepsText ? { reasoning_content: thoughts.join('\n') } : {}),
+      ...(keepsText ? { reasoning_content: reasoning.join('\n') } : {}),
       ...(keepsBlocks ? { content_blocks: blocks } : {}),
       ...(images.length > 0 ? { images } : {}),
       ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),

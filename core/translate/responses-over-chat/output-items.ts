@@ -59,7 +59,7 @@ export function outputItems(call: OperationCall, seals: boolean): OutputItems {
   };
 
   return {
-    thought(key, piece) {
+    reasoningPart(key, piece) {
       const events: JsonObject[] = [];
       if (reasoning === null || !open.has(reasoning)) {
         reasoning = reasoningItem(call.newId('rs_'), items.length);
@@ -94,7 +94,7 @@ export function outputItems(call: OperationCall, seals: boolean): OutputItems {
         return [];
       }
       adaptInReply(call, block.type);
-      return this.thought(block, sealBlock(block));
+      return this.reasoningPart(block, sealBlock(block));
     },
     tool(toolCall) {
       const fn = isObject(toolCall.function) ? toolCall.function : {};

@@ -20,7 +20,7 @@ interface Part {
 }
 
 /** `spoken` counts the characters of the reply so far. */
-export function messageItem(id: string, place: number, spoken: () => number): MessageItem {
+export function messageItem(id: string, position: number, spoken: () => number): MessageItem {
   const content: JsonObject[] = [];
   const value: JsonObject = { id, type: 'message', status: 'in_progress', role: 'assistant', content };
   let part: Part | null = null;
@@ -28,7 +28,7 @@ export function messageItem(id: string, place: number, spoken: () => number): Me
   const event = (type: string, fields: JsonObject): JsonObject => ({
     type: `response.${type}`,
     item_id: id,
-    output_index: place,
+    output_index: position,
     content_index: content.length - 1,
     ...fields,
   });
@@ -75,7 +75,7 @@ export function messageItem(id: string, place: number, spoken: () => number): Me
     close(cut) {
       const events = endPart();
       value.status = cut ? 'incomplete' : 'completed';
-      return [...events, { type: 'response.output_item.done', output_index: place, item: structuredClone(value) }];
+      return [...events, { type: 'response.output_item.done', output_index: position, item: structuredClone(value) }];
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../contract/values/json.ts';
 import type { OutputItem } from './output-items.ts';
-import { sealThoughts } from './sealed-reasoning.ts';
+import { sealReasoning } from './sealed-reasoning.ts';
 
 /** A `reasoning` item: the reasoning texts as summaries, and the signed blocks as sealed content. */
 export interface ReasoningItem extends OutputItem {
@@ -8,7 +8,7 @@ export interface ReasoningItem extends OutputItem {
   add(key: unknown, piece: JsonObject): JsonObject[];
 }
 
-interface Thought {
+interface ReasoningPart {
   readonly key: unknown;
   text: string;
   signature: string;
@@ -16,25 +16,25 @@ interface Thought {
   summary: number | null;
 }
 
-export function reasoningItem(id: string, place: number): ReasoningItem {
+export function reasoningItem(id: string, position: number): ReasoningItem {
   const summary: JsonObject[] = [];
   const value: JsonObject = { id, type: 'reasoning', summary };
   /** Blocks that are complete. */
   const blocks: JsonObject[] = [];
-  let thought: Thought | null = null;
+  let reasoningPart: ReasoningPart | null = null;
 
   const event = (type: string, index: number, fields: JsonObject): JsonObject => ({
     type: `response.reasoning_summary_${type}`,
     item_id: id,
-    output_index: place,
+    output_index: position,
     summary_index: index,
     ...fields,
   });
-  const endThought = (): JsonObject[] => {
-    if (thought === null) return [];
-    const { text, signature, summary: index } = thought;
+  const endReasoning = (): JsonObject[] => {
+    if (reasoningPart === null) return [];
+    const { text, signature, summary: index } = reasoningPart;
     blocks.push({ type: 'thinking', thinking: text, signature });
-    thought = null;
+    reasoningPart = null;
     if (index === null) return [];
     const part = { type: 'summary_text', text };
     summary[index] = part;
@@ -47,29 +47,30 @@ export function reasoningItem(id: string, place: number): ReasoningItem {
     add(key, piece) {
       const events: JsonObject[] = [];
       if (piece.type === 'redacted_thinking') {
-        events.push(...endThought());
+        events.push(...endReasoning());
         blocks.push({ type: 'redacted_thinking', data: piece.data });
         return events;
       }
       // A signature ends a reasoning block: later pieces belong to the next one.
-      if (thought !== null && (thought.key !== key || (thought.signature !== '' && piece.thinking))) events.push(...endThought());
-      thought ??= { key, text: '', signature: '', summary: null };
+      if (reasoningPart !== null && (reasoningPart.key !== key || (reasoningPart.signature !== '' && piece.thinking)))
+        events.push(...endReasoning());
+      reasoningPart ??= { key, text: '', signature: '', summary: null };
       if (typeof piece.thinking === 'string' && piece.thinking !== '') {
-        if (thought.summary === null) {
-          thought.summary = summary.length;
+        if (reasoningPart.summary === null) {
+          reasoningPart.summary = summary.length;
           summary.push({ type: 'summary_text', text: '' });
-          events.push(event('part.added', thought.summary, { part: { type: 'summary_text', text: '' } }));
+          events.push(event('part.added', reasoningPart.summary, { part: { type: 'summary_text', text: '' } }));
         }
-        thought.text += piece.thinking;
-        events.push(event('text.delta', thought.summary, { delta: piece.thinking }));
+        reasoningPart.text += piece.thinking;
+        events.push(event('text.delta', reasoningPart.summary, { delta: piece.thinking }));
       }
-      if (typeof piece.signature === 'string') thought.signature += piece.signature;
+      if (typeof piece.signature === 'string') reasoningPart.signature += piece.signature;
       return events;
     },
     close() {
-      const events = endThought();
-      value.encrypted_content = sealThoughts(blocks);
-      return [...events, { type: 'response.output_item.done', output_index: place, item: structuredClone(value) }];
+      const events = endReasoning();
+      value.encrypted_content = sealReasoning(blocks);
+      return [...events, { type: 'response.output_item.done', output_index: position, item: structuredClone(value) }];
     },
   };
 }

@@ -7,13 +7,13 @@ export interface ToolItem extends OutputItem {
   add(text: string): JsonObject[];
 }
 
-export function toolItem(id: string, callId: string, name: unknown, place: number): ToolItem {
+export function toolItem(id: string, callId: string, name: unknown, position: number): ToolItem {
   const value: JsonObject = { id, type: 'function_call', status: 'in_progress', call_id: callId, name, arguments: '' };
   let text = '';
   const event = (type: string, fields: JsonObject): JsonObject => ({
     type: `response.function_call_arguments.${type}`,
     item_id: id,
-    output_index: place,
+    output_index: position,
     ...fields,
   });
   return {
@@ -29,7 +29,7 @@ export function toolItem(id: string, callId: string, name: unknown, place: numbe
       // A call without arguments reads the same from every provider.
       if (text === '') value.arguments = '{}';
       value.status = cut ? 'incomplete' : 'completed';
-      const done = { type: 'response.output_item.done', output_index: place, item: structuredClone(value) };
+      const done = { type: 'response.output_item.done', output_index: position, item: structuredClone(value) };
       return [event('done', { name, arguments: value.arguments }), done];
     },
   };

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import type { Usage } from '../../contract/values/usage.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
 import { saidReader } from '../message-events.ts';
-import { idInFormat, keptFields, reportChoice } from '../reply-fields.ts';
+import { idInFormat, passedFields, reportChoice } from '../reply-fields.ts';
 import { outputItems } from './output-items.ts';
 import { endingOf, responseObject } from './response-object.ts';
 import { responseUsage } from './usage.ts';
@@ -28,7 +28,7 @@ export function toResponse(completion: JsonObject, usage: Usage | null, call: Op
     usage: usage === null ? null : responseUsage(usage),
   };
   return {
-    ...keptFields(completion),
+    ...passedFields(completion),
     ...responseObject(state, call),
     ...(typeof tier === 'string' ? { service_tier: tier } : {}),
   };

@@ -121,7 +121,7 @@ const itemWords: Readonly<Record<string, string>> = {
 };
 
 /** `messages.name` → `input.name`, `max_tokens->max_completion_tokens` → `max_output_tokens->max_completion_tokens`. */
-export function inCallersWords(name: string): string {
+export function inCallersTerms(name: string): string {
   if (itemWords[name]) return itemWords[name];
   const [, head = name, tail = ''] = /^(\w+)(.*)$/s.exec(name) ?? [];
   return (words[head] ?? head) + tail;

@@ -3,7 +3,7 @@ import { noteOnce } from '../../formats/note-once.ts';
 import { derivedCalls } from '../derived-calls.ts';
 import { type ChatExtras, extrasOf } from '../messages-over-chat/request.ts';
 import { toResponse } from './reply.ts';
-import { inCallersWords, toChatParams } from './request.ts';
+import { inCallersTerms, toChatParams } from './request.ts';
 import { responseStream } from './stream.ts';
 
 /**
@@ -24,8 +24,8 @@ export function responsesOverChat(chat: Operation, understands: ChatExtras = [])
     toProvider: (params, call) => {
       const chatCall = chatCallOf(call, params);
       const body = chat.toProvider?.(chatCall.params, chatCall) ?? chatCall.params;
-      for (const name of chatCall.dropped) noteOnce(call.dropped, inCallersWords(name));
-      for (const name of chatCall.adapted) noteOnce(call.adapted, inCallersWords(name));
+      for (const name of chatCall.dropped) noteOnce(call.dropped, inCallersTerms(name));
+      for (const name of chatCall.adapted) noteOnce(call.adapted, inCallersTerms(name));
       return body;
     },
     fromProvider: (reply, call) => {

@@ -9,17 +9,17 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 const mark = 'svc1.';
 
 /** Thinking blocks as an `encrypted_content`. Blocks without signature are left out: the summary of the item has their text. */
-export function sealThoughts(blocks: readonly JsonObject[]): string {
+export function sealReasoning(blocks: readonly JsonObject[]): string {
   return mark + Buffer.from(JSON.stringify(blocks.filter(isSigned))).toString('base64url');
 }
 
-/** True for an `encrypted_content` that `sealThoughts` wrote: no provider with a Responses API of its own can read it. */
+/** True for an `encrypted_content` that `sealReasoning` wrote: no provider with a Responses API of its own can read it. */
 export function isSealedHere(encrypted: unknown): encrypted is string {
   return typeof encrypted === 'string' && encrypted.startsWith(mark);
 }
 
 /** Returns the blocks in an `encrypted_content`; null if it is another provider's, or damaged. */
-export function openThoughts(encrypted: unknown): JsonObject[] | null {
+export function openReasoning(encrypted: unknown): JsonObject[] | null {
   if (!isSealedHere(encrypted)) return null;
   try {
     const blocks: unknown = JSON.parse(Buffer.from(encrypted.slice(mark.length), 'base64url').toString('utf8'));

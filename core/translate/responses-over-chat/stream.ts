@@ -19,7 +19,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
   const items = outputItems(call, seals);
   const said = saidReader(items, call);
   /** Top-level fields that the response keeps. */
-  const kept: JsonObject = {};
+  const passed: JsonObject = {};
   let { id, model, sequence } = { id: '', model: call.model, sequence: 0 };
   let over = false;
   let finishReason: string | null = null;
@@ -33,7 +33,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
     const counts = ending.status === 'in_progress' ? null : reader.usage();
     const usage = counts === null ? null : responseUsage(counts);
     const state = { id, model, ending, output: items.output(), usage, ...(error ? { error } : {}) };
-    const whole = { ...kept, ...responseObject(state, call) };
+    const whole = { ...passed, ...responseObject(state, call) };
     // The stream goes on changing what it has shown.
     return structuredClone(tier === null ? whole : { ...whole, service_tier: tier });
   };
@@ -65,7 +65,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
     if (typeof data === 'string') return data.trim() === '[DONE]' ? finish() : [];
     const error = errorIn(data);
     if (error !== null) return fail(error);
-    keepFields(kept, data);
+    keepFields(passed, data);
     const choice = Array.isArray(data.choices) ? data.choices[0] : undefined;
     if (typeof data.service_tier === 'string') tier = data.service_tier;
     if (!isObject(choice)) return [];

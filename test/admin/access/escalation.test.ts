@@ -45,8 +45,8 @@ describe.each(ruleDatabases)('nobody does more through somebody else’s key, li
   });
 
   it('people rotate their own keys whatever scopes these were given, but not such keys of others', async () => {
-    const place = [{ id: plane.workspaceId, role: 'manager' as const }];
-    const [person, other] = [await newPerson(plane, 'member', place), await newPerson(plane, 'member', place)];
+    const path = [{ id: plane.workspaceId, role: 'manager' as const }];
+    const [person, other] = [await newPerson(plane, 'member', path), await newPerson(plane, 'member', path)];
     const made = await plane.ask('POST', '/api-keys/workspace/user', {
       body: { workspace_id: plane.workspaceId, user_id: person.id, name: 'own', scopes: ['secret_references.list'] },
     });

@@ -32,7 +32,7 @@ type Ask = readonly [method: 'GET' | 'POST' | 'PUT', path: string, body?: Record
 /** A setting that decides about routes, and for whom. All others get the same answer whatever it says. */
 export interface Enforced {
   readonly decidesFor: readonly Caller[];
-  readonly asks: (place: Place) => readonly Ask[];
+  readonly asks: (path: Place) => readonly Ask[];
   /** Returns the part of a 200 that is left out when the setting is off; absent: the route is refused. */
   readonly hides?: (body: unknown) => boolean;
 }
@@ -140,6 +140,6 @@ export const securitySettings: Readonly<Record<SecuritySettingName, Enforced | L
   },
   membersViewApiKeys: { decidesFor: ['ws member', 'ws viewer'], asks: readKeys },
   managersViewApiKeys: { decidesFor: managersInPerson, asks: readKeys },
-  membersWriteApiKeys: { decidesFor: ['ws member'], asks: (place) => [userKey(place)] },
-  managersWriteApiKeys: { decidesFor: managersInPerson, asks: (place) => [userKey(place), serviceKey(place)] },
+  membersWriteApiKeys: { decidesFor: ['ws member'], asks: (path) => [userKey(path)] },
+  managersWriteApiKeys: { decidesFor: managersInPerson, asks: (path) => [userKey(path), serviceKey(path)] },
 };

@@ -33,13 +33,13 @@ describe.each(ruleDatabases)(
     beforeAll(async () => {
       plane = await startPlane(database, { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });
       const { workspaceId, organisationId } = plane;
-      const place = (role: 'admin' | 'manager' | 'member' | 'viewer') => newPerson(plane, 'member', [{ id: workspaceId, role }]);
+      const path = (role: 'admin' | 'manager' | 'member' | 'viewer') => newPerson(plane, 'member', [{ id: workspaceId, role }]);
       people.set('owner', await newPerson(plane, 'owner'));
       people.set('admin', await newPerson(plane, 'admin'));
-      people.set('ws admin', await place('admin'));
-      people.set('ws manager', await place('manager'));
-      people.set('ws member', await place('member'));
-      people.set('ws viewer', await place('viewer'));
+      people.set('ws admin', await path('admin'));
+      people.set('ws manager', await path('manager'));
+      people.set('ws member', await path('member'));
+      people.set('ws viewer', await path('viewer'));
       for (const [caller, { token }] of people) keys.set(caller, token);
       for (const role of ['manager', 'member'] as const) {
         const owner = people.get(`ws ${role}`) as Person;
@@ -70,9 +70,9 @@ describe.each(ruleDatabases)(
 
     /** Returns for each request whether it was allowed. A refused one gets 403, or 404 if the resource is hidden. */
     async function asked(caller: Caller, { asks, hides }: Enforced): Promise<boolean[]> {
-      const place = { workspaceId: plane.workspaceId, integration, logId, userId: people.get(caller)?.id ?? null, n: ++n };
+      const scope = { workspaceId: plane.workspaceId, integration, logId, userId: people.get(caller)?.id ?? null, n: ++n };
       const answers: boolean[] = [];
-      for (const [method, path, body] of asks(place)) {
+      for (const [method, path, body] of asks(scope)) {
         const key = keys.get(caller) ?? '';
         const reply: Reply = await plane.ask(method, path, { key, ...(body === undefined ? {} : { body }) });
         expect([200, 400, 403, 404], `${caller}: ${method} ${path} gave ${JSON.stringify(reply.body)}`).toContain(reply.status);

@@ -24,9 +24,9 @@ describe('path parameters in the body', () => {
     ['workspace', 'service', {}],
     ['workspace', 'user', { user_id: 'ada' }],
   ])('POST /api-keys/%s/%s accepts type and sub-type', async (type, subType, owner) => {
-    const place = type === 'workspace' ? { workspace_id: plane.workspaceId } : {};
+    const path = type === 'workspace' ? { workspace_id: plane.workspaceId } : {};
     const scopes = type === 'workspace' ? ['completions.write'] : ['workspaces.list'];
-    const body = { type, 'sub-type': subType, name: 'k', scopes, ...place, ...('user_id' in owner ? { user_id: userId } : {}) };
+    const body = { type, 'sub-type': subType, name: 'k', scopes, ...path, ...('user_id' in owner ? { user_id: userId } : {}) };
     expect(await plane.ask('POST', `/api-keys/${type}/${subType}`, { body })).toMatchObject({ status: 200 });
   });
 

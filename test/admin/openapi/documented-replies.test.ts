@@ -86,8 +86,8 @@ describe('requests generated from the API description', () => {
 
   function queryOf(operation: Operation, oddness: number): string {
     const query = new URLSearchParams();
-    for (const { in: place, name, required, schema } of operation.parameters) {
-      if (place !== 'query' || (!required && random() < 0.7)) continue;
+    for (const { in: path, name, required, schema } of operation.parameters) {
+      if (path !== 'query' || (!required && random() < 0.7)) continue;
       if (name === 'workspace_id') query.set(name, plane.workspaceId);
       else if (name === 'organisation_id') query.set(name, plane.organisationId);
       else query.set(name, random() < oddness ? pick(oddTexts) : String(valueFor(schema, 0)));

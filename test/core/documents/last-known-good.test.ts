@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { KeptDocument } from '../../../core/documents/document-store.ts';
+import type { StoredDocument } from '../../../core/documents/document-store.ts';
 import { readLastKnownGood, writeLastKnownGood } from '../../../core/documents/last-known-good.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { sampleKey } from '../../support/sample-documents.ts';
@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => rm(join(directory, '..'), { recursive: true }));
 
 const disk = (slot: number, changes: { key?: Uint8Array } = {}) => ({ directory, slot, key, log, ...changes });
-const kept = (id: string, revision = 1, fresh = true): KeptDocument => ({
+const stored = (id: string, revision = 1, fresh = true): StoredDocument => ({
   kind: 'api-key',
   id,
   document: sampleKey(id, { keyId: `planted secret of ${id} at ${revision}` }),
@@ -28,13 +28,13 @@ const kept = (id: string, revision = 1, fresh = true): KeptDocument => ({
 
 describe('the file', () => {
   it('gives back what was written', async () => {
-    const documents = Array.from({ length: 200 }, (_, i) => kept(`key-${i}`, i + 1));
+    const documents = Array.from({ length: 200 }, (_, i) => stored(`key-${i}`, i + 1));
     await writeLastKnownGood(disk(0), { lastRevision: 321, documents });
     expect(await readLastKnownGood(disk(0))).toEqual({ lastRevision: 321, documents });
   });
 
   it('shows nothing of what is in it, and to its owner only', async () => {
-    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [kept('key-a')] });
+    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [stored('key-a')] });
     const path = join(directory, 'slot-0.lkg');
     const text = await readFile(path, 'latin1');
     expect(text).not.toContain('planted');
@@ -44,7 +44,7 @@ describe('the file', () => {
   });
 
   it('is there whole or not at all: what a killed writer left is removed', async () => {
-    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [kept('key-a')] });
+    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [stored('key-a')] });
     await writeFile(join(directory, '.slot-0.4711.draft'), 'half a fi');
     expect(await readLastKnownGood(disk(0))).toMatchObject({ lastRevision: 1 });
     expect(await readdir(directory)).toEqual(['slot-0.lkg']);
@@ -53,14 +53,14 @@ describe('the file', () => {
 
 describe('passed over with a warning', () => {
   it('is a file of another key', async () => {
-    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [kept('key-a')] });
+    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [stored('key-a')] });
     expect(await readLastKnownGood(disk(0, { key: new Uint8Array(32).fill(4) }))).toBeNull();
     expect(log.lines).toMatchObject([{ level: 'warn', fields: { file: 'slot-0.lkg' } }]);
   });
 
   it('is a file that was cut or altered anywhere', async () => {
     const path = join(directory, 'slot-0.lkg');
-    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: Array.from({ length: 100 }, (_, i) => kept(`key-${i}`)) });
+    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: Array.from({ length: 100 }, (_, i) => stored(`key-${i}`)) });
     const good = await readFile(path);
     for (let i = 1; i <= 20; i++) {
       const at = Math.floor((good.length * i) / 21);
@@ -75,8 +75,8 @@ describe('passed over with a warning', () => {
   });
 
   it('is a line that was brought from another file', async () => {
-    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [kept('key-a')] });
-    await writeLastKnownGood(disk(1), { lastRevision: 2, documents: [kept('key-a', 2)] });
+    await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [stored('key-a')] });
+    await writeLastKnownGood(disk(1), { lastRevision: 2, documents: [stored('key-a', 2)] });
     const [a, b] = await Promise.all([0, 1].map((slot) => readFile(join(directory, `slot-${slot}.lkg`), 'latin1')));
     const lines = a!.split('\n');
     lines[2] = b!.split('\n')[2]!;
@@ -93,8 +93,8 @@ describe('passed over with a warning', () => {
 
 describe('several processes', () => {
   it('share what they knew; what comes from a file that fell behind must be read again', async () => {
-    await writeLastKnownGood(disk(0), { lastRevision: 9, documents: [kept('both', 8), kept('first', 3)] });
-    await writeLastKnownGood(disk(1), { lastRevision: 5, documents: [kept('both', 4), kept('second', 5)] });
+    await writeLastKnownGood(disk(0), { lastRevision: 9, documents: [stored('both', 8), stored('first', 3)] });
+    await writeLastKnownGood(disk(1), { lastRevision: 5, documents: [stored('both', 4), stored('second', 5)] });
     const known = await readLastKnownGood(disk(2));
     expect(known?.lastRevision).toBe(9);
     expect(known?.documents.map(({ id, revision, fresh }) => ({ id, revision, fresh }))).toEqual([

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { withOwnThoughts } from '../../../core/formats/anthropic/own-reasoning.ts';
+import { withOwnReasoning } from '../../../core/formats/anthropic/own-reasoning.ts';
 import { sealBlock } from '../../../core/formats/sealed-blocks.ts';
 import { callOf } from '../providers/contract-suite.ts';
 
@@ -15,7 +15,7 @@ const cited = (encrypted_index: string): JsonObject => ({
 function sent(content: JsonObject[]) {
   const params = { model: 'claude-opus-5', messages: [{ role: 'assistant', content }] };
   const call = callOf(params, {}, {});
-  const body = withOwnThoughts(params, call);
+  const body = withOwnReasoning(params, call);
   return { content: (body.messages as JsonObject[])[0]?.content, dropped: call.dropped, same: body === params };
 }
 

@@ -21,7 +21,7 @@ import { answersOfEvents, answersOfReply } from './assemble-reply.ts';
 import { eventsOfText } from './event-stream-text.ts';
 import type { CallCase } from './provider-fixtures.ts';
 import { fixturesOf } from './provider-fixtures.ts';
-import { isKept, keptContractSuite } from './stored-suite.ts';
+import { isStored, storedContractSuite } from './stored-suite.ts';
 
 export interface ContractOptions {
   /** Settings every call needs, for example `custom_host` where there is no default. */
@@ -40,7 +40,7 @@ export interface ContractOptions {
   /** For providers that are rows of one folder: that folder, and which of its fixtures are this row's. */
   readonly row?: { readonly folder: string; readonly fixtures: ReturnType<typeof fixturesOf> };
   /** False where what it keeps goes by the very operations of another provider, whose fixtures show them. */
-  readonly keptShown?: boolean;
+  readonly storedShown?: boolean;
 }
 
 /**
@@ -64,7 +64,7 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
 
       it('has a fixture for every operation it offers, and offers every operation it has a fixture for', () => {
         const offered = Object.keys(adapter.operations)
-          .filter((name) => !isKept(name))
+          .filter((name) => !isStored(name))
           .sort();
         expect([...new Set(calls.map((call) => call.operation))].sort()).toEqual(offered);
         for (const name of offered) expect(operationNames).toContain(name);
@@ -86,8 +86,8 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
       });
     });
 
-    const keptFolder = options.row ? `${options.row.folder}/fixtures/stored/${adapter.id}` : `${adapter.id}/fixtures/stored`;
-    if (options.keptShown !== false) keptContractSuite(adapter, keptFolder);
+    const storedFolder = options.row ? `${options.row.folder}/fixtures/stored/${adapter.id}` : `${adapter.id}/fixtures/stored`;
+    if (options.storedShown !== false) storedContractSuite(adapter, storedFolder);
 
     describe('settings, address and credential', () => {
       it('ignores settings of other providers and refuses a wrong type', () => {
@@ -102,10 +102,10 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
       it('puts the credential in its one place and nowhere else', () => {
         const key = 'key-of-the-contract-suite';
         const bearer = { header: 'authorization', value: (text: string) => `Bearer ${text}` };
-        const place = options.credential === undefined ? bearer : options.credential;
+        const url = options.credential === undefined ? bearer : options.credential;
         const headers = adapter.headers(settings, { api_key: new Secret(key) });
         expect(headers.length % 2).toBe(0);
-        expect(pairs(headers).filter(([, text]) => text.includes(key))).toEqual(place ? [[place.header, place.value(key)]] : []);
+        expect(pairs(headers).filter(([, text]) => text.includes(key))).toEqual(url ? [[url.header, url.value(key)]] : []);
         for (const [name] of pairs(headers)) expect(name).toBe(name.toLowerCase());
         expect(adapter.baseUrl(settings)).not.toContain(key);
       });

@@ -29,8 +29,8 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
     });
     harness.script(...scripts);
     const sent = (): JsonObject => JSON.parse(Buffer.from(harness.calls.at(-1)?.body as Uint8Array).toString());
-    const place = (): string => `${harness.calls.at(-1)?.origin}${harness.calls.at(-1)?.path}`;
-    return { harness, client: openAiOver(harness, viaCloud), sent, place };
+    const url = (): string => `${harness.calls.at(-1)?.origin}${harness.calls.at(-1)?.path}`;
+    return { harness, client: openAiOver(harness, viaCloud), sent, place: url };
   }
   const stream =
     (...events: JsonObject[]): Script =>
@@ -51,11 +51,15 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
     const speech = { model: 'gemini-2.5-flash-preview-tts', voice: 'Puck', input: 'Good morning' } as const;
 
     it('of bare samples is a WAV file of them', async () => {
-      const { client, harness, place } = gateway(answer(200, spoken('audio/L16;codec=pcm;rate=16000', samples, 'STOP')));
+      const {
+        client,
+        harness,
+        place: location,
+      } = gateway(answer(200, spoken('audio/L16;codec=pcm;rate=16000', samples, 'STOP')));
       const reply = await client.audio.speech.create({ ...speech, response_format: 'wav' });
       expect(reply.headers.get('content-type')).toBe('audio/wav');
       expect(readWav(new Uint8Array(await reply.arrayBuffer()))).toEqual({ sampleRate: 16_000, samples });
-      expect(place()).toBe(url(speech.model, 'generateContent'));
+      expect(location()).toBe(url(speech.model, 'generateContent'));
       expect(harness.records[0]).toMatchObject({ endpoint: 'createSpeech', inputTokens: 4, outputTokens: 30 });
     });
 
@@ -69,7 +73,7 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
 
     it('streams as events, the first with the head of a file', async () => {
       const half = (from: number): Buffer => samples.subarray(from, from + 2);
-      const { harness, place } = gateway(
+      const { harness, place: location } = gateway(
         stream(spoken('audio/L16;rate=24000', half(0)), spoken('audio/L16;rate=24000', half(2), 'STOP')),
       );
       const body = { ...speech, response_format: 'wav', stream_format: 'sse' };
@@ -79,7 +83,7 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
       const audio = Buffer.concat(events.slice(0, 2).map((event) => Buffer.from(String(event.audio), 'base64')));
       expect(readWav(audio)).toEqual({ sampleRate: 24_000, samples });
       expect(events[2]?.usage).toEqual({ input_tokens: 4, output_tokens: 30, total_tokens: 34 });
-      expect(place()).toBe(`${url(speech.model, 'streamGenerateContent')}?alt=sse`);
+      expect(location()).toBe(`${url(speech.model, 'streamGenerateContent')}?alt=sse`);
       expect(harness.records[0]).toMatchObject({ stream: true, outputTokens: 30, outcome: 'success' });
     });
 
@@ -100,12 +104,12 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
 
     it('takes the file of a form into the call, and counts its tokens', async () => {
       const { request, providerReply, providerRequest, reply } = fixture('transcription');
-      const { client, harness, sent, place } = gateway(answer(200, providerReply));
+      const { client, harness, sent, place: location } = gateway(answer(200, providerReply));
       const { language, prompt } = request as Record<string, string>;
       const said = await client.audio.transcriptions.create({ model, file: await audio(), language, prompt, temperature: 0 });
       expect(said).toMatchObject({ text: reply.text, usage: reply.usage });
       expect(sent()).toEqual(providerRequest);
-      expect(place()).toBe(url(model, 'generateContent'));
+      expect(location()).toBe(url(model, 'generateContent'));
       expect(harness.records[0]).toMatchObject({ inputTokens: 70, outputTokens: 6, media: { audioInputTokens: 32 } });
     });
 
@@ -162,14 +166,14 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
   describe('images', () => {
     it('are drawn, counted and reported', async () => {
       const { providerReply, providerRequest } = fixture('image');
-      const { client, harness, sent, place } = gateway(answer(200, providerReply));
+      const { client, harness, sent, place: location } = gateway(answer(200, providerReply));
       const { data: drawn, response } = await client.images
         .generate({ model: 'gemini-3.1-flash-image', prompt: 'a lighthouse', size: '1536x1024', output_format: 'png' })
         .withResponse();
       expect(drawn.data).toEqual([{ b64_json: 'iVBORw0KGgo=' }]);
       expect(response.headers.get('x-svc-adapted')).toBe('size->aspect_ratio:3:2');
       expect(sent()).toEqual(providerRequest);
-      expect(place()).toBe(url('gemini-3.1-flash-image', 'generateContent'));
+      expect(location()).toBe(url('gemini-3.1-flash-image', 'generateContent'));
       expect(harness.records[0]).toMatchObject({ media: { imageOutputTokens: 1290, units: { generated_images: 1 } } });
     });
 
@@ -219,11 +223,11 @@ export function geminiMediaSuite({ provider, settings, url }: GeminiMediaPlace):
 
     it('of Imagen are asked for by predict', async () => {
       const { request, providerReply, providerRequest } = fixture('imagen');
-      const { client, harness, sent, place } = gateway(answer(200, providerReply));
+      const { client, harness, sent, place: location } = gateway(answer(200, providerReply));
       const drawn = await client.images.generate(request as never);
       expect((drawn as { data?: unknown[] }).data).toEqual([{ b64_json: '/9j/4A==', revised_prompt: 'a lighthouse at dusk' }]);
       expect(sent()).toEqual(providerRequest);
-      expect(place()).toBe(url('imagen-4.0-generate-001', 'predict'));
+      expect(location()).toBe(url('imagen-4.0-generate-001', 'predict'));
       expect(harness.records[0]).toMatchObject({ media: { units: { generated_images: 1 } } });
     });
   });

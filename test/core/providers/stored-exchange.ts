@@ -2,10 +2,10 @@ import { expect } from 'vitest';
 import type { UpstreamCall } from '../../../core/contract/provider/upstream.ts';
 import type { HeaderList, RequestBody } from '../../../core/contract/values/http.ts';
 import { createHarness, type FakeSink, type Script } from '../../support/pipeline-harness.ts';
-import type { KeptCase, KeptFile, WrittenBody, WrittenExchange } from './stored-fixtures.ts';
+import type { StoredCase, StoredFile, WrittenBody, WrittenExchange } from './stored-fixtures.ts';
 
 /** The calls that left the gateway and the reply of the client. */
-export interface KeptRun {
+export interface StoredRun {
   readonly calls: readonly { readonly line: string; readonly headers: Record<string, string>; readonly body: Uint8Array }[];
   readonly sink: FakeSink;
 }
@@ -13,7 +13,7 @@ export interface KeptRun {
 const boundary = 'svc-fixture';
 
 /** Runs one case through the true pipeline; the exchange at `refusedAt` gets the provider's refusal. */
-export async function runKept(file: KeptFile, given: KeptCase, refusedAt = Number.NaN): Promise<KeptRun> {
+export async function runStored(file: StoredFile, given: StoredCase, refusedAt = Number.NaN): Promise<StoredRun> {
   const harness = createHarness({ now: () => 1_760_000_000_000 });
   harness.addConfig('kept', file.target);
   const bodies: Uint8Array[] = [];
@@ -47,7 +47,11 @@ export async function runKept(file: KeptFile, given: KeptCase, refusedAt = Numbe
 }
 
 /** Checks that a call left as the fixture has it. */
-export function expectExchange(sent: KeptRun['calls'][number] | undefined, file: KeptFile, { request }: WrittenExchange): void {
+export function expectExchange(
+  sent: StoredRun['calls'][number] | undefined,
+  file: StoredFile,
+  { request }: WrittenExchange,
+): void {
   const { line, headers, ...body } = request;
   const written = JSON.stringify([file.headers, request]);
   expect(settled(sent?.line ?? 'no call', written)).toBe(line);
@@ -79,7 +83,7 @@ export function bytesOfWritten({ json, lines, form, text, base64 }: WrittenBody)
   return Buffer.from(`${parts.join('')}--${boundary}--\r\n`);
 }
 
-function responseAt(file: KeptFile, given: KeptCase, index: number, refusedAt: number): WrittenExchange['response'] {
+function responseAt(file: StoredFile, given: StoredCase, index: number, refusedAt: number): WrittenExchange['response'] {
   const exchange = given.exchanges[index];
   if (index === refusedAt || (!exchange && index > refusedAt)) return file.refusal;
   if (!exchange) throw new Error(`an exchange more than the fixture has: number ${index + 1}`);

@@ -4,7 +4,7 @@ import type { OperationName } from '../../../core/contract/provider/provider.ts'
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 
 /** Functions about files, batches and fine-tuning jobs, and the two about jobs that pass through. */
-export type KeptFunction = OperationName | 'listFinetuneEvents' | 'listFinetuneCheckpoints';
+export type StoredFunction = OperationName | 'listFinetuneEvents' | 'listFinetuneCheckpoints';
 
 /** A body, one of: JSON; lines of JSON; a form; text as it is; bytes in base64. None of them: no body. */
 export interface WrittenBody {
@@ -32,8 +32,8 @@ export interface WrittenExchange {
 }
 
 /** One call of a client from end to end. */
-export interface KeptCase {
-  readonly operation: KeptFunction;
+export interface StoredCase {
+  readonly operation: StoredFunction;
   readonly name: string;
   readonly request: WrittenRequest;
   readonly exchanges: readonly WrittenExchange[];
@@ -42,7 +42,7 @@ export interface KeptCase {
 }
 
 /** The calls about one family: `fixtures/stored/{files,batches,fine-tuning}.json`. */
-export interface KeptFile {
+export interface StoredFile {
   readonly family: string;
   /** The documentation of the wire shapes, and which of them are from memory. */
   readonly about: string;
@@ -52,11 +52,11 @@ export interface KeptFile {
   readonly headers: Readonly<Record<string, string>>;
   /** The provider's refusal, as it answers any exchange with it. */
   readonly refusal: WrittenExchange['response'] & { readonly status: number; readonly message: string };
-  readonly cases: readonly KeptCase[];
+  readonly cases: readonly StoredCase[];
 }
 
 /** Returns the fixtures in this folder, by family; empty if there is no such folder. */
-export function keptFixturesOf(folder: string): KeptFile[] {
+export function storedFixturesOf(folder: string): StoredFile[] {
   const path = join(import.meta.dirname, folder);
   if (!existsSync(path)) return [];
   return readdirSync(path)

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { ownStoreOrigin } from '../../../core/contract/provider/own-store.ts';
 import type { ProviderAdapter } from '../../../core/contract/provider/provider.ts';
-import { bytesOfWritten, expectBody, expectExchange, runKept } from './stored-exchange.ts';
-import type { KeptCase, KeptFunction } from './stored-fixtures.ts';
-import { keptFixturesOf } from './stored-fixtures.ts';
+import { bytesOfWritten, expectBody, expectExchange, runStored } from './stored-exchange.ts';
+import type { StoredCase, StoredFunction } from './stored-fixtures.ts';
+import { storedFixturesOf } from './stored-fixtures.ts';
 
 /** The functions of each family; `passed` ones are no operations: they reach every provider as they are. */
 const families: Readonly<
-  Record<string, { readonly functions: readonly KeptFunction[]; readonly passed: readonly KeptFunction[] }>
+  Record<string, { readonly functions: readonly StoredFunction[]; readonly passed: readonly StoredFunction[] }>
 > = {
   batches: { functions: ['createBatch', 'listBatches', 'retrieveBatch', 'getBatchOutput', 'cancelBatch'], passed: [] },
   files: { functions: ['uploadFile', 'listFiles', 'retrieveFile', 'retrieveFileContent', 'deleteFile'], passed: [] },
@@ -17,24 +17,24 @@ const families: Readonly<
   },
 };
 
-const keptNames: ReadonlySet<string> = new Set(Object.values(families).flatMap(({ functions }) => functions));
+const storedNames: ReadonlySet<string> = new Set(Object.values(families).flatMap(({ functions }) => functions));
 
 /** True for operations about files, batches and fine-tuning jobs: their fixtures are in `fixtures/stored`. */
-export function isKept(operation: string): boolean {
-  return keptNames.has(operation);
+export function isStored(operation: string): boolean {
+  return storedNames.has(operation);
 }
 
 /**
  * Tests the stored resources of a provider against its fixtures: every exchange is sent as written, every reply comes back as
  * written, and every refusal reaches the client. `folder`, below `test/core/providers`, has the fixtures by family.
  */
-export function keptContractSuite(adapter: ProviderAdapter, folder: string): void {
-  const files = keptFixturesOf(folder);
-  const offered = Object.keys(adapter.operations).filter(isKept).sort();
+export function storedContractSuite(adapter: ProviderAdapter, folder: string): void {
+  const files = storedFixturesOf(folder);
+  const offered = Object.keys(adapter.operations).filter(isStored).sort();
   const cases = files.flatMap((file) => file.cases.map((one) => [`${one.operation}, ${one.name}`, file, one] as const));
 
   it('has a fixture for everything it keeps, and offers everything it has a fixture for', () => {
-    const shown = cases.filter(([, , { operation, reply }]) => isKept(operation) && isSuccess(reply));
+    const shown = cases.filter(([, , { operation, reply }]) => isStored(operation) && isSuccess(reply));
     expect([...new Set(shown.map(([, , { operation }]) => operation))].sort()).toEqual(offered);
   });
 
@@ -54,7 +54,7 @@ export function keptContractSuite(adapter: ProviderAdapter, folder: string): voi
 
   describe.each(cases)('%s', (_, file, one) => {
     it('leaves and comes back as written', async () => {
-      const { calls, sink } = await runKept(file, one);
+      const { calls, sink } = await runStored(file, one);
       for (const [index, exchange] of one.exchanges.entries()) expectExchange(calls[index], file, exchange);
       expect(calls).toHaveLength(one.exchanges.length);
       const last = one.exchanges.at(-1)?.response;
@@ -68,12 +68,12 @@ export function keptContractSuite(adapter: ProviderAdapter, folder: string): voi
 
     const asked = one.exchanges.map((exchange, index) => [index + 1, exchange] as const);
     it.each(isSuccess(one.reply) ? asked : [])('a refusal of exchange %i reaches the client', async (number, { optional }) => {
-      const { calls, sink } = await runKept(file, one, number - 1);
+      const { calls, sink } = await runStored(file, one, number - 1);
       const refused = calls[number - 1];
       if (optional) return expect(sink.status).toBe(200);
       // Streams that have begun can only be cut.
       if (sink.started && sink.status === 200) return expect([sink.destroyed, number]).toEqual([true, one.exchanges.length]);
-      if (!isKept(one.operation))
+      if (!isStored(one.operation))
         expect([sink.status, sink.text]).toEqual([file.refusal.status, bytesOfWritten(file.refusal).toString()]);
       else if (refused?.line.includes(` ${ownStoreOrigin}/`))
         expect([sink.status, sink.json.error]).toMatchObject([404, { code: 'not_found' }]);
@@ -88,6 +88,6 @@ export function keptContractSuite(adapter: ProviderAdapter, folder: string): voi
   });
 }
 
-function isSuccess(reply: KeptCase['reply']): boolean {
+function isSuccess(reply: StoredCase['reply']): boolean {
   return reply === 'as sent' || (reply.status ?? 200) < 300;
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OwnerPlaces } from '../../../core/realtime/session-counts.ts';
+import { SessionCounts } from '../../../core/realtime/session-counts.ts';
 import { refuseWith } from '../../support/fake-realtime.ts';
 import { type RealtimeGateway, realtimePath, startRealtimeGateway } from '../../support/realtime-gateway.ts';
 import type { RunningGateway } from '../../support/start-gateway.ts';
@@ -9,11 +9,11 @@ describe('places of owners', () => {
   const owner = (keyId: string, workspaceId = 'w', organisationId = 'o') => ({ keyId, workspaceId, organisationId });
 
   it('are counted for each key, workspace and organisation, and named where one has no more', () => {
-    const places = new OwnerPlaces({ organisation: 4, workspace: 3, key: 2 });
-    const leave = [places.enter(owner('a')), places.enter(owner('a'))];
+    const counts = new SessionCounts({ organisation: 4, workspace: 3, key: 2 });
+    const leave = [counts.enter(owner('a')), counts.enter(owner('a'))];
     const refused = (who: ReturnType<typeof owner>): unknown => {
       try {
-        leave.push(places.enter(who));
+        leave.push(counts.enter(who));
       } catch (error) {
         return (error as { param: string }).param;
       }
@@ -30,8 +30,8 @@ describe('places of owners', () => {
   });
 
   it('of which 0 may be taken are not counted', () => {
-    const places = new OwnerPlaces({ organisation: 0, workspace: 0, key: 0 });
-    for (let i = 0; i < 100; i++) places.enter(owner('a'));
+    const counts = new SessionCounts({ organisation: 0, workspace: 0, key: 0 });
+    for (let i = 0; i < 100; i++) counts.enter(owner('a'));
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KeptChild } from '../../../core/supervisor/supervised-child.ts';
+import type { SupervisedChild } from '../../../core/supervisor/supervised-child.ts';
 import { watchGateways } from '../../../core/supervisor/watch-gateways.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 
@@ -18,7 +18,7 @@ function setUp(timeoutMs = 1000) {
   };
   const log = newMemoryLog();
   const killed: string[] = [];
-  const childOf = (name: string) => ({ plan: { name }, pid: 7, kill: () => killed.push(name) }) as unknown as KeptChild;
+  const childOf = (name: string) => ({ plan: { name }, pid: 7, kill: () => killed.push(name) }) as unknown as SupervisedChild;
   const watch = watchGateways(timeoutMs, clock, log);
   const look = (times: number) => {
     for (let i = 0; i < times; i++) due?.();

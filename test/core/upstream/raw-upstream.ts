@@ -97,9 +97,9 @@ function track(socket: Socket): RawConnection {
   socket.on('error', () => {});
   socket.on('data', (chunk: Buffer) => {
     received += chunk.toString('latin1');
-    const told = waiting;
+    const waiters = waiting;
     waiting = [];
-    for (const tell of told) tell();
+    for (const tell of waiters) tell();
   });
   return {
     socket,

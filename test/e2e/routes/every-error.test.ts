@@ -24,11 +24,11 @@ beforeAll(async () => {
 });
 afterAll(() => gateway?.close());
 
-let places = 0;
+let count = 0;
 
 /** A provider below paths of its own: as a target of inline configs, and what it was asked. */
 function newPlace({ provider }: RouteKind) {
-  const base = `/place-${++places}/v1`;
+  const base = `/place-${++count}/v1`;
   return {
     base,
     matches: ({ path }: { path: string }) => path.startsWith(`${base}/`),
@@ -67,12 +67,12 @@ describe.concurrent.each(Object.entries(routeKinds))('%s', (_name, kind) => {
   };
 
   it('is tried again after a 429, with the same bytes', async () => {
-    const place = newPlace(kind);
-    gateway.upstream.on(place.matches, openaiError(429, 'slow down', null, { 'retry-after-ms': '1' }), 1);
-    const response = await send(kind, { ...place.target, retry: { attempts: 1, use_retry_after_header: true } });
+    const path = newPlace(kind);
+    gateway.upstream.on(path.matches, openaiError(429, 'slow down', null, { 'retry-after-ms': '1' }), 1);
+    const response = await send(kind, { ...path.target, retry: { attempts: 1, use_retry_after_header: true } });
     expect(toldBy(response)).toEqual([200, 'config', 1, provider, 'DISABLED']);
     await expectGood(response);
-    expect(place.asked().map(({ sha256 }) => sha256)).toEqual(Array(2).fill(place.asked()[0]?.sha256));
+    expect(path.asked().map(({ sha256 }) => sha256)).toEqual(Array(2).fill(path.asked()[0]?.sha256));
   });
 
   it.each([
@@ -91,9 +91,9 @@ describe.concurrent.each(Object.entries(routeKinds))('%s', (_name, kind) => {
   });
 
   it('is a 408 in its own format where no answer came in time and there is no other target', async () => {
-    const place = newPlace(kind);
-    gateway.upstream.on(place.matches, stallBeforeHead());
-    const response = await send(kind, { ...place.target, request_timeout: 300 });
+    const path = newPlace(kind);
+    gateway.upstream.on(path.matches, stallBeforeHead());
+    const response = await send(kind, { ...path.target, request_timeout: 300 });
     expect(toldBy(response)).toEqual([408, 'config', 0, provider, 'DISABLED']);
     const { error, ...others } = await response.json();
     expect(error).toMatchObject({ message: expect.any(String), code: 'request_timeout' });
@@ -141,11 +141,11 @@ describe.concurrent.each(Object.entries(routeKinds))('%s', (_name, kind) => {
 
 it('an upload streams through unkept, so it is sent once and the refusal is the provider’s', async () => {
   const kind = routeKinds['a pass-through of a form'] as RouteKind;
-  const place = newPlace(kind);
-  gateway.upstream.on(place.matches, openaiError(429, 'slow down', null, { 'retry-after-ms': '1' }));
+  const path = newPlace(kind);
+  gateway.upstream.on(path.matches, openaiError(429, 'slow down', null, { 'retry-after-ms': '1' }));
   const retry = { attempts: 1, use_retry_after_header: true };
-  const response = await send({ ...kind, path: '/files' }, { ...place.target, retry });
+  const response = await send({ ...kind, path: '/files' }, { ...path.target, retry });
   expect(toldBy(response)).toEqual([429, 'config', 0, 'openai', 'DISABLED']);
   expect((await response.json()).error.message).toContain('slow down');
-  expect(place.asked()).toHaveLength(1);
+  expect(path.asked()).toHaveLength(1);
 });

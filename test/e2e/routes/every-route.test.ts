@@ -8,14 +8,14 @@ import { type Clients, type Exchange, newClients } from './clients.ts';
 import { mediaCases } from './media-cases.ts';
 import { passThroughCases } from './pass-through-cases.ts';
 import { id, type ProviderSlug, type RouteCase } from './route-case.ts';
-import { keptCases } from './stored-cases.ts';
+import { storedCases } from './stored-cases.ts';
 import { textCases } from './text-cases.ts';
 
 /**
  * Every route there is, sent by an official client to the running product: once answered, once refused by the provider. The table of
  * routes is that of the code; a route without a case fails.
  */
-const cases: Record<string, readonly RouteCase[]> = { ...textCases, ...mediaCases, ...keptCases };
+const cases: Record<string, readonly RouteCase[]> = { ...textCases, ...mediaCases, ...storedCases };
 const table = Object.entries(cases).flatMap(([route, list]) => list.map((one) => [`${route} by ${one.by}`, route, one] as const));
 const asking = table.filter(([, , one]) => one.asksProvider !== false);
 

@@ -10,7 +10,7 @@ const job = { id, object: 'fine_tuning.job', status: 'running', model: 'm', trai
 const list = (item: object) => ({ object: 'list', data: [item], has_more: false });
 
 /** Files, batches and fine-tuning jobs of a provider, and the three routes that no operation shapes. */
-export const keptCases: Record<string, readonly RouteCase[]> = {
+export const storedCases: Record<string, readonly RouteCase[]> = {
   'POST /files': [
     {
       by: 'openai',

@@ -26,17 +26,17 @@ export function fakeAws(region: string, secrets: Secrets): FakeAws {
 
   const s3: Cloud = (request) => {
     const [bucket = '', ...rest] = decodeURIComponent(request.path).slice(1).split('/');
-    const place = `${bucket}/${rest.join('/')}`;
+    const location = `${bucket}/${rest.join('/')}`;
     const query = new URLSearchParams(request.query);
     if (query.get('list-type') === '2') return listed(bucket, query);
-    if (query.has('uploads') || query.has('uploadId')) return inParts(request, place, query);
-    const object = objects.get(place);
+    if (query.has('uploads') || query.has('uploadId')) return inParts(request, location, query);
+    const object = objects.get(location);
     switch (request.method) {
       case 'PUT':
-        objects.set(place, request.body);
+        objects.set(location, request.body);
         return { status: 200, headers: { etag: etagOf(request.body) } };
       case 'DELETE':
-        objects.delete(place);
+        objects.delete(location);
         return { status: 204 };
       default:
         if (!object) return xmlError(404, 'NoSuchKey');
@@ -47,8 +47,8 @@ export function fakeAws(region: string, secrets: Secrets): FakeAws {
   function listed(bucket: string, query: URLSearchParams): CloudReply {
     const from = query.get('start-after') ?? '';
     const keys = [...objects.keys()]
-      .filter((place) => place.startsWith(`${bucket}/${query.get('prefix') ?? ''}`))
-      .map((place) => place.slice(bucket.length + 1))
+      .filter((location) => location.startsWith(`${bucket}/${query.get('prefix') ?? ''}`))
+      .map((location) => location.slice(bucket.length + 1))
       .filter((key) => key > from)
       .sort();
     const max = Number(query.get('max-keys'));
@@ -62,7 +62,7 @@ export function fakeAws(region: string, secrets: Secrets): FakeAws {
     };
   }
 
-  function inParts(request: CloudRequest, place: string, query: URLSearchParams): CloudReply {
+  function inParts(request: CloudRequest, location: string, query: URLSearchParams): CloudReply {
     if (query.has('uploads')) {
       const id = `upload-${uploads.size}`;
       uploads.set(id, new Map());
@@ -80,7 +80,7 @@ export function fakeAws(region: string, secrets: Secrets): FakeAws {
       return part && etagOf(part) === `"${tag}"` ? part : null;
     });
     if (bodies.length !== parts.size || bodies.includes(null)) return xmlError(400, 'InvalidPart');
-    objects.set(place, Buffer.concat(bodies as Buffer[]));
+    objects.set(location, Buffer.concat(bodies as Buffer[]));
     return { status: 200, body: '<CompleteMultipartUploadResult></CompleteMultipartUploadResult>' };
   }
 
@@ -112,8 +112,8 @@ export function fakeAws(region: string, secrets: Secrets): FakeAws {
           modelInput,
           modelOutput: answer(modelInput),
         }));
-        const place = `${output}${arn.split('/').at(-1)}/${input.split('/').at(-1)}.out`;
-        objects.set(place, Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));
+        const location = `${output}${arn.split('/').at(-1)}/${input.split('/').at(-1)}.out`;
+        objects.set(location, Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));
         Object.assign(job, { status: 'Completed', endTime: '2026-01-01T01:00:00Z' });
         Object.assign(job, { totalRecordCount: lines.length, successRecordCount: lines.length, errorRecordCount: 0 });
       }

@@ -41,25 +41,25 @@ export function fakeGoogle(region: string, account: string, publicKey: KeyObject
     const asked = new URLSearchParams(query);
     const [, upload, bucket = '', name] = /^(\/upload)?\/storage\/v1\/b\/([^/]+)\/o(?:\/([^/]+))?$/.exec(path) ?? [];
     if (upload && method === 'POST') {
-      const place = `${bucket}/${asked.get('name')}`;
-      objects.set(place, body);
-      return described(place);
+      const location = `${bucket}/${asked.get('name')}`;
+      objects.set(location, body);
+      return described(location);
     }
     if (name === undefined) {
       const prefix = `${bucket}/${asked.get('prefix') ?? ''}`;
-      const found = [...objects.keys()].filter((place) => place.startsWith(prefix)).sort();
-      return { status: 200, body: { items: found.map((place) => described(place).body) } };
+      const found = [...objects.keys()].filter((location) => location.startsWith(prefix)).sort();
+      return { status: 200, body: { items: found.map((location) => described(location).body) } };
     }
-    const place = `${bucket}/${decodeURIComponent(name)}`;
-    return asked.get('alt') === 'media' && objects.has(place)
-      ? { status: 200, body: objects.get(place) as Buffer }
-      : described(place);
+    const location = `${bucket}/${decodeURIComponent(name)}`;
+    return asked.get('alt') === 'media' && objects.has(location)
+      ? { status: 200, body: objects.get(location) as Buffer }
+      : described(location);
   };
 
-  function described(place: string): CloudReply {
-    const object = objects.get(place);
-    const [bucket, ...rest] = place.split('/');
-    if (!object) return { status: 404, body: { error: { code: 404, message: `No such object: ${place}` } } };
+  function described(location: string): CloudReply {
+    const object = objects.get(location);
+    const [bucket, ...rest] = location.split('/');
+    if (!object) return { status: 404, body: { error: { code: 404, message: `No such object: ${location}` } } };
     return { status: 200, body: { bucket, name: rest.join('/'), size: String(object.length), timeCreated: createdAt } };
   }
 
@@ -92,8 +92,8 @@ export function fakeGoogle(region: string, account: string, publicKey: KeyObject
         const input = job.inputConfig.gcsSource.uris[0].slice('gs://'.length);
         const directory = `${job.outputConfig.gcsDestination.outputUriPrefix}prediction-model-1`;
         const lines = linesOf(objects.get(input)).map((line) => ({ ...line, status: '', response: answer(line.request) }));
-        const place = `${directory.slice('gs://'.length)}/predictions.jsonl`;
-        objects.set(place, Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));
+        const location = `${directory.slice('gs://'.length)}/predictions.jsonl`;
+        objects.set(location, Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));
         Object.assign(job, {
           state: 'JOB_STATE_SUCCEEDED',
           endTime: '2026-01-01T01:00:00Z',

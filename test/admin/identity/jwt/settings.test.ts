@@ -130,14 +130,14 @@ describe.each(ruleDatabases)('the setting about tokens, on %s', (database) => {
         .flatMap(({ kind, documentId, op }) => (kind === 'user' ? [`${documentId} ${op}`] : []));
     };
     const notice = (email: string) => `${plane.organisationId}/${email} upsert`;
-    const place = `/workspaces/${plane.workspaceId}/users/${before.id}`;
+    const path = `/workspaces/${plane.workspaceId}/users/${before.id}`;
     await put(null);
-    expect(await told(() => plane.ask('PUT', place, { body: { role: 'viewer' } }))).toEqual([]);
+    expect(await told(() => plane.ask('PUT', path, { body: { role: 'viewer' } }))).toEqual([]);
     // A user who changed while no JWT settings were stored is announced now.
     expect(await told(() => put({ jwks: { keys: [key.jwk] } }))).toContain(notice(before.email));
     expect(await told(() => put({ jwks: { keys: [key.jwk] } }))).toEqual([]);
-    expect(await told(() => plane.ask('PUT', place, { body: { role: 'member' } }))).toEqual([notice(before.email)]);
-    expect(await told(() => plane.ask('DELETE', place))).toEqual([notice(before.email)]);
+    expect(await told(() => plane.ask('PUT', path, { body: { role: 'member' } }))).toEqual([notice(before.email)]);
+    expect(await told(() => plane.ask('DELETE', path))).toEqual([notice(before.email)]);
     expect(await told(() => plane.ask('POST', '/users', { body: { email: 'fresh@example.com', role: 'member' } }))).toEqual([
       notice('fresh@example.com'),
     ]);

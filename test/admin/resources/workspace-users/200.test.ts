@@ -99,10 +99,10 @@ describe.each(databases)('members of workspaces, on %s', (database) => {
 
   it('leave, and their keys of that workspace with them', async () => {
     const other = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Other' } })).body;
-    const places = [plane.workspaceId, other.id].map((id: string) => ({ id, role: 'member' as const }));
-    const leaver = await newPerson(plane, 'member', places);
+    const memberships = [plane.workspaceId, other.id].map((id: string) => ({ id, role: 'member' as const }));
+    const leaver = await newPerson(plane, 'member', memberships);
     const [here, there] = await Promise.all(
-      places.map(({ id }) =>
+      memberships.map(({ id }) =>
         plane.ask('POST', '/api-keys/workspace/user', {
           body: { name: 'K', scopes: ['configs.list'], user_id: leaver.id, workspace_id: id },
         }),

@@ -35,7 +35,7 @@ const kluster = compatibleRows.find(({ id }) => id === 'kluster-ai') as Provider
 const foundry = 'https://contoso.services.ai.azure.com';
 
 /** Provider, settings, what stands before OpenAI's path (host included) and behind it. */
-const places: readonly [ProviderAdapter, typeof files, JsonObject, string, string][] = [
+const rows: readonly [ProviderAdapter, typeof files, JsonObject, string, string][] = [
   [openai, all, {}, 'https://api.openai.com/v1', ''],
   [groq, { ...files, ...batches }, {}, 'https://api.groq.com/openai/v1', ''],
   [kluster, { ...files, ...batches }, {}, 'https://api.kluster.ai/v1', ''],
@@ -52,30 +52,27 @@ const places: readonly [ProviderAdapter, typeof files, JsonObject, string, strin
   [azureAi, all, { azure_foundry_url: `${foundry}/openai/deployments/d${dated}` }, `${foundry}/openai/v1`, ''],
 ];
 
-describe.each(places.map((place) => [place[0].id, place[3], ...place] as const))(
-  'what %s keeps at %s',
-  (_id, _before, ...place) => {
-    const [adapter, paths, given, before, behind] = place;
-    const settings = v.parse(adapter.settings, given);
+describe.each(rows.map((url) => [url[0].id, url[3], ...url] as const))('what %s keeps at %s', (_id, _before, ...url) => {
+  const [adapter, paths, given, before, behind] = url;
+  const settings = v.parse(adapter.settings, given);
 
-    it.each(Object.entries(paths))('%s is asked at OpenAI’s path', async (name, path) => {
-      const operation = adapter.operations[name as OperationName] as Operation;
-      const call: OutgoingCall = {
-        method: 'GET',
-        origin: '',
-        path: operation.path({ ...callOf({}, {}, settings), pathParams: { id: 'f-1' } }),
-        headers: [],
-        body: null,
-      };
-      await adapter.sign?.(call, settings, {}, { fetch: () => Promise.reject(new Error('asked nobody')), now: () => 0 });
-      expect(adapter.baseUrl(settings) + call.path).toBe(before + path + behind);
-    });
+  it.each(Object.entries(paths))('%s is asked at OpenAI’s path', async (name, path) => {
+    const operation = adapter.operations[name as OperationName] as Operation;
+    const call: OutgoingCall = {
+      method: 'GET',
+      origin: '',
+      path: operation.path({ ...callOf({}, {}, settings), pathParams: { id: 'f-1' } }),
+      headers: [],
+      body: null,
+    };
+    await adapter.sign?.(call, settings, {}, { fetch: () => Promise.reject(new Error('asked nobody')), now: () => 0 });
+    expect(adapter.baseUrl(settings) + call.path).toBe(before + path + behind);
+  });
 
-    it('reads the output of a batch from its files', () => {
-      expect(adapter.operations.getBatchOutput?.steps).toBeTypeOf('function');
-    });
-  },
-);
+  it('reads the output of a batch from its files', () => {
+    expect(adapter.operations.getBatchOutput?.steps).toBeTypeOf('function');
+  });
+});
 
 describe('an endpoint of one model on Azure', () => {
   it.each([

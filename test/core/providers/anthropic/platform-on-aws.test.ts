@@ -23,7 +23,7 @@ providerContractSuite(claudePlatformAws, {
   credential: { header: 'x-api-key', value: (key) => key },
   finishReasons: { end_turn: 'stop', max_tokens: 'length', tool_use: 'tool_calls', refusal: 'refusal' },
   row: { folder: 'anthropic', fixtures },
-  keptShown: false,
+  storedShown: false,
 });
 
 describe('calls of claude-platform-aws', () => {

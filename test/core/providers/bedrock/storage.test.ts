@@ -5,7 +5,7 @@ import { patternBytes } from '../../../support/pattern-bytes.ts';
 
 /** Long objects in S3: parts go out while the file comes in, and nothing half-written is left behind. */
 const call = { settings: { aws_region: 'eu-central-1' } } as unknown as OperationCall;
-const place = { bucket: 'my-bucket', key: 'a b.jsonl' };
+const location = { bucket: 'my-bucket', key: 'a b.jsonl' };
 const bytes = patternBytes(17 * 1024 * 1024 + 5);
 
 async function* inChunks() {
@@ -34,7 +34,7 @@ it('a long object is written in parts that are whole in their order', async () =
     if (path.endsWith('?uploads=')) return opened;
     return path.includes('partNumber=') ? { headers: ['etag', `"tag<${path.match(/partNumber=(\d)/)?.[1]}"`] } : {};
   });
-  expect(await putObject(call, services, place, inChunks())).toBe(bytes.length);
+  expect(await putObject(call, services, location, inChunks())).toBe(bytes.length);
   expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
     'POST /my-bucket/a%20b.jsonl?uploads=',
     'PUT /my-bucket/a%20b.jsonl?partNumber=1&uploadId=u%261%2F2',
@@ -67,6 +67,6 @@ it.each([
     if (path.endsWith('?uploads=')) return opened;
     return method === 'DELETE' ? { status: 204 } : answers(path);
   });
-  await expect(putObject(call, services, place, inChunks())).rejects.toThrow(message);
+  await expect(putObject(call, services, location, inChunks())).rejects.toThrow(message);
   expect(requests.at(-1)).toMatchObject({ method: 'DELETE', path: '/my-bucket/a%20b.jsonl?uploadId=u%261%2F2' });
 });

@@ -15,38 +15,42 @@ function gateway(script: Script) {
     secrets: JSON.stringify({ api_key: 'gsk_stored' }),
   });
   harness.script(script);
-  const place = () => `${harness.calls[0]?.origin}${harness.calls[0]?.path}`;
-  return { harness, place, client: openAiOver(harness, { 'x-svc-provider': '@fast' }) };
+  const url = () => `${harness.calls[0]?.origin}${harness.calls[0]?.path}`;
+  return { harness, place: url, client: openAiOver(harness, { 'x-svc-provider': '@fast' }) };
 }
 
 it('speaks, byte for byte, and counts characters', async () => {
   const audio = patternBytes(3000);
-  const { client, harness, place } = gateway((_call, handler) => {
+  const {
+    client,
+    harness,
+    place: url,
+  } = gateway((_call, handler) => {
     handler.onHead(200, ['content-type', 'audio/wav']);
     handler.onData(audio);
     handler.onEnd();
   });
   const reply = await client.audio.speech.create(fixture('speech').request as never);
   expect(Buffer.compare(Buffer.from(await reply.arrayBuffer()), Buffer.from(audio))).toBe(0);
-  expect(place()).toBe('https://api.groq.com/openai/v1/audio/speech');
+  expect(url()).toBe('https://api.groq.com/openai/v1/audio/speech');
   expect(harness.records[0]).toMatchObject({ endpoint: 'createSpeech', media: { units: { characters: 23 } } });
 });
 
 it.each(['transcriptions', 'translations'] as const)('%s: the form goes on, the seconds are counted', async (route) => {
-  const { client, harness, place } = gateway(answer(200, fixture('transcription').providerReply));
+  const { client, harness, place: url } = gateway(answer(200, fixture('transcription').providerReply));
   const file = await toFile(Buffer.from('ID3'), 'a.mp3', { type: 'audio/mpeg' });
   const params = { model: 'whisper-large-v3-turbo', file, response_format: 'verbose_json' } as const;
   const said = await client.audio[route].create(params);
   expect(said.text).toBe('Good morning');
-  expect(place()).toBe(`https://api.groq.com/openai/v1/audio/${route}`);
+  expect(url()).toBe(`https://api.groq.com/openai/v1/audio/${route}`);
   expect(harness.records[0]).toMatchObject({ media: { units: { audio_seconds: 2.4 } } });
 });
 
 it('passes responses both ways', async () => {
-  const { client, harness, place } = gateway(answer(200, fixture('response').providerReply));
+  const { client, harness, place: url } = gateway(answer(200, fixture('response').providerReply));
   const reply = await client.responses.create(fixture('response').request as never);
   expect(reply.id).toBe(fixture('response').providerReply.id);
-  expect(place()).toBe('https://api.groq.com/openai/v1/responses');
+  expect(url()).toBe('https://api.groq.com/openai/v1/responses');
   expect(harness.records[0]?.outputTokens).toBeGreaterThan(0);
 });
 

@@ -23,19 +23,19 @@ export interface Scenario {
 const tokens = { input: 20, cached: 8, output: 12, thought: 0 };
 const plain: ModelAnswer = { text: 'Bern is the capital.', end: 'end', tokens };
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
-const place = { type: 'object', properties: {}, required: [], additionalProperties: false };
+const url = { type: 'object', properties: {}, required: [], additionalProperties: false };
 const tools = {
   chat: [
     { type: 'function', function: { name: 'get_weather', description: 'Weather of a city', parameters: city } },
-    { type: 'function', function: { name: 'get_place', description: 'Where the user is', parameters: place } },
+    { type: 'function', function: { name: 'get_place', description: 'Where the user is', parameters: url } },
   ],
   messages: [
     { name: 'get_weather', description: 'Weather of a city', input_schema: city },
-    { name: 'get_place', description: 'Where the user is', input_schema: place },
+    { name: 'get_place', description: 'Where the user is', input_schema: url },
   ],
   responses: [
     { type: 'function', name: 'get_weather', description: 'Weather of a city', parameters: city, strict: false },
-    { type: 'function', name: 'get_place', description: 'Where the user is', parameters: place, strict: false },
+    { type: 'function', name: 'get_place', description: 'Where the user is', parameters: url, strict: false },
   ],
 };
 const bern = { id: 'call_a1', name: 'get_weather', arguments: { city: 'Bern' } };

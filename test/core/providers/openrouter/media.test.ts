@@ -17,8 +17,8 @@ function gateway(script: Script) {
   });
   harness.script(script);
   const sent = (): JsonObject => JSON.parse(Buffer.from(harness.calls[0]?.body as Uint8Array).toString());
-  const place = () => `${harness.calls[0]?.origin}${harness.calls[0]?.path}`;
-  return { harness, sent, place, client: openAiOver(harness, { 'x-svc-provider': '@router' }) };
+  const url = () => `${harness.calls[0]?.origin}${harness.calls[0]?.path}`;
+  return { harness, sent, place: url, client: openAiOver(harness, { 'x-svc-provider': '@router' }) };
 }
 
 it.each([
@@ -27,49 +27,49 @@ it.each([
   ['embeddings', '/v1/embeddings', '/api/v1/embeddings', { inputTokens: 2 }],
 ])('passes a %s both ways and counts it', async (name, path, provided, record) => {
   const { request, providerRequest, providerReply } = fixture(name);
-  const { harness, sent, place } = gateway(answer(200, providerReply));
+  const { harness, sent, place: url } = gateway(answer(200, providerReply));
   const sink = await harness.send({ path, headers: { 'x-svc-provider': '@router' }, body: request });
   expect(sink.json).toEqual(providerReply);
   expect(sent()).toEqual(providerRequest);
-  expect(place()).toBe(`https://openrouter.ai${provided}`);
+  expect(url()).toBe(`https://openrouter.ai${provided}`);
   expect(harness.records[0]).toMatchObject(record);
 });
 
 it('draws images, with the tokens of images counted apart', async () => {
-  const { client, harness, sent, place } = gateway(answer(200, fixture('image').providerReply));
+  const { client, harness, sent, place: url } = gateway(answer(200, fixture('image').providerReply));
   const drawn = await client.images.generate(fixture('image').request as never);
   expect((drawn as { data?: unknown[] }).data).toHaveLength(1);
   expect(sent()).toEqual(fixture('image').providerRequest);
-  expect(place()).toBe('https://openrouter.ai/api/v1/images');
+  expect(url()).toBe('https://openrouter.ai/api/v1/images');
   expect(harness.records[0]).toMatchObject({ media: { imageOutputTokens: 1290, units: { generated_images: 1 } } });
 });
 
 it('edits images of a form as generations with references', async () => {
-  const { client, sent, place } = gateway(answer(200, fixture('image-edit').providerReply));
+  const { client, sent, place: url } = gateway(answer(200, fixture('image-edit').providerReply));
   const image = await toFile(Buffer.from('iVBORw0KGgo=', 'base64'), 'a.png', { type: 'image/png' });
   await client.images.edit({ model: 'google/gemini-3.1-flash-image', image, prompt: 'a red roof', n: 1, size: 'auto' });
   expect(sent()).toEqual(fixture('image-edit').providerRequest);
-  expect(place()).toBe('https://openrouter.ai/api/v1/images');
+  expect(url()).toBe('https://openrouter.ai/api/v1/images');
 });
 
 it('speaks, byte for byte', async () => {
   const audio = patternBytes(3000);
-  const { client, place } = gateway((_call, handler) => {
+  const { client, place: url } = gateway((_call, handler) => {
     handler.onHead(200, ['content-type', 'audio/mpeg']);
     handler.onData(audio);
     handler.onEnd();
   });
   const reply = await client.audio.speech.create(fixture('speech').request as never);
   expect(Buffer.compare(Buffer.from(await reply.arrayBuffer()), Buffer.from(audio))).toBe(0);
-  expect(place()).toBe('https://openrouter.ai/api/v1/audio/speech');
+  expect(url()).toBe('https://openrouter.ai/api/v1/audio/speech');
 });
 
 it('transcribes by the form as it came, and counts seconds', async () => {
-  const { client, harness, place } = gateway(answer(200, fixture('transcription').providerReply));
+  const { client, harness, place: url } = gateway(answer(200, fixture('transcription').providerReply));
   const file = await toFile(Buffer.from('ID3'), 'a.mp3', { type: 'audio/mpeg' });
   const said = await client.audio.transcriptions.create({ model: 'openai/whisper-large-v3', file });
   expect(said.text).toBe('Good morning');
-  expect(place()).toBe('https://openrouter.ai/api/v1/audio/transcriptions');
+  expect(url()).toBe('https://openrouter.ai/api/v1/audio/transcriptions');
   expect(harness.records[0]).toMatchObject({ media: { units: { audio_seconds: 2.4 } } });
 });
 

@@ -22,15 +22,15 @@ export const openAiResponses: Wire = {
         for (const delta of halves(String(item.arguments))) send('response.function_call_arguments.delta', { ...at, delta });
         send('response.function_call_arguments.done', { ...at, arguments: item.arguments });
       }
-      for (const [place, part] of ((item.content ?? []) as JsonObject[]).entries()) {
-        const inPart = { ...at, content_index: place };
+      for (const [position, part] of ((item.content ?? []) as JsonObject[]).entries()) {
+        const inPart = { ...at, content_index: position };
         send('response.content_part.added', { ...inPart, part: { ...part, text: '' } });
         for (const delta of halves(String(part.text))) send('response.output_text.delta', { ...inPart, delta, logprobs: [] });
         send('response.output_text.done', { ...inPart, text: part.text, logprobs: [] });
         send('response.content_part.done', { ...inPart, part });
       }
-      for (const [place, part] of ((item.summary ?? []) as JsonObject[]).entries()) {
-        const inPart = { ...at, summary_index: place };
+      for (const [position, part] of ((item.summary ?? []) as JsonObject[]).entries()) {
+        const inPart = { ...at, summary_index: position };
         send('response.reasoning_summary_part.added', { ...inPart, part: { ...part, text: '' } });
         for (const delta of halves(String(part.text))) send('response.reasoning_summary_text.delta', { ...inPart, delta });
         send('response.reasoning_summary_text.done', { ...inPart, text: part.text });
