@@ -325,6 +325,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       sink.send(status, headers, body);
     },
     messageBytesMax: settings.realtimeMessageBytesMax,
+    intake: memory.intake,
     refused: (error, request) => {
       const record = refusedRecord(error, request, { prefixes, clock, plans });
       journal.append(record);

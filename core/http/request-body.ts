@@ -1,3 +1,4 @@
+import type { ArrivingBody, BodyIntake } from '../contract/values/body-intake.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { BodyConsumer, BodyControl, RequestBody } from '../contract/values/http.ts';
 
@@ -12,6 +13,12 @@ const firstBufferBytes = 256 * 1024;
 const doubledBytesMax = 1024 * 1024;
 /** Largest buffer for a body of unknown length that is not doubled. */
 const unknownLengthBytes = 64 * 1024 * 1024;
+/** Uploads up to this size are never held back. */
+const smallBytes = 64 * 1024;
+/** Bytes looked at in one turn, once an upload is held back. */
+const lookBytes = 512 * 1024;
+/** Dropped bytes take a quarter of the time of bytes that are stored. */
+const droppedWeight = 0.25;
 const noBytes = new Uint8Array(0);
 
 /** The connection a body arrives on. Both do nothing once the exchange is over. */
@@ -25,7 +32,7 @@ export interface BodySource {
  * 256 KiB the client is made to wait. Chunks of the addon are only valid inside its callback, so each is copied exactly once:
  * into the one buffer of `bytes()`, or as the consumer's own chunk.
  */
-export class UwsRequestBody implements RequestBody {
+export class UwsRequestBody implements RequestBody, ArrivingBody {
   readonly length: number;
   /** True once the last byte is here, read or not. */
   complete = false;
@@ -34,9 +41,13 @@ export class UwsRequestBody implements RequestBody {
   /** Called when the last byte is here. */
   onComplete: (() => void) | null = null;
   private readonly source: BodySource;
+  private readonly intake: BodyIntake;
   private held: Uint8Array[] = [];
   private heldBytes = 0;
+  /** The reader wants no more for now. */
   private paused = false;
+  /** Other requests have their turn first. */
+  private heldBack = false;
   private failure: GatewayError | null = null;
   private discarded = false;
   /** Bytes at the last sweep that saw progress, and its time. */
@@ -45,9 +56,10 @@ export class UwsRequestBody implements RequestBody {
   private collector: Collector | null = null;
   private consumer: Pipe | null = null;
 
-  constructor(length: number, source: BodySource) {
+  constructor(length: number, source: BodySource, intake: BodyIntake) {
     this.length = length;
     this.source = source;
+    this.intake = intake;
   }
 
   bytes(maxBytes: number, onGrow?: (bytes: number) => void, onChunk?: (chunk: Uint8Array) => void): Promise<Uint8Array> {
@@ -58,6 +70,7 @@ export class UwsRequestBody implements RequestBody {
       const collector = new Collector(this.length, maxBytes, resolve, reject, onGrow, onChunk);
       try {
         for (const chunk of this.takeHeld()) collector.add(chunk, false);
+        collector.look(Number.POSITIVE_INFINITY);
       } catch (refusal) {
         return reject(this.fail(toGatewayError(refusal)));
       }
@@ -89,14 +102,21 @@ export class UwsRequestBody implements RequestBody {
   /** A chunk from the socket; `chunk` is invalid afterwards. */
   receive(chunk: ArrayBuffer, last: boolean): void {
     this.receivedBytes += chunk.byteLength;
+    const isDropped = this.failure !== null || this.discarded;
     if (last) {
       this.complete = true;
       this.onComplete?.();
       // The addon reads on for as long as its buffer fills, whatever it was told; the next request must still be read.
-      this.unpause();
+      this.readOn();
     }
-    if (this.failure !== null || this.discarded) return;
-    if (this.collector !== null) return this.collect(this.collector, chunk, last);
+    const isSmall = this.receivedBytes <= smallBytes;
+    const mayLook = isSmall || this.intake.take(this, isDropped ? chunk.byteLength * droppedWeight : chunk.byteLength);
+    if (isDropped) {
+      if (last) this.intake.leave(this);
+      return;
+    }
+    if (this.collector !== null) return this.collect(this.collector, chunk, mayLook);
+    if (last) this.intake.leave(this);
     if (this.consumer !== null && this.receivedBytes > this.consumer.bytesMax) {
       this.fail(tooLarge(this.consumer.bytesMax));
       return;
@@ -116,7 +136,7 @@ export class UwsRequestBody implements RequestBody {
    */
   sweep(nowMs: number, stallMs: number): void {
     if (this.length !== -1 || this.complete) return;
-    if (this.paused || this.receivedBytes !== this.sweptBytes) {
+    if (this.paused || this.heldBack || this.receivedBytes !== this.sweptBytes) {
       this.sweptBytes = this.receivedBytes;
       this.progressAtMs = nowMs;
     } else if (nowMs - this.progressAtMs >= stallMs) {
@@ -130,8 +150,30 @@ export class UwsRequestBody implements RequestBody {
     }
   }
 
+  holdBack(): void {
+    if (this.complete) return;
+    this.heldBack = true;
+    this.source.pauseBody();
+  }
+
+  goOn(): boolean {
+    const { collector } = this;
+    if (collector !== null) {
+      try {
+        if (collector.look(lookBytes)) return true;
+      } catch (refusal) {
+        this.fail(toGatewayError(refusal));
+      }
+      this.endIfComplete();
+    }
+    this.heldBack = false;
+    if (!this.paused && !this.complete) this.source.resumeBody();
+    return false;
+  }
+
   /** The client has disconnected. A reader gets `client_closed`. */
   abort(): void {
+    this.intake.leave(this);
     if (!this.complete || this.held.length > 0) this.fail(new GatewayError('client_closed'));
   }
 
@@ -156,21 +198,28 @@ export class UwsRequestBody implements RequestBody {
     return Promise.resolve(chunk);
   }
 
-  private collect(collector: Collector, chunk: ArrayBuffer, last: boolean): void {
+  private collect(collector: Collector, chunk: ArrayBuffer, mayLook: boolean): void {
     if (this.receivedBytes > collector.bytesMax) {
       this.fail(tooLarge(collector.bytesMax));
       return;
     }
     try {
       collector.add(new Uint8Array(chunk), true);
+      if (mayLook) collector.look(Number.POSITIVE_INFINITY);
     } catch (refusal) {
       this.fail(toGatewayError(refusal));
       return;
     }
-    if (last) {
-      this.collector = null;
-      collector.end();
-    }
+    this.endIfComplete();
+  }
+
+  /** Ends the collector once all bytes are here and looked at. */
+  private endIfComplete(): void {
+    const { collector } = this;
+    if (!this.complete || collector === null || collector.isBehind) return;
+    this.collector = null;
+    this.intake.leave(this);
+    collector.end();
   }
 
   /** Hands held chunks to the consumer until it asks to wait. */
@@ -212,6 +261,13 @@ export class UwsRequestBody implements RequestBody {
   private unpause(): void {
     if (!this.paused) return;
     this.paused = false;
+    if (!this.heldBack) this.source.resumeBody();
+  }
+
+  private readOn(): void {
+    if (!this.paused && !this.heldBack) return;
+    this.paused = false;
+    this.heldBack = false;
     this.source.resumeBody();
   }
 }
@@ -237,6 +293,8 @@ class Collector {
   private buffer: Uint8Array = noBytes;
   private used = 0;
   private counted = 0;
+  /** Bytes that `onChunk` has seen. */
+  private seen = 0;
 
   constructor(
     length: number,
@@ -254,10 +312,9 @@ class Collector {
     this.onChunk = onChunk;
   }
 
-  /** `borrowed`: the bytes are valid in this call only. Throws the errors of `onGrow` and `onChunk`. */
+  /** Stores a chunk. `borrowed`: its bytes are valid in this call only. Throws the error of `onGrow`. */
   add(chunk: Uint8Array, borrowed: boolean): void {
     if (chunk.length === 0) return;
-    this.onChunk?.(chunk);
     if (this.used === 0 && chunk.length === this.length && !borrowed) {
       this.onGrow?.(chunk.length);
       this.buffer = chunk;
@@ -269,6 +326,20 @@ class Collector {
     if (need > this.buffer.length) this.grow(need);
     this.buffer.set(chunk, this.used);
     this.used = need;
+  }
+
+  /** True if `onChunk` has not seen all bytes. */
+  get isBehind(): boolean {
+    return this.onChunk !== undefined && this.seen < this.used;
+  }
+
+  /** Hands at most `bytesMax` stored bytes to `onChunk`. Returns true if there are more. Throws the error of `onChunk`. */
+  look(bytesMax: number): boolean {
+    if (!this.isBehind) return false;
+    const to = Math.min(this.used, this.seen + bytesMax);
+    this.onChunk?.(this.buffer.subarray(this.seen, to));
+    this.seen = to;
+    return this.isBehind;
   }
 
   private get limit(): number {

@@ -1,5 +1,6 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket, us_socket_context_t } from 'uWebSockets.js';
 import type { Settings } from '../../config/settings.ts';
+import { BodyIntake } from '../contract/values/body-intake.ts';
 import { compileProxyRules, originOf } from '../contract/values/client-origin.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { findHeaders, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
@@ -46,6 +47,8 @@ export interface HttpServerOptions {
   readonly stallMs?: number;
   /** Longest message of a WebSocket client, in bytes. Default 16 MiB. */
   readonly messageBytesMax?: number;
+  /** Shares the event loop between large bodies. Default: one for the uploads of this server. */
+  readonly intake?: BodyIntake;
 }
 
 export interface HttpServer {
@@ -118,6 +121,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   /** Conditions that are checked whenever a reply or a connection ends. */
   const waiters = new Set<() => void>();
 
+  const intake = options.intake ?? new BodyIntake();
+
   const edge = {
     clock: new TurnClock(),
     draining: false,
@@ -176,7 +181,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   }
 
   function receiveBody(request: ParsedRequest, sink: UwsReplySink, res: HttpResponse): void {
-    const body = new UwsRequestBody(request.bodyLength, sink);
+    const body = new UwsRequestBody(request.bodyLength, sink, intake);
     request.body = body;
     sink.body = body;
     sink.closeAfter = request.bodyLength === -1;

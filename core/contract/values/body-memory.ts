@@ -1,3 +1,4 @@
+import { BodyIntake } from './body-intake.ts';
 import { GatewayError } from './errors.ts';
 
 /** Takes up to this size may use the whole bound. */
@@ -10,6 +11,8 @@ const smallBytes = 64 * 1024;
  */
 export class BodyMemory {
   readonly bytesMax: number;
+  /** Holds bodies back that arrive faster than the event loop can take them in beside other requests. */
+  readonly intake = new BodyIntake();
   usedBytes = 0;
   #lastTurn: Promise<void> = Promise.resolve();
 

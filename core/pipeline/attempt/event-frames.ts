@@ -1,23 +1,27 @@
 import { GatewayError } from '../../contract/values/errors.ts';
 
-/** Longest event in UTF-16 code units: providers send whole images in one event. */
-export const eventLengthMax = 32 * 1024 * 1024;
+/** Longest event in bytes: providers send whole images in one event. */
+export const eventBytesMax = 32 * 1024 * 1024;
 
-/** Events up to this length are not reported to `onGrow`. */
+/** Events up to this length are decoded as they arrive, and are not reported to `onGrow`. */
 const ordinaryLength = 64 * 1024;
 
 /**
- * Cuts the text of an event stream into frames, each with its blank line. Each character is searched once, however small the chunks
- * of a long event are. `onGrow` is called with the growth of an unfinished frame beyond the longest one so far, in code units,
- * from 64 Ki on.
+ * Cuts an event stream into frames of text, each with its blank line. Each byte is searched once, however small the chunks of a long
+ * event are. A long event is stored as bytes until it is complete: as text it would be copied by the garbage collector. `onGrow` is
+ * called with the growth of an unfinished frame beyond the longest one so far, from 64 Ki on.
  */
 export class EventFrames {
   readonly #onGrow: (length: number) => void;
+  readonly #text = new TextDecoder('utf-8');
   /** The unfinished frame, joined when it is complete. */
   #parts: string[] = [];
+  /** The bytes behind `#parts` in a long frame, not decoded. */
+  #bytes: Uint8Array[] = [];
+  /** Length of the unfinished frame: the decoded part in characters, the rest in bytes. */
   #length = 0;
   #longest = ordinaryLength;
-  /** Its last three characters: a blank line may be cut anywhere. */
+  /** The last three characters of the unfinished frame: a blank line may be cut anywhere. */
   #tail = '';
 
   constructor(onGrow: (length: number) => void) {
@@ -29,10 +33,16 @@ export class EventFrames {
     return this.#length === 0;
   }
 
-  /** The frames that are complete with this text. Throws GatewayError `upstream_invalid` for an event of over 32 Mi characters. */
-  push(text: string): string[] {
+  /** The frames that are complete with this chunk. Throws GatewayError `upstream_invalid` for an event of over 32 MiB. */
+  push(chunk: Uint8Array): string[] {
+    if (this.#length > ordinaryLength && !this.#endsIn(chunk)) {
+      this.#bytes.push(chunk);
+      this.#grow(chunk.length);
+      return [];
+    }
+    this.#decodeHeld();
     const frames: string[] = [];
-    let rest = text;
+    let rest = this.#text.decode(chunk, { stream: true });
     if (this.#length > 0) {
       const end = frameEnd(this.#tail + rest) - this.#tail.length;
       if (end < 0) {
@@ -40,7 +50,7 @@ export class EventFrames {
         return frames;
       }
       this.#parts.push(rest.slice(0, end));
-      frames.push(this.rest());
+      frames.push(this.#take());
       rest = rest.slice(end);
     }
     for (let end = frameEnd(rest); end !== -1; end = frameEnd(rest)) {
@@ -51,8 +61,27 @@ export class EventFrames {
     return frames;
   }
 
-  /** Takes out the unfinished frame. */
+  /** Takes out the unfinished frame at the end of the stream. */
   rest(): string {
+    this.#decodeHeld();
+    return this.#take() + this.#text.decode();
+  }
+
+  /** True if a blank line ends in this chunk. Leaves the last bytes in `#tail`. */
+  #endsIn(chunk: Uint8Array): boolean {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const seam = this.#tail + bytes.toString('latin1', 0, 3);
+    if (frameEnd(seam) !== -1 || bytes.includes('\n\n') || bytes.includes('\r\n\r\n')) return true;
+    this.#tail = (this.#tail + bytes.toString('latin1', Math.max(0, bytes.length - 3))).slice(-3);
+    return false;
+  }
+
+  #decodeHeld(): void {
+    for (const bytes of this.#bytes) this.#parts.push(this.#text.decode(bytes, { stream: true }));
+    this.#bytes = [];
+  }
+
+  #take(): string {
     const text = this.#parts.join('');
     this.#parts = [];
     this.#length = 0;
@@ -62,11 +91,15 @@ export class EventFrames {
 
   #keep(text: string): void {
     this.#parts.push(text);
-    this.#length += text.length;
     this.#tail = (this.#tail + text.slice(-3)).slice(-3);
-    if (this.#length > eventLengthMax) {
+    this.#grow(text.length);
+  }
+
+  #grow(length: number): void {
+    this.#length += length;
+    if (this.#length > eventBytesMax) {
       throw new GatewayError('upstream_invalid', {
-        message: `The provider sent a stream event of more than ${eventLengthMax} characters`,
+        message: `The provider sent a stream event of more than ${eventBytesMax} bytes`,
       });
     }
     if (this.#length > this.#longest) {

@@ -13,7 +13,6 @@ export class EventStream {
   readonly #reader: StreamReader;
   readonly #translator: StreamTranslator | null;
   readonly #parser: EventSourceParser;
-  readonly #text = new TextDecoder('utf-8');
   readonly #decoder: StreamDecoder | null;
   readonly #frames: EventFrames;
   /** Null if every event must be parsed. */
@@ -24,7 +23,7 @@ export class EventStream {
   #out: string | null = null;
 
   /**
-   * `decoder` reads providers whose streams are not server-sent events; they need a translator. `onGrow` is called with the code units
+   * `decoder` reads providers whose streams are not server-sent events; they need a translator. `onGrow` is called with the bytes
    * that an unfinished event adds to what the stream holds at most.
    */
   constructor(
@@ -51,9 +50,8 @@ export class EventStream {
   }
 
   #through(chunk: Uint8Array): string {
-    const frames = this.#frames.push(this.#text.decode(chunk, { stream: true }));
     let sent = '';
-    for (const frame of frames) sent += this.#frame(frame);
+    for (const frame of this.#frames.push(chunk)) sent += this.#frame(frame);
     return this.#translator ? sent : '';
   }
 
@@ -62,7 +60,7 @@ export class EventStream {
     const skipped = this.#frames.isEmpty ? repeats.skip(chunk, this.#onRepeat) : 0;
     if (skipped === chunk.length) return;
     const rest = skipped === 0 ? chunk : chunk.subarray(skipped);
-    for (const frame of this.#frames.push(this.#text.decode(rest, { stream: true }))) {
+    for (const frame of this.#frames.push(rest)) {
       const before = this.count;
       this.#frame(frame);
       if (this.count === before + 1) repeats.learn(frame);
@@ -78,7 +76,7 @@ export class EventStream {
   end(): string {
     if (this.#decoder) return this.#decoded(this.#decoder.end()) + this.#owed();
     // A last event without its blank line counts: otherwise its content would be lost.
-    const last = this.#frames.rest() + this.#text.decode();
+    const last = this.#frames.rest();
     const sent = last === '' ? '' : this.#frame(`${last}\n\n`);
     return this.#translator ? sent + this.#owed() : '';
   }

@@ -3,6 +3,7 @@ import type { PassedUsage } from '../../contract/plugin/passed-usage.ts';
 import type { Reply } from '../../contract/plugin/plugin.ts';
 import type { FrameSocket } from '../../contract/plugin/web-socket.ts';
 import type { UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../../contract/provider/upstream.ts';
+import type { ArrivingBody } from '../../contract/values/body-intake.ts';
 import type { Clock } from '../../contract/values/clock.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../../contract/values/http.ts';
@@ -52,7 +53,10 @@ export function attempt(
   });
 }
 
-class Attempt implements UpstreamHandler {
+/** Responses up to this size are never held back. */
+const smallBytes = 64 * 1024;
+
+class Attempt implements UpstreamHandler, ArrivingBody {
   exchange: UpstreamExchange | null = null;
   settled = false;
   readonly #ctx: RequestContext;
@@ -68,6 +72,11 @@ class Attempt implements UpstreamHandler {
   #events: PassingEvents | null = null;
   /** Reads the usage of a reply that is passed through. */
   #meter: ReplyMeter | null = null;
+  #receivedBytes = 0;
+  /** Other requests have their turn first. */
+  #isHeldBack = false;
+  /** The client is slower than the provider. */
+  #isBlocked = false;
 
   constructor(
     ctx: RequestContext,
@@ -122,14 +131,26 @@ class Attempt implements UpstreamHandler {
 
   onData(chunk: Uint8Array): boolean {
     try {
-      const more = this.#pass(chunk);
+      this.#isBlocked = !this.#pass(chunk);
       // After the write, so that metering does not delay the bytes.
       this.#meter?.push(chunk);
-      return more;
+      this.#receivedBytes += chunk.length;
+      if (this.#receivedBytes > smallBytes) this.#ctx.memory?.intake.take(this, chunk.length);
+      return !this.#isBlocked && !this.#isHeldBack;
     } catch (thrown) {
       this.#fail(toGatewayError(thrown));
       return true;
     }
+  }
+
+  holdBack(): void {
+    this.#isHeldBack = true;
+  }
+
+  goOn(): boolean {
+    this.#isHeldBack = false;
+    if (!this.#isBlocked) this.exchange?.resume();
+    return false;
   }
 
   #pass(chunk: Uint8Array): boolean {
@@ -172,7 +193,7 @@ class Attempt implements UpstreamHandler {
     const judge = this.#isAccepted ? this.#options.judge : null;
     const head = { status: this.#status, headers };
     this.#stream = new ReplyStream(ctx, this.#sink, this.#options.clock, head, contentLength, judge);
-    this.#sink.onDrain(() => this.exchange?.resume());
+    this.#sink.onDrain(() => this.#resume());
     try {
       this.#stream.decide(() => this.#decided());
     } catch (thrown) {
@@ -195,7 +216,12 @@ class Attempt implements UpstreamHandler {
     if (failure !== null) this.#fail(toGatewayError(failure));
     else if (rejected) this.#reject(rejected);
     else if (replacement) this.#replace(replacement);
-    else this.exchange?.resume();
+    else this.#resume();
+  }
+
+  #resume(): void {
+    this.#isBlocked = false;
+    if (!this.#isHeldBack) this.exchange?.resume();
   }
 
   #keep(chunk: Uint8Array): boolean {
@@ -267,6 +293,7 @@ class Attempt implements UpstreamHandler {
   #settle(answer: Answer): void {
     if (this.settled) return;
     this.settled = true;
+    if (this.#receivedBytes > smallBytes) this.#ctx.memory?.intake.leave(this);
     this.#resolve(answer);
   }
 }

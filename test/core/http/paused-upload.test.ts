@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { BodyIntake } from '../../../core/contract/values/body-intake.ts';
 import { UwsRequestBody } from '../../../core/http/request-body.ts';
 
 /** A connection that was told to pause and delivers all the same, as the addon does while its read buffer comes back full. */
@@ -10,7 +11,7 @@ function newSource() {
 it('leaves the connection reading after an upload that was whole before anyone asked for it', async () => {
   for (const read of ['bytes', 'pipe'] as const) {
     const source = newSource();
-    const body = new UwsRequestBody(900_000, source);
+    const body = new UwsRequestBody(900_000, source, new BodyIntake());
     body.receive(new ArrayBuffer(300_000), false);
     body.receive(new ArrayBuffer(300_000), false);
     expect(source.told.at(-1)).toBe('pause');

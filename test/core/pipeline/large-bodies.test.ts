@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { BodyMemory } from '../../../core/contract/values/body-memory.ts';
 import { HeldReply } from '../../../core/pipeline/attempt/held-reply.ts';
@@ -26,6 +27,33 @@ describe('a large JSON body', () => {
     const reply = await gateway.send({ body: chat(`"x":[${'1,'.repeat(300_000)}1]`) });
     expect([reply.status, (reply.json.error as { code: string }).code]).toEqual([503, 'overloaded']);
     expect(memory.usedBytes).toBe(0);
+  });
+});
+
+describe('a large response', () => {
+  const chunk = Buffer.alloc(64 * 1024, 'a');
+  it.each<[name: string, head: string, tail: string, type: string]>([
+    ['of JSON', '{"id":"c","choices":[{"message":{"content":"', '"}}]}', 'application/json'],
+    ['of one stream event', 'data: {"id":"c","choices":[{"delta":{"content":"', '"}}]}\n\ndata: [DONE]\n\n', 'text/event-stream'],
+  ])('%s makes the provider wait after 1 MiB in a turn', async (_name, head, tail, type) => {
+    const gateway = createHarness({ memory: new BodyMemory(64 * 1024 * 1024) });
+    const accepted: number[] = [];
+    gateway.script(async (_call, handler) => {
+      handler.onHead(200, ['content-type', type]);
+      handler.onData(Buffer.from(head));
+      for (let turn = 0; turn < 2; turn++) {
+        let chunks = 0;
+        while (handler.onData(chunk) && chunks < 100) chunks++;
+        accepted.push(chunks);
+        await nextTurn();
+        await nextTurn();
+      }
+      handler.onData(Buffer.from(tail));
+      handler.onEnd();
+    });
+    const reply = await gateway.send({ body: chat(`"stream":${type !== 'application/json'}`) });
+    expect(reply.status).toBe(200);
+    expect(accepted).toEqual([16, 16]);
   });
 });
 

@@ -1,15 +1,29 @@
 import { expect, it } from 'vitest';
-import { EventFrames, eventLengthMax } from '../../../../core/pipeline/attempt/event-frames.ts';
+import { EventFrames, eventBytesMax } from '../../../../core/pipeline/attempt/event-frames.ts';
 
-const text = 'data: a\n\nevent: b\r\ndata: c\r\n\r\n: comment\n\ndata: d\ndata: e\n\n';
-const frames = ['data: a\n\n', 'event: b\r\ndata: c\r\n\r\n', ': comment\n\n', 'data: d\ndata: e\n\n'];
+const text = Buffer.from('data: a\n\nevent: b\r\ndata: c\r\n\r\n: comment\n\ndata: d\ndata: é\n\n');
+const frames = ['data: a\n\n', 'event: b\r\ndata: c\r\n\r\n', ': comment\n\n', 'data: d\ndata: é\n\n'];
 
-it('event frames: are the same for a cut at any two characters', () => {
+it('event frames: are the same for a cut at any two bytes', () => {
   for (let first = 0; first <= text.length; first++) {
     for (let second = first; second <= text.length; second++) {
       const cutter = new EventFrames(() => {});
-      const parts = [text.slice(0, first), text.slice(first, second), text.slice(second)];
+      const parts = [text.subarray(0, first), text.subarray(first, second), text.subarray(second)];
       expect(parts.flatMap((part) => cutter.push(part))).toEqual(frames);
+      expect(cutter.rest()).toBe('');
+    }
+  }
+});
+
+it('event frames: a long event and the next one are the same for each cut near its end', () => {
+  const long = Buffer.from(`data: ${'é'.repeat(100_000)}\r\n\r\ndata: b\n\n`);
+  const at = long.length - 20;
+  for (let first = at; first < long.length; first++) {
+    for (let second = first; second <= long.length; second++) {
+      const cutter = new EventFrames(() => {});
+      const parts = [long.subarray(0, 90_000), long.subarray(90_000, first), long.subarray(first, second), long.subarray(second)];
+      const found = parts.flatMap((part) => cutter.push(part));
+      expect(found.join('') === long.toString() && found.length === 2).toBe(true);
       expect(cutter.rest()).toBe('');
     }
   }
@@ -17,26 +31,26 @@ it('event frames: are the same for a cut at any two characters', () => {
 
 it('event frames: return the unfinished frame at the end of the stream', () => {
   const cutter = new EventFrames(() => {});
-  expect(cutter.push('data: a\n\ndata: ')).toEqual(['data: a\n\n']);
-  cutter.push('b\n');
+  expect(cutter.push(Buffer.from('data: a\n\ndata: '))).toEqual(['data: a\n\n']);
+  cutter.push(Buffer.from('b\n'));
   expect(cutter.rest()).toBe('data: b\n');
   expect(cutter.rest()).toBe('');
 });
 
-it('event frames: an event without end is rejected, and its growth is reported once per character', () => {
+it('event frames: an event without end is rejected, and its growth is reported once per byte', () => {
   let grown = 0;
   const cutter = new EventFrames((length) => (grown += length));
-  const chunk = 'x'.repeat(1024 * 1024);
+  const chunk = Buffer.alloc(1024 * 1024, 'x');
   const feed = () => {
-    for (let i = 0; i <= eventLengthMax / chunk.length; i++) cutter.push(chunk);
+    for (let i = 0; i <= eventBytesMax / chunk.length; i++) cutter.push(chunk);
   };
-  expect(feed).toThrow('more than 33554432 characters');
-  expect(grown).toBe(eventLengthMax - 64 * 1024);
+  expect(feed).toThrow('more than 33554432 bytes');
+  expect(grown).toBe(eventBytesMax - 64 * 1024);
 });
 
 it('event frames: ordinary events are not reported', () => {
   let grown = 0;
   const cutter = new EventFrames((length) => (grown += length));
-  for (let i = 0; i < 100; i++) cutter.push(`data: ${'x'.repeat(2000)}\n${i % 2 ? '\n' : ''}`);
+  for (let i = 0; i < 100; i++) cutter.push(Buffer.from(`data: ${'x'.repeat(2000)}\n${i % 2 ? '\n' : ''}`));
   expect(grown).toBe(0);
 });

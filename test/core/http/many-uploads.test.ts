@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { UwsRequestBody } from '../../../core/http/request-body.ts';
+import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
+import { patternBytes } from '../../support/pattern-bytes.ts';
+import { sha256 } from '../../support/raw-client.ts';
+
+const uploads = 8;
+const uploadBytes = 12_000_000;
+
+/** Sends all uploads at once from a thread, so that the kernel's buffers fill while the server works. Posts the replies. */
+const sender = `
+  const { workerData: { port, uploads, body }, parentPort } = require('node:worker_threads');
+  const { request } = require('node:http');
+  const send = () => new Promise((resolve, reject) => {
+    const headers = { 'content-length': body.length };
+    request({ port, host: '127.0.0.1', method: 'POST', path: '/x', agent: false, headers }, async (response) => {
+      let text = '';
+      for await (const chunk of response) text += chunk;
+      resolve(text);
+    }).once('error', reject).end(body);
+  });
+  Promise.all(Array.from({ length: uploads }, send)).then((texts) => parentPort.postMessage(texts));
+`;
+
+describe.each(uwsBinaries)('many large uploads at once, on %s', (binary) => {
+  let edge: Edge;
+  afterEach(() => edge.close());
+
+  it('arrive whole, and no turn of the event loop takes in more than one beyond 1 MiB', async () => {
+    const body = patternBytes(uploadBytes);
+    let lookedAt = 0;
+    edge = await startEdge(binary, ({ body }, sink) => {
+      const look = (chunk: Uint8Array): void => {
+        lookedAt += chunk.length;
+      };
+      void body.bytes(uploadBytes, undefined, look).then((bytes) => sink.send(200, [], sha256(bytes)));
+    });
+    const thread = new Worker(sender, { eval: true, workerData: { port: edge.port, uploads, body } });
+    let replies: string[] | null = null;
+    const over = once(thread, 'message').then(([texts]) => (replies = texts as string[]));
+    const before = new Map<object, number>();
+    let mostBesideOne = 0;
+    while (replies === null) {
+      const arrived = edge.handled.map((request) => {
+        const { receivedBytes } = request.body as UwsRequestBody;
+        const grown = receivedBytes - (before.get(request) ?? 0);
+        before.set(request, receivedBytes);
+        return grown;
+      });
+      const sum = arrived.reduce((all, one) => all + one, 0);
+      mostBesideOne = Math.max(mostBesideOne, sum - Math.max(0, ...arrived));
+      await nextTurn();
+    }
+    await over;
+    expect(new Set(replies)).toEqual(new Set([sha256(body)]));
+    expect(lookedAt).toBe(uploads * uploadBytes);
+    // The first 64 KiB of each upload are not counted.
+    expect(mostBesideOne).toBeLessThanOrEqual(1024 * 1024 + uploads * 64 * 1024);
+  });
+});
