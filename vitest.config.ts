@@ -14,7 +14,11 @@ const unit = [
   'test/*.test.ts',
 ];
 /** Tests below the folders of `unit` that take longer than the rest together, or start processes. */
-const slow = ['test/core/http/forced-short-writes.test.ts'];
+const slow = [
+  'test/core/http/forced-short-writes.test.ts',
+  'test/core/secret-managers/gateway.test.ts',
+  'test/config/generators/**/*.test.ts',
+];
 
 /** Tests that start the product, other processes or long runs. */
 const system = ['test/{bench,e2e,failure-table,workers}/**/*.test.ts', 'test/core/{realtime,supervisor}/**/*.test.ts', ...slow];
@@ -41,8 +45,6 @@ export default defineConfig({
       project('admin', ['test/admin/**/*.test.ts']),
       project('system', system),
     ],
-    // One retry in CI, shown as `retry x1`, until the suite has passed five times in a row without it on a busy machine.
-    retry: process.env.CI ? 1 : 0,
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

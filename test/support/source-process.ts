@@ -7,8 +7,10 @@ export const compileCacheEnv = {
   NODE_COMPILE_CACHE: join(tmpdir(), `svc-test-compile-cache-${userInfo().uid}`),
 } as const;
 
-/** Arguments of `node` that run a TypeScript file of this repository as the supervisor runs its children, from the cache of stripped sources. */
+/** Flags of `node` for TypeScript of this repository: sources without types come from a cache. */
+export const sourceFlags = ['--import', new URL('../../core/supervisor/load-stripped.mjs', import.meta.url).href] as const;
+
+/** Arguments of `node` that run a TypeScript file of this repository as the supervisor runs its children. */
 export function sourceArguments(path: string, ...rest: readonly string[]): string[] {
-  const preload = new URL('../../core/supervisor/load-stripped.mjs', import.meta.url).href;
-  return ['--import', preload, fileURLToPath(new URL(`../../${path}`, import.meta.url)), ...rest];
+  return [...sourceFlags, fileURLToPath(new URL(`../../${path}`, import.meta.url)), ...rest];
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { inlineAllowed } from '../../support/inline-allowed.ts';
+import { compileCacheEnv, sourceFlags } from '../../support/source-process.ts';
 
 const entry = fileURLToPath(new URL('../../../admin/main.ts', import.meta.url));
 
@@ -20,7 +21,8 @@ export interface ChildPlane {
 
 export function forkPlane(env: Readonly<Record<string, string>>): ChildPlane {
   const child = fork(entry, {
-    env: { PATH: process.env.PATH ?? '', ...inlineAllowed, ...env },
+    env: { PATH: process.env.PATH ?? '', ...compileCacheEnv, ...inlineAllowed, ...env },
+    execArgv: [...sourceFlags],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const messages: Record<string, unknown>[] = [];

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { compileCacheEnv, sourceArguments } from '../../support/source-process.ts';
 import { within } from '../../support/until.ts';
 
 /** A supervisor in a process of its own, read line by line. */
@@ -14,7 +14,7 @@ export class SupervisorRun {
   readonly #waiting = new Set<() => void>();
 
   constructor(env: Readonly<Record<string, string>> = {}) {
-    this.process = spawn(process.execPath, [fileURLToPath(new URL('fixtures/run.ts', import.meta.url))], {
+    this.process = spawn(process.execPath, sourceArguments('test/core/supervisor/fixtures/run.ts'), {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: process.env.PATH,
@@ -22,6 +22,7 @@ export class SupervisorRun {
         CLUSTER_KEY: Buffer.alloc(32, 2).toString('base64'),
         DATA_DIR: mkdtempSync(join(tmpdir(), 'supervisor-')),
         GATEWAY_PROCESSES: '2',
+        ...compileCacheEnv,
         ...env,
       },
     });
