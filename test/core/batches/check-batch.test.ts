@@ -4,7 +4,7 @@ import { providers } from '../../../core/providers/index.ts';
 describe('batches under restricted models', () => {
   const making = [...providers.values()].filter((adapter) => adapter.operations.createBatch);
 
-  it.each(making.map((adapter) => [adapter.id, adapter] as const))('can be judged at %s', (_, adapter) => {
+  it.each(making.map((adapter) => [adapter.id, adapter] as const))('can be checked at %s', (_, adapter) => {
     const { steps, checksModels, requestFiles } = adapter.operations.createBatch ?? {};
     expect(steps ? checksModels === true : requestFiles !== undefined).toBe(true);
   });

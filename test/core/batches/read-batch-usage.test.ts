@@ -6,7 +6,7 @@ import { createBuilder } from '../../../core/pipeline/target/build-target.ts';
 import { providers } from '../../../core/providers/index.ts';
 import { providerDocument } from '../../support/pipeline-harness.ts';
 
-it('a batch whose provider never answers is given up when nobody waits for its usage any more', async () => {
+it('batch usage: reading ends when the caller aborts, if the provider never responds', async () => {
   const left = new AbortController();
   let aborted = 0;
   let sent: HeaderList = [];

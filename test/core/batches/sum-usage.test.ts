@@ -8,8 +8,8 @@ import { sampleRecord } from '../../support/sample-record.ts';
 
 const used = (inputTokens: number, more: object = {}) => ({ ...emptyUsage(), inputTokens, outputTokens: 10, ...more });
 
-describe('the usage of many requests', () => {
-  it('is added up by model and tier, with the counts that only the provider has', () => {
+describe('summed usage of many requests', () => {
+  it('sums by model and tier, with counts that only the provider has', () => {
     const sums = new UsageSums('chatComplete');
     sums.add('a', used(5, { raw: { cache_creation: { ephemeral_1h_input_tokens: 2 }, service_tier: 'batch' } }));
     sums.add('a', used(7, { raw: { cache_creation: { ephemeral_1h_input_tokens: 3 } }, serviceTier: 'batch' }));
@@ -23,7 +23,7 @@ describe('the usage of many requests', () => {
     expect(sums.parts[0]?.raw).toEqual({ cache_creation: { ephemeral_1h_input_tokens: 5 } });
   });
 
-  it('costs what its requests cost one by one, also where long ones cost more', () => {
+  it('costs as much as the single requests, also with price tiers by input size', () => {
     const sums = new UsageSums('chatComplete');
     const sizes = [1_000, 120_000, 150_000, 199_999, 200_000, 200_001, 250_000, 900_000];
     for (const size of sizes) for (let i = 0; i < 3; i++) sums.add('gemini-2.5-pro', used(size));
@@ -40,7 +40,7 @@ describe('the usage of many requests', () => {
     expect(Math.abs(sum(together) - sum(each) / 2)).toBeLessThanOrEqual(sizes.length * 3);
   });
 
-  it('is bounded, whatever names a provider makes up', () => {
+  it('stays bounded if a provider invents many names', () => {
     const sums = new UsageSums(null);
     for (let i = 0; i < 5_000; i++) sums.add(`model-${i}`, used(1));
     expect(sums.parts.length).toBeLessThanOrEqual(207);

@@ -22,7 +22,7 @@ function calls(breaker: CircuitBreaker, results: string): void {
 }
 
 describe('a closed circuit', () => {
-  it('opens with the failure that reaches the threshold, and says so once', () => {
+  it('opens with the failure that reaches the threshold, and reports it once', () => {
     const breaker = newBreaker();
     calls(breaker, 'ff');
     expect(breaker.isOpen()).toBe(false);
@@ -31,7 +31,7 @@ describe('a closed circuit', () => {
     expect(said).toEqual([{ state: 'open', until: time.clock.now() + cooldownMs }]);
   });
 
-  it('counts failures that lie apart, with successes between them', () => {
+  it('counts failures with successes between them', () => {
     const breaker = newBreaker();
     calls(breaker, 'fsssf?s');
     expect(breaker.isOpen()).toBe(false);
@@ -39,7 +39,7 @@ describe('a closed circuit', () => {
     expect(breaker.isOpen()).toBe(true);
   });
 
-  it('begins to count anew a cool-down after the first failure', () => {
+  it('restarts its count a cool-down after the first failure', () => {
     const breaker = newBreaker();
     calls(breaker, 'ff');
     time.advance(cooldownMs + 1);
@@ -55,19 +55,19 @@ describe('a closed circuit', () => {
     ['ffsssss', false],
     ['fsfsf', true], // 3 of 5
     ['sssssssssf', false], // nothing is counted before the first failure: 1 of 1
-  ])('judges the share of failures of %s at fifty percent', (results, open) => {
+  ])('applies a failure percentage of fifty to %s', (results, open) => {
     const breaker = newBreaker({ failureThreshold: null, failurePercent: 50 });
     calls(breaker, results);
     expect(breaker.isOpen()).toBe(open);
   });
 
-  it('opens by whichever of count and share comes first', () => {
+  it('opens by count or percentage, whichever is reached first', () => {
     const breaker = newBreaker({ failureThreshold: 3, failurePercent: 90 });
     calls(breaker, 'fsfssf');
     expect(breaker.isOpen()).toBe(true);
   });
 
-  it('learns nothing from calls whose client left', () => {
+  it('ignores calls whose client left', () => {
     const breaker = newBreaker({ failureThreshold: 1 });
     calls(breaker, '?????');
     expect(breaker.isOpen()).toBe(false);
@@ -75,7 +75,7 @@ describe('a closed circuit', () => {
 });
 
 describe('an open circuit', () => {
-  it('counts nothing: calls come only for want of another target', () => {
+  it('ignores results of calls that were made because all targets are open', () => {
     const breaker = newBreaker();
     calls(breaker, 'fff');
     calls(breaker, 'sssfff');
@@ -112,7 +112,7 @@ describe('an open circuit', () => {
     expect(breaker.isOpen()).toBe(false);
   });
 
-  it('gives the trial to the next call when this one taught nothing', () => {
+  it('gives the trial to the next call if this one had no result', () => {
     const breaker = newBreaker();
     calls(breaker, 'fff');
     time.advance(cooldownMs);
@@ -135,7 +135,7 @@ describe('an open circuit', () => {
     expect(breaker.isOpen()).toBe(false);
   });
 
-  it('begins to count from nothing once it is closed again', () => {
+  it('counts from zero after it has closed again', () => {
     const breaker = newBreaker();
     calls(breaker, 'fff');
     time.advance(cooldownMs);
@@ -144,8 +144,8 @@ describe('an open circuit', () => {
   });
 });
 
-describe('what other gateways say', () => {
-  it('opens it, never for longer than its own cool-down', () => {
+describe('notices from other gateways', () => {
+  it('open a circuit for at most its own cool-down', () => {
     const breaker = newBreaker();
     breaker.learn({ state: 'open', until: time.clock.now() + 10 * cooldownMs });
     expect(breaker.isOpen()).toBe(true);
@@ -154,13 +154,13 @@ describe('what other gateways say', () => {
     expect(said).toEqual([]);
   });
 
-  it('does nothing when it is over already', () => {
+  it('are ignored if they have expired', () => {
     const breaker = newBreaker();
     breaker.learn({ state: 'open', until: time.clock.now() - 1 });
     expect(breaker.isOpen()).toBe(false);
   });
 
-  it('makes it wait for a trial made elsewhere, and close with it', () => {
+  it('make a circuit wait for a trial elsewhere, and close with it', () => {
     const breaker = newBreaker();
     calls(breaker, 'fff');
     time.advance(cooldownMs);
@@ -171,7 +171,7 @@ describe('what other gateways say', () => {
     expect(breaker.isOpen()).toBe(false);
   });
 
-  it('makes its own trial when the end of the other one was never told', () => {
+  it('allow an own trial if the end of the other one was never reported', () => {
     const breaker = newBreaker();
     calls(breaker, 'fff');
     time.advance(cooldownMs);
@@ -180,7 +180,7 @@ describe('what other gateways say', () => {
     expect(breaker.begin()).toBeGreaterThan(0);
   });
 
-  it('is no reason to pass over a target that is closed here: a trial elsewhere says that it was open there', () => {
+  it('keep a closed circuit closed if they report a trial elsewhere', () => {
     const breaker = newBreaker();
     breaker.learn({ state: 'half-open', until: time.clock.now() + cooldownMs });
     expect(breaker.isOpen()).toBe(false);

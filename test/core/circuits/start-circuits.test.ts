@@ -55,7 +55,7 @@ function fail(gateway: Gateway): void {
 const open = (changes: object = {}) => ({ key, path, state: 'open', until: time.clock.now() + 20_000, ...changes });
 
 describe('circuits of several gateways', () => {
-  it('open, are tried by one, and close together', () => {
+  it('open, allow one trial and close together', () => {
     const peers: Gateway[] = [];
     const [one, two] = [newGateway(peers), newGateway(peers)];
     const breaker = breakerOf(two);
@@ -71,7 +71,7 @@ describe('circuits of several gateways', () => {
     expect([breakerOf(one).isOpen(), breaker.isOpen()]).toEqual([false, false]);
   });
 
-  it('are open from the first request on in a gateway that comes to the config later', () => {
+  it('apply to the first request of a gateway that loads the config later', () => {
     const gateway = newGateway();
     gateway.hear(open());
     expect(breakerOf(gateway).isOpen()).toBe(true);
@@ -79,20 +79,20 @@ describe('circuits of several gateways', () => {
     expect(breakerOf(gateway).isOpen()).toBe(false);
   });
 
-  it('are forgotten with the version of the config', () => {
+  it('are removed with the version of the config', () => {
     const gateway = newGateway();
     fail(gateway);
     expect(breakerOf(gateway).isOpen()).toBe(true);
     expect(breakerOf(gateway, key.replace('version-1', 'version-2')).isOpen()).toBe(false);
   });
 
-  it('are the same whenever a plan asks for them', () => {
+  it('are the same object for every plan', () => {
     const gateway = newGateway();
     expect(breakerOf(gateway)).toBe(breakerOf(gateway));
   });
 });
 
-describe('a notice that cannot be right', () => {
+describe('an invalid circuit notice', () => {
   it.each([
     ['nothing', null],
     ['text', 'open'],
@@ -104,7 +104,7 @@ describe('a notice that cannot be right', () => {
     ['a key without end', open({ key: 'k'.repeat(601) })],
     ['bytes that are no JSON', Buffer.from('{')],
     ['too many bytes', Buffer.from(JSON.stringify(open()) + ' '.repeat(3000))],
-  ])('%s is counted and changes nothing', (_name, message) => {
+  ])('%s is counted and ignored', (_name, message) => {
     const gateway = newGateway();
     const breaker = breakerOf(gateway);
     gateway.hear(message);
@@ -112,14 +112,14 @@ describe('a notice that cannot be right', () => {
     expect(gateway.health.counts.invalidNotices).toBe(1);
   });
 
-  it('members of a newer version are ignored', () => {
+  it('with unknown members is accepted', () => {
     const gateway = newGateway();
     const breaker = breakerOf(gateway);
     gateway.hear(open({ reason: 'of a newer version' }));
     expect([breaker.isOpen(), gateway.health.counts.invalidNotices]).toEqual([true, 0]);
   });
 
-  it('does not fill the memory: of circuits nobody asks for, ten thousand are remembered', () => {
+  it('cannot fill the memory: 10,000 notices of unused circuits are stored', () => {
     const gateway = newGateway();
     gateway.hear(open({ key: 'first' }));
     for (let i = 0; i < 10_000; i++) gateway.hear(open({ key: `key-${i}` }));
@@ -127,14 +127,14 @@ describe('a notice that cannot be right', () => {
     expect(breakerOf(gateway, 'key-9999').isOpen()).toBe(true);
   });
 
-  it('is read from the bytes of a bus as well', () => {
+  it('is read from the bytes of a bus', () => {
     const gateway = newGateway();
     gateway.hear(Buffer.from(JSON.stringify(open())));
     expect(breakerOf(gateway).isOpen()).toBe(true);
   });
 });
 
-it('says and hears nothing once it is closed', () => {
+it('is neither sent nor received after close', () => {
   const gateway = newGateway();
   const breaker = breakerOf(gateway);
   gateway.health.close();
@@ -145,8 +145,8 @@ it('says and hears nothing once it is closed', () => {
   expect(gateway.sent).toEqual([]);
 });
 
-describe('the channels', () => {
-  it('IPC: wraps what it sends, takes only its own messages, and survives a channel that is gone', () => {
+describe('circuit notice channels', () => {
+  it('IPC: wraps messages, accepts only its own, and survives a closed channel', () => {
     const source = Object.assign(new EventEmitter(), { send: (message: object) => void sent.push(message) });
     const sent: object[] = [];
     const heard: unknown[] = [];
@@ -166,7 +166,7 @@ describe('the channels', () => {
     expect(() => channel.send({ key, path, state: 'closed', until: 0 })).not.toThrow();
   });
 
-  it('bus: uses the subject svc.health both ways', () => {
+  it('bus: uses the subject svc.health in both directions', () => {
     const published: unknown[] = [];
     const listeners = new Map<string, (message: Uint8Array) => void>();
     const channel = createBusChannel(

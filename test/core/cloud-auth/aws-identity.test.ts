@@ -49,7 +49,7 @@ const keys = (secret = 'sk', id = 'AKIDEXAMPLE') => ({
 });
 
 describe('access keys', () => {
-  it('are used as they are, with the session token where there is one', () => {
+  it('are used unchanged, with the session token if there is one', () => {
     const { services, asked } = fakeServices(() => ({ status: 500, body: '' }));
     const given = { ...keys(), aws_session_token: new Secret('st') };
     expect(awsIdentity({}, given, services)).toEqual({
@@ -61,7 +61,7 @@ describe('access keys', () => {
     expect(asked).toEqual([]);
   });
 
-  it('are asked for by name when one is missing', () => {
+  it('are required: the error names the missing one', () => {
     const { services } = fakeServices(() => ({ status: 500, body: '' }));
     expect(() => awsIdentity({ aws_auth_type: 'accessKey' }, {}, services)).toThrow('aws_access_key_id is required');
     const half = { aws_access_key_id: new Secret('AKID') };
@@ -70,7 +70,7 @@ describe('access keys', () => {
 });
 
 describe('an assumed role', () => {
-  it('is asked for at the token service of the region, signed with the given keys', async () => {
+  it('comes from the token service of the region, in a call signed with the given keys', async () => {
     const { services, asked, clock } = fakeServices(() => roleReply('one', clock.nowMs + hourMs));
     expect(await awsIdentity(role, keys(), services)).toEqual({
       accessKeyId: 'ASIAone',
@@ -93,7 +93,7 @@ describe('an assumed role', () => {
     );
   });
 
-  it('is asked for once by many calls, and kept without asking again', async () => {
+  it('is fetched once for many calls, and cached', async () => {
     const { services, asked, clock } = fakeServices(() => roleReply('one', clock.nowMs + hourMs));
     const found = await Promise.all(Array.from({ length: 20 }, () => awsIdentity(role, keys(), services)));
     expect(new Set(found.map((identity) => identity.accessKeyId))).toEqual(new Set(['ASIAone']));
@@ -102,7 +102,7 @@ describe('an assumed role', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('is renewed ahead of its end while the old one still serves', async () => {
+  it('is renewed before it expires, while the old one still serves', async () => {
     const names = ['one', 'two'];
     const { services, asked, clock } = fakeServices(() => roleReply(names.shift() as string, clock.nowMs + hourMs));
     await awsIdentity(role, keys(), services);
@@ -113,7 +113,7 @@ describe('an assumed role', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('is not lent to whoever knows the key id but not the secret, nor across external ids', async () => {
+  it('is not shared between secrets or external ids of the same key id', async () => {
     const { services, asked, clock } = fakeServices(() => roleReply(`n${asked.length}`, clock.nowMs + hourMs));
     await awsIdentity(role, keys('right'), services);
     await awsIdentity(role, keys('wrong'), services);
@@ -121,7 +121,7 @@ describe('an assumed role', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('that may not be assumed is an error with the status of the token service, without its words', async () => {
+  it('returns the status of the token service without its message if access is denied', async () => {
     const body =
       '<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>User: arn:aws:iam::1:user/x is not authorized</Message></Error></ErrorResponse>';
     const { services } = fakeServices(() => ({ status: 403, body }));
@@ -141,7 +141,7 @@ describe('an assumed role', () => {
     },
   );
 
-  it('is named as missing when the settings hold none', () => {
+  it('is required by its mode: the error names the setting', () => {
     const { services } = fakeServices(() => ({ status: 500, body: '' }));
     expect(() => awsIdentity({ aws_auth_type: 'assumedRole' }, keys(), services)).toThrow('aws_role_arn is required');
   });
@@ -151,7 +151,7 @@ describe('session tags', () => {
   const tagged = { ...role, aws_session_tags: 'team, cost-center=project,absent' };
   const labels = { team: 'Größe 7', project: 'p-1', other: 'x' };
 
-  it('are those of the metadata that the settings name', async () => {
+  it('hold the metadata that the settings name', async () => {
     const { services, asked, clock } = fakeServices(() => roleReply('one', clock.nowMs + hourMs));
     await awsIdentity(tagged, keys(), services, labels);
     expect(Object.fromEntries(new URLSearchParams(asked[0]?.body ?? ''))).toMatchObject({
@@ -164,7 +164,7 @@ describe('session tags', () => {
     expect(asked[0]?.body).not.toContain('Tags.member.3');
   });
 
-  it('are asked for once for each set of them, and sessions of one set serve no other', async () => {
+  it('are requested once per set, and each set has its own session', async () => {
     const { services, asked, clock } = fakeServices(() => roleReply(`n${asked.length}`, clock.nowMs + hourMs));
     const named = async (given: Record<string, string>) => (await awsIdentity(tagged, keys(), services, given)).accessKeyId;
     expect(await named({ team: 'a' })).toBe('ASIAn1');
@@ -175,7 +175,7 @@ describe('session tags', () => {
     expect(asked).toHaveLength(4);
   });
 
-  it('are kept for 500 sets at most, and ever new ones push nobody out who has none', async () => {
+  it('are cached for 500 sets at most, and new ones do not evict roles without tags', async () => {
     const { services, asked, clock } = fakeServices(() => roleReply(`n${asked.length}`, clock.nowMs + hourMs));
     await awsIdentity(role, keys(), services);
     for (let i = 0; i <= 500; i++) await awsIdentity(tagged, keys(), services, { team: String(i) });
@@ -187,7 +187,7 @@ describe('session tags', () => {
     expect(asked).toHaveLength(503);
   });
 
-  it('are refused where AWS takes no such value, and where there is no session', () => {
+  it('are rejected if AWS does not accept the value, or without a session', () => {
     const { services, asked } = fakeServices(() => ({ status: 500, body: '' }));
     expect(() => awsIdentity(tagged, keys(), services, { team: 'a;b' })).toThrow(/Invalid metadata passed: team/);
     const own = { aws_auth_type: 'accessKey', aws_session_tags: 'team' };
@@ -203,12 +203,12 @@ describe('session tags', () => {
     ['aws:team', false],
     ['team, TEAM=other', false],
     [Array.from({ length: 51 }, (_, i) => `k${i}`).join(), false],
-  ])('are a list of names: %s', (list, ok) => {
+  ])('must be a list of names: %s', (list, ok) => {
     expect(v.safeParse(awsSettings.aws_session_tags.schema, list).success).toBe(ok);
   });
 });
 
-describe('the identity of the machine', () => {
+describe('the machine identity on AWS', () => {
   const expiration = '2026-11-21T18:00:00Z';
   const lent = (fields: JsonObject = {}) =>
     JSON.stringify({
@@ -221,7 +221,7 @@ describe('the identity of the machine', () => {
     });
   const identity = { accessKeyId: 'ASIAm', secretAccessKey: 'ms', sessionToken: 'mt', expiresAtMs: Date.parse(expiration) };
 
-  it('is not lent where the deployment does not say so', async () => {
+  it('is not used unless the deployment allows it', async () => {
     const { services, asked } = fakeServices(() => ({ status: 200, body: lent() }));
     await expect(machineIdentity(services, 'us-east-1', {})).rejects.toMatchObject({ code: 'forbidden' });
     const own = { ...role, aws_auth_type: 'serviceRole' };
@@ -230,7 +230,7 @@ describe('the identity of the machine', () => {
     expect(asked).toEqual([]);
   });
 
-  it('comes from the instance by way of a session token, never without one', async () => {
+  it('comes from the instance metadata with a session token', async () => {
     const { services, asked } = fakeServices(({ method, url }) => {
       if (method === 'PUT') return { status: 200, body: 'session\n' };
       return { status: 200, body: url.endsWith('/') ? 'gateway-role' : lent() };
@@ -247,14 +247,14 @@ describe('the identity of the machine', () => {
     ]);
   });
 
-  it('comes from the container endpoint where the environment names one', async () => {
+  it('comes from the container endpoint if the environment names one', async () => {
     const { services, asked } = fakeServices(() => ({ status: 200, body: lent() }), true);
     const uri = { AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '/v2/credentials/1' };
     expect(await machineIdentity(services, 'us-east-1', uri)).toEqual(identity);
     expect(asked).toMatchObject([{ url: 'http://169.254.170.2/v2/credentials/1', headers: [], metadata: true }]);
   });
 
-  it('comes from the identity agent of a pod with the token it keeps in a file', async () => {
+  it('comes from the identity agent of a pod, with the token in its file', async () => {
     const { services, asked } = fakeServices(() => ({ status: 200, body: lent() }), true);
     const environment = {
       AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://169.254.170.23/v1/credentials',
@@ -266,7 +266,7 @@ describe('the identity of the machine', () => {
     ]);
   });
 
-  it('comes from the web identity token of a service account, at the token service', async () => {
+  it('comes from the token service for the web identity token of a service account', async () => {
     const until = Date.parse(expiration);
     const { services, asked } = fakeServices(() => roleReply('pod', until, 'AssumeRoleWithWebIdentity'), true);
     const environment = { AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile('a.b.c'), AWS_ROLE_ARN: role.aws_role_arn };
@@ -284,7 +284,7 @@ describe('the identity of the machine', () => {
     });
   });
 
-  it('is reported as not there when nobody answers for it', async () => {
+  it('is reported as missing if no source responds', async () => {
     const { services } = fakeServices(() => ({ status: 404, body: '' }), true);
     await expect(machineIdentity(services, 'us-east-1', {})).rejects.toMatchObject({ code: 'unavailable' });
     const gone = { AWS_WEB_IDENTITY_TOKEN_FILE: '/nonexistent/token', AWS_ROLE_ARN: role.aws_role_arn };

@@ -53,7 +53,7 @@ it('signs with a session token as AWS does', async () => {
   );
 });
 
-it('lets no signature of the client stand beside its own', async () => {
+it('drops signature headers of the client', async () => {
   const headers = ['authorization', 'Bearer theirs', 'x-amz-date', '20010101T000000Z', 'x-amz-security-token', 'theirs'];
   const result = await signed({ headers });
   expect(JSON.stringify(result)).not.toContain('theirs');

@@ -34,7 +34,7 @@ const entra = (clientId = randomUUID()) => ({
 });
 
 describe('azure_auth_mode default', () => {
-  it('sends the key, or the token the caller has, and asks nobody', async () => {
+  it('sends the key or the caller’s token without any token request', async () => {
     const endpoint = fakeTokenEndpoint();
     expect(await signed({}, { api_key: 'k' }, endpoint)).toEqual(['api-key', 'k']);
     expect(await signed({}, { api_key: 'eyJhbGciOi.eyJhdWQi.sig' }, endpoint)).toEqual([
@@ -47,13 +47,13 @@ describe('azure_auth_mode default', () => {
 });
 
 describe('azure_auth_mode entra', () => {
-  it('shows the token of an application to the host that was stored with its secret', async () => {
+  it('sends the token of an application only to the host that was stored with its secret', async () => {
     const endpoint = fakeTokenEndpoint();
     const headers = await signed(entra(), { azure_entra_client_secret: 's' }, endpoint, 'https://proxy.example.com');
     expect(headers).toEqual(['authorization', 'Bearer token-1']);
   });
 
-  it('trades the client secret for a token of the tenant, and never sends a key beside it', async () => {
+  it('exchanges the client secret for a token of the tenant, and sends no key with it', async () => {
     const endpoint = fakeTokenEndpoint();
     const given = entra();
     const secrets = { api_key: 'unused', azure_entra_client_secret: 's3cret' };
@@ -71,7 +71,7 @@ describe('azure_auth_mode entra', () => {
     });
   });
 
-  it('keeps the token until shortly before its end, and never for another secret or scope', async () => {
+  it('caches the token until shortly before its end, per secret and scope', async () => {
     const endpoint = fakeTokenEndpoint();
     const given = entra();
     const sign = (more: JsonObject = {}, secret = 's') =>
@@ -84,7 +84,7 @@ describe('azure_auth_mode entra', () => {
     expect(await sign()).toEqual(['authorization', 'Bearer token-4']);
   });
 
-  it('passes a refusal on with its status and reason, and without the secret', async () => {
+  it('returns a rejection with its status and reason, without the secret', async () => {
     const endpoint = fakeTokenEndpoint();
     endpoint.answers = [
       {
@@ -100,14 +100,14 @@ describe('azure_auth_mode entra', () => {
     });
   });
 
-  it('names the setting that is missing', async () => {
+  it('names the missing setting', async () => {
     await expect(signed(entra(), {}, fakeTokenEndpoint())).rejects.toMatchObject({ param: 'azure_entra_client_secret' });
     const { azure_entra_tenant_id: _, ...given } = entra();
     const attempt = signed(given, { azure_entra_client_secret: 's' }, fakeTokenEndpoint());
     await expect(attempt).rejects.toMatchObject({ code: 'invalid_config', param: 'azure_entra_tenant_id' });
   });
 
-  it('reports an answer without a token', async () => {
+  it('reports a reply without a token', async () => {
     for (const body of ['<html>', {}, { access_token: '' }, { access_token: 7 }]) {
       const endpoint = fakeTokenEndpoint();
       endpoint.answers = [{ status: 200, body }];
@@ -118,8 +118,8 @@ describe('azure_auth_mode entra', () => {
   });
 });
 
-describe('the identity of the machine', () => {
-  it.each(['managed', 'workload', 'entraFederated'])('is not lent to %s unless the call may have it', async (mode) => {
+describe('the machine identity on Azure', () => {
+  it.each(['managed', 'workload', 'entraFederated'])('is not used for %s unless the call allows it', async (mode) => {
     const endpoint = fakeTokenEndpoint();
     vi.stubEnv('AZURE_FEDERATED_TOKEN_FILE', '/nowhere');
     await expect(signed({ ...entra(), azure_auth_mode: mode }, {}, endpoint)).rejects.toMatchObject({ code: 'forbidden' });
@@ -132,7 +132,7 @@ describe('the identity of the machine', () => {
     ['an endpoint on which customers of Azure run programs', 'https://mine.westeurope.inference.ml.azure.com'],
     ['a gateway that any customer of Azure can have', 'https://mine.azure-api.net'],
     ['plain HTTP', 'http://r.openai.azure.com'],
-  ])('is not shown to %s, whatever the mode', async (_, origin) => {
+  ])('is not sent to %s in any mode', async (_, origin) => {
     vi.stubEnv('AZURE_FEDERATED_TOKEN_FILE', '/nowhere');
     const endpoint = fakeTokenEndpoint({ machineIdentity: true });
     for (const mode of ['managed', 'workload', 'entraFederated']) {
@@ -142,7 +142,7 @@ describe('the identity of the machine', () => {
     expect(endpoint.requests).toEqual([]);
   });
 
-  it('is shown to hosts that the deployment trusts', async () => {
+  it('is sent to hosts that the deployment trusts', async () => {
     const trusted = 'https://models.corp.example';
     const endpoint = Object.assign(fakeTokenEndpoint({ machineIdentity: true }), {
       trusts: (origin: string) => origin === trusted,
@@ -152,7 +152,7 @@ describe('the identity of the machine', () => {
     await expect(signed(managed, {}, endpoint, 'https://other.corp.example')).rejects.toMatchObject({ code: 'forbidden' });
   });
 
-  it('comes from the metadata service, for the identity that is named', async () => {
+  it('comes from the metadata service, for the named identity', async () => {
     const endpoint = fakeTokenEndpoint({ machineIdentity: true });
     // The metadata service writes numbers as text.
     endpoint.answers = [{ status: 200, body: { access_token: 'mi', expires_in: '86399', token_type: 'Bearer' } }];
@@ -168,7 +168,7 @@ describe('the identity of the machine', () => {
     });
   });
 
-  it('is the token in the file of the workload, read anew for each trade', async () => {
+  it('is the token file of the workload, read again for each exchange', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'svc-token-'));
     const file = join(folder, 'token');
     vi.stubEnv('AZURE_FEDERATED_TOKEN_FILE', file);
@@ -190,7 +190,7 @@ describe('the identity of the machine', () => {
     expect(endpoint.form(0).client_secret).toBeUndefined();
   });
 
-  it('proves an application through the managed identity where there is no file', async () => {
+  it('authenticates an application through the managed identity without a token file', async () => {
     vi.stubEnv('AZURE_FEDERATED_TOKEN_FILE', '');
     const endpoint = fakeTokenEndpoint({ machineIdentity: true });
     const headers = await signed({ ...entra(), azure_auth_mode: 'entraFederated' }, {}, endpoint);

@@ -20,7 +20,7 @@ function store(gateway: Harness, provider: string, settings: Record<string, unkn
   });
 }
 
-describe('OAuth client credentials towards an upstream', () => {
+describe('OAuth client credentials for a provider', () => {
   it('give every call a bearer token, fetched once, and send no key', async () => {
     const gateway = createHarness();
     store(gateway, 'openai');
@@ -43,7 +43,7 @@ describe('OAuth client credentials towards an upstream', () => {
     }
   });
 
-  it('work for providers that sign calls themselves, and on pass-through routes', async () => {
+  it('work for providers that sign calls, and on pass-through routes', async () => {
     const gateway = createHarness();
     store(gateway, 'anthropic');
     gateway.script(token('t-2'), answer(200, {}));
@@ -58,7 +58,7 @@ describe('OAuth client credentials towards an upstream', () => {
     expect(call?.headers).not.toContain('x-api-key');
   });
 
-  it('answer with what the token endpoint said where it refuses, and let a fallback go on', async () => {
+  it('return the error of the token endpoint, and a fallback continues', async () => {
     const gateway = createHarness();
     store(gateway, 'openai');
     gateway.addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@inner' }, { provider: '@one' }] });
@@ -75,7 +75,7 @@ describe('OAuth client credentials towards an upstream', () => {
     expect(second.header('x-svc-last-used-option-index')).toBe('config.targets[1]');
   });
 
-  it('need all their settings', async () => {
+  it('require all their settings', async () => {
     const gateway = createHarness();
     store(gateway, 'openai', { oauth_client_id: undefined });
     const reply = await gateway.send({ headers: { 'x-svc-provider': '@inner' }, body: { model: 'gpt-5', messages: [] } });
@@ -84,7 +84,7 @@ describe('OAuth client credentials towards an upstream', () => {
     expect(gateway.calls).toHaveLength(0);
   });
 
-  it('cannot be asked for by a request', async () => {
+  it('cannot be set by a request', async () => {
     const gateway = createHarness();
     const headers = {
       'x-svc-provider': '@one',

@@ -17,7 +17,7 @@ function issuer(lifetimeMs = 3_600_000) {
 const reveal = async (token: Token | Promise<Token>) => (await token).value.reveal();
 
 describe('the token cache', () => {
-  it('asks once for all who wait at the same time, and then not again', async () => {
+  it('sends one request for all concurrent callers, and then none', async () => {
     const { obtain, count } = issuer();
     const cache = createTokenCache();
     const tokens = await Promise.all([1, 2, 3].map(() => reveal(cache.get('a', 0, obtain(0)))));
@@ -27,7 +27,7 @@ describe('the token cache', () => {
     expect(count()).toBe(1);
   });
 
-  it('hands the old token out while it fetches the next one ahead of the end', async () => {
+  it('returns the old token while it fetches the next one before the end', async () => {
     const { obtain, count } = issuer();
     const cache = createTokenCache();
     await cache.get('a', 0, obtain(0));
@@ -37,14 +37,14 @@ describe('the token cache', () => {
     expect(count()).toBe(2);
   });
 
-  it('does not hand out a token in its last seconds', async () => {
+  it('does not return a token in its last seconds', async () => {
     const { obtain } = issuer();
     const cache = createTokenCache();
     await cache.get('a', 0, obtain(0));
     expect(await reveal(cache.get('a', 3_595_000, obtain(3_595_000)))).toBe('token-2');
   });
 
-  it('keeps a good token through a failed refresh, and fails only once it has run out', async () => {
+  it('keeps a valid token through a failed refresh, and fails after its end', async () => {
     const { obtain } = issuer();
     const cache = createTokenCache();
     await cache.get('a', 0, obtain(0));
@@ -55,14 +55,14 @@ describe('the token cache', () => {
     expect(await reveal(cache.get('a', 3_600_000, obtain(3_600_000)))).toBe('token-2');
   });
 
-  it('forgets the token used longest ago when it is full', async () => {
+  it('evicts the least recently used token when it is full', async () => {
     const { obtain, count } = issuer();
     const cache = createTokenCache({ entriesMax: 2 });
     for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) await cache.get(key, 0, obtain(0));
     expect(count()).toBe(4);
   });
 
-  it('has keys that tell every part apart and reveal none', () => {
+  it('has keys that distinguish all parts and reveal none', () => {
     expect(tokenKey('a', 'b')).not.toBe(tokenKey('ab', ''));
     expect(tokenKey('secret-part')).not.toContain('secret-part');
   });

@@ -48,7 +48,7 @@ describe('workload identity federation', () => {
     }
   });
 
-  it('exchanges it at Anthropic, with the workspace if one is set', async () => {
+  it('exchanges the token at Anthropic, with the workspace if one is set', async () => {
     const gateway = createHarness();
     store(gateway, 'anthropic', { ...anthropic, wif_workspace_id: 'wrkspc_1' });
     gateway.script(token('subject'), token('access'), answer(200, {}));
@@ -72,7 +72,7 @@ describe('workload identity federation', () => {
     ['openai', { ...openai, wif_identity_provider_id: undefined }, 'wif_identity_provider_id'],
     ['anthropic', { ...anthropic, wif_federation_rule_id: undefined }, 'wif_federation_rule_id'],
     ['openai', { ...openai, oauth_client_id: undefined }, 'oauth_client_id'],
-  ])('of %s with %j names what is missing, and asks nobody', async (provider, settings, param) => {
+  ])('with %s and %j names the missing setting, and sends nothing', async (provider, settings, param) => {
     const gateway = createHarness();
     store(gateway, provider, settings);
     const reply = await gateway.send({ body });
@@ -81,7 +81,7 @@ describe('workload identity federation', () => {
     expect(gateway.calls).toHaveLength(0);
   });
 
-  it('answers with the status and words of the exchange if it is refused', async () => {
+  it('returns status and message of a rejected exchange', async () => {
     const gateway = createHarness();
     store(gateway, 'openai', openai);
     gateway.script(token('subject'), answer(401, { error: 'invalid_grant', error_description: 'no mapping' }));

@@ -4,8 +4,8 @@ import { parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts
 
 const { parseBaseUrl, parseTokenUrl } = outboundParsers(parseTrustedHosts(['127.0.0.1']));
 
-describe('addresses of calls', () => {
-  it('that are called as they are keep their path and query', () => {
+describe('URLs of calls', () => {
+  it('keep path and query if they are called unchanged', () => {
     for (const [url, path] of [
       ['https://sts.eu-central-1.amazonaws.com/', '/'],
       ['https://login.example.com', '/'],
@@ -17,7 +17,7 @@ describe('addresses of calls', () => {
     }
   });
 
-  it('that others are put together from have no slash at their end', () => {
+  it('lose a trailing slash if other URLs are built from them', () => {
     expect(parseBaseUrl('http://127.0.0.1:9000/v1/')).toEqual({ origin: 'http://127.0.0.1:9000', path: '/v1' });
     expect(() => parseBaseUrl('https://api.example.com/?a=b')).toThrow('Invalid custom host');
     expect(() => parseTokenUrl('https://10.0.0.1/')).toThrow('Invalid custom host');

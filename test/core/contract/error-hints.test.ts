@@ -25,14 +25,14 @@ function errorsOf(input: unknown): readonly string[] | null {
 }
 
 describe('unknown keys', () => {
-  it('name the key that is probably meant, at any depth', () => {
+  it('are reported with the closest known key, at any depth', () => {
     expect(errorsOf({ name: 'a', configuratons: {} })).toEqual(['configuratons: unknown key; did you mean configurations?']);
     expect(errorsOf({ name: 'a', configurations: { custom_hots: 'x' } })).toEqual([
       'configurations.custom_hots: unknown key; did you mean custom_host?',
     ]);
   });
 
-  it('name none when none is close', () => {
+  it('are reported without a suggestion if none is close', () => {
     expect(errorsOf({ name: 'a', wholly_different: 1 })).toEqual(['wholly_different: unknown key']);
   });
 });
@@ -51,26 +51,26 @@ describe('errors of gateways', () => {
     'http://localhost:11434/',
     'http://ollama:11434/',
     'http://vllm.internal/',
-  ])('name TRUSTED_CUSTOM_HOSTS for %s', (url) => {
+  ])('of a private host name TRUSTED_CUSTOM_HOSTS: %s', (url) => {
     const check = checkOutboundUrl(url, { trusted: [] as never });
     expect(check.ok ? null : check.reason).toContain('TRUSTED_CUSTOM_HOSTS');
   });
 
-  it('name the provider type that is probably meant', () => {
+  it('suggest the closest provider type', () => {
     expect(unknownProviderType('opnai')).toBe('no provider type of this name; did you mean openai?');
     expect(unknownProviderType('somewhere-else')).toBe('no provider type of this name');
   });
 });
 
 describe('malformed keys', () => {
-  it('a provider’s key is recognised, and none of it is repeated', () => {
+  it('are recognised as a provider’s key, which is not repeated', () => {
     for (const key of ['sk-proj-abcdefgh12345678', 'sk-ant-api03-abcdefgh', 'AIzaSyA1234567890', 'gsk_abcdefgh1234']) {
       expect(malformedKeyReason(key)).toContain('looks like a provider key');
       expect(malformedKeyReason(key)).not.toContain(key.slice(-8));
     }
   });
 
-  it('a key of ours with a missing or changed character is recognised', () => {
+  it('are recognised as a gateway key with a missing or changed character', () => {
     const { text } = newApiKey('ws');
     expect(malformedKeyReason(text.slice(0, -1))).toContain('check digits');
     expect(malformedKeyReason('anything else')).toBeNull();

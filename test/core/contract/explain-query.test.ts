@@ -10,7 +10,7 @@ const fields: Record<string, unknown> = {
 const read = (field: string) => fields[field];
 
 describe('explainQuery', () => {
-  it('tells each comparison with its path, what was expected, what was there, and whether it holds', () => {
+  it('returns each comparison with path, expected value, actual value and result', () => {
     const query = {
       'metadata.team': { $in: ['red'], $ne: 'blue' },
       $and: [{ 'tokens.input': { $gt: 20 } }, { 'metadata.no': 1 }],
@@ -26,7 +26,7 @@ describe('explainQuery', () => {
     });
   });
 
-  it('hides credentials on both sides and cuts long values', () => {
+  it('masks credentials on both sides and cuts long values', () => {
     const { clauses } = explainQuery({ 'headers.X-Api-Key': 'sk-secret', 'params.prompt': { $regex: 'x' } }, (field) =>
       read(field.toLowerCase()),
     );
@@ -39,11 +39,11 @@ describe('explainQuery', () => {
     { $or: [{ 'metadata.team': 'blue' }, { 'tokens.input': { $lt: 13 } }] },
     { $and: [{ 'metadata.team': 'blue' }, { 'tokens.input': { $lt: 13 } }] },
     { 'metadata.none': { $ne: 'x' } },
-  ])('comes to the same as the query itself for %j', (query) => {
+  ])('agrees with the query itself for %j', (query) => {
     expect(explainQuery(query, read).holds).toBe(compileQuery(query, 'query')(read));
   });
 
-  it('throws for what cannot be read', () => {
+  it('throws for an unreadable query', () => {
     expect(() => explainQuery({ 'metadata.a': { $near: 1 } }, read)).toThrow('query.metadata.a.$near: is not an operator');
   });
 });

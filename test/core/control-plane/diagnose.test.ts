@@ -6,7 +6,7 @@ import { providers } from '../../../core/providers/index.ts';
 
 const fieldsOf = (provider: string, settings: ProviderSettings = {}) => callFields(providers.get(provider) ?? null, settings);
 
-describe('which field a status of the provider points to', () => {
+describe('diagnosis of a provider’s status', () => {
   const cases: [string, Record<string, unknown>, number, string][] = [
     ['openai', {}, 401, 'key'],
     ['openai', {}, 403, 'key'],
@@ -25,19 +25,19 @@ describe('which field a status of the provider points to', () => {
     expect(failed.map((one) => one.field)).toEqual([field]);
   });
 
-  it('tells a refused key from a refused call where both are 400', () => {
+  it('distinguishes a rejected key from a rejected call if both are 400', () => {
     expect(statusChecks(fieldsOf('google'), 400, 'API key not valid')[1]?.field).toBe('key');
     expect(statusChecks(fieldsOf('bedrock', { aws_auth_type: 'apiKey' }), 400, 'no such version')[1]?.field).toBe(
       'configurations.aws_region',
     );
   });
 
-  it('takes a used-up rate limit for an accepted key', () => {
+  it('treats an exhausted rate limit as an accepted key', () => {
     expect(statusChecks(fieldsOf('openai'), 429, '').every((one) => one.status === 'ok')).toBe(true);
   });
 });
 
-describe('which field an error of the gateway points to', () => {
+describe('diagnosis of a gateway error', () => {
   const cases: [ConstructorParameters<typeof GatewayError>, string, RegExp][] = [
     [['upstream_connect', { detail: 'ENOTFOUND: x' }], 'configurations.aws_region', /DNS/],
     [['upstream_connect', { detail: 'ECONNREFUSED: x' }], 'configurations.aws_region', /no server listens/],
@@ -58,7 +58,7 @@ describe('which field an error of the gateway points to', () => {
     expect(check?.message).toMatch(words);
   });
 
-  it('never shows texts of the runtime', () => {
+  it('never contains texts of the runtime', () => {
     const [check] = errorChecks(
       fieldsOf('openai'),
       new GatewayError('upstream_connect', { detail: 'ECONNREFUSED: 10.0.0.5:22 secret' }),

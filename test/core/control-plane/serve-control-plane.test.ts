@@ -30,8 +30,8 @@ function newQuestions() {
   return { open, ask };
 }
 
-describe('questions of the control plane', () => {
-  it('are answered to it alone, in the agreed shape', async () => {
+describe('requests from the control plane', () => {
+  it('are served only to it, in the agreed shape', async () => {
     const { open, ask } = newQuestions();
     expect(ask({ owner: 'a' }, 'another').status).toBe(404);
     const malformed = ask({});
@@ -44,7 +44,7 @@ describe('questions of the control plane', () => {
     expect([good.status, good.text]).toEqual([200, '{"said":true}']);
   });
 
-  it('of one owner leave room for those of others', async () => {
+  it('of one owner leave capacity for other owners', async () => {
     const { open, ask } = newQuestions();
     ask({ owner: 'a' });
     ask({ owner: 'a' });
@@ -59,7 +59,7 @@ describe('questions of the control plane', () => {
     expect(beyond.status).toBe(503);
   });
 
-  it('give back their place when nobody waits for the answer any more', async () => {
+  it('release their slot when the control plane disconnects', async () => {
     const { open, ask } = newQuestions();
     const first = ask({ owner: 'a' });
     ask({ owner: 'a' });

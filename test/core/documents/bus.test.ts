@@ -8,8 +8,8 @@ import { newMemoryLog } from '../../support/memory-log.ts';
 import { type NatsServer, natsMissing, newNatsServer } from '../../support/nats-server.ts';
 import { until, within } from '../../support/until.ts';
 
-describe('the bus of one machine', () => {
-  it('passes on change messages of the primary and nothing else', async () => {
+describe('the bus on one machine', () => {
+  it('forwards change messages of the primary and nothing else', async () => {
     const source = new EventEmitter();
     const bus = createIpcBus(source);
     const heard: unknown[] = [];
@@ -27,7 +27,7 @@ describe('the bus of one machine', () => {
 });
 
 if (natsMissing) console.warn(`skipped: the bus of many machines (${natsMissing})`);
-describe.skipIf(natsMissing)('the bus of many machines', () => {
+describe.skipIf(natsMissing)('the bus between machines', () => {
   let server: NatsServer;
   let bus: ChangeBus & NoticeBus;
   let heard: string[];
@@ -58,7 +58,7 @@ describe.skipIf(natsMissing)('the bus of many machines', () => {
     await server.kill();
   });
 
-  it('brings the bytes of every message', async () => {
+  it('delivers the bytes of every message', async () => {
     await begin();
     await server.start();
     await until(() => connections === 1);
@@ -68,7 +68,7 @@ describe.skipIf(natsMissing)('the bus of many machines', () => {
     expect(heard).toEqual(['one', 'two']);
   });
 
-  it('carries notices to other gateways, never back to the sender, and loses them while the server is away', async () => {
+  it('delivers notices to other gateways, not to the sender, and drops them while the server is away', async () => {
     server = await newNatsServer();
     await server.start();
     const open = async () => {
@@ -104,7 +104,7 @@ describe.skipIf(natsMissing)('the bus of many machines', () => {
     one.made.publish('svc.health', { n: 4 });
   });
 
-  it('waits for a server that is down at the start', async () => {
+  it('waits for a server that is down at start', async () => {
     await begin();
     expect(connections).toBe(0);
     await server.start();
@@ -113,7 +113,7 @@ describe.skipIf(natsMissing)('the bus of many machines', () => {
     await until(() => heard.length === 1);
   });
 
-  it('connects again after every kill of the server, and says so each time', async () => {
+  it('reconnects after every kill of the server, and logs each time', async () => {
     await begin();
     for (let round = 1; round <= 3; round++) {
       await server.start();

@@ -34,8 +34,8 @@ function follow(lastRevision: number | null): ChangeFollower {
 const change = () => plane.put('config', 'workspace-1/main', sampleConfig('main', `after ${plane.revision}`));
 const bytes = (notice: unknown) => Buffer.from(JSON.stringify(notice));
 
-describe('notices', () => {
-  it('are applied as they come, without asking the control plane', async () => {
+describe('change notices', () => {
+  it('are applied in order, without asking the control plane', async () => {
     const follower = follow(null);
     await follower.catchUp();
     told.length = 0;
@@ -45,7 +45,7 @@ describe('notices', () => {
     expect(plane.requests).toHaveLength(1);
   });
 
-  it('that come twice or late do nothing', async () => {
+  it('are ignored if they are late or duplicates', async () => {
     const follower = follow(0);
     await follower.catchUp();
     const [one, two] = [change(), change()];
@@ -53,7 +53,7 @@ describe('notices', () => {
     expect(told).toEqual([1, 2]);
   });
 
-  it('that leave a gap make it ask for what is missing', async () => {
+  it('trigger a request for missing changes after a gap', async () => {
     const follower = follow(0);
     await follower.catchUp();
     change();
@@ -64,7 +64,7 @@ describe('notices', () => {
     expect(plane.requests.at(-1)).toBe('/internal/v1/changes?after=0');
   });
 
-  it('that are none are counted and ignored', async () => {
+  it('are counted and ignored if invalid', async () => {
     const follower = follow(0);
     await follower.catchUp();
     const junk = [
@@ -81,7 +81,7 @@ describe('notices', () => {
     expect(told).toEqual([]);
   });
 
-  it('that were made up hide no true change: the next answer makes them good', async () => {
+  it('with forged revisions are corrected by the next reply', async () => {
     const follower = follow(0);
     await follower.catchUp();
     follower.receive(bytes({ revision: 1, kind: 'config', id: 'made/up', op: 'upsert' }));
@@ -95,8 +95,8 @@ describe('notices', () => {
   });
 });
 
-describe('catching up', () => {
-  it('begins an empty store at the newest revision', async () => {
+describe('the change follower', () => {
+  it('starts an empty store at the newest revision', async () => {
     for (let i = 0; i < 10; i++) change();
     const follower = follow(null);
     expect(follower.lastRevision).toBeNull();
@@ -113,7 +113,7 @@ describe('catching up', () => {
     expect(told).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 
-  it('resets the store when its revision is no longer kept', async () => {
+  it('resets the store if its revision is no longer available', async () => {
     for (let i = 0; i < 10; i++) change();
     plane.forgottenUpTo = 8;
     const follower = follow(3);
@@ -123,7 +123,7 @@ describe('catching up', () => {
     expect(told).toEqual(['reset 10', 11]);
   });
 
-  it('resets the store when the control plane was set back', async () => {
+  it('resets the store if the control plane went back to an older state', async () => {
     change();
     const follower = follow(40);
     await follower.catchUp();
@@ -131,7 +131,7 @@ describe('catching up', () => {
     expect(follower.counts.resets).toBe(1);
   });
 
-  it('asks every five seconds at the latest', async () => {
+  it('asks at least every five seconds', async () => {
     const follower = follow(0);
     await follower.catchUp();
     change();
@@ -143,7 +143,7 @@ describe('catching up', () => {
     await until(() => told.length === 1);
   });
 
-  it('tries again within half a second while the control plane is away, and is in step as soon as it is back', async () => {
+  it('retries within half a second during an outage, and catches up right after it', async () => {
     const follower = follow(0);
     plane.mode = 503;
     expect(await follower.catchUp()).toBe(false);
@@ -159,7 +159,7 @@ describe('catching up', () => {
     await until(() => told.length === 1);
   });
 
-  it('asks a second time when something is missed while it asks', async () => {
+  it('asks again if it misses a notice during a request', async () => {
     const follower = follow(0);
     const gate = newGate();
     plane.holdNext(gate.opened);
@@ -174,7 +174,7 @@ describe('catching up', () => {
     expect(plane.requests).toHaveLength(2);
   });
 
-  it('ends with stop', async () => {
+  it('stops with stop()', async () => {
     const follower = follow(0);
     await follower.catchUp();
     follower.stop();

@@ -20,7 +20,7 @@ afterEach(() => plane.stop());
 
 const look = () => client.document('api-key', 'key-a');
 
-describe('the breaker', () => {
+describe('the control-plane circuit breaker', () => {
   it('sends nothing during the pause after a failure', async () => {
     plane.mode = 503;
     await expect(look()).rejects.toMatchObject({ code: 'unavailable' });
@@ -29,7 +29,7 @@ describe('the breaker', () => {
     expect(plane.requests).toHaveLength(1);
   });
 
-  it('never pauses for longer than half a second, however long the control plane is away', async () => {
+  it('pauses for at most half a second, even in a long outage', async () => {
     plane.mode = 503;
     for (let i = 0; i < 20; i++) {
       await expect(look()).rejects.toMatchObject({ code: 'unavailable' });
@@ -39,7 +39,7 @@ describe('the breaker', () => {
     expect(plane.requests).toHaveLength(20);
   });
 
-  it('lets one call at a time try whether the control plane is back', async () => {
+  it('allows one trial call at a time after an outage', async () => {
     plane.mode = 503;
     await expect(look()).rejects.toMatchObject({ code: 'unavailable' });
     time.advance(1000);
@@ -52,27 +52,27 @@ describe('the breaker', () => {
     expect(log.lines.map((line) => line.level)).toEqual(['warn', 'info']);
   });
 
-  it('counts calls that fail together as one failure', async () => {
+  it('counts concurrent failures as one', async () => {
     plane.mode = 503;
     await Promise.allSettled(Array.from({ length: 10 }, look));
     expect(client.waitMs()).toBeLessThanOrEqual(50);
   });
 
-  it('stays closed to nobody because of one question that cannot be answered', async () => {
+  it('stays closed if only one request cannot be answered', async () => {
     plane.mode = 500;
     await expect(look()).rejects.toMatchObject({ code: 'unavailable' });
     expect(client.waitMs()).toBe(0);
   });
 });
 
-describe('answers', () => {
-  it('that refuse the gateway itself are reported, once', async () => {
+describe('control-plane replies', () => {
+  it('are reported once if they reject the gateway', async () => {
     plane.mode = 401;
     for (let i = 0; i < 3; i++) await expect(look()).rejects.toMatchObject({ code: 'unavailable' });
     expect(log.lines).toMatchObject([{ level: 'error', fields: { status: 401 } }]);
   });
 
-  it('that cannot be read are refused', async () => {
+  it('are rejected if unreadable', async () => {
     for (const body of ['', 'nonsense', '{"revision":"1","document":null}', '{"document":null}', '\xff\xfe']) {
       const broken = createControlPlaneClient({
         fetch: async () => ({ status: 200, body: Buffer.from(body, 'latin1') }),
@@ -84,7 +84,7 @@ describe('answers', () => {
     }
   });
 
-  it('are asked for once more when a kept connection turns out to be closed', async () => {
+  it('are requested again if a kept connection turns out to be closed', async () => {
     plane.put('api-key', 'key-a', sampleKey('key-a'));
     let calls = 0;
     const flaky = createControlPlaneClient({

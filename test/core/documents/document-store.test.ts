@@ -27,8 +27,8 @@ afterEach(() => plane.stop());
 
 const versionOf = async () => (await store.get('config', configId))?.versionId;
 
-describe('look-ups', () => {
-  it('gives a known document at once, without a promise', async () => {
+describe('document look-ups', () => {
+  it('return a known document at once, without a promise', async () => {
     plane.put('config', configId, sampleConfig('main', 'one'));
     expect(isPromise(store.get('config', configId))).toBe(true);
     await versionOf();
@@ -36,7 +36,7 @@ describe('look-ups', () => {
     expect(plane.requests).toEqual(['/internal/v1/documents/config/workspace-1%2Fmain']);
   });
 
-  it('asks once for all who ask for the same unknown document', async () => {
+  it('share one request for the same unknown document', async () => {
     plane.put('config', configId, sampleConfig('main', 'one'));
     const found = await Promise.all(Array.from({ length: 50 }, () => store.get('config', configId)));
     expect(found.every((document) => document?.versionId === 'one')).toBe(true);
@@ -48,12 +48,12 @@ describe('look-ups', () => {
     ['with a control character', 'workspace-1/a\u0000b'],
     ['with half a character', 'workspace-1/\ud800'],
     ['empty', ''],
-  ])('does not ask for an id that is %s', (_what, id) => {
+  ])('send no request for an id that is %s', (_what, id) => {
     expect(store.get('config', id)).toBeNull();
     expect(plane.requests).toHaveLength(0);
   });
 
-  it('remembers for five seconds that a document does not exist', async () => {
+  it('remember for five seconds that a document does not exist', async () => {
     expect(await store.get('api-key', 'unknown')).toBeNull();
     expect(store.get('api-key', 'unknown')).toBeNull();
     expect(plane.requests).toHaveLength(1);
@@ -62,18 +62,18 @@ describe('look-ups', () => {
     expect(plane.requests).toHaveLength(2);
   });
 
-  it('forgets at the notice of its creation that a document does not exist', async () => {
+  it('ask again after the notice of a document’s creation', async () => {
     expect(await store.get('config', configId)).toBeNull();
     store.apply(plane.put('config', configId, sampleConfig('main', 'one')));
     expect(await versionOf()).toBe('one');
   });
 
-  it('refuses the document of another key', async () => {
+  it('reject the document of another key', async () => {
     plane.put('api-key', 'key-a', sampleKey('key-b'));
     await expect(store.get('api-key', 'key-a')).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('keeps no more documents than it may', async () => {
+  it('keep at most the configured number of documents', async () => {
     for (let i = 0; i < 120; i++) plane.put('api-key', `key-${i}`, sampleKey(`key-${i}`));
     for (let i = 0; i < 120; i++) await store.get('api-key', `key-${i}`);
     expect(store.keep(1000)).toHaveLength(50);
@@ -81,8 +81,8 @@ describe('look-ups', () => {
   });
 });
 
-describe('while the control plane is away', () => {
-  it('goes on serving what is known, and never says of the unknown that it does not exist', async () => {
+describe('documents while the control plane is away', () => {
+  it('keep serving if they are known, and unknown ones are never reported as missing', async () => {
     plane.put('config', configId, sampleConfig('main', 'one'));
     await versionOf();
     await plane.stop();
@@ -95,17 +95,17 @@ describe('while the control plane is away', () => {
     await plane.restart();
   });
 
-  it('gives up on a control plane that does not answer', async () => {
+  it('fail if the control plane does not respond', async () => {
     plane.mode = 'stall';
     await expect(store.get('api-key', 'unknown')).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('takes an error answer for "could not say"', async () => {
+  it('treat an error reply as unknown, not as missing', async () => {
     plane.mode = 404;
     await expect(store.get('api-key', 'unknown')).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('serves the old version of a document that has changed but cannot be read', async () => {
+  it('keep serving the old version if a changed one cannot be read', async () => {
     plane.put('api-key', 'key-a', sampleKey('key-a'));
     await store.get('api-key', 'key-a');
     const notice = plane.put('api-key', 'key-a', sampleKey('key-a', { scopes: ['other'] }));
@@ -119,7 +119,7 @@ describe('while the control plane is away', () => {
     await until(async () => (await store.get('api-key', 'key-a'))?.scopes[0] === 'other');
   });
 
-  it('forgets a deleted key all the same', async () => {
+  it('are removed if their key was deleted', async () => {
     plane.put('api-key', 'key-a', sampleKey('key-a'));
     await store.get('api-key', 'key-a');
     const notice = plane.remove('api-key', 'key-a');
@@ -130,8 +130,8 @@ describe('while the control plane is away', () => {
   });
 });
 
-describe('changes', () => {
-  it('serves the old config until the new one is there', async () => {
+describe('document changes', () => {
+  it('keep the old config serving until the new one is loaded', async () => {
     plane.put('config', configId, sampleConfig('main', 'one'));
     await versionOf();
     const gate = newGate();
@@ -145,7 +145,7 @@ describe('changes', () => {
     await until(() => (store.get('config', configId) as { versionId?: string }).versionId === 'two');
   });
 
-  it('lets no request use the old version of a key after the notice of its change', async () => {
+  it('block the old version of a key after the notice of its change', async () => {
     plane.put('api-key', 'key-a', sampleKey('key-a'));
     await store.get('api-key', 'key-a');
     const gate = newGate();
@@ -159,14 +159,14 @@ describe('changes', () => {
     expect(plane.requests).toHaveLength(2);
   });
 
-  it('drops a deleted document with the notice', async () => {
+  it('drop a deleted document with the notice', async () => {
     plane.put('api-key', 'key-a', sampleKey('key-a'));
     await store.get('api-key', 'key-a');
     store.apply(plane.remove('api-key', 'key-a'));
     expect(await store.get('api-key', 'key-a')).toBeNull();
   });
 
-  it('does not keep an answer that a notice has overtaken', async () => {
+  it('discard a reply that a notice has overtaken', async () => {
     plane.put('config', configId, sampleConfig('main', 'one'));
     const gate = newGate();
     plane.holdNext(gate.opened);
@@ -179,7 +179,7 @@ describe('changes', () => {
     expect(plane.requests).toHaveLength(2);
   });
 
-  it('does not bring back a key that was deleted while it was looked up', async () => {
+  it('keep a key deleted that was deleted during its look-up', async () => {
     plane.put('api-key', 'key-a', sampleKey('key-a'));
     const gate = newGate();
     plane.holdNext(gate.opened);
@@ -192,7 +192,7 @@ describe('changes', () => {
     expect(store.get('api-key', 'key-a')).toBeNull();
   });
 
-  it('ignores notices older than what it has read', async () => {
+  it('skip notices older than the stored document', async () => {
     const first = plane.put('config', configId, sampleConfig('main', 'one'));
     plane.put('config', configId, sampleConfig('main', 'two'));
     await versionOf();
@@ -202,7 +202,7 @@ describe('changes', () => {
     expect(store.keep(1)[0]?.fresh).toBe(true);
   });
 
-  it('does not fall back on a key that was deleted while it was read again in vain', async () => {
+  it('keep a key deleted after a failed reload', async () => {
     plane.put('api-key', 'key-a', sampleKey('key-a'));
     await store.get('api-key', 'key-a');
     const gate = newGate();
@@ -219,7 +219,7 @@ describe('changes', () => {
     await plane.restart();
   });
 
-  it('reads an unused document again only when it is asked for', async () => {
+  it('reload an unused document only at its next use', async () => {
     plane.put('config', configId, sampleConfig('main', 'one'));
     await versionOf();
     store.apply(plane.put('config', configId, sampleConfig('main', 'two')));
@@ -230,8 +230,8 @@ describe('changes', () => {
   });
 });
 
-describe('unusable documents', () => {
-  it('keeps the last good one when a change does not pass the schema, and reports it', async () => {
+describe('invalid documents', () => {
+  it('leave the last valid version in use, and are reported', async () => {
     plane.put('config', configId, sampleConfig('main', 'one'));
     await versionOf();
     store.apply(plane.put('config', configId, { slug: 'main', secret: 'planted' }));
@@ -242,7 +242,7 @@ describe('unusable documents', () => {
     expect(JSON.stringify(report)).not.toContain('planted');
   });
 
-  it('answers 503 when there never was a good one, and does not ask again for each request', async () => {
+  it('return 503 without a valid version, with one request for all callers', async () => {
     plane.put('config', configId, { nothing: 'of use' });
     await expect(store.get('config', configId)).rejects.toMatchObject({ code: 'unavailable' });
     expect(() => store.get('config', configId)).toThrow(GatewayError);
@@ -250,8 +250,8 @@ describe('unusable documents', () => {
   });
 });
 
-describe('compiled values', () => {
-  it('are made once per document and dropped with it', async () => {
+describe('compiled documents', () => {
+  it('are built once per document and dropped with it', async () => {
     let compiled = 0;
     const version = store.compiled('config', (document) => {
       compiled += 1;
@@ -267,7 +267,7 @@ describe('compiled values', () => {
     expect(await version('workspace-1/other')).toBeNull();
   });
 
-  it('keep the last good one when a change cannot be compiled', async () => {
+  it('stay at the last valid version if a change cannot be compiled', async () => {
     const version = store.compiled('config', (document) => {
       if (document.versionId === 'two') throw new Error('no such strategy');
       return document.versionId;
@@ -282,7 +282,7 @@ describe('compiled values', () => {
     await until(() => version(configId) === 'three');
   });
 
-  it('throw what the first compilation threw, without compiling again', async () => {
+  it('rethrow the first compilation error without compiling again', async () => {
     let tries = 0;
     const version = store.compiled('config', () => {
       tries += 1;
@@ -295,8 +295,8 @@ describe('compiled values', () => {
   });
 });
 
-describe('after changes nobody can name any more', () => {
-  it('reads every document again before its next use', async () => {
+describe('documents after a gap in the changes', () => {
+  it('are all read again before their next use', async () => {
     plane.put('api-key', 'key-a', sampleKey('key-a'));
     plane.put('config', configId, sampleConfig('main', 'one'));
     await store.get('api-key', 'key-a');
@@ -308,7 +308,7 @@ describe('after changes nobody can name any more', () => {
     expect(await versionOf()).toBe('two');
   });
 
-  it('serves the old one where the control plane is away again', async () => {
+  it('serve the old version if the control plane is away again', async () => {
     plane.put('config', configId, sampleConfig('main', 'one'));
     await versionOf();
     store.reset(plane.revision);
@@ -317,7 +317,7 @@ describe('after changes nobody can name any more', () => {
     await plane.restart();
   });
 
-  it('throws away an answer that was under way', async () => {
+  it('discard replies that were in flight', async () => {
     plane.put('config', configId, sampleConfig('main', 'one'));
     const gate = newGate();
     plane.holdNext(gate.opened);

@@ -41,12 +41,12 @@ async function start(...answers: (readonly [status: number, body: object] | 'awa
 }
 
 describe('startKeyCheck', () => {
-  it('finds nothing wrong with the keys of the control plane, and asks no more', async () => {
+  it('accepts the keys of the control plane, and stops asking', async () => {
     const { check, isWaiting, log } = await start([200, reply(encryptionKey)]);
     expect([check.issue(), check.blocks(), isWaiting(), log.lines]).toEqual([null, false, false, []]);
   });
 
-  it('names ENCRYPTION_KEY and blocks requests until the key fits', async () => {
+  it('names ENCRYPTION_KEY and blocks requests until the key matches', async () => {
     const { check, again, log } = await start([200, reply(other)], [200, reply(encryptionKey)]);
     expect([check.issue(), check.blocks()]).toEqual([expect.stringMatching(/^ENCRYPTION_KEY: /), true]);
     expect(log.lines).toMatchObject([{ level: 'error', fields: { reason: expect.stringMatching(/^ENCRYPTION_KEY/) } }]);
@@ -54,12 +54,12 @@ describe('startKeyCheck', () => {
     expect([check.issue(), check.blocks()]).toEqual([null, false]);
   });
 
-  it('names CLUSTER_KEY and lets known documents serve', async () => {
+  it('names CLUSTER_KEY and serves known documents', async () => {
     const { check } = await start([401, {}]);
     expect([check.issue(), check.blocks()]).toEqual([expect.stringMatching(/^CLUSTER_KEY: /), false]);
   });
 
-  it('asks again while the control plane is away or answers with an error', async () => {
+  it('repeats the check while the control plane is away or returns errors', async () => {
     for (const answer of ['away', [503, {}]] as const) {
       const { check, isWaiting, again } = await start(answer, [200, reply(other)]);
       expect([check.issue(), isWaiting()]).toEqual([null, true]);
@@ -70,7 +70,7 @@ describe('startKeyCheck', () => {
     }
   });
 
-  it('takes a control plane without this route for one that agrees', async () => {
+  it('treats a control plane without this route as matching', async () => {
     const { check, isWaiting } = await start([404, {}]);
     expect([check.issue(), isWaiting()]).toEqual([null, false]);
   });

@@ -33,8 +33,8 @@ const askFor = (ids: readonly string[]) => Promise.allSettled(ids.map(async (id)
 const idsOf = (found: PromiseSettledResult<{ id: string } | null>[]) =>
   found.map((outcome) => (outcome.status === 'fulfilled' ? (outcome.value?.id ?? null) : 'failed'));
 
-describe('keys nobody has asked for before', () => {
-  it('are looked up together, as many as came while two calls were under way', async () => {
+describe('look-ups of unknown keys', () => {
+  it('are combined if they arrive while two calls are in flight', async () => {
     const ids = names(450);
     put(ids);
     expect(idsOf(await askFor(ids))).toEqual(ids);
@@ -45,7 +45,7 @@ describe('keys nobody has asked for before', () => {
     ]);
   });
 
-  it('wait a moment for each other while they keep coming, and only then', async () => {
+  it('wait briefly for each other while more keep arriving', async () => {
     const ids = names(18);
     put(ids);
     const alone = (found: readonly string[]) => found.map((id) => `/internal/v1/documents/api-key/${id}`);
@@ -63,14 +63,14 @@ describe('keys nobody has asked for before', () => {
     expect(plane.requests.slice(11)).toEqual(alone(ids.slice(14)));
   });
 
-  it('that do not exist are told apart from those that do', async () => {
+  it('distinguish missing keys from existing ones', async () => {
     const ids = names(20);
     put(ids.filter((_, n) => n % 3 !== 0));
     expect(idsOf(await askFor(ids))).toEqual(ids.map((id, n) => (n % 3 === 0 ? null : id)));
     expect(store.get('api-key', 'key-9')).toBeNull();
   });
 
-  it('are asked for one by one when they cannot be read together', async () => {
+  it('are sent one by one if the combined call fails', async () => {
     const ids = names(12);
     put(ids);
     plane.refuseText = 'key-7';
@@ -78,14 +78,14 @@ describe('keys nobody has asked for before', () => {
     expect(plane.requests.filter((path) => path.startsWith('/internal/v1/documents/'))).toHaveLength(12);
   });
 
-  it('fail together while the control plane is away, and ask no more than once', async () => {
+  it('fail together while the control plane is away, with one call', async () => {
     put(names(50));
     plane.mode = 503;
     expect(new Set(idsOf(await askFor(names(50))))).toEqual(new Set(['failed']));
     expect(plane.requests).toHaveLength(2);
   });
 
-  it('take a change that overtakes their reply: each is read again', async () => {
+  it('are repeated for keys that change during the reply', async () => {
     const ids = names(6);
     put(ids);
     const gate = newGate();

@@ -26,14 +26,14 @@ const stored = (id: string, revision = 1, fresh = true): StoredDocument => ({
   fresh,
 });
 
-describe('the file', () => {
-  it('gives back what was written', async () => {
+describe('the last-known-good file', () => {
+  it('returns what was written', async () => {
     const documents = Array.from({ length: 200 }, (_, i) => stored(`key-${i}`, i + 1));
     await writeLastKnownGood(disk(0), { lastRevision: 321, documents });
     expect(await readLastKnownGood(disk(0))).toEqual({ lastRevision: 321, documents });
   });
 
-  it('shows nothing of what is in it, and to its owner only', async () => {
+  it('reveals none of its content, and is readable by its owner only', async () => {
     await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [stored('key-a')] });
     const path = join(directory, 'slot-0.lkg');
     const text = await readFile(path, 'latin1');
@@ -43,7 +43,7 @@ describe('the file', () => {
     expect((await stat(directory)).mode & 0o777).toBe(0o700);
   });
 
-  it('is there whole or not at all: what a killed writer left is removed', async () => {
+  it('is complete or absent: leftovers of a killed writer are removed', async () => {
     await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [stored('key-a')] });
     await writeFile(join(directory, '.slot-0.4711.draft'), 'half a fi');
     expect(await readLastKnownGood(disk(0))).toMatchObject({ lastRevision: 1 });
@@ -51,14 +51,14 @@ describe('the file', () => {
   });
 });
 
-describe('passed over with a warning', () => {
-  it('is a file of another key', async () => {
+describe('the last known good is skipped with a warning', () => {
+  it('if the file has another key', async () => {
     await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [stored('key-a')] });
     expect(await readLastKnownGood(disk(0, { key: new Uint8Array(32).fill(4) }))).toBeNull();
     expect(log.lines).toMatchObject([{ level: 'warn', fields: { file: 'slot-0.lkg' } }]);
   });
 
-  it('is a file that was cut or altered anywhere', async () => {
+  it('if the file was cut or altered anywhere', async () => {
     const path = join(directory, 'slot-0.lkg');
     await writeLastKnownGood(disk(0), { lastRevision: 1, documents: Array.from({ length: 100 }, (_, i) => stored(`key-${i}`)) });
     const good = await readFile(path);
@@ -74,7 +74,7 @@ describe('passed over with a warning', () => {
     expect(log.lines).toHaveLength(40);
   });
 
-  it('is a line that was brought from another file', async () => {
+  it('if a line comes from another file', async () => {
     await writeLastKnownGood(disk(0), { lastRevision: 1, documents: [stored('key-a')] });
     await writeLastKnownGood(disk(1), { lastRevision: 2, documents: [stored('key-a', 2)] });
     const [a, b] = await Promise.all([0, 1].map((slot) => readFile(join(directory, `slot-${slot}.lkg`), 'latin1')));
@@ -85,14 +85,14 @@ describe('passed over with a warning', () => {
     expect(log.lines).toHaveLength(1);
   });
 
-  it('is nothing when there are no files yet', async () => {
+  it('except if there are no files yet', async () => {
     expect(await readLastKnownGood(disk(0))).toBeNull();
     expect(log.lines).toEqual([]);
   });
 });
 
-describe('several processes', () => {
-  it('share what they knew; what comes from a file that fell behind must be read again', async () => {
+describe('last-known-good files of several processes', () => {
+  it('are shared; documents from an outdated file are read again', async () => {
     await writeLastKnownGood(disk(0), { lastRevision: 9, documents: [stored('both', 8), stored('first', 3)] });
     await writeLastKnownGood(disk(1), { lastRevision: 5, documents: [stored('both', 4), stored('second', 5)] });
     const known = await readLastKnownGood(disk(2));

@@ -56,8 +56,8 @@ async function leaveBehind(slot = 0): Promise<void> {
   await earlier.close();
 }
 
-describe('a start', () => {
-  it('is ready once the control plane has answered, and follows changes from there', async () => {
+describe('the start of the document store', () => {
+  it('is complete after the first reply of the control plane, and follows changes from there', async () => {
     plane.put('config', 'workspace-1/main', sampleConfig('main', 'one'));
     const snapshot = await start();
     expect(snapshot.ready()).toBe(true);
@@ -67,7 +67,7 @@ describe('a start', () => {
     await snapshot.close();
   });
 
-  it('without control plane and without last known good is not ready until the control plane answers', async () => {
+  it('waits for the control plane if there is no last known good', async () => {
     plane.mode = 503;
     const snapshot = await start();
     expect(snapshot.ready()).toBe(false);
@@ -77,7 +77,7 @@ describe('a start', () => {
     await snapshot.close();
   });
 
-  it('without control plane serves what the last process of the slot knew', async () => {
+  it('serves the documents of the last process in the slot without the control plane', async () => {
     await leaveBehind();
     plane.mode = 503;
     const snapshot = await start();
@@ -88,7 +88,7 @@ describe('a start', () => {
     await snapshot.close();
   });
 
-  it('enforces what changed while no process ran, before it serves the first request', async () => {
+  it('applies changes made while no process ran before the first request', async () => {
     await leaveBehind();
     plane.remove('api-key', 'key-a');
     plane.put('config', 'workspace-1/main', sampleConfig('main', 'two'));
@@ -100,7 +100,7 @@ describe('a start', () => {
     await snapshot.close();
   });
 
-  it('reads everything again when too much has changed to be told', async () => {
+  it('reads everything again if too much has changed to list', async () => {
     await leaveBehind();
     plane.remove('api-key', 'key-a');
     plane.forgottenUpTo = plane.revision;
@@ -109,7 +109,7 @@ describe('a start', () => {
     await snapshot.close();
   });
 
-  it('of another slot profits from what was known', async () => {
+  it('uses documents of other slots', async () => {
     await leaveBehind(1);
     plane.mode = 503;
     const snapshot = await start(0);
@@ -118,8 +118,8 @@ describe('a start', () => {
   });
 });
 
-describe('the last known good', () => {
-  it('is written by itself within a second of a change, so that a killed process leaves it behind', async () => {
+describe('the stored last known good', () => {
+  it('is written within a second of a change, so that it survives a kill', async () => {
     const killed = await start();
     plane.put('api-key', 'key-a', sampleKey('key-a'));
     await killed.documents.get('api-key', 'key-a');
@@ -132,7 +132,7 @@ describe('the last known good', () => {
     killed.follower.stop();
   });
 
-  it('says which documents had changed but could not be read, so that they are read before their next use', async () => {
+  it('lists changed documents that could not be read, to read them before their next use', async () => {
     await leaveBehind();
     const second = await start();
     await second.documents.get('config', 'workspace-1/main');
@@ -149,7 +149,7 @@ describe('the last known good', () => {
     await snapshot.close();
   });
 
-  it('does not hold a key whose deletion was known', async () => {
+  it('never contains a deleted key', async () => {
     await leaveBehind();
     const second = await start();
     publish(plane.remove('api-key', 'key-a'));

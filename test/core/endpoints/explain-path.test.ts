@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { explainPath } from '../../../core/endpoints/explain-path.ts';
 import { createHarness } from '../../support/pipeline-harness.ts';
 
-describe('explanations of a path', () => {
+describe('hints for unknown paths', () => {
   it.each([
     ['POST', '/v1/chat/completion', 404, 'Did you mean /v1/chat/completions?'],
     ['POST', '/v1/mesages', 404, 'Did you mean /v1/messages?'],
@@ -25,12 +25,12 @@ describe('explanations of a path', () => {
     ['POST', '/v1/assistants'],
     ['POST', '/v1/proxy/chat/completion'],
     ['POST', '/nothing/like/it'],
-  ])('%s %s has none', (method, path) => {
+  ])('%s %s has no hint', (method, path) => {
     expect(explainPath(method, path)).toBeNull();
   });
 });
 
-describe('requests to such paths', () => {
+describe('requests to unknown paths', () => {
   const auth = (key: string) => ({ authorization: `Bearer ${key}` });
 
   it.each([
@@ -48,7 +48,7 @@ describe('requests to such paths', () => {
     expect(harness.records).toHaveLength(1);
   });
 
-  it('with a provider pass through, as its own routes may be like ours', async () => {
+  it('with a provider pass through', async () => {
     const harness = createHarness();
     const headers = { ...auth(harness.key), 'x-svc-provider': '@one' };
     const reply = await harness.send({ method: 'GET', path: '/v1/chat/completions', headers });
@@ -56,7 +56,7 @@ describe('requests to such paths', () => {
     expect(harness.calls[0]).toMatchObject({ method: 'GET', path: '/v1/chat/completions' });
   });
 
-  it('never reach a provider when they are kept for the service', async () => {
+  it('never reach a provider if the path is reserved', async () => {
     const harness = createHarness();
     const headers = { ...auth(harness.key), 'x-svc-provider': '@one' };
     for (const path of ['/v1/otel/v1/traces', '/v1/agent/x', '/v1/datasets', '/v1/gateway/tokenize', '/v1/v1/dataservice']) {

@@ -34,7 +34,7 @@ describe('paths of the control plane', () => {
   });
 });
 
-describe('methods of a path', () => {
+describe('the methods of a path', () => {
   it.each([
     ['/v1/chat/completions', ['POST']],
     ['/v1/responses/compact', ['POST']],
@@ -51,7 +51,7 @@ describe('methods of a path', () => {
   });
 });
 
-describe('paths kept for the service', () => {
+describe('paths reserved for the service', () => {
   it.each([
     '/v1/otel/v1/traces',
     '/v1/agent/x',
@@ -81,7 +81,7 @@ describe('paths kept for the service', () => {
 });
 
 describe('the rerank path of Cohere', () => {
-  it('is the rerank route, and nothing else of /v2 is the data plane’s', () => {
+  it('is the only data-plane route below /v2', () => {
     expect(matchEndpoint('POST', '/v2/rerank')).toBe(matchEndpoint('POST', '/v1/rerank'));
     expect(matchEndpoint('GET', '/v2/rerank')).toBe('method-not-allowed');
     expect(matchEndpoint('POST', '/v2/chat')).toBe('control-plane');

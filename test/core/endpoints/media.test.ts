@@ -44,8 +44,8 @@ async function sentParts(harness: Harness) {
   return parseForm(await sentBody(harness), findHeader(harness.calls.at(-1)?.headers ?? [], 'content-type') ?? '');
 }
 
-describe('a reply of bytes', () => {
-  it('leaves chunk by chunk, and is billed by the characters that were spoken', async () => {
+describe('a binary reply', () => {
+  it('is streamed chunk by chunk, and billed by the spoken characters', async () => {
     const harness = createHarness();
     const chunks = [patternBytes(10), patternBytes(20)];
     let sentBeforeTheEnd = 0;
@@ -72,7 +72,7 @@ describe('a reply of bytes', () => {
     });
   });
 
-  it('that is cut looks cut, and no text is put among its bytes', async () => {
+  it('is cut without extra bytes if the provider cuts it', async () => {
     const harness = createHarness();
     harness.script(pieces(200, 'audio/mpeg', [patternBytes(10)], 'reset'));
     const sink = await harness.send(speech);
@@ -80,7 +80,7 @@ describe('a reply of bytes', () => {
     expect(harness.records[0]).toMatchObject({ outcome: 'cut', errorCode: 'upstream_reset' });
   });
 
-  it('comes from the next target while none of it has left', async () => {
+  it('comes from the next target if no byte was sent yet', async () => {
     const harness = createHarness();
     harness.addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
     harness.script(
@@ -92,7 +92,7 @@ describe('a reply of bytes', () => {
     expect(sink.header('x-svc-last-used-option-index')).toBe('config.targets[1]');
   });
 
-  it('has tokens of its terminal event where it is a stream of events, and is an error without one', async () => {
+  it('as an event stream reads tokens from its terminal event, and is an error without one', async () => {
     const harness = createHarness();
     const done = 'data: {"type":"speech.audio.done","usage":{"input_tokens":4,"output_tokens":9}}\n\n';
     const delta = 'data: {"type":"speech.audio.delta","audio":"AA=="}\n\n';
@@ -105,10 +105,10 @@ describe('a reply of bytes', () => {
   });
 });
 
-describe('usage', () => {
+describe('media usage', () => {
   it.each([
     [
-      'tokens of audio',
+      'counts tokens of audio',
       { text: 'x', usage: { input_tokens: 14, input_token_details: { audio_tokens: 12 }, output_tokens: 5 } },
       {},
       { audioInputTokens: 12, units: {} },
@@ -137,7 +137,7 @@ describe('usage', () => {
 });
 
 describe('a form', () => {
-  it('goes on with the very bytes that came', async () => {
+  it('is forwarded with the client’s own bytes', async () => {
     const harness = createHarness();
     harness.script(answer(200, { text: 'x' }));
     const request = transcription([file, field('model', 'whisper-1')]);
@@ -146,7 +146,7 @@ describe('a form', () => {
     expect(findHeader(harness.calls[0]?.headers ?? [], 'content-type')).toBe(request.headers['content-type']);
   });
 
-  it('takes defaults, overrides and drops in its text fields and leaves its files alone', async () => {
+  it('gets defaults, overrides and drops in its text fields, and keeps its files', async () => {
     const harness = createHarness();
     const shaping = {
       override_params: { temperature: 0.5, include: ['a', 'b'] },
@@ -168,7 +168,7 @@ describe('a form', () => {
     expect(sent.find((part) => part.filename !== null)).toEqual(file);
   });
 
-  it('too large to be kept is sent once as it arrives', async () => {
+  it('above the buffer limit is streamed once', async () => {
     const harness = createHarness({ formBytesMax: 100_000 });
     harness.addConfig('pc-r', { provider: '@one', retry: { attempts: 3 } });
     const sizes: number[] = [];
@@ -185,7 +185,7 @@ describe('a form', () => {
     expect(harness.calls).toHaveLength(1);
   });
 
-  it('too large to be kept cannot be changed: 413 says what would have to be', async () => {
+  it('above the buffer limit cannot be changed: 413 names the change', async () => {
     const harness = createHarness({ formBytesMax: 100_000 });
     harness.addConfig('pc-o', { provider: '@one', override_params: { language: 'de' } });
     const reply = await harness.send(transcription([field('model', 'm'), file], { 'x-svc-config': 'pc-o' }));
@@ -195,10 +195,10 @@ describe('a form', () => {
   });
 });
 
-describe('an edit towards Azure', () => {
+describe('an image edit for Azure', () => {
   const settings = { azure_resource_name: 'contoso', azure_deployment_id: 'gpt-image-prod', api_key: 'k' };
 
-  it('becomes a form when it came as JSON, with the deployment as its model', async () => {
+  it('becomes a form if it came as JSON, with the deployment as its model', async () => {
     const harness = createHarness();
     harness.addConfig('pc-az', { provider: 'azure-openai', ...settings });
     harness.script(answer(200, { created: 1, data: [{ b64_json: 'x' }] }));
@@ -223,10 +223,10 @@ describe('an edit towards Azure', () => {
   });
 });
 
-describe('the bound on bodies in memory', () => {
+describe('the memory limit for bodies', () => {
   const memory = () => new BodyMemory(1_048_576);
 
-  it('refuses what would pass it with 503 and retry-after, and takes it once there is room', async () => {
+  it('rejects a request that would exceed it with 503 and retry-after, and accepts it later', async () => {
     const bound = memory();
     const harness = createHarness({ memory: bound });
     bound.take(900_000);
@@ -239,7 +239,7 @@ describe('the bound on bodies in memory', () => {
     expect(bound.usedBytes).toBe(0);
   });
 
-  it('counts plain replies while they are read, and lets go of everything at the end', async () => {
+  it('counts plain replies while they are read, and releases all memory at the end', async () => {
     const bound = memory();
     const harness = createHarness({ memory: bound });
     let most = 0;
@@ -254,7 +254,7 @@ describe('the bound on bodies in memory', () => {
     expect(bound.usedBytes).toBe(0);
   });
 
-  it('ends a reply that grows past it with 503, without asking another target for the same', async () => {
+  it('ends a reply that would exceed it with 503, without another target', async () => {
     const bound = memory();
     const harness = createHarness({ memory: bound });
     harness.script(

@@ -3,8 +3,8 @@ import { routeDescriptions } from '../../../core/contract/protocol/route-descrip
 import { matchEndpoint } from '../../../core/endpoints/match-endpoint.ts';
 import { routeNames } from '../../../core/endpoints/routes.ts';
 
-describe('descriptions of the data plane', () => {
-  it('has the routes of the table, each once', () => {
+describe('route descriptions of the data plane', () => {
+  it('cover each route of the table once', () => {
     expect(Object.keys(routeDescriptions).sort()).toEqual([...routeNames].sort());
   });
 

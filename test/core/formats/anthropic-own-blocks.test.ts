@@ -19,7 +19,7 @@ function sent(content: JsonObject[]) {
   return { content: (body.messages as JsonObject[])[0]?.content, dropped: call.dropped, same: body === params };
 }
 
-it('a Messages call to Claude loses citations that this gateway made of those of another model, and keeps its own', () => {
+it('a Messages call to Claude drops citations that the gateway derived for another model, and keeps its own', () => {
   const { content, dropped } = sent([
     { type: 'text', text: 'a', citations: [cited('')] },
     { type: 'text', text: 'b', citations: [cited(''), cited('c2ln')] },
@@ -31,7 +31,7 @@ it('a Messages call to Claude loses citations that this gateway made of those of
   expect(dropped).toEqual(['messages.citations']);
 });
 
-it('a Messages call to Claude loses sealed blocks of other providers', () => {
+it('a Messages call to Claude drops sealed blocks of other providers', () => {
   const text = { type: 'text', text: 'a' };
   expect(sent([sealBlock({ type: 'tool_call', toolCall: {} }), text])).toEqual({
     content: [text],
@@ -40,6 +40,6 @@ it('a Messages call to Claude loses sealed blocks of other providers', () => {
   });
 });
 
-it('a Messages call of Claude’s own making is the very same object', () => {
+it('a Messages call with Claude’s own content stays the same object', () => {
   expect(sent([{ type: 'text', text: 'a', citations: [cited('c2ln')] }]).same).toBe(true);
 });

@@ -40,7 +40,7 @@ const deltas = (events: readonly StreamEvent[]): unknown[] =>
     typeof data === 'string' ? [data] : ((data.choices ?? [data]) as JsonObject[]).map((one) => one.delta ?? one),
   );
 
-describe('which models go by the Responses API', () => {
+describe('use of the Responses API', () => {
   it.each([
     ...['o1-pro', 'o1-pro-2025-03-19', 'o3-pro', 'o3-deep-research', 'o4-mini-deep-research-2025-06-26', 'codex-mini-latest'],
     ...[
@@ -52,7 +52,7 @@ describe('which models go by the Responses API', () => {
       'openai/gpt-5.3-codex',
     ],
     ...['gpt-6-cyber', 'gpt-daybreak-blue-latest', 'gpt-rosalind-research', 'gpt-6-rosalind'],
-  ])('%s', (model) => expect(isResponsesOnly(model)).toBe(true));
+  ])('applies to %s', (model) => expect(isResponsesOnly(model)).toBe(true));
 
   it.each([
     'gpt-5',
@@ -68,9 +68,9 @@ describe('which models go by the Responses API', () => {
     'my-profile',
     'codexia',
     '',
-  ])('not %s', (model) => expect(isResponsesOnly(model)).toBe(false));
+  ])('does not apply to %s', (model) => expect(isResponsesOnly(model)).toBe(false));
 
-  it('the setting decides where there is one', () => {
+  it('follows the setting if there is one', () => {
     expect(sent({ model: 'gpt-5-codex' }).path).toBe('/responses');
     expect(sent({ model: 'gpt-5-codex' }, { settings: { use_responses_api: false } }).path).toBe('/chat/completions');
     expect(sent({ model: 'gpt-4o' }).path).toBe('/chat/completions');
@@ -78,7 +78,7 @@ describe('which models go by the Responses API', () => {
     expect(sent({ model: 'gpt-5-pro', max_tokens: 99 }, {}, messages).path).toBe('/responses');
   });
 
-  it('a deployment of Azure is known by the alias table, whatever it is called', () => {
+  it('applies to a deployment of Azure by the alias table, whatever its name', () => {
     const { chatComplete } = azureOpenAi.operations;
     const settings = {
       azure_resource_name: 'res',
@@ -98,8 +98,8 @@ describe('which models go by the Responses API', () => {
   });
 });
 
-describe('the request', () => {
-  it('says the same in the words of the Responses API, and nothing is stored unasked', () => {
+describe('a request over Responses', () => {
+  it('is translated to Responses parameters, with store false by default', () => {
     const { body, dropped, adapted } = sent({
       messages: [{ role: 'developer', content: 'Be brief.' }, ...hello],
       max_tokens: 3,
@@ -133,7 +133,7 @@ describe('the request', () => {
     expect(sent({ store: true }).body.store).toBe(true);
   });
 
-  it('carries tools of both kinds, choices among them, and their results', () => {
+  it('has tools of both kinds, tool choices and tool results', () => {
     const grammar = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } };
     const { body } = sent({
       messages: [
@@ -174,7 +174,7 @@ describe('the request', () => {
     expect(body.tool_choice).toEqual({ type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }] });
   });
 
-  it('brings images, files and refusals', () => {
+  it('has images, files and refusals', () => {
     const parts = [
       { type: 'text', text: 'Look.' },
       { type: 'image_url', image_url: { url: 'https://example.com/a.png', detail: 'low' } },
@@ -207,17 +207,17 @@ describe('the request', () => {
     [{ messages: 'hi' }, 'messages: '],
     [{ messages: [{ role: 'function', content: 'x' }] }, 'messages[0].role: '],
     [{ messages: [{ role: 'user', content: 7 }] }, 'messages[0].content: '],
-  ])('refuses %j by its name', (params, words) => expect(() => sent(params)).toThrow(words));
+  ])('is rejected with the name of %j', (params, words) => expect(() => sent(params)).toThrow(words));
 });
 
-describe('the reply', () => {
+describe('a reply over Responses', () => {
   const said = {
     type: 'message',
     role: 'assistant',
     content: [{ type: 'output_text', text: 'Hi.', annotations: [], logprobs: [] }],
   };
 
-  it('has citations, log probabilities and refusals where chat completions have them', () => {
+  it('has citations, log probabilities and refusals in chat format', () => {
     const cited = { type: 'url_citation', url: 'https://example.com', title: 'T', start_index: 0, end_index: 2 };
     const content = [
       { type: 'output_text', text: 'Hi.', annotations: [cited], logprobs: [{ token: 'Hi', logprob: -1 }] },
@@ -237,7 +237,7 @@ describe('the reply', () => {
     });
   });
 
-  it('shows thoughts to callers that are not strict alone, sealed where there is no summary', () => {
+  it('has reasoning for callers that are not strict, sealed if there is no summary', () => {
     const thought = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'abc:d' };
     expect(JSON.stringify(replied(response([thought, said])))).not.toContain('abc');
     const [choice] = replied(response([thought, said]), false).choices as JsonObject[];
@@ -253,18 +253,18 @@ describe('the reply', () => {
     expect(next.body.include).toEqual(['reasoning.encrypted_content']);
   });
 
-  it('of a response that failed is the error it failed with', () => {
+  it('is the error of a failed response', () => {
     const failed = response([], { status: 'failed', error: { code: 'server_error', message: 'It broke.' } });
     expect(() => replied(failed)).toThrow('openai error: It broke.');
   });
 });
 
-describe('the stream', () => {
+describe('a stream over Responses', () => {
   const added = (index: number, item: JsonObject) => ({ type: 'response.output_item.added', output_index: index, item });
   const done = (index: number, item: JsonObject) => ({ type: 'response.output_item.done', output_index: index, item });
   const completed = { type: 'response.completed', response: response([], { usage: { input_tokens: 3, output_tokens: 2 } }) };
 
-  it('calls tools of both kinds, also where their text comes in one piece', () => {
+  it('calls tools of both kinds, also if their text comes in one piece', () => {
     const fn = { id: 'fc_1', type: 'function_call', call_id: 'c1', name: 'f', arguments: '{"a":1}' };
     const custom = { id: 'ct_1', type: 'custom_tool_call', call_id: 'c2', name: 'g', input: 'ab' };
     const events = streamed([
@@ -286,7 +286,7 @@ describe('the stream', () => {
     ]);
   });
 
-  it('counts where the caller asked for it, and ends in an error where the response failed', () => {
+  it('has token counts if requested, and ends with an error if the response failed', () => {
     const text = { type: 'response.output_text.delta', output_index: 0, delta: 'Hi' };
     const counted = streamed([text, completed], { stream_options: { include_usage: true } });
     expect(counted.at(-2)?.data).toMatchObject({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } });
@@ -299,7 +299,7 @@ describe('the stream', () => {
     expect(streamed([text, failed]).at(-1)?.data).toMatchObject({ error: { message: 'x', code: 'server_error' } });
   });
 
-  it('has sealed thoughts, summaries and refusals', () => {
+  it('has sealed reasoning, summaries and refusals', () => {
     const events = streamed(
       [
         done(0, { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'abc' }),

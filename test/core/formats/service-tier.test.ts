@@ -46,7 +46,7 @@ const cases: [
   ],
 ];
 
-it.each(cases)('%s says of its %s in which tier it was answered', (provider, name, reply, events) => {
+it.each(cases)('service tier: %s reports the tier of its %s', (provider, name, reply, events) => {
   const operation = providers.get(provider)?.operations[name] as Operation;
   const streamed = (tier: string) => {
     const reader = operation.streamReader();

@@ -4,7 +4,7 @@ import { chatUsage } from '../../../core/formats/openai/chat-usage.ts';
 import { retryAfterMs } from '../../../core/formats/retry-after.ts';
 
 describe('chat token counts', () => {
-  it('never go below zero or count a token twice when the provider contradicts itself', () => {
+  it('are never negative, and never count a token twice if the provider contradicts itself', () => {
     const usage = chatUsage({
       prompt_tokens: 10,
       completion_tokens: 2,
@@ -14,12 +14,12 @@ describe('chat token counts', () => {
     expect(totalTokens(usage)).toBe(12);
   });
 
-  it('take anything but a positive number for nothing', () => {
+  it('ignore values that are not positive numbers', () => {
     const raw = { prompt_tokens: '12', completion_tokens: -4, total_tokens: Number.NaN, prompt_tokens_details: 'none' };
     expect(chatUsage(raw)).toEqual({ ...emptyUsage(), raw });
   });
 
-  it('are no more than budgets can hold, whatever a broken provider says', () => {
+  it('are limited to what budgets can hold', () => {
     const usage = chatUsage({
       prompt_tokens: 1e300,
       completion_tokens: 1.7e308,
@@ -28,14 +28,14 @@ describe('chat token counts', () => {
     expect(usage).toMatchObject({ inputTokens: 1e11, outputTokens: 1e11, reasoningTokens: 1e11 });
   });
 
-  it('add reasoning only where the total says that it stands beside the output', () => {
+  it('add reasoning only if the total shows that it is separate from the output', () => {
     const details = { completion_tokens_details: { reasoning_tokens: 5 } };
     expect(chatUsage({ prompt_tokens: 1, completion_tokens: 7, total_tokens: 13, ...details }).outputTokens).toBe(12);
     expect(chatUsage({ prompt_tokens: 1, completion_tokens: 7, total_tokens: 8, ...details }).outputTokens).toBe(7);
     expect(chatUsage({ prompt_tokens: 1, completion_tokens: 7, ...details }).outputTokens).toBe(7);
   });
 
-  it('read cache hits under the names providers use', () => {
+  it('read cache hits under the names that providers use', () => {
     expect(chatUsage({ prompt_tokens: 10, prompt_cache_hit_tokens: 4, completion_tokens: 0 })).toMatchObject({
       inputTokens: 6,
       cacheReadTokens: 4,
@@ -43,7 +43,7 @@ describe('chat token counts', () => {
   });
 });
 
-describe('when to come back', () => {
+describe('retry-after delay', () => {
   it.each([
     [['retry-after-ms', '250', 'retry-after', '9'], 250],
     [['x-ms-retry-after-ms', '300', 'retry-after', '9'], 300],

@@ -36,7 +36,7 @@ describe.each(uwsBinaries)('chunked bodies on %s', (binary) => {
     ['a size that is no hexadecimal number', 'g\r\nhello\r\n0\r\n\r\n'],
     ['a chunk shorter than its size', '9\r\nhello\r\n'],
     ['no chunk at all', ''],
-  ])('with %s are answered with an error body, not with silence', async (_what, chunks) => {
+  ])('with %s get an error body, not silence', async (_what, chunks) => {
     const client = await openRawClient(edge.port);
     client.send(head + chunks);
     const reply = await client.reply();
@@ -52,7 +52,7 @@ describe.each(uwsBinaries)('chunked bodies on %s', (binary) => {
     ['a signed size', '+5\r\nhello\r\n0\r\n\r\n'],
     ['a size in 0x form', '0x5\r\nhello\r\n0\r\n\r\n'],
     ['a size of 18 digits', 'ffffffffffffffffff\r\nhello\r\n0\r\n\r\n'],
-  ])('with %s are refused by the addon at once', async (_what, chunks) => {
+  ])('with %s are rejected by the addon at once', async (_what, chunks) => {
     const client = await openRawClient(edge.port);
     client.send(head + chunks);
     expect((await client.closed()).toString('latin1')).toMatch(/^HTTP\/1\.1 400 /);
@@ -65,7 +65,7 @@ describe.each(uwsBinaries)('chunked bodies on %s', (binary) => {
     ['a size without CR', '5\nhello\r\n0\r\n\r\n'],
     ['a chunk longer than its size', '5\r\nhelloX\r\n0\r\n\r\n'],
     ['trailers', '5\r\nhello\r\n0\r\nx-a: b\r\n\r\n'],
-  ])('with %s end the connection: nothing behind them is read as a request', async (_what, chunks) => {
+  ])('with %s end the connection: the bytes after them are not read as a request', async (_what, chunks) => {
     const client = await openRawClient(edge.port);
     client.send(head + chunks);
     await client.closed();

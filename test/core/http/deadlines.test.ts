@@ -31,7 +31,7 @@ describe.concurrent.each(uwsBinaries)('deadlines on %s', (binary) => {
   });
   afterAll(() => edge.close());
 
-  it('closes every connection that holds on without doing its part', async () => {
+  it('close every connection whose client makes no progress', async () => {
     const holders: [what: string, bytes: string, drips: boolean][] = [
       ['says nothing', '', false],
       ['sends a head byte by byte', 'GET /v1/x HTTP/1.1\r\nX-A: ', true],
@@ -75,7 +75,7 @@ describe.concurrent.each(uwsBinaries)('deadlines on %s', (binary) => {
     expect(edge.server.openRequests).toBe(0);
   });
 
-  it('cuts an upload that is not over in time, however fast it is', async () => {
+  it('cut an upload that exceeds its total time, however fast it is', async () => {
     const outcome = newGate<unknown>();
     const slow = await startEdge(binary, (request) => void request.body.bytes(1e9).then(outcome.fail as never, outcome.open), {
       bodyTimeoutMs: 50,
@@ -90,7 +90,7 @@ describe.concurrent.each(uwsBinaries)('deadlines on %s', (binary) => {
     slow.close();
   });
 
-  it('leaves an open reply alone however long it is silent', async () => {
+  it('do not apply to an open reply without traffic', async () => {
     const silent = await startEdge(binary, (_request, sink) => {
       sink.start(200, []);
       sink.write(Buffer.from('first'));
@@ -107,7 +107,7 @@ describe.concurrent.each(uwsBinaries)('deadlines on %s', (binary) => {
     silent.close();
   });
 
-  it('leaves an open session alone however long it is silent, also after a pause', async () => {
+  it('do not apply to an open session without traffic, also after a pause', async () => {
     const accepted = newGate<FrameSocket>();
     const heard = newGate<string>();
     const silent = await startEdge(

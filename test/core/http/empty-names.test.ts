@@ -30,12 +30,12 @@ describe.each(uwsBinaries)('empty header names on %s', (binary) => {
 
   const paths = (): string[] => edge.handled.map(({ path }) => path);
 
-  it('are accepted by this binary, which the server finds out at start', () => {
+  it('are accepted by this binary, which the server detects at start', () => {
     expect(edge.server.acceptsEmptyNames).toBe(true);
   });
 
   it.each(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'POST', 'PUT', 'PATCH'])(
-    'hide no request of a later segment behind a %s: the connection closes with the reply',
+    'cannot hide a request in a later segment behind a %s: the connection closes with the reply',
     async (method) => {
       const client = await openRawClient(edge.port);
       client.send(headOf(method));
@@ -50,7 +50,7 @@ describe.each(uwsBinaries)('empty header names on %s', (binary) => {
   );
 
   it.each(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'POST', 'PUT', 'PATCH'])(
-    'hide no request of the same segment behind a %s: the addon closes the connection',
+    'cannot hide a request in the same segment behind a %s: the addon closes the connection',
     async (method) => {
       const client = await openRawClient(edge.port);
       client.send(headOf(method) + hidden);
@@ -59,7 +59,7 @@ describe.each(uwsBinaries)('empty header names on %s', (binary) => {
     },
   );
 
-  it('hide no request that arrives while the reply is being made', async () => {
+  it('cannot hide a request that arrives while the reply is produced', async () => {
     let answer = (): void => {};
     const handled: string[] = [];
     const slow = await startEdge(
@@ -80,7 +80,7 @@ describe.each(uwsBinaries)('empty header names on %s', (binary) => {
     expect(handled).toEqual(['/v1/x']);
   });
 
-  it('hide no request behind a reply that does not fit one write', async () => {
+  it('cannot hide a request behind a reply that needs several writes', async () => {
     const large = await startEdge(binary, (_request, sink) => sink.send(200, [], Buffer.alloc(200_000, 'x')), {
       settings: { keepAliveWithoutBody: 'auto' },
     });
@@ -95,7 +95,7 @@ describe.each(uwsBinaries)('empty header names on %s', (binary) => {
     expect(large.handled.map(({ path }) => path)).toEqual(['/v1/x', '/v1/other']);
   });
 
-  it('leave requests with a body their connection', async () => {
+  it('do not close connections of requests with a body', async () => {
     const client = await openRawClient(edge.port);
     for (let i = 0; i < 2; i++) {
       client.send('POST /v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nok');
@@ -104,7 +104,7 @@ describe.each(uwsBinaries)('empty header names on %s', (binary) => {
     client.destroy();
   });
 
-  it('are not covered with KEEP_ALIVE_WITHOUT_BODY=on: the hidden request of a later segment is served', async () => {
+  it('are not covered with KEEP_ALIVE_WITHOUT_BODY=on: a hidden request in a later segment is served', async () => {
     const open = await startEdge(binary, undefined, { settings: { keepAliveWithoutBody: 'on' } });
     const client = await openRawClient(open.port);
     client.send(headOf('GET'));
@@ -116,7 +116,7 @@ describe.each(uwsBinaries)('empty header names on %s', (binary) => {
     expect(open.handled.map(({ path }) => path)).toEqual(['/v1/x', '/v1/hidden']);
   });
 
-  it('are not covered when a visible length stands before and another framing behind the name', async () => {
+  it('are not covered if a visible length comes before and another framing after the name', async () => {
     const client = await openRawClient(edge.port);
     client.send('POST /v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n: z\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n');
     await client.reply();
@@ -127,12 +127,12 @@ describe.each(uwsBinaries)('empty header names on %s', (binary) => {
   });
 });
 
-describe('the warning at start', () => {
-  it.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('is left out on %s', (host) => {
+describe('the start warning about empty header names', () => {
+  it.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('is omitted on %s', (host) => {
     expect(emptyNameWarning({ host, keepAliveWithoutBody: 'auto' })).toBeNull();
   });
 
-  it.each(['0.0.0.0', '::', '10.0.0.5'])('names the binary, the effect and the remedy on %s', (host) => {
+  it.each(['0.0.0.0', '::', '10.0.0.5'])('has the binary, the effect and the remedy on %s', (host) => {
     const warning = emptyNameWarning({ host, keepAliveWithoutBody: 'auto' });
     expect(warning).toContain('empty name');
     expect(warning).toContain('Connections close after each request without a body.');
@@ -140,7 +140,7 @@ describe('the warning at start', () => {
     expect(warning).toContain('UWS_BINARY');
   });
 
-  it('names the setting that keeps connections open', () => {
+  it('has the setting that keeps connections open', () => {
     expect(emptyNameWarning({ host: '0.0.0.0', keepAliveWithoutBody: 'on' })).toContain('KEEP_ALIVE_WITHOUT_BODY=on');
   });
 });

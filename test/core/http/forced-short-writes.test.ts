@@ -80,7 +80,7 @@ describe.skipIf(shim === null).each(uwsBinaries)('with send() forced short, on %
     );
   });
 
-  it('does not keep the last bytes of a chunk back until the next one', async () => {
+  it('delivers the last bytes of a chunk without waiting for the next one', async () => {
     for (let round = 0; round < 40; round++) {
       const client = await openRawClient(port);
       const body = patternBytes(1_000 + round);
@@ -97,7 +97,7 @@ describe.skipIf(shim === null).each(uwsBinaries)('with send() forced short, on %
     }
   });
 
-  it('delivers every byte of a reply to a chunked upload, whose connection is then read no further', async () => {
+  it('delivers every byte of a reply to a chunked upload, and then reads no further from its connection', async () => {
     for (const bytes of [10, 20_000, 500_000]) {
       for (let round = 0; round < 5; round++) {
         const client = await openRawClient(port);

@@ -85,7 +85,7 @@ describe.each(uwsBinaries)('framing guard on %s', (binary) => {
     edge.refused.length = 0;
   });
 
-  it.each(refusedByUs)('refuses %s, records it and closes the connection', async (_what, bytes, status, param) => {
+  it.each(refusedByUs)('rejects %s, records it and closes the connection', async (_what, bytes, status, param) => {
     const client = await openRawClient(edge.port);
     client.send(bytes);
     const reply = await client.reply();
@@ -101,7 +101,7 @@ describe.each(uwsBinaries)('framing guard on %s', (binary) => {
     expect(edge.refused[0]?.request.remoteAddress).toBe('127.0.0.1');
   });
 
-  it('lets nothing through that the addon refuses itself', async () => {
+  it('rejects everything that the addon rejects', async () => {
     const outcomes = await Promise.all(
       refusedByAddon.map(async ([what, bytes]) => {
         const client = await openRawClient(edge.port);
@@ -118,7 +118,7 @@ describe.each(uwsBinaries)('framing guard on %s', (binary) => {
     expect(edge.handled).toEqual([]);
   });
 
-  it('serves neither a refused request nor what was smuggled behind it', async () => {
+  it('serves neither a rejected request nor a request smuggled behind it', async () => {
     const smuggled = 'GET /v1/smuggled HTTP/1.1\r\nHost: a\r\n\r\n';
     const shapes = [
       post(`Content-Length: 0\r\nContent-Length: ${smuggled.length}\r\n`, smuggled),
@@ -136,7 +136,7 @@ describe.each(uwsBinaries)('framing guard on %s', (binary) => {
     expect(edge.handled).toEqual([]);
   });
 
-  it('does not read a second request that follows a refusal on the same connection', async () => {
+  it('reads no second request after a rejection on the same connection', async () => {
     const client = await openRawClient(edge.port);
     client.send(start('FOO /v1/x HTTP/1.1'));
     await client.reply();
@@ -181,7 +181,7 @@ describe.each(uwsBinaries)('framing guard on %s', (binary) => {
     expect(headers).not.toHaveProperty('server');
   });
 
-  it('refuses in the format of the path', async () => {
+  it('replies to rejected requests in the format of the path', async () => {
     const other = await startEdge(binary, undefined, { formatOf: (path) => (path === '/v1/configs' ? 'control-plane' : 'chat') });
     const client = await openRawClient(other.port);
     client.send(start('TRACE /v1/configs HTTP/1.1'));
@@ -209,7 +209,7 @@ describe.each(uwsBinaries)('framing guard on %s', (binary) => {
     expect(edge.handled[2]?.query).toBe('a=/?b');
   });
 
-  it('tells the Anthropic format on its routes', async () => {
+  it('uses the Anthropic format on its routes', async () => {
     const client = await openRawClient(edge.port);
     client.send('TRACE /v1/messages HTTP/1.1\r\nHost: a\r\n\r\n');
     const reply = await client.reply();
@@ -233,7 +233,7 @@ describe.each(uwsBinaries)('request reading on %s', (binary) => {
     edge.handled.length = 0;
   });
 
-  it('keeps path, query and header bytes as they came', async () => {
+  it('keeps path, query and header bytes unchanged', async () => {
     const client = await openRawClient(edge.port);
     client.send(
       'GET /v1//a/../b%2fc/%E9?x=%41&y=+ HTTP/1.1\r\nHost: Example:80\r\nX-One:  a  b \r\nx-ONE: c\r\nX-Name: caf\xe9 \xc3\xa9!\r\n\r\n',
@@ -256,7 +256,7 @@ describe.each(uwsBinaries)('request reading on %s', (binary) => {
     expect(edge.handled[0]?.headers.slice(2)).toEqual(['x-a', 'one', 'x-a', 'z\xc3\xa9!']);
   });
 
-  it('drops bytes above ASCII at the ends of a value: a fault of both cores, which trim them like spaces', async () => {
+  it('drops bytes above ASCII at the ends of a value, because both cores trim them like spaces', async () => {
     const client = await openRawClient(edge.port);
     client.send(get('X-A: \xc3\xa9a\xc3\xa9b\xc3\xa9\r\n'));
     await client.reply();

@@ -6,7 +6,7 @@ import { openRawClient } from '../../support/raw-client.ts';
 const uploadBytes = 15_000_000;
 const head = (length: number) => `POST /x HTTP/1.1\r\nhost: a\r\ncontent-length: ${length}\r\n\r\n`;
 
-describe.each(uwsBinaries)('a request refused while its body still arrives, on %s', (binary) => {
+describe.each(uwsBinaries)('a request rejected while its body arrives, on %s', (binary) => {
   let edge: Edge;
   afterEach(() => edge.close());
 
@@ -20,7 +20,7 @@ describe.each(uwsBinaries)('a request refused while its body still arrives, on %
     });
   };
 
-  it('is answered although the client writes to the end before it reads, and the connection stays usable', async () => {
+  it('gets a reply although the client writes to the end before it reads, and the connection stays usable', async () => {
     await startRefusing();
     const client = await openRawClient(edge.port);
     client.socket.pause();
@@ -34,7 +34,7 @@ describe.each(uwsBinaries)('a request refused while its body still arrives, on %
     client.destroy();
   });
 
-  it('is answered if the client stops sending', async () => {
+  it('gets a reply if the client stops sending', async () => {
     await startRefusing();
     const client = await openRawClient(edge.port);
     client.send(head(uploadBytes));
@@ -44,7 +44,7 @@ describe.each(uwsBinaries)('a request refused while its body still arrives, on %
     client.destroy();
   });
 
-  it('is answered at once if more is to come than is read', async () => {
+  it('gets a reply at once if the body exceeds what the gateway reads', async () => {
     await startRefusing();
     const client = await openRawClient(edge.port);
     client.send(head(200 * 1024 * 1024));

@@ -20,11 +20,11 @@ describe('the HTTP server binary', () => {
     edge.close();
   });
 
-  it('auto prefers the newer package where it is installed', async () => {
+  it('is the newer package with auto, if it is installed', async () => {
     expect((await loadUws('auto', 65_536)).name).toBe(uwsBinaries[0]);
   });
 
-  it.each(['/nowhere/uws.node'])('%s that cannot be loaded is named with its setting', async (path) => {
+  it.each(['/nowhere/uws.node'])('from %s that cannot be loaded is reported with its setting', async (path) => {
     await expect(loadUws(path, 65_536)).rejects.toThrow(`UWS_BINARY: the HTTP server binary ${path} cannot be loaded`);
   });
 });

@@ -8,7 +8,7 @@ function newSource() {
   return { told, pauseBody: () => void told.push('pause'), resumeBody: () => void told.push('resume') };
 }
 
-it('leaves the connection reading after an upload that was whole before anyone asked for it', async () => {
+it('an upload that was complete before it was read leaves the connection readable', async () => {
   for (const read of ['bytes', 'pipe'] as const) {
     const source = newSource();
     const body = new UwsRequestBody(900_000, source, new BodyIntake());

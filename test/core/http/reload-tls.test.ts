@@ -46,7 +46,7 @@ describe.each(uwsBinaries)('certificate reload on %s', (binary) => {
 
   const nameOf = (socket: TLSSocket) => socket.getPeerCertificate().subject.CN;
 
-  it('gives new connections the new certificate and leaves open connections as they are', async () => {
+  it('serves the new certificate to new connections and leaves open connections unchanged', async () => {
     const before = await open();
     expect(nameOf(before)).toBe('localhost');
     copyFileSync(stored('clouds-cert'), cert());
@@ -61,7 +61,7 @@ describe.each(uwsBinaries)('certificate reload on %s', (binary) => {
     expect(nameOf(await open())).toBe('clouds.test');
   });
 
-  it('keeps the old certificate and names the fault when the files do not belong together', async () => {
+  it('keeps the old certificate and names the error if the files do not match', async () => {
     copyFileSync(stored('clouds-cert'), cert());
     await expect(edge.server.reloadTls()).rejects.toThrow(
       `TLS_CERT, TLS_KEY: the key in ${key()} does not belong to the certificate in ${cert()}`,
@@ -71,7 +71,7 @@ describe.each(uwsBinaries)('certificate reload on %s', (binary) => {
     expect(nameOf(await open())).toBe('localhost');
   });
 
-  it('has nothing to reload without TLS', async () => {
+  it('does nothing without TLS', async () => {
     const plain = await startEdge(binary);
     expect(await plain.server.reloadTls()).toBe(false);
     plain.close();

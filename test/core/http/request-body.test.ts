@@ -52,7 +52,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     };
   }
 
-  it('rejects a body whose chunks a reader refuses, before the rest has arrived', async () => {
+  it('rejects a body whose chunks a reader rejects, before the rest has arrived', async () => {
     answer = (request, sink) => {
       const refuse = (): void => {
         throw new GatewayError('body_too_large', { message: 'too many values' });
@@ -96,7 +96,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     expect(edge.handled[0]?.body.length).toBe(-1);
   });
 
-  it.each([100, 200_000, 5_000_000])('holds %i bytes for a reader that comes late', async (size) => {
+  it.each([100, 200_000, 5_000_000])('holds %i bytes for a late reader', async (size) => {
     const ready = newGate();
     digest(manyBytes, ready.opened);
     const body = patternBytes(size);
@@ -108,7 +108,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     expect((await client.reply()).body.toString()).toBe(sha256(body));
   });
 
-  it('makes the client wait when nobody reads', async () => {
+  it('makes the client wait without a reader', async () => {
     const size = 50_000_000;
     const ready = newGate();
     // Whatever fails below: no other test must find this request still open.
@@ -126,7 +126,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     expect((await client.reply()).body.toString()).toBe(sha256(body));
   });
 
-  it('answers 413 to an announced body over the limit without waiting for a byte of it', async () => {
+  it('returns 413 to an announced body over the limit without waiting for a byte of it', async () => {
     digest(1024 * 1024);
     const client = await open();
     client.send(withLength(1024 * 1024 + 1));
@@ -140,7 +140,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     expect(reply.headers.connection).toBe('close');
   });
 
-  it('answers 413 while an upload of unknown length is running', async () => {
+  it('returns 413 during an upload of unknown length', async () => {
     digest(100_000);
     const client = await open();
     client.send(chunkedHead);
@@ -247,7 +247,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     expect(bytes).toBe(body.length);
   });
 
-  it.each([withLength(2_000), chunkedHead])('tells a consumer of a body over its limit', async (head) => {
+  it.each([withLength(2_000), chunkedHead])('reports a body over the limit to its reader', async (head) => {
     const failed = newGate<Error>();
     answer = (request) => {
       request.body.pipe(
@@ -261,7 +261,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     expect(await failed.opened).toMatchObject({ code: 'body_too_large', status: 413 });
   });
 
-  it('tells an empty body to its consumer', async () => {
+  it('reports an empty body to its reader', async () => {
     const events: string[] = [];
     answer = (request, sink) => {
       const consumer = { onData: () => true, onEnd: () => sink.send(200, [], 'ended'), onError: () => events.push('error') };
@@ -279,7 +279,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     expect(events).toEqual(['attached', 'attached', 'attached']);
   });
 
-  it('tells whoever reads that the client has left', async () => {
+  it('reports a disconnected client to the reader', async () => {
     const readers: ((request: InboundRequest) => Promise<unknown>)[] = [
       (request) => request.body.bytes(manyBytes),
       (request) =>
@@ -301,7 +301,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     await until(() => edge.server.openRequests === 0);
   });
 
-  it('throws a discarded body away and keeps the connection', async () => {
+  it('discards a body and keeps the connection', async () => {
     const body = patternBytes(2_000_000);
     answer = (request, sink) => {
       if (request.method === 'GET') return sink.send(200, [], 'next');
@@ -317,7 +317,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     expect((await client.reply()).body.toString()).toBe('next');
   });
 
-  it('cuts the exchange whose consumer throws and goes on', async () => {
+  it('cuts the exchange of a reader that throws, and serves the next', async () => {
     answer = (request, sink) => {
       if (request.method === 'GET') return sink.send(200, [], 'next');
       const onData = (): boolean => {
@@ -337,7 +337,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     expect((await next.reply()).body.toString()).toBe('next');
   });
 
-  it('does not leak exchanges when uploads are aborted all the time', async () => {
+  it('releases exchanges of aborted uploads', async () => {
     const fresh = await startEdge(binary, (request) => void request.body.bytes(manyBytes).catch(() => {}));
     for (let round = 0; round < 100; round++) {
       const client = await openRawClient(fresh.port);

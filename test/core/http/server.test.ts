@@ -15,7 +15,7 @@ const pem = (name: string): string => fileURLToPath(new URL(`../../support/tls/$
 const request = (line: string, headers = ''): string => `${line} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
 
 describe('the server addon', () => {
-  it('is the newer core where npm could install it', async () => {
+  it('is the newer core if npm could install it', async () => {
     expect((await loadUws('auto', 65_536)).name).toBe(uwsBinaries[0]);
   });
 });
@@ -40,11 +40,11 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     return reply;
   }
 
-  it('loads the addon it was told to', async () => {
+  it('loads the selected addon', async () => {
     expect((await start()).server.uwsName).toBe(binary);
   });
 
-  it('answers health without the chain', async () => {
+  it('serves health without the chain', async () => {
     const edge = await start();
     for (const path of ['/health', '/v1/health']) {
       const reply = await ask(edge, request(`GET ${path}`));
@@ -66,7 +66,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     expect((await ask(edge, request('GET /v1/ready'))).status).toBe(200);
   });
 
-  it('serves metrics to the bearer of METRICS_TOKEN alone, if it is set', async () => {
+  it('serves metrics only to the bearer of METRICS_TOKEN, if it is set', async () => {
     const metricsToken = 'metrics-token-0123456789';
     const metrics = () => Promise.resolve('requests_total 1\n');
     const edge = await start(undefined, { builtIns: { version: '1', unready: () => [], metrics, metricsToken } });
@@ -75,7 +75,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     expect((await ask(edge, request('GET /metrics', `Authorization: Bearer ${metricsToken}\r\n`))).status).toBe(200);
   });
 
-  it('serves metrics, and 500 when they cannot be read', async () => {
+  it('serves metrics, and 500 if they cannot be read', async () => {
     let metrics = (): Promise<string> => Promise.resolve('requests_total 1\n');
     const edge = await start(undefined, { builtIns: { version: '1', unready: () => [], metrics: () => metrics() } });
     const page = await ask(edge, request('GET /metrics'));
@@ -86,7 +86,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     expect(edge.failed).toEqual([new Error('no metrics')]);
   });
 
-  it('hands its own paths to the chain for other methods, and metrics when they are off', async () => {
+  it('passes other methods of its own paths to the chain, and also metrics when they are off', async () => {
     const edge = await start();
     for (const line of ['DELETE /health', 'GET /metrics', 'GET /healthy', 'GET /v1/models']) await ask(edge, request(line));
     expect(edge.handled.map(({ method, path }) => `${method} ${path}`)).toEqual([
@@ -97,7 +97,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     ]);
   });
 
-  it('answers 500 when the handler throws, and goes on', async () => {
+  it('returns 500 when the handler throws, and serves the next request', async () => {
     const edge = await start((given, sink) => {
       if (given.path === '/v1/throw') throw new Error('secret detail');
       sink.send(200, [], 'fine');
@@ -110,7 +110,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     expect((await ask(edge, request('GET /v1/x'))).status).toBe(200);
   });
 
-  it('refuses with 503 overloaded past the limit of open requests, and recovers', async () => {
+  it('rejects requests above the limit of open requests with 503 overloaded, and recovers', async () => {
     const waiting: ReplySink[] = [];
     const both = newGate();
     const edge = await start(
@@ -136,7 +136,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     clients[0]?.destroy();
   });
 
-  it('drains: ends what runs, refuses what is new, and accepts no further connection', async () => {
+  it('drain: finishes running requests, rejects new ones, and accepts no connections', async () => {
     const waiting: ReplySink[] = [];
     const arrived = newGate();
     const edge = await start((_given, sink) => {
@@ -160,7 +160,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     await busy.closed();
   });
 
-  it('lets the end of a finished reply out before a drain is over', async () => {
+  it('drain: writes the end of a finished reply first', async () => {
     const body = patternBytes(400_000);
     const edge = await start((_given, sink) => {
       sink.start(200, [], body.length);
@@ -174,7 +174,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     expect(sha256((await client.reply()).body)).toBe(sha256(body));
   });
 
-  it('gives a drain up when its time is over, and close cuts the rest', async () => {
+  it('drain: ends at its time limit, and close cuts the rest', async () => {
     const arrived = newGate<ReplySink>();
     const edge = await start((_given, sink) => arrived.open(sink));
     const client = await openRawClient(edge.port);
@@ -187,7 +187,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     expect(edge.server.openRequests).toBe(0);
   });
 
-  it('shares its port with others that share it, and rejects when it is taken', async () => {
+  it('shares its port with servers that share it, and fails if the port is taken', async () => {
     const shared = await freePort();
     for (const edge of [await start(), await start()]) expect(await edge.server.listen('127.0.0.1', shared)).toBe(shared);
     const taken = createServer().listen(0, '127.0.0.1');
@@ -211,7 +211,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     clients[1]?.destroy();
   });
 
-  it('listens on IPv6 and names the peer', async () => {
+  it('listens on IPv6 and reports the peer', async () => {
     const edge = await start((given, sink) => sink.send(200, [], given.remoteAddress));
     const port = await edge.server.listen('::1', 0);
     const client = await openRawClient(port, { host: '::1' });
@@ -220,7 +220,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     client.destroy();
   });
 
-  it('takes the client from a trusted proxy, over all headers that name it', async () => {
+  it('takes the client from a trusted proxy, in all headers that name it', async () => {
     const settings = { trustedProxies: ['127.0.0.1'], countryHeader: 'x-country' };
     const edge = await start((given, sink) => sink.send(200, [], `${given.remoteAddress} ${given.country}`), { settings });
     const headers = 'X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 203.0.113.7\r\nX-Country: nz\r\n';
@@ -228,7 +228,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     expect((await ask(edge, request('GET /v1/x'))).body.toString()).toBe('127.0.0.1 null');
   });
 
-  it('speaks TLS when it has a certificate', async () => {
+  it('serves TLS with a certificate', async () => {
     const body = patternBytes(3_000_000);
     const edge = await start(
       (given, sink) => void given.body.bytes(1e9).then((bytes) => sink.send(200, ['x-got', sha256(bytes)], body)),
@@ -248,7 +248,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
     expect((await plain.closed()).toString('latin1')).not.toContain('200 OK');
   });
 
-  it('says which file is wrong when the certificate cannot be used', async () => {
+  it('names the file of an unusable certificate', async () => {
     await expect(start(undefined, { settings: { tlsCert: '/nowhere.pem', tlsKey: pem('key') } })).rejects.toThrow('/nowhere.pem');
   });
 
@@ -265,7 +265,7 @@ describe.each(uwsBinaries)('http server on %s', (binary) => {
       expect(edge.handled.map(({ method }) => method)).toEqual(['OPTIONS']);
     });
 
-    it('answers a preflight of an allowed origin at the edge', async () => {
+    it('handles a preflight of an allowed origin at the edge', async () => {
       const edge = await start(undefined, { settings: { corsOrigins: ['https://app.example'] } });
       const reply = await ask(edge, preflight);
       expect(reply.status).toBe(204);

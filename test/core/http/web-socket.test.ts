@@ -26,7 +26,7 @@ function keeper() {
   return { listener, messages, closed: closed.opened, drains: () => drains };
 }
 
-describe.each(uwsBinaries)('on %s', (binary) => {
+describe.each(uwsBinaries)('the WebSocket edge on %s', (binary) => {
   /** An edge that accepts after `delay` turns; gives the socket of the next client. */
   async function accepting(more: Parameters<typeof startEdge>[2] = {}, headers: string[] = [], protocol: string | null = null) {
     const accepted = newGate<{ socket: FrameSocket; heard: ReturnType<typeof keeper> }>();
@@ -48,7 +48,7 @@ describe.each(uwsBinaries)('on %s', (binary) => {
     return { edge, url: `ws://127.0.0.1:${edge.port}/v1/realtime`, accepted: accepted.opened };
   }
 
-  it('tells the chain what subprotocols were offered, and answers with the chosen one and its headers', async () => {
+  it('passes offered subprotocols to the chain, and replies with the chosen one and its headers', async () => {
     const { edge, url } = await accepting(
       {},
       ['x-svc-trace-id', 'abc', 'sec-websocket-extensions', 'x', 'bad\nname', 'v'],
@@ -62,7 +62,7 @@ describe.each(uwsBinaries)('on %s', (binary) => {
     edge.close();
   });
 
-  it('refuses a subprotocol that is no token as a fault of the request', async () => {
+  it('rejects a malformed subprotocol as an error of the request', async () => {
     const { edge } = await accepting();
     const handshake = [
       'GET /v1/realtime HTTP/1.1',
@@ -82,7 +82,7 @@ describe.each(uwsBinaries)('on %s', (binary) => {
     edge.close();
   });
 
-  it('leaves headers out that do not fit, and opens nevertheless', async () => {
+  it('drops malformed headers and opens the socket', async () => {
     const { edge, url } = await accepting({}, ['x-svc-a', 'kept', 'x-long', 'l'.repeat(30_000), 'x-short', 'kept']);
     const client = await openSession(url, {});
     expect(client.headers).toMatchObject({ 'x-svc-a': 'kept', 'x-short': 'kept' });
@@ -90,7 +90,7 @@ describe.each(uwsBinaries)('on %s', (binary) => {
     edge.close();
   });
 
-  it('treats a request with a key but without an upgrade as any other', async () => {
+  it('treats a request with a key but without an upgrade as an ordinary request', async () => {
     const { edge } = await accepting();
     const reply = await fetch(`http://127.0.0.1:${edge.port}/v1/x`, {
       headers: { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' },
@@ -115,7 +115,7 @@ describe.each(uwsBinaries)('on %s', (binary) => {
   it.each([
     ['invalid UTF-8', Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0xff, 0xfe])],
     ['a reserved bit', Buffer.from([0xc1, 0x81, 0, 0, 0, 0, 0x61])],
-  ])('cuts a client that sends %s, and says that a rule was broken', async (_case, bytes) => {
+  ])('closes after %s, and reports a protocol violation', async (_case, bytes) => {
     const { edge, url, accepted } = await accepting();
     const client = await openSession(url, {});
     (client.socket as unknown as { _socket: { write(bytes: Buffer): void } })._socket.write(bytes);
@@ -124,7 +124,7 @@ describe.each(uwsBinaries)('on %s', (binary) => {
     edge.close();
   });
 
-  it('a client that just ends its connection broke no rule', async () => {
+  it('reports no protocol violation if a client just ends its connection', async () => {
     const { edge, url, accepted } = await accepting();
     const client = await openSession(url, {});
     const { heard } = await accepted;
@@ -133,7 +133,7 @@ describe.each(uwsBinaries)('on %s', (binary) => {
     edge.close();
   });
 
-  it('nothing breaks when a closed socket is used on', async () => {
+  it('accepts writes to a closed socket', async () => {
     const { edge, url, accepted } = await accepting();
     const client = await openSession(url, {});
     const { socket, heard } = await accepted;
@@ -150,7 +150,7 @@ describe.each(uwsBinaries)('on %s', (binary) => {
     edge.close();
   });
 
-  it('a listener that throws ends its session and is reported', async () => {
+  it('ends and reports the session of a listener that throws', async () => {
     const { edge, url, accepted } = await accepting();
     const client = await openSession(url, {});
     const { socket } = await accepted;
@@ -171,7 +171,7 @@ describe.each(uwsBinaries)('on %s', (binary) => {
   it.each([
     ['plain', {}],
     ['TLS', { settings: { tlsCert: pem('cert'), tlsKey: pem('key') } }],
-  ])('a paused socket is not read, yet still written, and read again when resumed: %s', async (kind, more) => {
+  ])('reads a paused socket only after resume, and still writes to it: %s', async (kind, more) => {
     const { edge, url, accepted } = await accepting(more);
     const client = await openSession(kind === 'TLS' ? url.replace('ws:', 'wss:') : url, {}, [], { rejectUnauthorized: false });
     const { socket, heard } = await accepted;
@@ -193,7 +193,7 @@ describe.each(uwsBinaries)('on %s', (binary) => {
     edge.close();
   });
 
-  it('is refused like any other request when the chain refuses', async () => {
+  it('replies with the status of the chain if it rejects the request', async () => {
     const edge = await startEdge(binary, (_request, sink) => setImmediate(() => sink.send(429, ['retry-after', '3'], '{"a":1}')));
     const refused = await openSession(`ws://127.0.0.1:${edge.port}/x`, {}).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(RefusedHandshake);

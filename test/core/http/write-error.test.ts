@@ -3,7 +3,7 @@ import { type ErrorCode, errorTable, GatewayError, savedOnlyCodes } from '../../
 import { errorReply } from '../../../core/http/write-error.ts';
 
 describe('error replies', () => {
-  it.each(Object.keys(errorTable) as ErrorCode[])('has status, type and code of the table for %s', (code) => {
+  it.each(Object.keys(errorTable) as ErrorCode[])('have status, type and code of the table for %s', (code) => {
     const reply = errorReply(new GatewayError(code));
     const body = JSON.parse(reply.body);
     const row = errorTable[code];
@@ -16,13 +16,13 @@ describe('error replies', () => {
     expect(body).not.toHaveProperty('errors');
   });
 
-  it('words errors of the authentication layer with their code', () => {
+  it('have the numeric code of authentication errors', () => {
     const body = JSON.parse(errorReply(new GatewayError('invalid_api_key')).body);
     expect(body.message).toBe('Svc Error: Invalid API Key. Error Code: 03');
     expect(body.error.code).toBe('03');
   });
 
-  it('shows message, parameter and further lines, never detail or cause', () => {
+  it('contain message, parameter and further lines, never detail or cause', () => {
     const error = new GatewayError('invalid_config', {
       message: 'strategy.mode is unknown',
       param: 'strategy.mode',
@@ -46,7 +46,7 @@ describe('error replies', () => {
     expect(reply.body).not.toContain('hidden');
   });
 
-  it('says which header saved-only mode refused, and nothing else', () => {
+  it('name the header that saved-only mode rejected, and nothing else', () => {
     const error = new GatewayError('inline_config_blocked', { message: 'Inline configs are blocked', param: 'x-svc-config' });
     expect(JSON.parse(errorReply(error).body)).toEqual({
       status: 'failure',
@@ -55,7 +55,7 @@ describe('error replies', () => {
     });
   });
 
-  it('asks for whole seconds of patience, always with a 503', () => {
+  it('have whole seconds in retry-after, always with a 503', () => {
     const wait = (error: GatewayError): string | undefined => {
       const { headers } = errorReply(error);
       const at = headers.indexOf('retry-after');

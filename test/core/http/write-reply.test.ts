@@ -9,7 +9,7 @@ import { until } from '../../support/until.ts';
 const get = (path: string, headers = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
 const sizes = [0, 1, 2, 1_000, 13_700, 13_999, 14_000, 14_001, 15_000, 16_384, 65_536, 1_000_000, 10_485_760];
 
-describe.each(uwsBinaries)('replies on %s', (binary) => {
+describe.each(uwsBinaries)('written replies on %s', (binary) => {
   let edge: Edge;
   let answer: (request: InboundRequest, sink: ReplySink) => void;
   beforeAll(async () => {
@@ -54,7 +54,7 @@ describe.each(uwsBinaries)('replies on %s', (binary) => {
     await serves(client);
   });
 
-  it.each(['by length', 'in chunks'])('survives a reader that stops in the middle of 10 MB, %s', async (framing) => {
+  it.each(['by length', 'in chunks'])('tolerates a reader that stops in the middle of 10 MB, %s', async (framing) => {
     const body = randomBytes(10_485_760);
     const stalled = newGate();
     answer = (_request, sink) => {
@@ -119,7 +119,7 @@ describe.each(uwsBinaries)('replies on %s', (binary) => {
     client.destroy();
   });
 
-  it('puts the head and a first chunk that fits into one segment', async () => {
+  it('puts the head and a small first chunk into one segment', async () => {
     answer = (_request, sink) => {
       sink.start(200, []);
       sink.write(Buffer.from('first'));
@@ -131,7 +131,7 @@ describe.each(uwsBinaries)('replies on %s', (binary) => {
     client.destroy();
   });
 
-  it('tells the caller to wait when the reader does, and calls back once the queue is empty', async () => {
+  it('asks the caller to wait if the reader is slow, and calls back when the queue is empty', async () => {
     const answers: boolean[] = [];
     const drained = newGate();
     answer = (_request, sink) => {
@@ -151,13 +151,13 @@ describe.each(uwsBinaries)('replies on %s', (binary) => {
   it.each([
     ['send', (_: InboundRequest, sink: ReplySink) => sink.send(200, ['x-a', 'b'], 'hello')],
     ['a stream of known length', (_: InboundRequest, sink: ReplySink) => startStream(sink, ['x-a', 'b'], 5)],
-  ])('answers HEAD with the headers of GET and no body: %s', async (_name, how) => {
+  ])('replies to HEAD with the headers of GET and no body: %s', async (_name, how) => {
     const { client, reply } = await exchange('HEAD /v1/x HTTP/1.1\r\nHost: a\r\n\r\n', how, { toHead: true });
     expect(reply.headers).toMatchObject({ 'content-length': '5', 'x-a': 'b' });
     await serves(client);
   });
 
-  it('answers HEAD to a stream of unknown length without a length', async () => {
+  it('replies to HEAD of a stream of unknown length without a length', async () => {
     const { client, reply } = await exchange(
       'HEAD /v1/x HTTP/1.1\r\nHost: a\r\n\r\n',
       (_request, sink) => startStream(sink, []),
@@ -189,7 +189,7 @@ describe.each(uwsBinaries)('replies on %s', (binary) => {
     client.destroy();
   });
 
-  it('writes each framing header once and drops what a provider may not inject', async () => {
+  it('writes each framing header once and drops headers that a provider may not set', async () => {
     const given: HeaderList = ['content-length', '999', 'transfer-encoding', 'chunked', 'connection', 'close', 'date', 'never'];
     given.push(
       'x-injected',
@@ -237,7 +237,7 @@ describe.each(uwsBinaries)('replies on %s', (binary) => {
     }
   });
 
-  it('cuts a reply that is longer or shorter than it said', async () => {
+  it('cuts a reply whose length differs from the announced one', async () => {
     for (const bytes of [9, 11]) {
       answer = (_request, sink) => {
         sink.start(200, [], 10);
@@ -277,7 +277,7 @@ describe.each(uwsBinaries)('replies on %s', (binary) => {
     }
   });
 
-  it('tells of a client that leaves before, while and after the reply', async () => {
+  it('reports a client that disconnects before, during and after the reply', async () => {
     const aborted = newGate<ReplySink>();
     answer = (_request, sink) => sink.onAbort(() => aborted.open(sink));
     const before = await openRawClient(edge.port);
@@ -317,7 +317,7 @@ describe.each(uwsBinaries)('replies on %s', (binary) => {
     expect(edge.server.openRequests).toBe(0);
   });
 
-  it('serves many requests on one connection, one after the other', async () => {
+  it('serves many requests on one connection in order', async () => {
     answer = (request, sink) => sink.send(200, [], request.path);
     const client = await openRawClient(edge.port);
     for (let i = 0; i < 50; i++) {
@@ -327,7 +327,7 @@ describe.each(uwsBinaries)('replies on %s', (binary) => {
     client.destroy();
   });
 
-  it('never mixes pipelined requests: it closes when one arrives before the reply to the last', async () => {
+  it('closes the connection if a pipelined request arrives before the reply to the last one', async () => {
     answer = (request, sink) => sink.send(200, [], request.path);
     const client = await openRawClient(edge.port);
     client.send(get('/v1/1') + get('/v1/2') + get('/v1/3'));
@@ -335,7 +335,7 @@ describe.each(uwsBinaries)('replies on %s', (binary) => {
     await untilOpen(edge, 0);
   });
 
-  it('cuts the reply whose callback throws and goes on', async () => {
+  it('cuts the reply of a callback that throws, and serves the next', async () => {
     edge.failed.length = 0;
     answer = (_request, sink) => {
       sink.onDrain(() => {

@@ -79,7 +79,7 @@ describe('a call in flight', () => {
     expect(filesIn(directory, '.holds')).toEqual([]);
   });
 
-  it('has its record shipped ahead if the process was killed between the record and the end of the hold', () => {
+  it('has its record shipped first if the process was killed between the record and the end of the hold', () => {
     const killed = openSpool();
     const hold = newHold();
     killed.hold(hold);
@@ -105,7 +105,7 @@ describe('a call in flight', () => {
     expect(shipped(openSpool())).toMatchObject([{ id: hold.id, provider: 'anthropic' }]);
   });
 
-  it('is found in a file with a torn end and spoilt lines', () => {
+  it('is found in a file with a torn end and damaged lines', () => {
     const killed = openSpool();
     const [first, last] = [newHold(), newHold()];
     killed.hold(first);
@@ -118,7 +118,7 @@ describe('a call in flight', () => {
     expect(shipped(openSpool()).map(({ id }) => id)).toEqual([first.id, last.id]);
   });
 
-  it('is taken over from a slot that no longer exists, whose directory is removed', () => {
+  it('is taken over from a slot that no longer exists, and its directory is removed', () => {
     const orphan = join(root, '5');
     const hold = newHold();
     const killed = openSpool(orphan);
@@ -128,7 +128,7 @@ describe('a call in flight', () => {
     expect(readdirSync(root)).toEqual(['0']);
   });
 
-  it('is recorded once if the successor is killed before it has shipped anything', () => {
+  it('is recorded once if the successor is killed before it has shipped', () => {
     const killed = openSpool();
     const hold = newHold();
     killed.hold(hold);
@@ -144,7 +144,7 @@ describe('files of a killed process', () => {
     expect(readdirSync(directory)).toHaveLength(1);
   });
 
-  it('are left by no process that ends in order', () => {
+  it('do not exist after a clean end', () => {
     const spool = openSpool();
     const hold = newHold();
     spool.hold(hold);
@@ -157,8 +157,8 @@ describe('files of a killed process', () => {
   });
 });
 
-describe('the file of holds', () => {
-  it('stays small however many calls there are, and keeps those in flight', () => {
+describe('the holds file', () => {
+  it('stays small after many calls, and keeps those in flight', () => {
     mkdirSync(directory);
     const holds = new OpenHolds(directory, () => 1, 20_000);
     const long = newHold();

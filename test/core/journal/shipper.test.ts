@@ -58,8 +58,8 @@ const append = (journal: RunningJournal, count: number): RequestRecord[] =>
     return record;
   });
 
-describe('shipping', () => {
-  it('sends a record within 200 ms, exactly as it was, and then forgets it', async () => {
+describe('the shipper', () => {
+  it('sends a record unchanged within 200 ms, and then deletes it', async () => {
     const journal = start();
     const record = sampleRecord({ metadata: { text: 'ä€😀\n,\u2028]"' } });
     journal.append(record);
@@ -71,7 +71,7 @@ describe('shipping', () => {
     await until(() => journal.spool.backlog().bytes === 0);
   });
 
-  it('gathers what comes together into one batch', async () => {
+  it('sends concurrent records in one batch', async () => {
     const journal = start();
     const records = append(journal, 120);
     time.advance(200);
@@ -89,7 +89,7 @@ describe('shipping', () => {
     expect(plane.duplicates).toBe(0);
   });
 
-  it('takes what is appended during a batch with the next one', async () => {
+  it('sends records that arrive during a batch with the next one', async () => {
     const journal = start();
     append(journal, 1);
     const arrived = plane.arrival();
@@ -102,7 +102,7 @@ describe('shipping', () => {
     expect(plane.duplicates).toBe(0);
   });
 
-  it('asks nothing while there is nothing to send', async () => {
+  it('sends nothing if there are no records', async () => {
     const journal = start();
     time.advance(60_000);
     append(journal, 1);
@@ -115,8 +115,8 @@ describe('shipping', () => {
   });
 });
 
-describe('while the control plane is away', () => {
-  it('keeps every record, tries again within a second, and ships all once it is back', async () => {
+describe('the shipper while the control plane is away', () => {
+  it('keeps every record, retries within a second, and ships all after the outage', async () => {
     const journal = start();
     plane.mode = 503;
     const records = append(journal, 1200);
@@ -133,7 +133,7 @@ describe('while the control plane is away', () => {
     expect(log.lines.filter((line) => line.level === 'warn')).toHaveLength(1);
   });
 
-  it('outlives connections that are refused or cut', async () => {
+  it('survives connections that are refused or cut', async () => {
     const journal = start();
     const records = append(journal, 3);
     await plane.stop();
@@ -146,8 +146,8 @@ describe('while the control plane is away', () => {
   });
 });
 
-describe('records the control plane does not take', () => {
-  it('are set aside, and hold up none of the others', async () => {
+describe('records rejected by the control plane', () => {
+  it('are set aside without delaying others', async () => {
     const journal = start();
     const records = append(journal, 300);
     const [bad, worse] = [records[17]!, records[200]!];
@@ -163,7 +163,7 @@ describe('records the control plane does not take', () => {
     expect(journal.shipper.counts.refused).toBe(2);
   });
 
-  it('are reported with their file and the way to send them again, which works', async () => {
+  it('are reported with their file and a command that sends them again', async () => {
     const journal = start();
     const [bad] = append(journal, 1);
     plane.rejectIds.add(bad!.id);
@@ -183,8 +183,8 @@ describe('records the control plane does not take', () => {
   });
 });
 
-describe('after the end of a process', () => {
-  it('the next one of the slot ships what it left, without the line it did not finish', async () => {
+describe('the shipper after the end of a process', () => {
+  it('ships the records of the previous process in the slot, without its unfinished line', async () => {
     const directory = join(dataDir, 'spool', '0');
     mkdirSync(directory, { recursive: true });
     const whole = [sampleRecord(), sampleRecord()];
@@ -199,7 +199,7 @@ describe('after the end of a process', () => {
     expect(spoolFiles()).not.toContain('1700000000000-000000.ndjson');
   });
 
-  it('the first slot ships for slots that are no more, and only it', async () => {
+  it('ships slots that no longer exist, in the first slot only', async () => {
     for (const slot of [1, 2]) {
       mkdirSync(join(dataDir, 'spool', String(slot)), { recursive: true });
       const line = `${JSON.stringify(sampleRecord({ path: `/of/${slot}` }))}\n`;
@@ -215,7 +215,7 @@ describe('after the end of a process', () => {
     await until(() => spoolFiles(2).length === 0);
   });
 
-  it('records shipped but not yet forgotten are sent again and stored once', async () => {
+  it('ships records again that were shipped but not deleted, and they are stored once', async () => {
     const first = start();
     const records = append(first, 10);
     for (const record of records.slice(0, 4)) plane.records.set(record.id, record);
@@ -227,7 +227,7 @@ describe('after the end of a process', () => {
     expect(second.shipper.counts).toMatchObject({ inserted: 6, duplicates: 4 });
   });
 
-  it('killed at any moment, no record it was told is safe is missing in the end, and none is stored twice', async () => {
+  it('loses no confirmed record in a kill at any moment, and stores none twice', async () => {
     const acknowledged: string[] = [];
     for (let round = 0; round < 3; round++) {
       const directory = join(dataDir, 'spool', '0');
@@ -251,8 +251,8 @@ describe('after the end of a process', () => {
   });
 });
 
-describe('on shutdown', () => {
-  it('everything is shipped at once, and no file is left', async () => {
+describe('the shipper at shutdown', () => {
+  it('ships everything at once, and leaves no file', async () => {
     const journal = start();
     append(journal, 700);
     await journal.close(10_000);
@@ -260,7 +260,7 @@ describe('on shutdown', () => {
     expect(spoolFiles()).toEqual([]);
   });
 
-  it('what cannot be shipped in time stays on disk for the next start', async () => {
+  it('leaves records on disk for the next start if there is no time', async () => {
     plane.mode = 'stall';
     // The deadline is a timer; the shipper's own pauses are not what is under test here.
     const journal = start();
@@ -277,8 +277,8 @@ describe('on shutdown', () => {
   });
 });
 
-describe('a backlog', () => {
-  it('rests three times as long as a full batch took, and not at all when it is stopped', async () => {
+describe('the shipper with a backlog', () => {
+  it('pauses three times as long as a full batch took, except at shutdown', async () => {
     let tookMs = 0;
     const slow: typeof plane.fetch = async (...call) => {
       const reply = await plane.fetch(...call);

@@ -43,7 +43,7 @@ const completeRecordsOnDisk = () =>
 const recordsOnDisk = () => linesOnDisk().map((line) => JSON.parse(line) as RequestRecord);
 
 describe('an appended record', () => {
-  it('is on disk when whenSafe calls back, whole and as it was', async () => {
+  it('is on disk when whenSafe calls back, complete and unchanged', async () => {
     const spool = openSpool();
     const record = sampleRecord({ metadata: { text: 'new\nline, ä€😀, \u2028 and "quotes"' } });
     spool.append(record);
@@ -52,13 +52,13 @@ describe('an appended record', () => {
     expect(spool.backlog().bytes).toBe(statSync(join(directory, files()[0]!)).size);
   });
 
-  it('can be read by its owner only', () => {
+  it('is readable by its owner only', () => {
     put(openSpool(), sampleRecord());
     expect(statSync(join(directory, files()[0]!)).mode & 0o777).toBe(0o600);
     expect(statSync(directory).mode & 0o777).toBe(0o700);
   });
 
-  it('goes to a new file when the current one is full', () => {
+  it('goes to a new file if the current one is full', () => {
     const spool = openSpool({ segmentBytesMax: 2500 });
     const records = Array.from({ length: 7 }, () => sampleRecord());
     for (const record of records) put(spool, record);
@@ -66,7 +66,7 @@ describe('an appended record', () => {
     expect(recordsOnDisk().map((record) => record.id)).toEqual(records.map((record) => record.id));
   });
 
-  it('is cut to size where others made it too long, and still passes the schema', () => {
+  it('is shortened if texts are too long, and still matches the schema', () => {
     const spool = openSpool();
     const long = 'x'.repeat(300_000);
     put(spool, sampleRecord({ rawUsage: { long }, errorMessage: long, path: `/${long}`, metadata: { long }, inputTokens: 7 }));
@@ -76,8 +76,8 @@ describe('an appended record', () => {
   });
 });
 
-describe('the bound', () => {
-  it('is said in the log once when it is reached, and once when there is room again', () => {
+describe('the limit of the spool', () => {
+  it('is logged once when it is reached, and once when there is room again', () => {
     const log = newMemoryLog();
     const spool = openSpool({ bytesMax: 10_000, log });
     while (spool.healthy()) put(spool, sampleRecord());
@@ -87,7 +87,7 @@ describe('the bound', () => {
     expect(log.lines.map((line) => line.level)).toEqual(['error', 'info']);
   });
 
-  it('is kept: requests are refused a little ahead of it, records at it', () => {
+  it('rejects requests slightly before it, and records at it', () => {
     const spool = openSpool({ bytesMax: 200_000 });
     while (spool.healthy()) put(spool, sampleRecord());
     const refusedFrom = spool.counts.appended;
@@ -110,8 +110,8 @@ describe('the bound', () => {
   });
 });
 
-describe('what is shipped', () => {
-  it('goes from the disk, the file in use included', () => {
+describe('shipped records', () => {
+  it('come from the disk, including the current file', () => {
     const spool = openSpool();
     put(spool, sampleRecord());
     const segment = spool.next()!;
@@ -124,7 +124,7 @@ describe('what is shipped', () => {
     expect(spool.backlog().bytes).toBe(statSync(segment.path).size);
   });
 
-  it('leaves nothing behind at the end', () => {
+  it('leave no file at the end', () => {
     const spool = openSpool();
     put(spool, sampleRecord());
     const segment = spool.next()!;
@@ -134,8 +134,8 @@ describe('what is shipped', () => {
   });
 });
 
-describe('a start', () => {
-  it('takes over what an ended process of the slot left, oldest first, and of slots that are no more', () => {
+describe('the start of the spool', () => {
+  it('takes over files of ended processes of the slot, oldest first, and of removed slots', () => {
     const first = sampleRecord();
     const second = sampleRecord();
     put(openSpool(), first);
@@ -162,7 +162,7 @@ describe('a start', () => {
     expect(files()).toHaveLength(2);
   });
 
-  it('leaves files alone that are not its own', () => {
+  it('keeps files of other programs', () => {
     mkdirSync(directory, { recursive: true });
     appendFileSync(join(directory, 'notes.txt'), 'not a segment');
     expect(openSpool().next()).toBeNull();
@@ -171,7 +171,7 @@ describe('a start', () => {
 });
 
 describe('a process killed with SIGKILL while it appends', () => {
-  it('has lost no record it was told is safe, and written none twice', async () => {
+  it('loses no confirmed record, and writes none twice', async () => {
     for (let round = 0; round < 5; round++) {
       const child = spawn(process.execPath, [journalChildPath, directory, '1000000', '200000'], {
         stdio: ['ignore', 'pipe', 'inherit'],
@@ -194,8 +194,8 @@ describe('a process killed with SIGKILL while it appends', () => {
   });
 });
 
-describe('a disk that takes only part of a write', () => {
-  it('leaves no torn line and no record that is both refused and kept', async () => {
+describe('a disk with partial writes', () => {
+  it('has no torn line and no record that is both rejected and stored', async () => {
     // No file of this process may grow beyond 20 KiB: the write across that line is short, the next one fails.
     const command = `ulimit -f 20; exec "${process.execPath}" "${journalChildPath}" "${directory}" 400 1000000`;
     const child = spawn('bash', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -209,7 +209,7 @@ describe('a disk that takes only part of a write', () => {
   });
 });
 
-describe('a disk that fails', () => {
+describe('a failing disk', () => {
   it('makes the spool unhealthy until a trial a second later succeeds', () => {
     const log = newMemoryLog();
     const spool = openSpool({ log, segmentBytesMax: 1000 });

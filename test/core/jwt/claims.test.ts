@@ -14,20 +14,20 @@ beforeEach(() => {
   test = newUnderTest();
 });
 
-describe('the organisation', () => {
-  it('is svc_oid, else organisation_id, in either case of letters', async () => {
+describe('the organisation claim', () => {
+  it('is svc_oid, else organisation_id, in any letter case', async () => {
     const both = test.sign({ organisation_id: 'ignored' });
     expect((await test.verify(both)).identity.organisationId).toBe(organisationId);
     const second = test.sign({ svc_oid: undefined, organisation_id: organisationId.toUpperCase() });
     expect((await test.verify(second)).identity.organisationId).toBe(organisationId);
   });
 
-  it.each([undefined, 'acme', 7])('is refused as %s', async (svc_oid) => {
+  it.each([undefined, 'acme', 7])('is rejected as %s', async (svc_oid) => {
     expect((await test.refusal(test.sign({ svc_oid }))).message).toContain('svc_oid');
   });
 });
 
-describe('the workspace', () => {
+describe('the workspace claim', () => {
   it.each([
     ['svc_workspace as slug', { svc_workspace: 'ws-second', workspace_slug: 'ws-main' }],
     ['svc_workspace as id', { svc_workspace: secondWorkspaceId }],
@@ -36,21 +36,21 @@ describe('the workspace', () => {
     expect((await test.verify(test.sign(claims))).identity.workspaceId).toBe(secondWorkspaceId);
   });
 
-  it('must be said, and be one of the organisation', async () => {
+  it('is required, and must belong to the organisation', async () => {
     expect(await test.refusal(test.sign({ svc_workspace: undefined }))).toMatchObject({ status: 401 });
     for (const svc_workspace of ['ws-nowhere', 'ws-foreign', foreignWorkspaceId, '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0fff']) {
       expect(await test.refusal(test.sign({ svc_workspace }))).toMatchObject({ code: 'forbidden', status: 403 });
     }
   });
 
-  it('that is gone, or has another name now, ends its tokens', async () => {
+  it('ends its JWTs if the workspace is deleted or renamed', async () => {
     const token = test.sign();
     await test.verify(token);
     test.documents.delete(`workspace-name ${organisationId}/ws-main`);
     expect(await test.refusal(token)).toMatchObject({ status: 403 });
   });
 
-  it('cannot be chosen by a header for a token that is attributed to nobody', async () => {
+  it('cannot be replaced by a header for a JWT without a user', async () => {
     const token = test.sign();
     expect((await test.verify(token, { workspace: workspaceId })).identity.workspaceId).toBe(workspaceId);
     expect(await test.refusal(token, { workspace: 'ws-second' })).toMatchObject({ code: 'forbidden' });
@@ -58,12 +58,12 @@ describe('the workspace', () => {
   });
 });
 
-describe('scopes', () => {
+describe('the scopes claim', () => {
   it.each([
     ['a text', { scope: ' models.list  completions.write models.list' }, ['models.list', 'completions.write']],
     ['a list', { scope: undefined, scopes: ['svc.logs.read'] }, ['logs.read']],
     ['a text over a list', { scope: '', scopes: ['completions.write'] }, []],
-  ])('are %s', async (_what, claims, scopes) => {
+  ])('accepts %s', async (_what, claims, scopes) => {
     expect([...(await test.verify(test.sign(claims))).identity.scopes]).toEqual(scopes);
   });
 
@@ -73,15 +73,15 @@ describe('scopes', () => {
     [{ scope: undefined, scopes: 'completions.write' }],
     [{ scope: undefined, scopes: [7] }],
     [{ scope: undefined, scopes: Array.from({ length: 501 }, (_, at) => `s${at}`) }],
-  ])('are refused as %j', async (claims) => {
+  ])('is rejected as %j', async (claims) => {
     const error = await test.refusal(test.sign(claims));
     expect(error.status).toBe(401);
     expect(error.message).toContain('scope');
   });
 });
 
-describe('the user', () => {
-  it('is whom email_id, else sub, else uid names by e-mail, held to their role', async () => {
+describe('the user claim', () => {
+  it('is the first of email_id, sub and uid with an e-mail, limited to the user’s role', async () => {
     const scope = 'completions.write logs.write';
     for (const claims of [
       { email_id: 'Ada@Example.com', sub: 'someone@example.com' },
@@ -99,13 +99,13 @@ describe('the user', () => {
     ['nobody of the organisation', { email_id: 'stranger@example.com', uid: 'ada@example.com' }, 'stranger@example.com'],
     ['no e-mail', { sub: 'auth|7', uid: 'ada@example.com' }, 'auth|7'],
     ['nothing', {}, null],
-  ])('is nobody where the first of them names %s', async (_what, claims, tokenSubject) => {
+  ])('is ignored if the first of them has %s', async (_what, claims, tokenSubject) => {
     const { identity } = await test.verify(test.sign(claims));
     expect(identity).toMatchObject({ userId: null, userName: null, tokenSubject });
     expect([...identity.scopes]).toEqual(['completions.write']);
   });
 
-  it('chooses among their workspaces with x-svc-workspace, and has no place elsewhere', async () => {
+  it('allows x-svc-workspace for the user’s workspaces only', async () => {
     const token = test.sign({ sub: 'ada@example.com', svc_workspace: 'ws-second' });
     expect(await test.refusal(token)).toMatchObject({ code: 'forbidden', status: 403 });
     for (const workspace of ['ws-main', workspaceId]) {
@@ -116,7 +116,7 @@ describe('the user', () => {
     }
   });
 
-  it('loses with their place what the token had through it, at once', async () => {
+  it('loses its rights at once with the user’s membership', async () => {
     const token = test.sign({ sub: 'ada@example.com' });
     await test.verify(token);
     const id = `${organisationId}/ada@example.com`;
@@ -130,8 +130,8 @@ describe('the user', () => {
   });
 });
 
-describe('defaults', () => {
-  it('are metadata, and a config that is looked for where it is used', async () => {
+describe('the defaults claim', () => {
+  it('has metadata, and a config that is looked up when it is used', async () => {
     const metadata = { team: 'core' };
     for (const config_id of ['pc-mine', 'pc-nowhere', '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0007']) {
       const { identity } = await test.verify(test.sign({ defaults: { config_id, metadata } }));
@@ -149,7 +149,7 @@ describe('defaults', () => {
     [{ defaults: { config_id: '../xxx' } }, 'defaults.config_id'],
     [{ defaults: { metadata: { team: 7 } } }, 'defaults.metadata.team'],
     [{ defaults: { metadata: { team: 'x'.repeat(129) } } }, 'defaults.metadata.team'],
-  ])('are refused as %j, naming the claim and not its value', async (claims, path) => {
+  ])('is rejected as %j, naming the claim without its value', async (claims, path) => {
     const error = await test.refusal(test.sign(claims));
     expect(error.status).toBe(401);
     expect(error.message).toContain(path);
@@ -157,8 +157,8 @@ describe('defaults', () => {
   });
 });
 
-describe('limits', () => {
-  it('are those of this one token, whatever ids it claims', async () => {
+describe('the limits claim', () => {
+  it('applies to the one JWT, whatever ids it has', async () => {
     const exp = Math.floor(test.nowMs / 1000) + 600;
     const usage_limits = [
       { id: 'budget-of-somebody', type: 'cost', credit_limit: 2.5, status: 'active' },
@@ -182,7 +182,7 @@ describe('limits', () => {
     [{ rate_limits: [{ type: 'requests', unit: 'rpy', value: 1 }] }, 'rate_limits.0.unit'],
     [{ rate_limits: [{ type: 'requests', unit: 'rpm', value: 1.5 }] }, 'rate_limits.0.value'],
     [{ rate_limits: [1, 2].map((value) => ({ type: 'requests', unit: 'rpm', value })) }, 'rate_limits'],
-  ])('that cannot be understood are refused instead of ignored: %j', async (claims, path) => {
+  ])('is rejected if malformed: %j', async (claims, path) => {
     const error = await test.refusal(test.sign(claims));
     expect(error.status).toBe(401);
     expect(error.message).toContain(path);

@@ -28,15 +28,15 @@ beforeEach(() => {
 const setOf = (...keys: { jwk: object }[]) => goodKeys(keys.map(({ jwk }) => jwk)).keys;
 const by = (key: typeof first) => test.sign({}, {}, key);
 
-describe('keys at URLs', () => {
-  it('are merged, and read once for all who wait', async () => {
+describe('key sets at URLs', () => {
+  it('are merged, and fetched once for all waiting requests', async () => {
     hosts.set('a', setOf(first)).set('b', setOf(second));
     await Promise.all([test.verify(by(first)), test.verify(by(second)), test.verify(by(first))]);
     await test.verify(by(second));
     expect(asked.sort()).toEqual(['a', 'b']);
   });
 
-  it('are read again for a key that is not known, every 30 seconds at most', async () => {
+  it('are fetched again for an unknown key, at most every 30 seconds', async () => {
     hosts.set('a', setOf(first)).set('b', setOf());
     await test.verify(by(first));
     const token = by(second);
@@ -50,7 +50,7 @@ describe('keys at URLs', () => {
     expect(asked).toHaveLength(4);
   });
 
-  it('that were taken out verify no more tokens, and end none', async () => {
+  it('no longer verify new JWTs with a removed key, and keep verified ones valid', async () => {
     hosts.set('a', setOf(first)).set('b', setOf());
     const old = by(first);
     await test.verify(old);
@@ -61,7 +61,7 @@ describe('keys at URLs', () => {
     await test.verify(old);
   });
 
-  it('in use are read again after ten minutes, beside the request', async () => {
+  it('are refreshed after ten minutes in the background', async () => {
     hosts.set('a', setOf(first)).set('b', setOf());
     await test.verify(by(first));
     hosts.set('a', setOf(second));
@@ -71,7 +71,7 @@ describe('keys at URLs', () => {
     expect(await test.refusal(by(first))).toMatchObject({ status: 401 });
   });
 
-  it('that cannot be read are a fault of nobody who calls: 503, and what is known goes on for a day', async () => {
+  it('that cannot be fetched cause 503, and known keys stay valid for a day', async () => {
     expect(await test.refusal(by(first))).toMatchObject({ code: 'unavailable', status: 503, retryAfterMs: 5_000 });
     hosts.set('a', setOf(first));
     test.nowMs += 4_000;
@@ -89,7 +89,7 @@ describe('keys at URLs', () => {
     expect(test.log.lines.filter(({ message }) => message.includes('cannot read the signing keys')).length).toBeLessThan(4);
   });
 
-  it('of one organisation, at hosts that do not answer, leave room for those of another', async () => {
+  it('of one organisation with unresponsive hosts do not delay those of another', async () => {
     const hanging = newUnderTest((url) => (url === 'answers' ? Promise.resolve(setOf(first)) : new Promise(() => undefined)));
     hanging.setTokens(organisationId, { urls: Array.from({ length: 70 }, (_, n) => `hangs ${n}`) });
     hanging.setTokens(otherOrganisationId, { urls: ['answers'] });
@@ -98,7 +98,7 @@ describe('keys at URLs', () => {
     expect(await hanging.refusal(hanging.sign(claims, {}, second))).toMatchObject({ status: 401 });
   });
 
-  it('belong to one organisation, wherever they are', async () => {
+  it('belong to one organisation, even with the same URL', async () => {
     hosts.set('a', setOf(first)).set('b', setOf());
     test.setTokens(otherOrganisationId, { urls: ['c'] });
     hosts.set('c', setOf(second));
@@ -108,7 +108,7 @@ describe('keys at URLs', () => {
   });
 });
 
-describe('a key', () => {
+describe('a public key', () => {
   const { jwk } = first;
 
   it.each([
@@ -125,13 +125,13 @@ describe('a key', () => {
     ['with an exponent of 1', { ...jwk, e: 'AQ' }, 'e'],
     ['with a very long exponent', { ...jwk, e: `${'A'.repeat(43)}E` }, 'e'],
     ['that is none', 'key', ''],
-  ])('%s is passed over, and named by the parameter', (_what, given, field) => {
+  ])('with %s is skipped, and reported by parameter', (_what, given, field) => {
     const check = checkJwk(given);
     expect(check).toMatchObject({ ok: false, field });
     expect(goodKeys([given, jwk]).keys.size).toBe(1);
   });
 
-  it('is kept by its public parameters alone', () => {
+  it('is stored with its public parameters only', () => {
     expect(checkJwk({ ...jwk, use: 'sig', alg: 'RS256', key_ops: ['verify'], x5c: ['…'], more: 1 })).toMatchObject({
       ok: true,
       jwk,
@@ -151,7 +151,7 @@ describe('the URL of a key set', () => {
     'ftp://id.example.com/jwks',
     'https://id.example.com/jwks#a',
     '',
-  ])('is not %s', (url) => {
+  ])('cannot be %s', (url) => {
     expect(checkKeySetUrl(url, trusted).ok).toBe(false);
   });
 
@@ -160,7 +160,7 @@ describe('the URL of a key set', () => {
     ['https://id.example.com', 'https://id.example.com', '/'],
     ['http://127.0.0.1:9000/jwks/', 'http://127.0.0.1:9000', '/jwks/'],
     ['http://idp.internal.example/jwks', 'http://idp.internal.example', '/jwks'],
-  ])('may be %s, with its path as it is', (url, origin, path) => {
+  ])('can be %s, with an unchanged path', (url, origin, path) => {
     expect(checkKeySetUrl(url, trusted)).toEqual({ ok: true, origin, path });
   });
 });

@@ -28,8 +28,8 @@ const use = { method: 'POST', path: '/v1/chat/completions', requestId: 'r1' };
 const note = async (claims = {}, clientAddress = '192.0.2.1', error = new GatewayError('invalid_api_key')) =>
   refusals.note({ token: test.sign(claims), workspace: null, clientAddress }, error, use);
 
-describe('refused tokens', () => {
-  it('are told with what they say of themselves, and never with their text', async () => {
+describe('rejected JWTs', () => {
+  it('are reported with their claims, never with their text', async () => {
     await note({ sub: 'ada@example.com' });
     await refusals.tell();
     const refusal = { status: 401, code: 'invalid_api_key', subject: 'ada@example.com', kid: test.key.kid, count: 1, ...use };
@@ -37,13 +37,13 @@ describe('refused tokens', () => {
     expect(JSON.stringify(told)).not.toContain('eyJ');
   });
 
-  it('say nothing that a database or a terminal could not hold', async () => {
+  it('are reported without characters that a database or terminal cannot hold', async () => {
     await note({ sub: `a\0b\ud800c\n${'x'.repeat(300)}` });
     await refusals.tell();
     expect(told[0]?.subject).toBe(`a\ufffdb\ufffdc\ufffd${'x'.repeat(249)}`);
   });
 
-  it('in a flood are one entry a minute for each reason and address, with how many there were', async () => {
+  it('are one entry a minute per reason and address, with a count', async () => {
     for (let i = 0; i < 50; i++) await note();
     await refusals.tell();
     for (let i = 0; i < 20; i++) await note();
@@ -67,7 +67,7 @@ describe('refused tokens', () => {
     expect(told).toHaveLength(500);
   });
 
-  it('wait while the control plane is away', async () => {
+  it('are kept while the control plane is away', async () => {
     await note();
     status = 503;
     await refusals.tell();
@@ -78,7 +78,7 @@ describe('refused tokens', () => {
     expect(told).toMatchObject([{ count: 2 }]);
   });
 
-  it('are not told for faults of ours, for limits, or of organisations that take no tokens', async () => {
+  it('are not reported for internal errors, limits, or organisations without JWTs', async () => {
     for (const code of ['unavailable', 'key_rate_limit', 'key_usage_limit', 'too_many_failures'] as const) {
       await note({}, '192.0.2.1', new GatewayError(code));
     }

@@ -17,8 +17,8 @@ function forge(header: object, claims: object, signature: (input: string) => str
   return `${input}.${signature(input)}`;
 }
 
-describe('a token', () => {
-  it('that its organisation has signed is the caller, with the scopes it claims and an id that says nothing of it', async () => {
+describe('a JWT', () => {
+  it('signed by its organisation is the caller, with its scopes and an opaque id', async () => {
     const token = test.sign({ scope: 'completions.write svc.models.list', sub: 'machine 7' });
     const { identity, scopes } = await test.verify(token);
     expect(identity).toMatchObject({ organisationId, userId: null, tokenSubject: 'machine 7', limits: null });
@@ -29,7 +29,7 @@ describe('a token', () => {
     expect(other.identity.keyId).not.toBe(identity.keyId);
   });
 
-  it('is verified once: the same one is found without its keys, until it ends', async () => {
+  it('is verified once, and then found without its keys until it ends', async () => {
     const token = test.sign();
     const first = await test.verify(token);
     const again = test.tokens.verify({ token, workspace: null, clientAddress: '192.0.2.1' });
@@ -41,7 +41,7 @@ describe('a token', () => {
     expect(await test.refusal(token)).toMatchObject({ code: 'api_key_expired', status: 401 });
   });
 
-  it('lives as long as it says, or no longer than its organisation lets tokens live', async () => {
+  it('is valid until its exp, at most for the maximum lifetime of the organisation', async () => {
     const now = seconds(test.nowMs);
     const years = { iat: now, exp: now + 10 * 31_536_000 };
     await test.verify(test.sign(years));
@@ -76,11 +76,11 @@ describe('a token', () => {
     ['no JSON in it', 'eyJxx.eyJxx.xx'],
     ['a list as payload', `${base64url({ alg: 'RS256', kid: 'a' })}.${Buffer.from('[]').toString('base64url')}.xx`],
     ['more than 16 KiB', `eyJ${'a'.repeat(16_384)}`],
-  ])('with %s is refused', async (_what, token) => {
+  ])('with %s is rejected', async (_what, token) => {
     expect(await test.refusal(token)).toMatchObject({ code: 'invalid_api_key', status: 401 });
   });
 
-  it('is signed by RS256 and nothing else', async () => {
+  it('must be signed with RS256', async () => {
     const header = { alg: 'none', typ: 'JWT', kid: test.key.kid };
     expect((await test.refusal(forge(header, goodClaims, () => ''))).message).toContain('alg');
     const pem = createPublicKey({ key: { ...test.key.jwk }, format: 'jwk' }).export({ type: 'spki', format: 'pem' });
@@ -92,7 +92,7 @@ describe('a token', () => {
     expect((await test.refusal(forge({ ...header, alg: 'RS256' }, goodClaims, hmac))).message).toContain('signature');
   });
 
-  it('names the key it is signed with, and brings none along', async () => {
+  it('must name its key and may not contain one', async () => {
     const stranger = newSigningKey(test.key.kid);
     expect((await test.refusal(test.sign({}, { kid: undefined }))).message).toContain('kid');
     expect((await test.refusal(test.sign({}, { kid: 'unknown' }))).message).toContain('kid');
@@ -109,17 +109,17 @@ describe('a token', () => {
     expect(await test.refusal(critical)).toMatchObject({ status: 401 });
   });
 
-  it.each(['logout+jwt', 'secevent+jwt', 7])('of the type %s is no credential', async (typ) => {
+  it.each(['logout+jwt', 'secevent+jwt', 7])('of the type %s is rejected', async (typ) => {
     expect((await test.refusal(test.sign({}, { typ }))).message).toContain('typ');
   });
 
-  it('whose payload was changed is refused', async () => {
+  it('with a changed payload is rejected', async () => {
     const [header, , signature] = test.sign().split('.');
     const payload = base64url({ ...goodClaims, exp: 9_999_999_999, scope: 'logs.read' });
     expect((await test.refusal(`${header}.${payload}.${signature}`)).message).toContain('signature');
   });
 
-  it('must end, and is good for five seconds beyond and before its time', async () => {
+  it('must have an end, with five seconds of skew at both ends', async () => {
     const now = seconds(test.nowMs);
     expect((await test.refusal(test.sign({ exp: undefined }))).message).toContain('exp');
     expect((await test.refusal(test.sign({ exp: 'tomorrow' }))).message).toContain('exp');
@@ -130,14 +130,14 @@ describe('a token', () => {
     expect((await test.refusal(test.sign({ iat: now + 8 }))).message).toContain('iat');
   });
 
-  it('meets issuer and audience where the organisation says them', async () => {
+  it('must match issuer and audience if the organisation sets them', async () => {
     test.setTokens(organisationId, { keys: [test.key.jwk], issuer: 'https://id.example.com', audience: 'gateway' });
     await test.verify(test.sign({ iss: 'https://id.example.com', aud: ['other', 'gateway'] }));
     expect((await test.refusal(test.sign({ iss: 'https://id.example.com' }))).message).toContain('aud');
     expect((await test.refusal(test.sign({ iss: 'https://evil.example', aud: 'gateway' }))).message).toContain('iss');
   });
 
-  it('ends with the setting it was verified under, and stays when other things of the organisation change', async () => {
+  it('becomes invalid with the setting that verified it, and survives other changes', async () => {
     const token = test.sign();
     await test.verify(token);
     test.setTokens(organisationId, { keys: [test.key.jwk] });
@@ -149,8 +149,8 @@ describe('a token', () => {
   });
 });
 
-describe('another organisation', () => {
-  it('cannot be entered with keys of one’s own', async () => {
+describe('JWTs of another organisation', () => {
+  it('cannot be forged with own keys', async () => {
     const own = newSigningKey();
     test.setTokens(otherOrganisationId, { keys: [own.jwk] });
     await test.verify(signToken(own, { ...goodClaims, svc_oid: otherOrganisationId, svc_workspace: 'ws-foreign' }));
@@ -160,14 +160,14 @@ describe('another organisation', () => {
     expect((await test.refusal(test.sign({}, {}, sameKid))).message).toContain('signature');
   });
 
-  it('is told from one without tokens by nothing', async () => {
+  it('get the same error as those of an organisation without JWTs', async () => {
     const unknown = await test.refusal(test.sign({ svc_oid: '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0fff' }));
     const without = await test.refusal(test.sign({ svc_oid: otherOrganisationId }));
     expect(unknown).toMatchObject({ code: 'forbidden', status: 403 });
     expect(without.message).toBe(unknown.message);
   });
 
-  it('is not looked up for an address that has failed too often', async () => {
+  it('cause no look-up for an address with too many failures', async () => {
     const token = test.sign();
     const { get } = test.reader;
     test.reader.get = (kind, id) => (kind === 'organisation' ? Promise.resolve(get(kind, id)) : get(kind, id)) as never;

@@ -43,7 +43,7 @@ function newAccount(spec: LimitSpec) {
 }
 
 describe('an account of a rate limit', () => {
-  it('spends what it holds without asking, and asks again before it is empty', async () => {
+  it('spends its lease without asking, and asks again before it is empty', async () => {
     const { account, grant, woken } = newAccount(rate);
     const first = account.take(1, 1);
     expect(woken()).toBe(1);
@@ -57,7 +57,7 @@ describe('an account of a rate limit', () => {
     expect(account.available).toBe(3);
   });
 
-  it('refuses at once once the ledger has nothing left, and asks again after a while', async () => {
+  it('rejects at once when the ledger has nothing left, and asks again later', async () => {
     const { account, grant, time } = newAccount(rate);
     const first = account.take(1, 1);
     account.question();
@@ -68,7 +68,7 @@ describe('an account of a rate limit', () => {
     expect(account.take(1, 1)).toBeInstanceOf(Promise);
   });
 
-  it('asks once more for those who came while a question was on its way', async () => {
+  it('asks once more for takes that arrived during a request', async () => {
     const { account, grant } = newAccount(rate);
     const first = account.take(1, 1);
     expect(account.question()).toMatchObject({ need: 1 });
@@ -80,7 +80,7 @@ describe('an account of a rate limit', () => {
     expect(await second).toBe(5);
   });
 
-  it('gives back at once what was too little for the one who asked', async () => {
+  it('returns a grant at once that is too small for its request', async () => {
     const { account, grant, woken } = newAccount(rate);
     const first = account.take(30, 30);
     account.question();
@@ -90,7 +90,7 @@ describe('an account of a rate limit', () => {
     expect(account.question()).toMatchObject({ kept: 0, need: 0, want: 0 });
   });
 
-  it('leaves what it holds when the window ends, and serves who waits out of the next one', async () => {
+  it('drops its lease when the window ends, and serves waiting takes from the next one', async () => {
     const { account, grant, time } = newAccount(rate);
     const first = account.take(1, 1);
     const asked = account.question();
@@ -102,13 +102,13 @@ describe('an account of a rate limit', () => {
     expect(await first).toBe(1);
   });
 
-  it('refuses what can never fit without asking anybody', () => {
+  it('rejects a take that can never fit without asking', () => {
     const { account, woken } = newAccount({ ...rate, capacity: 0 });
     expect(account.take(1, 1)).toBe(refused);
     expect(woken()).toBe(0);
   });
 
-  it('does not spend again what it gave back, and repeats it if the question was not answered', () => {
+  it('does not spend returned units again, and repeats the return if it was not confirmed', () => {
     const { account, grant } = newAccount(rate);
     void account.take(1, 1);
     account.question();
@@ -120,7 +120,7 @@ describe('an account of a rate limit', () => {
     expect(account.question()).toMatchObject({ kept: 1, need: 0, want: 0 });
   });
 
-  it('keeps its lease from window to window, and begins each with nothing', () => {
+  it('keeps its lease from window to window, and begins each with no units', () => {
     const { account, grant, time } = newAccount(rate);
     void account.take(1, 1);
     expect(account.question()).toMatchObject({ lease: 'lease-1', seq: 1 });
@@ -130,7 +130,7 @@ describe('an account of a rate limit', () => {
     expect(account.question()).toMatchObject({ lease: 'lease-1', seq: 2, kept: 0 });
   });
 
-  it('tells those who wait when nobody can say', async () => {
+  it('reports to waiting takes if the ledger cannot be asked', async () => {
     const { account } = newAccount(rate);
     const waiting = account.take(1, 1);
     account.question();
@@ -138,7 +138,7 @@ describe('an account of a rate limit', () => {
     expect(await waiting).toBe(unavailable);
   });
 
-  it('refuses if the ledger is away and its last answer left nothing of the window', async () => {
+  it('rejects if the ledger is away and its last reply left nothing of the window', async () => {
     const { account, grant, time } = newAccount(rate);
     const first = account.take(2, 2);
     account.question();
@@ -160,7 +160,7 @@ describe('an account of a rate limit', () => {
     expect(await ask()).toBe(unavailable);
   });
 
-  it('covers with its next lease what a request used beyond what was taken for it', async () => {
+  it('covers usage beyond its take with the next lease', async () => {
     const { account, grant } = newAccount(rate);
     const first = account.take(5, 5);
     account.question();
@@ -181,7 +181,7 @@ describe('an account of a budget', () => {
     return { ...all, first };
   };
 
-  it('never tells of more than a question can hold, for a question is shared with other budgets', async () => {
+  it('reports at most as many leases as a request can hold, because budgets share a request', async () => {
     const { account, grant } = newAccount({ ...budget, capacity: 1e15 });
     const first = account.take(1, 1);
     account.question();
@@ -199,7 +199,7 @@ describe('an account of a budget', () => {
     expect(told().left).toMatchObject([{ kept: 1e15 }]);
   });
 
-  it('tells the ledger with each question all it has received and not given back', () => {
+  it('reports in each request all units received and not returned', () => {
     const { account } = start();
     expect(account.question()).toMatchObject({ lease: 'lease-1', seq: 2, kept: 400, startMs: 7 });
     account.granted({ key: 'budget', startMs: 7, endMs: null, units: 0, remaining: 0, leaseMs: 300_000 });
@@ -207,7 +207,7 @@ describe('an account of a budget', () => {
     expect(account.question()).toMatchObject({ seq: 3, kept: 100 });
   });
 
-  it('takes what there is when a request does not say how much it may use', async () => {
+  it('takes the available units if a request does not state a maximum', async () => {
     const { account } = start();
     expect(account.available).toBe(300);
     expect(account.take(10, 1_000)).toBe(300);
@@ -222,7 +222,7 @@ describe('an account of a budget', () => {
     expect(account.question()).toMatchObject({ lease: 'lease-2', seq: 1, kept: 0 });
   });
 
-  it('takes nothing back into a lease or a window that is over', () => {
+  it('accepts no returned units for a lease or window that has ended', () => {
     const { account, time } = start();
     account.put(50, 7, 'lease-0');
     account.put(50, 6, 'lease-1');
@@ -232,7 +232,7 @@ describe('an account of a budget', () => {
     expect(account.available).toBe(0);
   });
 
-  it('goes on telling of a lease it has left until nothing of it is under way and the ledger knows', () => {
+  it('reports a former lease until none of it is in flight and the ledger has confirmed it', () => {
     const { account, grant } = start();
     account.hold();
     account.spec = { ...budget, resetAt: '2027-01-01T00:00:00.000Z' };
@@ -253,7 +253,7 @@ describe('an account of a budget', () => {
     expect(account.question()).toMatchObject({ left: [] });
   });
 
-  it('says again what it gave back when nobody could say whether that arrived', () => {
+  it('repeats a return whose arrival is unknown', () => {
     const { account, grant } = start();
     account.giveBack();
     expect(account.question()).toMatchObject({ kept: 100 });
@@ -264,7 +264,7 @@ describe('an account of a budget', () => {
     expect(account.owesReport).toBe(false);
   });
 
-  it('gives back what was granted to a lease that it had left meanwhile', () => {
+  it('returns units granted to a former lease', () => {
     const { account, grant } = start();
     account.take(301, 301);
     account.question();
@@ -274,7 +274,7 @@ describe('an account of a budget', () => {
     expect(account.question()).toMatchObject({ need: 301, left: [{ lease: 'lease-1', kept: 100 }] });
   });
 
-  it('begins with nothing when the ledger has forgotten the lease', () => {
+  it('begins with no units if the ledger has deleted the lease', () => {
     const { account, grant } = start();
     account.question();
     grant(50, { startMs: 7, leaseMs: 300_000, isNew: true });
@@ -283,7 +283,7 @@ describe('an account of a budget', () => {
     expect(account.question()).toMatchObject({ kept: 0 });
   });
 
-  it('waits for units that other processes may give back, without keeping a part of what it lacks', async () => {
+  it('waits for units that other processes may return, without keeping a part', async () => {
     const { account, grant, delays, recalls, time } = start();
     const taken = account.take(500, 500);
     expect(account.question()).toMatchObject({ need: 200, kept: 400 });
@@ -299,7 +299,7 @@ describe('an account of a budget', () => {
     expect(await taken).toBe(500);
   });
 
-  it('refuses once the other processes have answered the recall with units of calls in flight only', async () => {
+  it('rejects after other processes have answered the recall with units of calls in flight only', async () => {
     const { account, grant, recalls, time } = start();
     const taken = account.take(500, 500);
     account.question();
@@ -316,7 +316,7 @@ describe('an account of a budget', () => {
     expect(next).toBeInstanceOf(Promise);
   });
 
-  it('refuses a request after 900 ms if the holder of the missing units does not react, and does not wait for it again', async () => {
+  it('rejects after 900 ms if the holder of the missing units does not react, and does not wait for it again', async () => {
     const { account, grant, recalls, time } = start();
     const silent = { startMs: 7, remaining: 0, others: 600, pending: 600, leaseMs: 300_000 };
     const taken = account.take(500, 500);
@@ -334,7 +334,7 @@ describe('an account of a budget', () => {
     expect(await next).toBe(refused);
   });
 
-  it('gives back what it holds when another process lacks it, and for a second takes no more than it needs', () => {
+  it('returns unused units when another process lacks them, and for a second takes only what it needs', () => {
     const { account, grant, woken, time } = start();
     account.hold();
     const before = woken();
@@ -353,7 +353,7 @@ describe('an account of a budget', () => {
     expect(account.question()).toMatchObject({ need: 10, want: 1_000 });
   });
 
-  it('keeps a lease whose window the ledger’s clock begins later than this process’s', () => {
+  it('keeps a lease whose window begins later by the ledger’s clock', () => {
     const all = newAccount(budget);
     void all.account.take(1, 1);
     all.account.question();

@@ -14,7 +14,7 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 const open = (slot: number, processes = 2) =>
   openHolders({ directory: join(directory, 'holders'), slot, processes, newId: randomUUID });
 
-it('a process finds those before it in its slot until the ledger has been told of them', () => {
+it('holders: a process reports its predecessors in the slot until the ledger has confirmed them', () => {
   const first = open(0);
   expect(first.earlier).toEqual([]);
   const second = open(0);
@@ -26,7 +26,7 @@ it('a process finds those before it in its slot until the ledger has been told o
   expect(open(0).earlier).toEqual([second.own, third.own]);
 });
 
-it('slots are apart, and those beyond the present number of processes are taken over by the first', async () => {
+it('holders: slots are separate, and the first process takes over removed slots', async () => {
   const [zero, one] = [open(0), open(1)];
   expect(open(1).earlier).toEqual([one.own]);
   const alone = open(0, 1);

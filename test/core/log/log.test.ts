@@ -17,7 +17,7 @@ function newLog() {
   return { log, out: () => out };
 }
 
-it('writes one JSON object per line with level, time, name, slot and message', () => {
+it('log: writes one JSON object per line with level, time, name, slot and message', () => {
   const { log, out } = newLog();
   log.info({ port: 8787 }, 'listening');
   log.debug({}, 'not at this level');
@@ -26,7 +26,7 @@ it('writes one JSON object per line with level, time, name, slot and message', (
   expect(Date.parse(JSON.parse(out()).time)).not.toBeNaN();
 });
 
-it('prints no planted secret, whatever it is called, however deep it lies and wherever it stands in a text', () => {
+it('log: contains no planted secret, in any field, depth or text', () => {
   const { log, out } = newLog();
   const key = newApiKey('ws');
   const planted = 'planted-0123456789';
@@ -51,7 +51,7 @@ it('prints no planted secret, whatever it is called, however deep it lies and wh
   expect(out()).toContain(`svc_ws_${key.id}_***`);
 });
 
-it('leaves ordinary words and fields as they are', () => {
+it('log: keeps ordinary words and fields', () => {
   const { log, out } = newLog();
   log.info(
     { path: '/v1/chat/completions', note: 'skipping-the-long-task pk hfree asia', model: 'gpt-4o-mini', status: 200 },
@@ -66,7 +66,7 @@ it('leaves ordinary words and fields as they are', () => {
   });
 });
 
-it('escapes control characters, so that no text can forge a line or steer a terminal', () => {
+it('log: escapes control characters, so that text can neither forge a line nor control a terminal', () => {
   const { log, out } = newLog();
   const evil = 'a\n{"level":50}\r\u001b[2J\u009b31m\u007f\u2028\u202e\u2066z';
   log.warn({ evil }, evil);
@@ -74,7 +74,7 @@ it('escapes control characters, so that no text can forge a line or steer a term
   expect(JSON.parse(out())).toMatchObject({ evil, msg: evil });
 });
 
-it('loses no line when the process ends', async () => {
+it('log: loses no line when the process ends', async () => {
   const child = spawn(process.execPath, [fileURLToPath(new URL('log-child.ts', import.meta.url))], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -83,7 +83,7 @@ it('loses no line when the process ends', async () => {
   expect(JSON.parse(lines.at(-1)!)).toMatchObject({ number: 1999 });
 });
 
-it('writes lines for people with LOG_FORMAT=pretty: level names, fields, stacks on lines of their own, no secrets, no controls', () => {
+it('log: LOG_FORMAT=pretty writes level names, fields and stacks on own lines, without secrets or control characters', () => {
   let out = '';
   const destination = {
     write(line: string) {

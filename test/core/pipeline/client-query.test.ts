@@ -24,24 +24,24 @@ describe('the query of a unified route', () => {
     ['/v1/images/generations?beta=true', '@one', { model: 'm', prompt: 'x' }, '/v1/images/generations?beta=true'],
     ['/v1/messages?beta=true', '@claude', chat, '/v1/messages?beta=true'],
     ['/v1/messages/count_tokens?beta=true', '@claude', chat, '/v1/messages/count_tokens?beta=true'],
-  ])('%s goes along to a provider that has this route', async (path, provider, body, expected) => {
+  ])('%s is forwarded to a provider with this route', async (path, provider, body, expected) => {
     expect((await sent(path, provider, body))?.path).toBe(expected);
   });
 
   it.each(['/v1/files?beta=true', '/v1/files/file_1?beta=true', '/v1/files/file_1/content?beta=true'])(
-    '%s goes along for files of Anthropic',
+    '%s is forwarded for files of Anthropic',
     async (path) => {
       expect((await sent(path, '@claude', null, { 'anthropic-version': '2023-06-01' }))?.path).toBe(path);
     },
   );
 
-  it('stays here when the provider has another route for it', async () => {
+  it('is not forwarded if the provider has another route', async () => {
     expect((await sent('/v1/chat/completions?foo=1', '@claude', chat))?.path).toBe('/v1/messages');
     expect((await sent('/v1/messages?beta=true', '@one', chat))?.path).not.toContain('beta');
   });
 });
 
-it('a user profile of Anthropic goes along', async () => {
+it('client query: a user profile of Anthropic is forwarded', async () => {
   const call = await sent('/v1/messages', '@claude', chat, { 'anthropic-user-profile-id': 'profile_1' });
   const at = call?.headers.indexOf('anthropic-user-profile-id') ?? -1;
   expect(call?.headers[at + 1]).toBe('profile_1');

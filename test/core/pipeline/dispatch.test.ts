@@ -28,10 +28,10 @@ function readThen(script: Script, sizes: number[]): Script {
   };
 }
 
-describe('a body too large to be kept', () => {
+describe('a body too large to buffer', () => {
   const upload = { path: '/v1/uploads/u/parts', body: new Uint8Array(2 * 1024 * 1024), headers: { 'x-svc-config': 'pc-two' } };
 
-  it('is sent once: the answer of the provider that got it is the answer, whatever it is', async () => {
+  it('is sent once: the reply of the provider that received it is final', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-two', twoTargets);
     const sizes: number[] = [];
@@ -44,7 +44,7 @@ describe('a body too large to be kept', () => {
     expect(gateway.calls).toHaveLength(1);
   });
 
-  it('is sent once also where a retry is asked for', async () => {
+  it('is sent once, also with retries configured', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-two', { provider: '@one', retry: { attempts: 3 } });
     const sizes: number[] = [];
@@ -53,7 +53,7 @@ describe('a body too large to be kept', () => {
     expect(sizes).toHaveLength(1);
   });
 
-  it('goes to the next target while nobody has begun to read it', async () => {
+  it('goes to the next target if no provider has begun to read it', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-two', twoTargets);
     const sizes: number[] = [];
@@ -64,8 +64,8 @@ describe('a body too large to be kept', () => {
   });
 });
 
-describe('a target that cannot be looked up right now', () => {
-  it('counts as a failed try, and the fallback answers', async () => {
+describe('a target whose look-up fails', () => {
+  it('counts as a failed attempt, and the fallback succeeds', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-two', twoTargets);
     away(gateway.documents, 'one');
@@ -77,7 +77,7 @@ describe('a target that cannot be looked up right now', () => {
     ]);
   });
 
-  it('is 503 when there is no other', async () => {
+  it('is 503 if there is no other target', async () => {
     const gateway = createHarness();
     away(gateway.documents, 'one');
     const reply = await gateway.send({ headers: { 'x-svc-provider': '@one' }, body: chat });
@@ -87,8 +87,8 @@ describe('a target that cannot be looked up right now', () => {
   });
 });
 
-describe('a client that leaves while its provider is looked up', () => {
-  it('has nobody asked for it, and leaves one record', async () => {
+describe('a client that disconnects during a look-up', () => {
+  it('causes no call, and leaves one record', async () => {
     const gateway = createHarness();
     const document = gateway.documents.get(keyOf(gateway.documents, 'one'));
     let found = (_value: unknown): void => {};
@@ -116,8 +116,8 @@ describe('a client that leaves while its provider is looked up', () => {
   });
 });
 
-describe('what a provider asks for with retry-after', () => {
-  it('is not waited for when it is longer than a minute', async () => {
+describe('a retry-after of a provider', () => {
+  it('is not awaited if it is longer than a minute', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-wait', { provider: '@one', retry: { attempts: 5, use_retry_after_header: true } });
     gateway.script(answer(429, { error: { message: 'slow down' } }, ['content-type', 'application/json', 'retry-after', '61']));
@@ -128,8 +128,8 @@ describe('what a provider asks for with retry-after', () => {
   });
 });
 
-describe('an error page without end', () => {
-  it('is cut at a mebibyte and answered as an error', async () => {
+describe('an endless error page', () => {
+  it('is cut at a mebibyte and returned as an error', async () => {
     const gateway = createHarness();
     gateway.script((_call, handler) => {
       handler.onHead(500, ['content-type', 'text/html']);
@@ -152,7 +152,7 @@ describe('a copy of the gateway key in another header', () => {
     ['authorization', (key: string) => `Bearer ${key}`],
     ['authorization', (key: string) => `bearer ${key}`],
     ['x-anything', (key: string) => key],
-  ])('never leaves (%s)', async (name, toValue) => {
+  ])('is never forwarded (%s)', async (name, toValue) => {
     const gateway = createHarness();
     const headers = { 'x-svc-provider': 'anthropic', 'x-svc-forward-headers': name, [name]: toValue(gateway.key) };
     await gateway.send({ path: '/v1/anything', headers });
@@ -161,7 +161,7 @@ describe('a copy of the gateway key in another header', () => {
     for (const call of gateway.calls) expect(sentTo(call)).not.toContain('svc_');
   });
 
-  it('does not stand in the way of the provider key beside it', async () => {
+  it('does not replace the provider key', async () => {
     const gateway = createHarness();
     const headers = { 'x-svc-provider': 'openai', 'x-api-key': gateway.key, authorization: 'Bearer sk-own' };
     expect((await gateway.send({ headers, body: chat })).json).toEqual(chatReply('hello'));

@@ -22,7 +22,7 @@ async function explain(gateway: Harness, question: JsonObject, status = 200): Pr
 const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
 
 describe('POST /v1/configs/explain', () => {
-  it('shows flat targets with what they inherited, where they lead and the parameters they would get; asks nobody', async () => {
+  it('returns all targets with inherited fields, destination and parameters, without a call', async () => {
     const gateway = createHarness(seeing);
     const config = {
       strategy: { mode: 'fallback', on_status_codes: [429] },
@@ -64,7 +64,7 @@ describe('POST /v1/configs/explain', () => {
     expect(gateway.records).toMatchObject([{ endpoint: 'explainConfig', outcome: 'success', attempts: [] }]);
   });
 
-  it('tells which condition holds and what each compared', async () => {
+  it('reports the matching condition and each comparison', async () => {
     const gateway = createHarness(seeing);
     gateway.addConfig('pc-c', {
       strategy: {
@@ -109,7 +109,7 @@ describe('POST /v1/configs/explain', () => {
     expect(JSON.stringify(found)).not.toContain('sk-');
   });
 
-  it('says that a request would be refused where no condition holds', async () => {
+  it('reports that a request would be rejected if no condition holds', async () => {
     const config = {
       strategy: { mode: 'conditional', conditions: [{ query: { 'metadata.a': 'b' }, then: 'a' }] },
       targets: [{ name: 'a', provider: '@one' }],
@@ -122,7 +122,7 @@ describe('POST /v1/configs/explain', () => {
     expect(found.targets[0]).toMatchObject({ first: 0, reachable: false });
   });
 
-  it('multiplies probabilities down the tree instead of rolling', async () => {
+  it('multiplies probabilities along the tree', async () => {
     const config = {
       strategy: { mode: 'loadbalance' },
       targets: [
@@ -136,7 +136,7 @@ describe('POST /v1/configs/explain', () => {
     expect(found.warnings).toEqual(['config.targets[2]: never chosen, because its weight is 0']);
   });
 
-  it('says where a circuit is open, and that a sticky identity decides', async () => {
+  it('reports an open circuit, and a sticky identity', async () => {
     const gateway = createHarness(seeing);
     const cb_config = { failure_threshold: 1, cooldown_interval: 60_000 };
     gateway.addConfig('pc-b', {
@@ -160,7 +160,7 @@ describe('POST /v1/configs/explain', () => {
     expect(balanced.targets.map((target: JsonObject) => target.first).sort()).toEqual([0, 1]);
   });
 
-  it('warns of circuits that can have no effect', async () => {
+  it('warns of circuits without effect', async () => {
     const gateway = createHarness(seeing);
     const strategy = { mode: 'single', cb_config: { failure_threshold: 1, cooldown_interval: 60_000 } };
     const config = { strategy, targets: [{ provider: 'openai' }] };
@@ -173,7 +173,7 @@ describe('POST /v1/configs/explain', () => {
     ]);
   });
 
-  it('finds the config of the key where none is named', async () => {
+  it('uses the config of the key by default', async () => {
     const key = { ...seeing.key, defaults: { configSlug: 'pc-own', metadata: { team: 'red' }, allowConfigOverride: true } };
     const gateway = createHarness({ key });
     gateway.addConfig('pc-own', { provider: '@two' });
@@ -182,7 +182,7 @@ describe('POST /v1/configs/explain', () => {
     expect(found.request.metadata).toEqual({ team: 'red' });
   });
 
-  it('shows no credential', async () => {
+  it('contains no credential', async () => {
     const config = {
       provider: 'openai',
       api_key: 'sk-own',
@@ -196,7 +196,7 @@ describe('POST /v1/configs/explain', () => {
     expect(text).not.toMatch(/sk-|wJal|sha256/);
   });
 
-  it('shows where a stored provider is to keys that may read providers alone', async () => {
+  it('shows the host of a stored provider only to keys that may read providers', async () => {
     const config = { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: 'openai', api_key: 'sk-own' }] };
     const hostsOf = async (scopes: string[]) => {
       const gateway = createHarness({ key: { scopes } });
@@ -217,7 +217,7 @@ describe('POST /v1/configs/explain', () => {
     });
   });
 
-  it('says at its target what cannot be used', async () => {
+  it('reports errors at their target', async () => {
     const config = {
       strategy: { mode: 'fallback' },
       targets: [{ provider: '@gone' }, { provider: '@claude', strict_params: true }],
@@ -233,7 +233,7 @@ describe('POST /v1/configs/explain', () => {
     });
   });
 
-  it('stays short where many targets repeat what they have inherited', async () => {
+  it('stays short if many targets inherit the same values', async () => {
     const gateway = createHarness(seeing);
     const targets = Array.from({ length: 100 }, () => ({ provider: '@one' }));
     const override_params = Object.fromEntries(
@@ -254,16 +254,16 @@ describe('POST /v1/configs/explain', () => {
     [{ request: { body: [] } }, 'request.body'],
     [{ config: { provider: '@one', retry: { attempts: 9 } } }, 'retry.attempts'],
     [{ config: 'pc-unknown' }, 'pc-unknown'],
-  ])('refuses %j and names the fault', async (question, name) => {
+  ])('rejects %j and names the error', async (question, name) => {
     expect(JSON.stringify(await explain(createHarness(seeing), question as never, 400))).toContain(name);
   });
 
-  it('is refused beyond a MiB', async () => {
+  it('rejects bodies above a MiB', async () => {
     const question = { config: { provider: '@one' }, request: { body: { prompt: 'x'.repeat(1024 * 1024) } } };
     expect(JSON.stringify(await explain(createHarness(), question, 413))).toContain('body_too_large');
   });
 
-  it('shows saved configs only to keys that may see them', async () => {
+  it('shows saved configs only to keys that may read them', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-x', { provider: '@one' });
     expect(JSON.stringify(await explain(gateway, { config: 'pc-x' }, 403))).toContain('configs.read');
@@ -282,7 +282,7 @@ describe('x-svc-debug-route', () => {
   });
   const headers = { 'x-svc-config': config, 'x-svc-debug-route': 'true' };
 
-  it('tells on the reply where the request went and why, in ASCII', async () => {
+  it('reports target and reasons on the reply, in ASCII', async () => {
     const reply = await createHarness(seeing).send({
       headers: { ...headers, 'x-svc-config': Buffer.from(config).toString('latin1') },
     });
@@ -295,7 +295,7 @@ describe('x-svc-debug-route', () => {
     });
   });
 
-  it('is on an error too, and notes no decision twice', async () => {
+  it('is also on errors, and lists no decision twice', async () => {
     const gateway = createHarness(seeing);
     gateway.script(answer(500, {}));
     const reply = await gateway.send({ headers });
@@ -315,12 +315,12 @@ describe('x-svc-debug-route', () => {
     expect(JSON.parse(value)).toMatchObject({ config: 'pc-long', truncated: true });
   });
 
-  it('tells keys that may not see configs nothing', async () => {
+  it('is empty for keys that may not read configs', async () => {
     const reply = await createHarness().send({ headers });
     expect(reply.header('x-svc-debug-route')).toBe('{"error":"the API key requires the scope configs.read"}');
   });
 
-  it('is absent unless asked for, and refused where it is neither true nor false', async () => {
+  it('is absent by default, and rejected unless it is true or false', async () => {
     const gateway = createHarness(seeing);
     expect((await gateway.send({ headers: { 'x-svc-config': config } })).header('x-svc-debug-route')).toBeUndefined();
     const refused = await gateway.send({ headers: { ...headers, 'x-svc-debug-route': 'yes' } });

@@ -7,7 +7,7 @@ import { createHarness } from '../../support/pipeline-harness.ts';
 
 const chat = (rest: string) => `{"model":"@one/m","messages":[{"role":"user","content":"hello"}],${rest}}`;
 
-describe('a large JSON body', () => {
+describe('large JSON bodies', () => {
   it.each<[name: string, body: string, status: number, code: string]>([
     ['of empty objects', chat(`"x":[${'{},'.repeat(120_000)}{}]`), 413, 'body_too_large'],
     ['with a syntax error at its end', chat(`"x":"${'a'.repeat(2_000_000)}"`).slice(0, -1), 400, 'invalid_json'],
@@ -21,7 +21,7 @@ describe('a large JSON body', () => {
     expect(gateway.calls).toHaveLength(status === 200 ? 1 : 0);
   });
 
-  it('with many values counts more than its bytes against the memory for bodies', async () => {
+  it('with many values count more than their bytes against the memory for bodies', async () => {
     const memory = new BodyMemory(4 * 1024 * 1024);
     const gateway = createHarness({ memory });
     const reply = await gateway.send({ body: chat(`"x":[${'1,'.repeat(300_000)}1]`) });
@@ -57,7 +57,7 @@ describe('a large response', () => {
   });
 });
 
-it('turns for large bodies come one per turn of the event loop, in the order of the calls', async () => {
+it('large bodies: one turn runs per turn of the event loop, in the order of the calls', async () => {
   const memory = new BodyMemory(1);
   let loops = 0;
   let isCounting = true;
@@ -72,7 +72,7 @@ it('turns for large bodies come one per turn of the event loop, in the order of 
   expect([...seen].sort((a, b) => a - b)).toEqual(seen);
 });
 
-it('a held reply joins its chunks once', () => {
+it('a buffered reply joins its chunks once', () => {
   const held = new HeldReply();
   const ctx = { memory: null, ended: false } as unknown as Parameters<HeldReply['push']>[0];
   for (const text of ['a', 'b', 'c']) held.push(ctx, 200, Buffer.from(text), 'one');

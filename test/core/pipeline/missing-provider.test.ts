@@ -26,7 +26,7 @@ describe('a target whose provider does not exist', () => {
       'Following keys are not valid: gone. The workspace has no provider with this slug. GET /v1/providers lists its providers',
     ],
     ['of an unknown type', { provider: 'no-such-type', api_key: 'k' }, 'no-such-type'],
-  ])('%s: a fallback passes it over, whatever its statuses are, and the record shows it', async (_what, target, name) => {
+  ])('is skipped by a fallback with any status codes, and recorded: %s', async (_what, target, name) => {
     const strategy = { mode: 'fallback', on_status_codes: [503] };
     const { gateway, ask } = start({ strategy, targets: [target, { provider: '@two' }] });
     const reply = await ask();
@@ -45,7 +45,7 @@ describe('a target whose provider does not exist', () => {
   it.each([
     ['a slug of the workspace', '@opnai-prod', '; did you mean @openai-prod?'],
     ['nothing for a slug that only another workspace has', '@their-provider', ''],
-  ])('suggests %s', async (_what, given, hint) => {
+  ])('leads to a suggestion: %s', async (_what, given, hint) => {
     const gateway = createHarness();
     const list = (id: string, slug: string) =>
       gateway.documents.set(`workspace-models ${id}`, {
@@ -63,7 +63,7 @@ describe('a target whose provider does not exist', () => {
     );
   });
 
-  it('takes no answer of a provider away', async () => {
+  it('does not replace the reply of an earlier provider', async () => {
     const { gateway, ask } = start({ strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@gone' }] });
     gateway.script(answer(503, { error: { message: 'too busy' } }));
     const reply = await ask();
@@ -73,7 +73,7 @@ describe('a target whose provider does not exist', () => {
     expect(gateway.records[0]?.attempts).toHaveLength(2);
   });
 
-  it('is named, the first of them, when no target is left, and the request counts as refused', async () => {
+  it('is the error if no target is left, and the request counts as rejected', async () => {
     const { gateway, ask } = start({ strategy: { mode: 'fallback' }, targets: [{ provider: '@gone' }, { provider: '@lost' }] });
     const reply = await ask();
     expect(reply.status).toBe(400);
@@ -96,7 +96,7 @@ describe('a target whose provider does not exist', () => {
     ['round_robin', { algorithm: 'round_robin' }],
     ['least_busy', { algorithm: 'least_busy' }],
     ['least_latency', { algorithm: 'least_latency' }],
-  ])('%s: a load balance chooses among the others', async (_name, fields) => {
+  ])('makes a load balancer choose among the others: %s', async (_name, fields) => {
     let turn = 0;
     const targets = [{ provider: '@gone' }, { provider: '@one' }, { provider: '@two' }];
     const strategy = { mode: 'loadbalance', ...fields };
@@ -108,7 +108,7 @@ describe('a target whose provider does not exist', () => {
     expect((called['config.targets[1]'] ?? 0) + (called['config.targets[2]'] ?? 0)).toBe(30);
   });
 
-  it('leaves a load balance that has no other with its error', async () => {
+  it('is the error of a load balancer without other targets', async () => {
     const { ask } = start({
       strategy: { mode: 'loadbalance' },
       targets: [{ provider: '@gone' }, { provider: '@two', weight: 0 }],
@@ -123,14 +123,14 @@ describe('a target whose provider does not exist', () => {
     });
   });
 
-  it('is passed over inside nested strategies too', async () => {
+  it('is skipped inside nested strategies too', async () => {
     const inner = { strategy: { mode: 'fallback' }, targets: [{ provider: '@gone' }, { provider: '@lost' }] };
     const { gateway, ask } = start({ strategy: { mode: 'loadbalance' }, targets: [inner, { provider: '@two' }] });
     const reply = await ask();
     expect([reply.status, gateway.records[0]?.attempts.length]).toEqual([200, 3]);
   });
 
-  it('does not make a load balance choose again after a real failure', async () => {
+  it('does not make a load balancer choose again after a real failure', async () => {
     const { gateway, ask } = start({ strategy: { mode: 'loadbalance' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
     gateway.script(answer(500, 'no'));
     expect((await ask()).status).toBe(500);
@@ -138,7 +138,7 @@ describe('a target whose provider does not exist', () => {
   });
 });
 
-describe('a virtual key beside a provider type', () => {
+describe('a virtual key with a provider type', () => {
   function withStored(): Harness {
     const gateway = createHarness();
     gateway.script(ok);
@@ -164,11 +164,11 @@ describe('a virtual key beside a provider type', () => {
           '{"strategy":{"mode":"fallback"},"targets":[{"provider":"openai","virtual_key":"one"},{"provider":"@two"}]}',
       },
     ],
-  ])('%s: calls with the credential of the virtual key', async (_where, headers) => {
+  ])('uses the credential of the virtual key: %s', async (_where, headers) => {
     expect(await asked(withStored(), headers)).toEqual([200, 'one', true]);
   });
 
-  it('gives way to a stored provider', async () => {
+  it('loses against a stored provider', async () => {
     expect((await asked(withStored(), { 'x-svc-provider': '@two', 'x-svc-virtual-key': 'one' }))[1]).toBe('two');
   });
 });

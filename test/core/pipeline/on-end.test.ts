@@ -85,7 +85,7 @@ const upstreams: Record<string, { script: Script; stream: boolean; path?: string
 describe('onEnd and the record', () => {
   for (const [behaviour, hooks] of Object.entries(behaviours)) {
     for (const [upstream, given] of Object.entries(upstreams)) {
-      it(`come exactly once when a plugin ${behaviour} and the provider gives ${upstream}`, async () => {
+      it(`come exactly once if a plugin ${behaviour} and the provider gives ${upstream}`, async () => {
         const ends: Outcome[] = [];
         const bystander: Outcome[] = [];
         const gateway = createHarness({
@@ -108,7 +108,7 @@ describe('onEnd and the record', () => {
   }
 
   for (const [upstream, given] of Object.entries(upstreams)) {
-    it(`come exactly once when the client leaves before the provider gives ${upstream}`, async () => {
+    it(`come exactly once if the client leaves before the provider gives ${upstream}`, async () => {
       const ends: Outcome[] = [];
       const gateway = createHarness({ plugins: [probe('probe', 'limits', {}, ends)] });
       gateway.script(given.script);
@@ -125,7 +125,7 @@ describe('onEnd and the record', () => {
     });
   }
 
-  it('are there for a request that auth refused', async () => {
+  it('also come for a request that auth rejected', async () => {
     const ends: Outcome[] = [];
     const gateway = createHarness({ plugins: [probe('probe', 'limits', {}, ends)] });
     await gateway.send({ headers: { 'x-svc-api-key': 'bad' } });

@@ -47,7 +47,7 @@ const chat = { model: 'gpt-5-2026', choices: [{ message: { content: 'hello' } }]
 const openAi = { prompt_tokens: 30, completion_tokens: 20, total_tokens: 50, prompt_tokens_details: { cached_tokens: 10 } };
 const ofOpenAi = { inputTokens: 20, cacheReadTokens: 10, outputTokens: 20, usageEstimated: false };
 
-describe('usage of replies that are passed through', () => {
+describe('usage of pass-through replies', () => {
   it.each<[string, string, string, HeaderList, Partial<RequestRecord>]>([
     [
       'chat',
@@ -216,7 +216,7 @@ describe('usage of replies that are passed through', () => {
     expect(record).toMatchObject(ofOpenAi);
   });
 
-  it('is estimated for encoded replies that are damaged or in an unknown encoding', async () => {
+  it('is estimated for damaged replies and unknown encodings', async () => {
     for (const encoding of ['gzip', 'own']) {
       const { sink, record } = await pass(bytes('x'.repeat(400), [...json, 'content-encoding', encoding]));
       expect(sink.text).toHaveLength(400);
@@ -224,21 +224,21 @@ describe('usage of replies that are passed through', () => {
     }
   });
 
-  it('is estimated where a reply states none: texts of the request and the reply, four bytes a token', async () => {
+  it('is estimated without stated usage: texts of request and reply, four bytes per token', async () => {
     const body = { choices: [{ message: { content: 'a'.repeat(400) } }], other: 'b'.repeat(400) };
     const request = { body: { model: 'm', input: 'x'.repeat(793), image_url: `data:${'y'.repeat(99_000)}` } };
     const { record } = await pass(bytes(JSON.stringify(body), json), { path: '/v1/custom/thing', ...request });
     expect(record).toMatchObject({ usageEstimated: true, model: 'm', inputTokens: 1_199, outputTokens: 100, media: null });
   });
 
-  it('is estimated at a token an event for streams, and by size for plain text', async () => {
+  it('is estimated at one token per event for streams, and by size for plain text', async () => {
     const stream = await pass(bytes(`${sse(chat, chat, chat)}data: [DONE]\n\n`, events));
     expect(stream.record).toMatchObject({ usageEstimated: true, stream: true, outputTokens: 4 });
     const text = await pass(bytes('x'.repeat(40), ['content-type', 'text/plain']), { path: '/v1/custom/thing' });
     expect(text.record).toMatchObject({ usageEstimated: true, outputTokens: 10 });
   });
 
-  it('is the characters of the request for speech, and nothing for moderations without counts', async () => {
+  it('is the number of characters of a speech request, and zero for moderations without counts', async () => {
     const speech = { path: '/v1/proxy/audio/speech', body: { model: 'tts-1', input: 'héllo' } };
     const spoken = await pass(bytes('sound', ['content-type', 'audio/mpeg']), speech);
     expect(spoken.record).toMatchObject({ usageEstimated: false, inputTokens: 0, media: { units: { characters: 5 } } });
@@ -254,12 +254,12 @@ describe('usage of replies that are passed through', () => {
     ['POST', '/v1/proxy/messages/count_tokens'],
     ['POST', '/v1/proxy/fine_tuning/jobs'],
     ['POST', '/v1/proxy/batches/b-1/cancel'],
-  ])('is none for %s %s, whatever the reply says', async (method, path) => {
+  ])('is none for %s %s, whatever the reply contains', async (method, path) => {
     const { record } = await pass(bytes(JSON.stringify({ usage: openAi }), json), { method, path });
     expect(record).toMatchObject({ inputTokens: 0, outputTokens: 0, usageEstimated: false });
   });
 
-  it('is what has come by then where the client leaves, marked as estimated', async () => {
+  it('counts the received part if the client disconnects, marked as estimated', async () => {
     const harness = createHarness();
     harness.script((_call, handler) => {
       handler.onHead(200, [...events]);
@@ -273,7 +273,7 @@ describe('usage of replies that are passed through', () => {
     expect(harness.records[0]).toMatchObject({ outcome: 'aborted', inputTokens: 7, outputTokens: 5, usageEstimated: true });
   });
 
-  it('is none where the provider refuses', async () => {
+  it('is none if the provider rejects the request', async () => {
     const { record } = await pass((_call, handler) => {
       handler.onHead(429, [...json]);
       handler.onData(Buffer.from('{"error":{"message":"slow"}}'));
@@ -282,7 +282,7 @@ describe('usage of replies that are passed through', () => {
     expect(record).toMatchObject({ status: 429, inputTokens: 0, usageEstimated: false });
   });
 
-  it('takes the model of a streamed body or form, and of the reply where the request names none', async () => {
+  it('has the model of a streamed body or form, or of the reply if the request has none', async () => {
     const reply = bytes(JSON.stringify({ ...chat, usage: openAi }), json);
     const large = await pass(reply, { body: { messages: 'x'.repeat(100_000), model: 'last' } });
     expect(large.record.model).toBe('last');

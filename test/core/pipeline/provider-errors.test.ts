@@ -4,7 +4,7 @@ import { answer, createHarness } from '../../support/pipeline-harness.ts';
 
 const question = { model: '@one/m', messages: [{ role: 'user', content: 'hello' }], max_tokens: 10 };
 
-it('an error of a provider reaches the client whole, beside the fields that every error has', async () => {
+it('provider errors: the client gets them whole, with the fields that every error has', async () => {
   const gateway = createHarness();
   const error = {
     message: 'Failed to call a function.',
@@ -29,7 +29,7 @@ it('an error of a provider reaches the client whole, beside the fields that ever
   ]);
 });
 
-it('an error body with fields beside the error is carried as a whole', async () => {
+it('provider errors: fields beside the error are kept', async () => {
   const gateway = createHarness();
   const body = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' }, request_id: 'req_1' };
   gateway.script(answer(529, body));
@@ -49,7 +49,7 @@ it.each([
   [529, 'overloaded_error', 'overloaded_error'],
   [403, 'permission_error', 'permission_error'],
   [402, 'insufficient_quota', 'billing_error'],
-])('an error %i of type %s has the Messages type %s', async (status, given, type) => {
+])('provider errors: status %i with type %s has the Messages type %s', async (status, given, type) => {
   expect(messagesErrorType(status, given)).toBe(type);
   const gateway = createHarness();
   gateway.script(answer(status, { error: { message: 'no', ...(given === null ? {} : { type: given }) } }));

@@ -55,7 +55,7 @@ const taking =
     script(call, handler);
   };
 
-describe('waits between tries', () => {
+describe('waits between attempts', () => {
   it('are up to 1, 2, 4, 8 and 16 seconds', async () => {
     const gateway = newHarness();
     gateway.script(bad);
@@ -64,7 +64,7 @@ describe('waits between tries', () => {
     expect(gateway.calls).toHaveLength(6);
   });
 
-  it('are anything down to nothing: full jitter', async () => {
+  it('can be as short as zero: full jitter', async () => {
     const gateway = newHarness({ random: () => 0 });
     gateway.script(bad, bad, good);
     expect(await ask(gateway, retrying({}))).toMatchObject({ status: 200, retries: '2' });
@@ -87,19 +87,19 @@ describe('waits between tries', () => {
 
   it.each([
     [
-      'not on other statuses',
+      'do not follow retry-after of other status codes',
       { use_retry_after_header: true },
       answer(503, {}, ['content-type', 'application/json', 'retry-after', '3']),
     ],
     ['not unless asked to', {}, slowDown('retry-after', '3')],
-  ])('look at retry-after %s', async (_name, retry, script) => {
+  ])('follow retry-after %s', async (_name, retry, script) => {
     const gateway = newHarness();
     gateway.script(script, good);
     await ask(gateway, retrying(retry));
     expect(waits).toEqual([999]);
   });
 
-  it('end before they are a minute together', async () => {
+  it('end the retries when they reach a minute in total', async () => {
     const gateway = newHarness();
     gateway.script(slowDown('retry-after', '25'));
     expect(await ask(gateway, retrying({ use_retry_after_header: true }))).toMatchObject({ status: 429, retries: '-1' });
@@ -111,14 +111,14 @@ describe('waits between tries', () => {
 describe('max_attempt_time_ms', () => {
   const limitsOf = (gateway: Harness) => gateway.calls.map(({ timeouts }) => timeouts);
 
-  it('is the time of one try, and a try that runs out of it is tried again', async () => {
+  it('limits one attempt, which is then retried', async () => {
     const gateway = newHarness();
     gateway.script(failWith(new GatewayError('request_timeout')), good);
     expect(await ask(gateway, retrying({ max_attempt_time_ms: 200 }))).toMatchObject({ status: 200, retries: '1' });
     for (const limits of limitsOf(gateway)) expect(limits).toMatchObject({ connectMs: 200, firstByteMs: 200, totalMs: 200 });
   });
 
-  it('is followed where 408 is not listed by no further try', async () => {
+  it('causes no retry if 408 is not listed', async () => {
     const gateway = newHarness();
     gateway.script(failWith(new GatewayError('request_timeout')));
     const answered = await ask(gateway, retrying({ max_attempt_time_ms: 200, on_status_codes: [503] }));
@@ -126,7 +126,7 @@ describe('max_attempt_time_ms', () => {
     expect(gateway.calls).toHaveLength(1);
   });
 
-  it('is not longer than request_timeout', async () => {
+  it('is at most request_timeout', async () => {
     const gateway = newHarness();
     await ask(gateway, { ...retrying({ max_attempt_time_ms: 5000 }), request_timeout: 1000 });
     expect(limitsOf(gateway)[0]).toMatchObject({ firstByteMs: 1000, totalMs: 1000 });
@@ -144,7 +144,7 @@ describe('max_attempt_time_ms', () => {
 });
 
 describe('max_total_time_ms', () => {
-  it('is the time of all tries at a target: each has what is left of it, and none begins too late', async () => {
+  it('limits all attempts at a target: each has the rest, and none begins too late', async () => {
     const gateway = newHarness();
     gateway.script(taking(1500, bad));
     const answered = await ask(gateway, retrying({ max_total_time_ms: 5000 }));
@@ -155,14 +155,14 @@ describe('max_total_time_ms', () => {
     expect(gateway.records[0]?.decisions).toEqual([{ targetPath: 'config', decision: 'total_time' }]);
   });
 
-  it('of one target leaves the next its own', async () => {
+  it('of one target does not reduce that of the next', async () => {
     const gateway = newHarness();
     gateway.script(taking(5000, bad), good);
     const config = { strategy: { mode: 'fallback' }, targets: [retrying({ max_total_time_ms: 5000 }), { provider: '@two' }] };
     expect((await ask(gateway, config)).status).toBe(200);
   });
 
-  it('of the root is the time of all targets together', async () => {
+  it('of the root limits all targets together', async () => {
     const gateway = newHarness();
     gateway.script(taking(3000, bad));
     const config = {
@@ -175,7 +175,7 @@ describe('max_total_time_ms', () => {
     expect(gateway.records[0]?.decisions).toEqual([{ targetPath: 'config.targets[2]', decision: 'total_time' }]);
   });
 
-  it('of the root also holds for targets with a retry of their own', async () => {
+  it('of the root also limits targets with their own retry', async () => {
     const gateway = newHarness();
     gateway.script(taking(3000, bad));
     const config = {
@@ -189,7 +189,7 @@ describe('max_total_time_ms', () => {
 });
 
 describe('the retry budget', () => {
-  it('refuses a retry beyond it, says so in the record, and the fallback goes on', async () => {
+  it('rejects a retry beyond it, records that, and the fallback continues', async () => {
     const gateway = newHarness({ retryBudget: { percent: 20, floor: 2 } });
     gateway.script(bad, bad, bad, good);
     const config = { strategy: { mode: 'fallback' }, targets: [retrying({}), { provider: '@claude' }] };
@@ -199,7 +199,7 @@ describe('the retry budget', () => {
     expect(gateway.records[0]?.decisions).toEqual([{ targetPath: 'config.targets[0]', decision: 'retry_budget' }]);
   });
 
-  it('is spent by all requests to an origin together, and grows with the traffic that may be retried', async () => {
+  it('is shared by all requests to an origin, and grows with retryable traffic', async () => {
     const gateway = newHarness({ retryBudget: { percent: 20, floor: 0 } });
     gateway.script(bad);
     expect(await ask(gateway, retrying({}))).toMatchObject({ status: 503, retries: '-1' });
@@ -214,7 +214,7 @@ describe('the retry budget', () => {
     expect(gateway.calls).toHaveLength(4);
   });
 
-  it('is not asked where nothing is to be retried', async () => {
+  it('is not used without a retry', async () => {
     const gateway = newHarness({ retryBudget: { percent: 0, floor: 0 } });
     gateway.script(bad);
     expect(await ask(gateway, { provider: '@one' })).toMatchObject({ status: 503, retries: '0' });

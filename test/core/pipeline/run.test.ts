@@ -3,7 +3,7 @@ import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { answer, chatReply, chatStream, createHarness, failWith } from '../../support/pipeline-harness.ts';
 
 describe('a plain call', () => {
-  it('reaches the provider of the model slug with its stored credential and comes back untouched', async () => {
+  it('reaches the provider of the model slug with its stored credential, and its reply is unchanged', async () => {
     const gateway = createHarness();
     const reply = await gateway.send({});
     expect(reply.status).toBe(200);
@@ -15,14 +15,14 @@ describe('a plain call', () => {
     expect(JSON.parse(Buffer.from(call?.body as Uint8Array).toString())).toMatchObject({ model: 'gpt-5' });
   });
 
-  it('sends the very bytes of the client when nothing was changed', async () => {
+  it('sends the client’s own bytes if nothing was changed', async () => {
     const gateway = createHarness();
     const body = '{ "model":"gpt-5",  "messages":[{"role":"user","content":"hi"}], "new_field": 1.0 }';
     await gateway.send({ body, headers: { 'x-svc-provider': '@one' } });
     expect(Buffer.from(gateway.calls[0]?.body as Uint8Array).toString()).toBe(body);
   });
 
-  it('names trace, target, attempts and provider on the reply, under the prefix the client used', async () => {
+  it('has trace, target, attempts and provider on the reply, under the header prefix of the client', async () => {
     const gateway = createHarness();
     const reply = await gateway.send({ headers: { 'x-other-trace-id': 'trace-7' } });
     const first = reply.headers.findIndex((name) => name.startsWith('x-svc-') || name.startsWith('x-other-'));
@@ -73,8 +73,8 @@ describe('a plain call', () => {
   });
 });
 
-describe('a streamed call', () => {
-  it('passes the events on, reads the tokens, and removes the usage event the client did not ask for', async () => {
+describe('a streamed call through the pipeline', () => {
+  it('forwards the events, reads the tokens, and removes the usage event that the client did not request', async () => {
     const gateway = createHarness();
     gateway.script(chatStream(['a', 'b']));
     const reply = await gateway.send({ body: { model: '@one/gpt-5', messages: [], stream: true } });
@@ -94,7 +94,7 @@ describe('a streamed call', () => {
     expect(gateway.records[0]).toMatchObject({ outcome: 'cut', errorCode: 'upstream_reset' });
   });
 
-  it('does not take an end without the terminal event for an end', async () => {
+  it('is incomplete without the terminal event', async () => {
     const gateway = createHarness();
     gateway.script(chatStream(['a', 'b'], { cutAfter: 1, error: null }));
     const reply = await gateway.send({ body: { model: '@one/gpt-5', messages: [], stream: true } });
@@ -102,7 +102,7 @@ describe('a streamed call', () => {
     expect(gateway.records[0]).toMatchObject({ outcome: 'cut', errorCode: 'stream_incomplete' });
   });
 
-  it('asks the next target when the stream is cut before its first byte', async () => {
+  it('continues with the next target if the stream is cut before its first byte', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
     gateway.script(chatStream(['a'], { cutAfter: 0, error: new GatewayError('upstream_reset') }), chatStream(['from two']));
@@ -115,7 +115,7 @@ describe('a streamed call', () => {
     expect(reply.header('x-svc-last-used-option-index')).toBe('config.targets[1]');
   });
 
-  it('aborts the provider when the client leaves, and records what was used so far', async () => {
+  it('aborts the provider when the client disconnects, and records the usage so far', async () => {
     const gateway = createHarness();
     gateway.script((_call, handler) => {
       handler.onHead(200, ['content-type', 'text/event-stream']);
@@ -134,7 +134,7 @@ describe('a streamed call', () => {
 });
 
 describe('fallback and retry', () => {
-  it('asks the next target after an error and says which one answered', async () => {
+  it('uses the next target after an error and names the one that replied', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-f', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
     gateway.script(answer(500, { error: { message: 'down' } }), answer(200, chatReply('two')));
@@ -147,7 +147,7 @@ describe('fallback and retry', () => {
     ]);
   });
 
-  it('returns the last error when no target is left', async () => {
+  it('return the last error if no target is left', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-f', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
     gateway.script(answer(500, { error: { message: 'one' } }), answer(503, { error: { message: 'two', type: 'server_error' } }));
@@ -157,7 +157,7 @@ describe('fallback and retry', () => {
     expect(gateway.records[0]).toMatchObject({ outcome: 'failed', status: 503 });
   });
 
-  it('stays with a status that is not in on_status_codes', async () => {
+  it('stop at a status that is not in on_status_codes', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-f', {
       strategy: { mode: 'fallback', on_status_codes: [429] },
@@ -184,7 +184,7 @@ describe('fallback and retry', () => {
     expect(reply.status).toBe(200);
   });
 
-  it('tries a target again as its retry says, and counts the tries', async () => {
+  it('repeat attempts as configured, and count them', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-r', { provider: '@one', retry: { attempts: 2 } });
     gateway.script(answer(503, {}), answer(503, {}), answer(200, chatReply('third')));
@@ -197,7 +197,7 @@ describe('fallback and retry', () => {
     expect(failed.header('x-svc-retry-attempt-count')).toBe('-1');
   });
 
-  it('walks nested fallbacks in document order', async () => {
+  it('visit nested fallbacks in document order', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-n', {
       strategy: { mode: 'fallback' },
@@ -219,7 +219,7 @@ describe('fallback and retry', () => {
   });
 });
 
-describe('what bad input gets', () => {
+describe('invalid input', () => {
   const chat = { model: '@one/gpt-5', messages: [] };
   it.each([
     ['a malformed key', { headers: { 'x-svc-api-key': 'nonsense' } }, 401, 'invalid_api_key'],
@@ -252,7 +252,7 @@ describe('what bad input gets', () => {
     ['another content type', { headers: { 'content-type': 'text/plain' }, body: 'x' }, 400, 'bad_request'],
     ['an unknown path', { path: '/nowhere' }, 404, 'not_found'],
     ['a method that cannot pass', { method: 'TRACE', path: '/v1/x' }, 405, 'method_not_allowed'],
-  ])('refuses %s and records the refusal', async (_name, request, status, code) => {
+  ])('%s is rejected and recorded', async (_name, request, status, code) => {
     const gateway = createHarness();
     const reply = await gateway.send(request as never);
     expect(reply.status).toBe(status);
@@ -262,14 +262,14 @@ describe('what bad input gets', () => {
     expect(gateway.records[0]).toMatchObject({ outcome: 'refused', status, errorCode: code });
   });
 
-  it('names the position of a JSON fault', async () => {
+  it('gets the position of a JSON error', async () => {
     const gateway = createHarness();
     const reply = await gateway.send({ body: '{"model": "@one/gpt-5",\n "messages": [}' });
     expect(reply.status).toBe(400);
     expect(reply.text).toMatch(/position 38 \(line 2, column 15\)/);
   });
 
-  it('names the path of every fault in a config', async () => {
+  it('gets the path of every error in a config', async () => {
     const gateway = createHarness();
     const config = JSON.stringify({
       strategy: { mode: 'fallback' },
@@ -280,21 +280,21 @@ describe('what bad input gets', () => {
     expect(reply.text).toContain('targets[1].colour');
   });
 
-  it('says 401 for an expired key and 403 for one without the scope', async () => {
+  it('gets 401 for an expired key and 403 for one without the scope', async () => {
     const expired = createHarness({ key: { expiresAt: '2020-01-01T00:00:00Z' } });
     expect((await expired.send({})).status).toBe(401);
     const narrow = createHarness({ key: { scopes: ['logs.view'] } });
     expect((await narrow.send({})).status).toBe(403);
   });
 
-  it('does not let a config header replace the default of a locked key', async () => {
+  it('cannot replace the default config of a locked key', async () => {
     const gateway = createHarness({ key: { defaults: { configSlug: 'pc-own', metadata: {}, allowConfigOverride: false } } });
     gateway.addConfig('pc-own', { provider: '@one' });
     const reply = await gateway.send({ headers: { 'x-svc-config': '{"provider":"@two"}' } });
     expect(reply.json).toMatchObject({ error: { code: 'config_override_blocked' } });
   });
 
-  it('answers 503 and not 401 when nobody can say whether a key is good', async () => {
+  it('gets 503 and not 401 if a key cannot be checked', async () => {
     const gateway = createHarness();
     const missing = gateway.documents as Map<string, unknown>;
     missing.get = ((id: string) => {
@@ -306,11 +306,11 @@ describe('what bad input gets', () => {
   });
 });
 
-describe('a provider that counts no tokens', () => {
+describe('a provider without token counts', () => {
   const { usage: _usage, ...uncounted } = chatReply('four words were said');
   const body = { model: '@one/gpt-5', messages: [{ role: 'user', content: 'one two three' }] };
 
-  it('has its plain reply estimated, and marked so', async () => {
+  it('has plain replies estimated and marked', async () => {
     const gateway = createHarness();
     gateway.script(answer(200, uncounted));
     const reply = await gateway.send({ body });
@@ -318,7 +318,7 @@ describe('a provider that counts no tokens', () => {
     expect(gateway.records[0]).toMatchObject({ inputTokens: 3, outputTokens: 4, usageEstimated: true });
   });
 
-  it('has its stream estimated by its events', async () => {
+  it('has streams estimated by their events', async () => {
     const gateway = createHarness();
     gateway.script((_call, handler) => {
       handler.onHead(200, ['content-type', 'text/event-stream']);
@@ -335,14 +335,14 @@ describe('a provider that counts no tokens', () => {
     expect(gateway.records[0]?.outputTokens).toBeGreaterThanOrEqual(3);
   });
 
-  it('is not asked again for a call that was counted', async () => {
+  it('keeps the estimate of a counted call', async () => {
     const gateway = createHarness();
     await gateway.send({ body });
     expect(gateway.records[0]).toMatchObject({ usageEstimated: false });
   });
 });
 
-describe('limits of JSON', () => {
+describe('JSON limits', () => {
   const nested = (levels: number) =>
     `{"model":"@one/m","x":${'['.repeat(levels)}${']'.repeat(levels)},"pad":"${'a'.repeat(9000)}"}`;
   const keys = (count: number) =>
@@ -354,14 +354,14 @@ describe('limits of JSON', () => {
     ['100,000 levels', nested(100_000), 400],
     ['49,000 keys', keys(49_000), 200],
     ['51,000 keys', keys(51_000), 400],
-  ])('hold for a body of %s', async (_name, body, status) => {
+  ])('apply to a body of %s', async (_name, body, status) => {
     const gateway = createHarness();
     const reply = await gateway.send({ body });
     expect(reply.status).toBe(status);
     if (status === 400) expect(reply.text).toMatch(/nested deeper than 64 levels|more than 50000 keys/);
   });
 
-  it('an expired provider is a 401 of its target, and a fallback goes on', async () => {
+  it('an expired provider is a 401 of its target, and a fallback continues', async () => {
     const gateway = createHarness();
     const id = [...gateway.documents.keys()].find((key) => key.endsWith('/one')) as string;
     gateway.documents.set(id, { ...(gateway.documents.get(id) as object), expiresAt: '2020-01-01T00:00:00Z' });

@@ -24,7 +24,7 @@ const stored: ProviderDocument = {
   headers: JSON.stringify({ 'x-token': 'of-the-integration', 'x-team': 'a' }),
 };
 
-it('headers that came sealed are those of every call, and are opened once for their document', async () => {
+it('stored headers: sealed headers are sent with every call, and opened once per document', async () => {
   let opened = 0;
   const sealed = stored.headers;
   const document = Object.defineProperty({ ...stored }, 'headers', {
@@ -39,12 +39,12 @@ it('headers that came sealed are those of every call, and are opened once for th
   expect(opened).toBe(1);
 });
 
-it('headers of a document that an older control plane has made are used as they stand there', async () => {
+it('stored headers: plain headers of a document from an older control plane are sent', async () => {
   const { headers: _, ...older } = { ...stored, customHeaders: { 'X-Token': 'of-the-older' } };
   expect(await callsOf(older, ['a'])).toMatchObject([{ 'x-token': 'of-the-older' }]);
 });
 
-it('a model on another host gets none of the headers that are credentials, and brings its own', async () => {
+it('stored headers: a model on another host gets no credential headers of the integration, only its own', async () => {
   const host = (slug: string, customHost: string) => ({ slug, enabled: true, customHost });
   const models = {
     allowAll: true,
@@ -66,7 +66,7 @@ it.each([
   ['openai', 'authorization'],
   ['groq', 'authorization'],
   ['reka-ai', 'x-api-key'],
-])('a model of %s on another host gets no empty %s header', async (provider, header) => {
+])('stored headers: a model of %s on another host gets no empty %s header', async (provider, header) => {
   const models = { allowAll: true, list: [{ slug: 'away', enabled: true, customHost: 'https://away.example' }] };
   const document = { ...providerDocument('own', provider), settings: { custom_host: 'https://own.example' }, models };
   const gateway = createHarness();

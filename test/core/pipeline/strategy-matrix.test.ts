@@ -199,7 +199,7 @@ function replyOf(sink: FakeSink, good: string): NonNullable<Seen['reply']> {
 
 describe.each(Object.keys(modes))('%s', (mode) => {
   describe.each(Object.entries(retries))('with %s', (_name, retry) => {
-    it.each(kinds)('does the same for every end of a %s call, whether the client stays or leaves', async (kind) => {
+    it.each(kinds)('has the same result for every end of a %s call, whether the client stays or leaves', async (kind) => {
       for (const does of behaviours) {
         for (const leaving of leavings) {
           const seen = await seenOf(mode, retry, does, kind, leaving);

@@ -32,8 +32,8 @@ function newWatched(hooks: CoreHooks = {}, random = 0) {
 }
 const request = { headers: { 'x-svc-config': 'pc-main' }, body };
 
-describe('a visit of a target', () => {
-  it('takes in all tries, and gives the result of the last', async () => {
+describe('target hooks', () => {
+  it('cover all attempts, and get the result of the last', async () => {
     const { gateway, seen } = newWatched();
     gateway.script(answer(503, {}), answer(500, {}), answer(200, chatReply('ok')));
     expect((await gateway.send(request)).status).toBe(200);
@@ -45,13 +45,13 @@ describe('a visit of a target', () => {
     ]);
   });
 
-  it('ends as unasked when a plugin answered in the place of the provider', async () => {
+  it('end without a result if a plugin replies instead of the provider', async () => {
     const { gateway, seen } = newWatched({ onAttempt: () => ({ status: 200, headers: [], body: 'mine' }) });
     expect((await gateway.send(request)).text).toBe('mine');
     expect(seen).toEqual(['to config.targets[0]', 'from config.targets[0] unasked']);
   });
 
-  it('is none where the target could not be looked up', async () => {
+  it('are not called if the target could not be looked up', async () => {
     const { gateway, seen } = newWatched();
     const key = [...gateway.documents.keys()].find((each) => each.endsWith('/one')) as string;
     const away = Promise.reject(new GatewayError('unavailable'));
@@ -61,7 +61,7 @@ describe('a visit of a target', () => {
     expect(seen).toEqual(['to config.targets[1]', 'from config.targets[1] 200']);
   });
 
-  it('ends when the client leaves, during a try and between two', async () => {
+  it('end when the client disconnects, during an attempt and between two', async () => {
     for (const script of ['during', 'between']) {
       // The wait between the tries takes a second, unless the client leaves.
       const { gateway, seen } = newWatched({}, 0.999);
@@ -80,7 +80,7 @@ describe('a visit of a target', () => {
     }
   });
 
-  it('harms nobody when what was returned throws', async () => {
+  it('do no harm if they throw', async () => {
     const { gateway } = newWatched({
       onTargetStart: () => () => {
         throw new Error('my fault');

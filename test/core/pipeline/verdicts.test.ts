@@ -43,7 +43,7 @@ const ask = (config: JsonObject, stream = false) => ({
 });
 
 describe('a verdict about a whole response', () => {
-  it('deny: the fallback goes on at the next target, and the record holds both', async () => {
+  it('deny: the fallback continues with the next target, and the record holds both', async () => {
     const gateway = createHarness({ plugins: [judge(denyWord('secret'))] });
     gateway.script(answer(200, chatReply('a secret')), answer(200, chatReply('fine')));
     const sink = await gateway.send(ask(twoTargets));
@@ -62,7 +62,7 @@ describe('a verdict about a whole response', () => {
     ]);
   });
 
-  it('deny: counts the tokens of the denied response with those of the sent one', async () => {
+  it('deny: counts the tokens of the denied response in addition to those of the sent one', async () => {
     const sent = async (plugins: CorePlugin[], ...replies: JsonObject[]) => {
       const gateway = createHarness({ plugins });
       gateway.script(...replies.map((reply) => answer(200, reply)));
@@ -121,7 +121,7 @@ describe('a verdict about a whole response', () => {
     expect(gateway.records[0]?.verdicts).toMatchObject([{ action: 'change', status: 246 }]);
   });
 
-  it('several plugins judge from the end of the chain to its beginning, each what the one before has left', async () => {
+  it('several plugins judge from the end of the chain to its beginning, each the result of the one before', async () => {
     const add = (name: string): CorePlugin => ({
       ...judge((_ctx, response) => ({ action: 'change', body: `${text(response)}${name}` })),
       name,
@@ -131,13 +131,13 @@ describe('a verdict about a whole response', () => {
     expect((await gateway.send(ask({ provider: '@one' }))).text).toMatch(/secondfirst$/);
   });
 
-  it('is not asked for about an error of the provider', async () => {
+  it('is not requested for an error of the provider', async () => {
     const gateway = createHarness({ plugins: [judge(() => ({ action: 'deny', reply: denial }))] });
     gateway.script(answer(500, { error: { message: 'down' } }));
     expect((await gateway.send(ask({ provider: '@one' }))).status).toBe(500);
   });
 
-  it('client leaves while a plugin decides: the record holds the attempt', async () => {
+  it('is not needed if the client leaves while a plugin decides: the record holds the attempt', async () => {
     let leave = (): void => {};
     const decide = (): Promise<Verdict> =>
       new Promise((resolve) => {
@@ -157,7 +157,7 @@ describe('a verdict about a whole response', () => {
 });
 
 describe('a verdict about a stream', () => {
-  it('reads.response "body": denies it before the first byte, and the fallback goes on', async () => {
+  it('reads.response "body": denies it before the first byte, and the fallback continues', async () => {
     const gateway = createHarness({ plugins: [judge(denyWord('secret'), whole)] });
     gateway.script(chatStream(['a ', 'secret']), chatStream(['fine']));
     const sink = await gateway.send(ask(twoTargets, true));

@@ -72,7 +72,7 @@ const badReplies: Record<string, unknown> = {
   ),
 };
 
-describe('a malformed reply of a plugin is a 500 that names the plugin', () => {
+describe('a malformed plugin result is a 500 that names the plugin', () => {
   for (const [what, reply] of Object.entries(badReplies)) {
     it.each(['onRequest', 'onAttempt', 'onReply'])(`${what}, from %s, at once and as a promise`, async (hook) => {
       for (const result of [() => reply, async () => reply]) {
@@ -103,7 +103,7 @@ describe('a malformed reply of a plugin is a 500 that names the plugin', () => {
     expect(text).not.toContain('secret words');
   });
 
-  it('a rejected promise of a synchronous hook is logged, not left unhandled', async () => {
+  it('rejected promise of a synchronous hook: logged, not left unhandled', async () => {
     const { sink, harness } = await send({ onEnd: async () => Promise.reject(new Error('too late')) });
     expect(sink.status).toBe(200);
     expect(JSON.stringify(harness.logs)).toContain('too late');
@@ -118,21 +118,21 @@ describe('a malformed reply of a plugin is a 500 that names the plugin', () => {
         head.status = 'ok';
       },
     ],
-  ])('%s written into the head of a reply', async (_, change) => {
+  ])('%s in the head of a reply', async (_, change) => {
     for (const request of [chat, streamed]) {
       const { sink, text } = await send({ onReply: (_ctx: unknown, head: never) => void change(head) }, request);
       expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
     }
   });
 
-  it('a malformed entry of ctx.replyHeaders, which then is on no reply', async () => {
+  it('a malformed entry of ctx.replyHeaders, which is then on no reply', async () => {
     const { sink } = await send({ onRequest: (ctx: { replyHeaders: unknown[] }) => void ctx.replyHeaders.push('x-odd') });
     expect(sink.status).toBe(500);
     expect(sink.headers).not.toContain('x-odd');
     expect(sink.headers.length % 2).toBe(0);
   });
 
-  it('from onError leaves the error that it was given', async () => {
+  it('onError: the client gets the original error', async () => {
     const harness = createHarness({ plugins: [pluginOf({ onError: () => ({ status: 99 }) })] });
     harness.script(failWith(new GatewayError('upstream_reset')));
     const sink = await harness.send(chat);
@@ -141,7 +141,7 @@ describe('a malformed reply of a plugin is a 500 that names the plugin', () => {
   });
 });
 
-describe('a correct reply of a plugin', () => {
+describe('a correct plugin reply', () => {
   it('is sent with header names in lower case, so that framing headers stay those of the gateway', async () => {
     const { sink, text } = await send({ onRequest: () => ({ status: 403, headers: ['Content-Length', '1'], body: 'no' }) });
     expect([sink.status, text]).toEqual([403, 'no']);
@@ -149,12 +149,12 @@ describe('a correct reply of a plugin', () => {
     expect(sink.headers).not.toContain('Content-Length');
   });
 
-  it('that is null or undefined lets the request go on', async () => {
+  it('may be null or undefined: the request continues', async () => {
     for (const result of [null, undefined]) expect((await send({ onRequest: () => result })).text).toContain('secret words');
   });
 });
 
-describe('onChunk that returns null', () => {
+describe('onChunk with null', () => {
   it.each([
     ['a plain reply', chat],
     ['a stream', streamed],
@@ -164,18 +164,18 @@ describe('onChunk that returns null', () => {
   });
 });
 
-describe('the time of hooks', () => {
-  it.each(['onRequest', 'onAttempt', 'onReply', 'onAttemptResponse'])('%s that never settles ends in a 500', async (hook) => {
+describe('the time limit of hooks', () => {
+  it.each(['onRequest', 'onAttempt', 'onReply', 'onAttemptResponse'])('ends %s that never settles with a 500', async (hook) => {
     const { sink, text } = await send({ [hook]: never });
     expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
   });
 
-  it('onReply that never settles ends a stream before its first byte', async () => {
+  it('ends an onReply that never settles before the first byte of a stream', async () => {
     const { sink, text } = await send({ onReply: never }, streamed);
     expect([sink.status, text]).toEqual([500, expect.stringContaining('plugin odd')]);
   });
 
-  it('is what the plugin says where it says so', async () => {
+  it('is the plugin’s own if it sets one', async () => {
     // Takes as long as two hooks that the default ends.
     const slow = async () => {
       for (let count = 0; count < 2; count++) await send({ onRequest: never });
@@ -211,7 +211,7 @@ describe('errors of plugins', () => {
   it.each([
     ['this copy of the package', new GatewayError('forbidden', { message: 'not for you' })],
     ['another copy of the package', new GatewayErrorOfOtherCopy('not for you')],
-  ])('a GatewayError of %s refuses', async (_, error) => {
+  ])('a GatewayError of %s rejects the request', async (_, error) => {
     for (const hook of [
       () => {
         throw error;
@@ -223,7 +223,7 @@ describe('errors of plugins', () => {
     }
   });
 
-  it('another exception is a 500 that names the plugin, and its words are only in the log', async () => {
+  it('another exception is a 500 that names the plugin, and its message is only in the log', async () => {
     const { sink, text, harness } = await send({
       onRequest: () => {
         throw new Error('db password');
@@ -234,7 +234,7 @@ describe('errors of plugins', () => {
     expect(JSON.stringify(harness.logs)).toContain('plugin odd, onRequest: db password');
   });
 
-  it.each([null, undefined, Object.create(null)])('so is a thrown %s', async (thrown) => {
+  it.each([null, undefined, Object.create(null)])('a thrown %s is handled the same way', async (thrown) => {
     const { sink, text } = await send({
       onRequest: () => {
         throw thrown;
@@ -244,19 +244,19 @@ describe('errors of plugins', () => {
   });
 });
 
-describe('what onConfig returns', () => {
+describe('the result of onConfig', () => {
   it.each([
     ['a misspelt hook', () => ({ onRequset: () => undefined }), 'onRequset: unknown field; did you mean onRequest?'],
     ['an unknown hook', () => ({ onRequestHeaders: () => undefined }), 'onRequestHeaders: unknown hook'],
     ['a hook that is no function', () => ({ onRequest: 5 }), 'onRequest: got number, expected a function'],
     ['a promise', async () => null, 'got a promise: onConfig must be synchronous'],
     ['a text', () => 'hooks', 'got string, expected an object of hooks'],
-  ])('%s stops the start and is named', (_, hooks, reason) => {
+  ])('stops the start if it has %s, and names it', (_, hooks, reason) => {
     const start = () => createHarness({ plugins: [pluginOf(hooks)] });
     expect(start).toThrow(expect.objectContaining({ detail: expect.stringContaining(`plugin odd, onConfig: ${reason}`) }));
   });
 
-  it('a hook of a class instance is called on it, and its other methods are its own', async () => {
+  it('can be a class instance: its hooks are called on it, and other methods are ignored', async () => {
     class Counter {
       seen = 0;
       onRequest() {
@@ -279,7 +279,7 @@ describe('the example of a plugin', () => {
   const config = v.optional(v.strictObject({ words: v.array(v.string()) }));
   const services = {} as never;
 
-  it('is compiled at the start: a hook that only some configs have is checked, too', () => {
+  it('is compiled at start, so hooks that only some configs have are checked too', () => {
     const closed: string[] = [];
     const make = (hooks: LooseHooks) =>
       pluginOf({}, { config, example: { words: [] }, onConfig: (given) => (given ? (hooks as Hooks) : null) });
@@ -290,7 +290,7 @@ describe('the example of a plugin', () => {
     expect(closed).toEqual(['closed']);
   });
 
-  it('that the schema rejects stops the start', () => {
+  it('stops the start if the schema rejects it', () => {
     expect(() => tryExamples([pluginOf({}, { config, example: { words: 5 } })], services)).toThrow(
       /odd: its schema rejects its example: words:/,
     );

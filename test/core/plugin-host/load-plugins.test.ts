@@ -27,7 +27,7 @@ function install(name: string, manifest: object, files: Record<string, string>):
   for (const [file, text] of Object.entries(files)) writeFileSync(join(where, file), text);
 }
 
-describe('loads a plugin', () => {
+describe('a plugin', () => {
   it.each([
     ['that is CommonJS', 'common', { main: 'main.js' }, { 'main.js': source('common', 'module.exports =') }],
     [
@@ -43,13 +43,13 @@ describe('loads a plugin', () => {
       { 'main.js': source('import-only', 'export const plugin =') },
     ],
     ['of a scope', '@scope/scoped', { main: 'main.mjs' }, { 'main.mjs': source('scoped', 'export default') }],
-  ])('from a package %s', async (_, name, manifest, files) => {
+  ])('is loaded from a package %s', async (_, name, manifest, files) => {
     install(name, manifest, files as Record<string, string>);
     const [plugin] = await loadPlugins([name]);
     expect(plugin?.name).toBe(name.split('/').at(-1));
   });
 
-  it('from files, relative and absolute, in the order of the setting', async () => {
+  it('is loaded from files, relative and absolute, in the order of the setting', async () => {
     writeFileSync(join(folder, 'one.mjs'), source('one', 'export default'));
     writeFileSync(join(folder, 'two.ts'), source('two', 'export const plugin: unknown ='));
     const plugins = await loadPlugins([join(folder, 'two.ts'), './one.mjs']);
@@ -114,7 +114,7 @@ it.each([
   ['./reads.mjs', source('a', 'export default').replace(' };', ', reads: { reply: 1 } };'), '(a) reads.reply: unknown field'],
   ['./time.mjs', source('a', 'export default').replace(' };', ', hookTimeoutMs: 0 };'), '(a) hookTimeoutMs: expected'],
   ['./broken.mjs', 'export default {', './broken.mjs cannot be loaded'],
-])('refuses %s, naming what is wrong', async (name, text, reason) => {
+])('is rejected for %s, naming the error', async (name, text, reason) => {
   if (name.startsWith('.')) writeFileSync(join(folder, name), text);
   await expect(loadPlugins([name])).rejects.toThrow(reason);
 });

@@ -46,11 +46,11 @@ describe.each(
   fixturesOf('../translate/messages-over-chat')
     .calls.filter((fixture) => fixture.chunks !== null)
     .map((fixture) => [fixture.name, fixture] as const),
-)('the Anthropic client over a chat provider: %s', (_, fixture) => {
+)('Anthropic client over a chat provider: %s', (_, fixture) => {
   const { provider } = fixture as CallCase & { provider?: string };
   const operation = messagesOverChat((provider === 'deepseek' ? deepseek : openai).operations.chatComplete as Operation);
 
-  it('puts the same message together from the stream as from the plain reply', async () => {
+  it('builds the same message from the stream as from the plain reply', async () => {
     const client = new Anthropic({ apiKey: 'k', baseURL: await serve(operation, fixture), maxRetries: 0 });
     const params = fixture.request as unknown as Anthropic.MessageCreateParamsNonStreaming;
     const plain = await client.messages.create(params);
@@ -67,7 +67,7 @@ describe.each(
 describe.each(streamedOnly('anthropic', 'chatComplete').map((fixture) => [fixture.name, fixture] as const))(
   'the OpenAI client over anthropic: %s',
   (_, fixture) => {
-    it('puts the same completion together from the stream as from the plain reply', async () => {
+    it('builds the same completion from the stream as from the plain reply', async () => {
       const operation = anthropic.operations.chatComplete as Operation;
       const client = new OpenAI({ apiKey: 'k', baseURL: await serve(operation, fixture), maxRetries: 0 });
       const params = fixture.request as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming;

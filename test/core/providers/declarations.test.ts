@@ -23,7 +23,7 @@ describe('provider declarations', () => {
     expect([...providers.keys()].sort()).toEqual(names.sort());
   });
 
-  it.each(everySetting)('$id.$name: its schema accepts the example and rejects values of another form', ({ setting }) => {
+  it.each(everySetting)('$id.$name: schema accepts the example and rejects values of another form', ({ setting }) => {
     expect(accepts(setting.schema, setting.example)).toBe(true);
     expect(invalidValues(setting, accepts).length).toBeGreaterThan(0);
   });
@@ -108,7 +108,7 @@ describe('adapters', async () => {
   });
 });
 
-it('resolves aliases to the declaration of their provider', () => {
+it('provider declarations: aliases resolve to their provider', () => {
   expect(declarationOf('palm')?.id).toBe('google');
   expect(declarationOf('no-such-provider')).toBeNull();
 });

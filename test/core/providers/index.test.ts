@@ -15,7 +15,7 @@ import { eventsOfText } from './event-stream-text.ts';
 import { mockCall, noNetwork, record } from './mock/recorded-exchange.ts';
 
 describe('the list of providers', () => {
-  it('names every provider folder, and only those, with a contract test for each', () => {
+  it('has every provider folder, and only those, with a contract test for each', () => {
     const folders = readdirSync(join(import.meta.dirname, '../../../core/providers'), { withFileTypes: true })
       // `svc` is the service's own store, which cannot be named as a provider.
       .filter((entry) => entry.isDirectory() && entry.name !== 'shared' && entry.name !== 'svc')
@@ -27,7 +27,7 @@ describe('the list of providers', () => {
     for (const id of folders) expect([id, existsSync(join(import.meta.dirname, id, 'contract.test.ts'))]).toEqual([id, true]);
   });
 
-  it('answers Messages and Responses calls wherever there are chat completions', () => {
+  it('supports Messages and Responses calls for each provider with chat completions', () => {
     const [withChat, withMessages, withResponses] = (['chatComplete', 'messages', 'createModelResponse'] as const).map((name) =>
       [...new Set(providers.values())].filter((adapter) => adapter.operations[name]).map((adapter) => adapter.id),
     );
@@ -36,7 +36,7 @@ describe('the list of providers', () => {
   });
 });
 
-it('is what the control plane takes for provider types', () => {
+it('equals the provider types of the control plane', () => {
   expect([...providerTypes].sort()).toEqual([...new Set([...providers.values()].map((adapter) => adapter.id))].sort());
   for (const id of providers.keys()) expect([id, isProviderId(id)]).toEqual([id, true]);
 });
@@ -52,7 +52,7 @@ describe('example configs in the READMEs', () => {
     return example === undefined ? [] : [[id, example] as const];
   });
 
-  it('are there', () => {
+  it('exist for each provider', () => {
     expect(examples.length).toBeGreaterThanOrEqual(11);
   });
 
@@ -61,7 +61,7 @@ describe('example configs in the READMEs', () => {
   });
 });
 
-describe('a Messages call answered by an OpenAI-format provider', () => {
+describe('a Messages call to an OpenAI-format provider', () => {
   const operation = providers.get('mock')?.operations.messages as Operation;
   const request = {
     model: 'echo',
@@ -79,7 +79,7 @@ describe('a Messages call answered by an OpenAI-format provider', () => {
     return { recording, call };
   }
 
-  it('reads the same plain and streamed', async () => {
+  it('has the same content plain and streamed', async () => {
     const plain = await answered(request);
     const reply = operation.fromProvider?.(plain.recording.json(), plain.call) as JsonObject;
     expect(reply).toMatchObject({

@@ -36,7 +36,7 @@ function harnessWith(script: Script): Harness {
   return harness;
 }
 
-it('makes images with Amazon Nova Canvas', async () => {
+it('media clients: create images with Amazon Nova Canvas', async () => {
   const { request, providerReply } = fixture('bedrock', 'image-nova');
   const harness = harnessWith(answer(200, providerReply));
   const { data } = await clientOf(harness, { provider: 'bedrock', ...keys }).images.generate({
@@ -48,7 +48,7 @@ it('makes images with Amazon Nova Canvas', async () => {
   expect(data?.map((image) => image.b64_json)).toEqual(providerReply.images);
 });
 
-it('edits an image with a mask by Stability AI', async () => {
+it('media clients: edit an image with a mask by Stability AI', async () => {
   const harness = harnessWith(answer(200, fixture('stability-ai', 'inpaint').providerReply));
   const { data } = await clientOf(harness, { provider: 'stability-ai', api_key: 'k' }).images.edit({
     model: 'inpaint',
@@ -75,7 +75,7 @@ it.each([
   expect(reply.data).toHaveLength(data.length);
 });
 
-it('streams from a container on SageMaker', async () => {
+it('media clients: stream from a container on SageMaker', async () => {
   const chunks = readFileSync(join(import.meta.dirname, 'sagemaker/fixtures/text.chunks.txt'));
   const headers = { ':event-type': 'PayloadPart', ':message-type': 'event' };
   const harness = harnessWith((_call, handler) => {

@@ -44,7 +44,7 @@ const lists: readonly {
 ];
 
 describe.each(lists)('the list of models of $provider', ({ provider, settings, pages, paths, ids }) => {
-  it('is read page by page and told in the form of OpenAI', async () => {
+  it('is read page by page and returned in the format of OpenAI', async () => {
     const harness = createHarness();
     harness.documents.set(`provider ${workspaceId}/cloud`, {
       ...providerDocument('cloud', provider),

@@ -17,7 +17,7 @@ describe('the end of a session', () => {
     [1008, 'not allowed'],
     [1011, 'ouch'],
     [4999, 'ü'.repeat(61)],
-  ])('passes the close code %i of either side on to the other', async (code, reason) => {
+  ])('forwards the close code %i of either side to the other', async (code, reason) => {
     const fromClient = await open();
     fromClient.client.socket.close(code, reason);
     expect(await fromClient.session.closed).toEqual({ code, reason });
@@ -29,7 +29,7 @@ describe('the end of a session', () => {
     expect(log.outcome).toBe(code <= 1001 ? 'success' : 'cut');
   });
 
-  it('passes the code 3000 of the provider on; of a client, whose code the addon does not read, it is a close without a code', async () => {
+  it('forwards the provider’s code 3000; of a client, whose code the addon does not read, it becomes a close without a code', async () => {
     const fromProvider = await open();
     fromProvider.session.socket.close(3000, 'Unauthorised');
     expect(await fromProvider.client.closed).toEqual({ code: 3000, reason: 'Unauthorised' });
@@ -39,7 +39,7 @@ describe('the end of a session', () => {
     expect((await logOf(fromClient.client)).session).toMatchObject({ close_code: 1005, closed_by: 'client' });
   });
 
-  it('passes on a close without a code as one', async () => {
+  it('forwards a close without a code', async () => {
     const fromClient = await open();
     fromClient.client.socket.close();
     expect((await fromClient.session.closed).code).toBe(1005);
@@ -49,7 +49,7 @@ describe('the end of a session', () => {
     expect((await logOf(fromProvider.client)).outcome).toBe('success');
   });
 
-  it('closes with 1014 and says so when the provider vanishes, keeping what had come', async () => {
+  it('closes with 1014 and reports it if the provider disappears, and keeps the messages so far', async () => {
     const { client, session } = await open();
     session.socket.send(JSON.stringify({ type: 'response.done', response: { usage: { input_tokens: 5, output_tokens: 6 } } }));
     await client.received(1);
@@ -64,7 +64,7 @@ describe('the end of a session', () => {
     expect(log.metrics).toMatchObject({ req_units: 5, res_units: 6 });
   });
 
-  it('closes at the provider at once when the client vanishes', async () => {
+  it('closes the provider’s side at once if the client disappears', async () => {
     const { client, session } = await open();
     client.socket.terminate();
     expect(await within(session.closed, 'the close at the provider')).toEqual({ code: 1001, reason: 'The client disconnected' });
@@ -76,7 +76,7 @@ describe('the end of a session', () => {
     });
   });
 
-  it('closes with 1009 when the client sends a message beyond the limit, and takes one at the limit', async () => {
+  it('closes with 1009 if the client sends a message above the limit, and accepts one at the limit', async () => {
     const { client, session } = await open();
     client.socket.send(Buffer.alloc(messageBytesMax));
     client.socket.send(Buffer.alloc(messageBytesMax + 1));
@@ -91,7 +91,7 @@ describe('the end of a session', () => {
     });
   });
 
-  it('cuts a client that announces a message far beyond the limit without reading it', async () => {
+  it('drops a client that announces a message far above the limit without reading it', async () => {
     const { client, session } = await open();
     client.socket.send(Buffer.alloc(3 * messageBytesMax));
     expect((await client.closed).code).toBe(1006);
@@ -99,7 +99,7 @@ describe('the end of a session', () => {
     expect(await logOf(client)).toMatchObject({ outcome: 'cut', error: { code: 'bad_request' } });
   });
 
-  it('ends when the provider sends a message beyond the limit', async () => {
+  it('comes if the provider sends a message above the limit', async () => {
     const { client, session } = await open();
     session.socket.send(Buffer.alloc(messageBytesMax + 1));
     expect((await client.closed).code).toBe(1014);

@@ -14,8 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => realtime?.close());
 
-describe('the handshake', () => {
-  it('brings the stored credential, the model and what the client said, and none of the gateway’s own headers', async () => {
+describe('the session handshake', () => {
+  it('sends the stored credential, the model and the client’s headers, and none of the gateway’s own', async () => {
     const { client, session } = await open(`${realtimePath}&intent=conversation`, {
       'openai-beta': 'realtime=v1',
       'x-svc-metadata': '{"team":"voice"}',
@@ -40,7 +40,7 @@ describe('the handshake', () => {
     client.socket.terminate();
   });
 
-  it('takes the gateway’s key from a subprotocol, as browsers send it, and keeps it', async () => {
+  it('accepts the gateway’s key from a subprotocol, as browsers send it, and keeps it', async () => {
     const protocols = [
       'realtime',
       `openai-insecure-api-key.${gateway.workspaceKey}`,
@@ -56,7 +56,7 @@ describe('the handshake', () => {
     client.socket.terminate();
   });
 
-  it('takes the provider’s key from a subprotocol beside the gateway’s key', async () => {
+  it('accepts the provider’s key from a subprotocol in addition to the gateway’s key', async () => {
     const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provider': 'openai', 'x-svc-custom-host': provider.origin };
     const client = await openSession(at('/realtime?model=m'), headers, [
       'realtime',
@@ -69,7 +69,7 @@ describe('the handshake', () => {
     client.socket.terminate();
   });
 
-  it('sends the sessions of a target to the model its config names', async () => {
+  it('uses the model of the target’s config', async () => {
     const config = JSON.stringify({ provider: '@oai', override_params: { model: 'gpt-realtime-mini' } });
     const { client, session } = await open('/realtime?model=gpt-realtime', { 'x-svc-config': config });
     expect(session.handshake.path).toBe('/v1/realtime?model=gpt-realtime-mini');
@@ -80,7 +80,7 @@ describe('the handshake', () => {
   it.each([
     ['no key', {}, 401, '03'],
     ['an unknown key', { 'x-svc-api-key': `svc_ws_${'a'.repeat(12)}_${'b'.repeat(46)}` }, 401, '03'],
-  ])('is refused with %s', async (_case, headers, status, code) => {
+  ])('is rejected with %s', async (_case, headers, status, code) => {
     const before = provider.handshakes.length;
     const { status: got, json, headers: replied } = await refusal(realtimePath, headers);
     expect(got).toBe(status);
@@ -89,7 +89,7 @@ describe('the handshake', () => {
     expect(provider.handshakes.length).toBe(before);
   });
 
-  it('is refused to a key without the scope', async () => {
+  it('is rejected for a key without the scope', async () => {
     const { key } = await gateway.admin.createKey({ scopes: ['logs.view'] });
     expect((await refusal(realtimePath, { 'x-svc-api-key': key })).status).toBe(403);
   });
@@ -110,7 +110,7 @@ describe('the handshake', () => {
     ],
     ['a provider nobody knows', { 'x-svc-provider': '@nobody' }, 400, 'invalid_provider'],
     ['no provider at all', {}, 400, 'missing_provider'],
-  ])('is refused for %s', async (_case, headers, status, code) => {
+  ])('is rejected for %s', async (_case, headers, status, code) => {
     const reply = await refusal('/realtime?model=m', {
       'x-svc-api-key': gateway.workspaceKey,
       authorization: 'Bearer sk-own',
@@ -122,7 +122,7 @@ describe('the handshake', () => {
   it.each([
     [401, { error: { message: 'Incorrect API key', type: 'invalid_request_error' } }, {}],
     [429, { error: { message: 'Slow down' } }, { 'retry-after': '7' }],
-  ])('passes on a refusal of the provider: %i', async (status, body, headers) => {
+  ])('returns the provider’s status %i', async (status, body, headers) => {
     provider.answers = [refuseWith(status, body, headers as Record<string, string>)];
     const reply = await refusal(realtimePath, { 'x-svc-api-key': gateway.workspaceKey });
     expect(reply.status).toBe(status);
@@ -142,13 +142,13 @@ describe('the handshake', () => {
       'upstream_invalid',
     ],
     ['answers garbage', (socket) => socket.end('no http\r\n\r\n'), 'upstream_invalid'],
-  ])('is a 502 when the provider %s', async (_case, answer, code) => {
+  ])('returns 502 if the provider %s', async (_case, answer, code) => {
     provider.answers = [answer];
     const reply = await refusal(realtimePath, { 'x-svc-api-key': gateway.workspaceKey });
     expect([reply.status, reply.json.error.code]).toEqual([502, code]);
   });
 
-  it('falls over to the next target until one answers 101', async () => {
+  it('continues with the next target until one replies 101', async () => {
     const config = JSON.stringify({
       strategy: { mode: 'fallback' },
       targets: [
@@ -167,7 +167,7 @@ describe('the handshake', () => {
     expect(log.outcome).toBe('success');
   });
 
-  it('tries the same target again when its config says so', async () => {
+  it('retries the same target if its config allows it', async () => {
     const config = JSON.stringify({ provider: '@oai', retry: { attempts: 1, on_status_codes: [503] } });
     provider.answers = [refuseWith(503, {})];
     const { client } = await open('/realtime?model=m', { 'x-svc-config': config });
@@ -175,7 +175,7 @@ describe('the handshake', () => {
     client.socket.terminate();
   });
 
-  it('ends at the provider when the client leaves before it is answered', async () => {
+  it('ends at the provider if the client disconnects before the reply', async () => {
     let answered: (socket: Duplex) => void = () => {};
     const stalled = new Promise<Duplex>((resolve) => {
       answered = resolve;
@@ -190,7 +190,7 @@ describe('the handshake', () => {
     await within(ended, 'the end of the provider’s connection');
   });
 
-  it('needs an upgrade, of a version that is known', async () => {
+  it('requires an upgrade with a supported version', async () => {
     const plain = await fetch(`${gateway.baseUrl}/realtime?model=@oai/m`, { headers: { 'x-svc-api-key': gateway.workspaceKey } });
     expect(plain.status).toBe(426);
     expect(plain.headers.get('sec-websocket-version')).toBe('13');

@@ -46,7 +46,7 @@ it('sessions: more than REALTIME_SESSIONS_MAX are rejected with 503 until one of
   });
 });
 
-it('sessions: an idle session is closed on both sides after REALTIME_IDLE_TIMEOUT, one with traffic is not', async () => {
+it('sessions: an idle one is closed on both sides, an active one is not', async () => {
   await withGateway({ REALTIME_IDLE_TIMEOUT: '400' }, async (gateway) => {
     const { client, session } = await open(gateway);
     const speaking = await open(gateway);
@@ -59,7 +59,7 @@ it('sessions: an idle session is closed on both sides after REALTIME_IDLE_TIMEOU
   });
 });
 
-it('sessions: REALTIME_SESSION_TIMEOUT closes a session on both sides in spite of traffic', async () => {
+it('sessions: one is closed on both sides when its time limit is reached, even if active', async () => {
   await withGateway({ REALTIME_SESSION_TIMEOUT: '400' }, async (gateway) => {
     const { client, session } = await open(gateway);
     const talk = setInterval(() => client.socket.send('x'), 50);
@@ -69,7 +69,7 @@ it('sessions: REALTIME_SESSION_TIMEOUT closes a session on both sides in spite o
   });
 });
 
-it('sessions: after a stop signal a session continues for REALTIME_DRAIN_TIMEOUT, is closed with 1001, and leaves one record', async () => {
+it('sessions: after a stop signal they continue for the grace period, are closed with 1001, and leave one record each', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'svc-sessions-'));
   const gateway = await startGateway({ dataDir, env: { REALTIME_DRAIN_TIMEOUT: '1500' } });
   try {

@@ -15,7 +15,7 @@ const answered = (input: number, output: number): string =>
 const usedOf = async (id: string): Promise<number> =>
   (await realtime.gateway.admin.get(`/api-keys/${id}?include_usage=true`)).body.usage_limits.current_usage;
 
-it('a session ends when the budget of its key is used up, with the answer that used it', async () => {
+it('a session ends when the budget of its key is used up, after the reply that used it', async () => {
   const { gateway, open, refusal, logOf } = realtime;
   const { key, id } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 10_000 } });
   const { client, session } = await open(realtimePath, { 'x-svc-api-key': key });
@@ -37,7 +37,7 @@ it('a session ends when the budget of its key is used up, with the answer that u
   expect((await refusal(realtimePath, { 'x-svc-api-key': key })).status).toBe(412);
 });
 
-it('a session ends with 1013 when a rate limit of tokens has no room for more', async () => {
+it('a session ends with 1013 if a token rate limit has no units left', async () => {
   const { gateway, open } = realtime;
   const { key } = await gateway.admin.createKey({ rate_limits: [{ type: 'tokens', unit: 'rpd', value: 4_000 }] });
   const { client, session } = await open(realtimePath, { 'x-svc-api-key': key });
@@ -50,7 +50,7 @@ it('a session ends with 1013 when a rate limit of tokens has no room for more', 
   });
 });
 
-it('budgets hold for sessions on other paths too', async () => {
+it('budgets apply to sessions on other paths too', async () => {
   const { gateway, open } = realtime;
   const { key } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 1_000 } });
   const { client, session } = await open('/responses', { 'x-svc-api-key': key, 'x-svc-provider': '@oai' });
@@ -58,7 +58,7 @@ it('budgets hold for sessions on other paths too', async () => {
   expect((await within(client.closed, 'the close')).code).toBe(1008);
 });
 
-it('a cost budget ends a session whose model is named by its events only', async () => {
+it('a cost budget ends a session whose model appears only in its events', async () => {
   const { gateway, open } = realtime;
   const { key } = await gateway.admin.createKey({ usage_limits: { type: 'cost', credit_limit: 1 } });
   const { client, session } = await open('/responses', { 'x-svc-api-key': key, 'x-svc-provider': '@oai' });
@@ -95,7 +95,7 @@ it('usage in events of Gemini’s live API is counted', async () => {
 it.each([
   ['is deleted', (id: string) => realtime.gateway.admin.delete(`/api-keys/${id}`)],
   ['loses the scope', (id: string) => realtime.gateway.admin.put(`/api-keys/${id}`, { scopes: ['logs.view'] })],
-])('a session ends when its key %s, and those of other keys go on', async (_what, withdraw) => {
+])('a session ends if its key %s, and those of other keys continue', async (_what, withdraw) => {
   const { gateway, open, logOf } = realtime;
   const { key, id } = await gateway.admin.createKey({});
   const { client } = await open(realtimePath, { 'x-svc-api-key': key });
@@ -108,7 +108,7 @@ it.each([
   other.client.socket.close(1000);
 });
 
-it('what an open session has used is written down while it is open, and counts once', async () => {
+it('an open session records its usage while it is open, and counts once', async () => {
   const { gateway, open, logOf } = realtime;
   const { key, id } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 100_000 } });
   const { client, session } = await open(realtimePath, { 'x-svc-api-key': key });
@@ -126,7 +126,7 @@ it('what an open session has used is written down while it is open, and counts o
   expect(await usedOf(id)).toBe(1_100);
 });
 
-it('what the sessions of a killed process have used is not lost', async () => {
+it('usage of sessions of a killed process is kept', async () => {
   const { gateway, open, logOf } = realtime;
   const { key, id } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 100_000 } });
   const { client, session } = await open(realtimePath, { 'x-svc-api-key': key });

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => realtime?.close());
 
 describe('an open session', () => {
-  it('passes text, binary and fragmented messages both ways, byte for byte', async () => {
+  it('forwards text, binary and fragmented messages in both directions, byte for byte', async () => {
     const { client, session } = await open();
     const sent = [
       '',
@@ -43,7 +43,7 @@ describe('an open session', () => {
     expect(log).toMatchObject({ outcome: 'success', response: { status: 101 }, error: null });
   });
 
-  it('delivers what the provider sends together with its 101', async () => {
+  it('delivers messages that the provider sends together with its 101', async () => {
     provider.onSession = (session) => session.socket.send('{"type":"session.created"}');
     const { client } = await open();
     provider.onSession = () => {};
@@ -106,7 +106,7 @@ describe('an open session', () => {
     });
   });
 
-  it('passes WebSockets of other paths through to providers that have them', async () => {
+  it('passes WebSockets of other paths to providers that support them', async () => {
     const { client, session } = await open('/responses?x=%2F', { 'x-svc-provider': '@oai' });
     expect(session.handshake.path).toBe('/v1/responses?x=%2F');
     session.socket.send(

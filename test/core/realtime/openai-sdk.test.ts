@@ -31,7 +31,7 @@ afterAll(async () => {
   await provider?.close();
 });
 
-it('the official client holds a session', async () => {
+it('the official client can run a session', async () => {
   const { port } = tls.address() as { port: number };
   const client = new OpenAI({ apiKey: gateway.workspaceKey, baseURL: `https://127.0.0.1:${port}/v1` });
   provider.onSession = ({ socket }) => {

@@ -5,10 +5,10 @@ import { type RealtimeGateway, realtimePath, startRealtimeGateway } from '../../
 import type { RunningGateway } from '../../support/start-gateway.ts';
 import { until } from '../../support/until.ts';
 
-describe('places of owners', () => {
+describe('session limits of owners', () => {
   const owner = (keyId: string, workspaceId = 'w', organisationId = 'o') => ({ keyId, workspaceId, organisationId });
 
-  it('are counted for each key, workspace and organisation, and named where one has no more', () => {
+  it('count per key, workspace and organisation, and name the exhausted one', () => {
     const counts = new SessionCounts({ organisation: 4, workspace: 3, key: 2 });
     const leave = [counts.enter(owner('a')), counts.enter(owner('a'))];
     const refused = (who: ReturnType<typeof owner>): unknown => {
@@ -29,7 +29,7 @@ describe('places of owners', () => {
     expect(refused(owner('d', 'u'))).toBeNull();
   });
 
-  it('of which 0 may be taken are not counted', () => {
+  it('set to 0 are not counted', () => {
     const counts = new SessionCounts({ organisation: 0, workspace: 0, key: 0 });
     for (let i = 0; i < 100; i++) counts.enter(owner('a'));
   });
@@ -42,7 +42,7 @@ describe('sessions of one key', () => {
   });
   afterAll(() => realtime?.close());
 
-  it('beyond its limit are refused with 429 before a provider is asked; other keys have their own', async () => {
+  it('above its limit are rejected with 429 before a provider is called; other keys have their own limit', async () => {
     const { gateway, provider, open, refusal } = realtime;
     const { client } = await open();
     const asked = provider.handshakes.length;
@@ -56,7 +56,7 @@ describe('sessions of one key', () => {
     client.socket.terminate();
   });
 
-  it('make room in whatever way they end', async () => {
+  it('release their slot however they end', async () => {
     const { gateway, provider, open, refusal } = realtime;
     // The place is free once the other side has been told, which may be a moment later.
     const byClient = await until(() => open());

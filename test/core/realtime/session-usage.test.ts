@@ -5,7 +5,7 @@ import { SessionUsage } from '../../../core/realtime/session-usage.ts';
 const take = (usage: SessionUsage, event: object) => usage.take(Buffer.from(JSON.stringify(event)));
 const response = (usage: object) => ({ type: 'response.done', response: { usage } });
 
-it('counts of several responses add up, audio and cached ones apart', () => {
+it('session usage: counts of several responses are added, audio and cached ones separately', () => {
   const usage = new SessionUsage(realtimeUsage);
   const counts = {
     total_tokens: 150,
@@ -34,7 +34,7 @@ it('counts of several responses add up, audio and cached ones apart', () => {
   });
 });
 
-it('transcriptions count, by tokens or by seconds, and stay apart in the provider’s own counts', () => {
+it('session usage: transcriptions count by tokens or seconds, and stay separate in the provider’s own counts', () => {
   const usage = new SessionUsage(realtimeUsage);
   const type = 'conversation.item.input_audio_transcription.completed';
   take(usage, { type, usage: { type: 'tokens', input_tokens: 10, output_tokens: 2, input_token_details: { audio_tokens: 10 } } });
@@ -49,7 +49,7 @@ it('transcriptions count, by tokens or by seconds, and stay apart in the provide
   });
 });
 
-it('the Responses API’s spelling of the same counts is read', () => {
+it('session usage: the Responses API’s field names are read', () => {
   const usage = new SessionUsage(realtimeUsage);
   take(usage, {
     type: 'response.completed',
@@ -65,13 +65,13 @@ it.each([
   ['text that speaks of it', JSON.stringify({ type: 'response.text.delta', delta: '{"type":"response.done","usage":{}}' })],
   ['a response without counts', '{"type":"response.done","response":{"usage":null}}'],
   ['counts that are none', '{"type":"response.done","response":{"usage":"lots"}}'],
-])('%s counts nothing', (_case, text) => {
+])('session usage: %s counts nothing', (_case, text) => {
   const usage = new SessionUsage(realtimeUsage);
   usage.take(Buffer.from(text));
   expect(usage.total()).toBeNull();
 });
 
-it('hostile names and depths in a provider’s counts change nothing but the sum', () => {
+it('session usage: hostile names and depths in a provider’s counts change nothing but the sum', () => {
   const usage = new SessionUsage(realtimeUsage);
   const names = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`n${i}`, 1]));
   usage.take(

@@ -64,7 +64,7 @@ const expected = (() => {
   return { numbers: Array.from({ length: frames }, (_, i) => i), digest: hash.digest('hex') };
 })();
 
-describe.each(uwsBinaries)('on %s', (binary) => {
+describe.each(uwsBinaries)('sessions with slow readers on %s', (binary) => {
   let provider: FakeRealtime;
   let relay: ChildProcess;
   let port: number;
@@ -84,7 +84,7 @@ describe.each(uwsBinaries)('on %s', (binary) => {
     await provider?.close();
   });
 
-  it(`${frames} frames each way reach slow readers on both sides, in order and whole, in bounded memory`, async () => {
+  it(`${frames} frames in each direction reach slow readers on both sides, in order and complete, in bounded memory`, async () => {
     const { client, session } = await open();
     const pid = relay.pid as number;
     const before = rssBytes(pid);
@@ -102,7 +102,7 @@ describe.each(uwsBinaries)('on %s', (binary) => {
     expect((await session.closed).code).toBe(1000);
   }, 90_000);
 
-  it('all of them at once from both sides arrive too', async () => {
+  it('frames sent all at once from both sides arrive too', async () => {
     const { client, session } = await open();
     const read = Promise.all([readSlowly(client.socket, () => {}), readSlowly(session.socket, () => {})]);
     sendAll(client.socket);
@@ -114,7 +114,7 @@ describe.each(uwsBinaries)('on %s', (binary) => {
     expect((await session.closed).code).toBe(1000);
   }, 90_000);
 
-  it('a side that reads nothing stops the other, until it reads again', async () => {
+  it('backpressure: a side that reads nothing stops the other, until it reads again', async () => {
     for (const which of ['client', 'provider'] as const) {
       const { client, session } = await open();
       const [reader, writer] = which === 'client' ? [client, session] : [session, client];

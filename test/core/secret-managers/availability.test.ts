@@ -54,14 +54,14 @@ const settled = (fetches: number) =>
     return counts && counts.ok + counts.away + counts.refused >= fetches;
   });
 
-it('asks once for all that wait, and for all documents of one reference', async () => {
+it('secret cache: one request for all waiting requests and all documents of a reference', async () => {
   const documents = [documentWith(mapped()), documentWith(mapped())];
   const found = await Promise.all(Array.from({ length: 100 }, (_, index) => under.read(documents[index % 2] as never)));
   expect(found.every(({ api_key: value }) => value === 'sk-1')).toBe(true);
   expect(asked()).toBe(1);
 });
 
-it('gives the same object at once for as long as the manager says the same', async () => {
+it('secret cache: returns the same object while the value is unchanged', async () => {
   const document = documentWith(mapped());
   const values = await under.managers.valuesOf(document);
   expect(under.managers.valuesOf(document)).toBe(values);
@@ -71,7 +71,7 @@ it('gives the same object at once for as long as the manager says the same', asy
   expect(under.managers.valuesOf(document)).toBe(values);
 });
 
-it('serves what is old while it is renewed, and waits for what is older', async () => {
+it('secret cache: serves an old value during its refresh, and waits for an expired one', async () => {
   const document = documentWith(mapped());
   await under.read(document);
   rotate('sk-2');
@@ -87,7 +87,7 @@ it('serves what is old while it is renewed, and waits for what is older', async 
   expect(await under.read(document)).toEqual({ api_key: 'sk-3' });
 });
 
-it('reads a changed reference anew, at once', async () => {
+it('secret cache: reads a changed reference again at once', async () => {
   expect(await under.read(documentWith(mapped()))).toEqual({ api_key: 'sk-1' });
   rotate('sk-2');
   expect(await under.read(documentWith(mapped({ revision: 2 })))).toEqual({ api_key: 'sk-2' });
@@ -108,7 +108,7 @@ describe.each([
   // Only one of them lets the time run out; the others take as long as a busy machine needs.
   const impatientMs = what === 'does not answer' ? 100 : 5_000;
 
-  it('is away: the last value goes on serving, told once, until it can be read again', async () => {
+  it('is away: the last value is used, logged once, until it can be read again', async () => {
     const document = documentWith(mapped());
     await under.read(document);
     under.timeoutMs = impatientMs;
@@ -135,7 +135,7 @@ describe.each([
     ]);
   });
 
-  it('leaves a provider unusable that was never read', async () => {
+  it('makes a provider unusable whose value was never read', async () => {
     under.timeoutMs = impatientMs;
     fails(behaviour);
     await expect(under.read(documentWith(mapped()))).rejects.toMatchObject({
@@ -148,7 +148,7 @@ describe.each([
   });
 });
 
-it('asks a manager that is away no more often than every five seconds', async () => {
+it('secret cache: asks an unavailable manager at most every five seconds', async () => {
   const document = documentWith(mapped());
   fails(reply(503));
   for (let i = 0; i < 5; i++) await expect(under.read(document)).rejects.toMatchObject({ code: 'secret_unavailable' });
@@ -161,7 +161,7 @@ it('asks a manager that is away no more often than every five seconds', async ()
   expect(asked()).toBe(2);
 });
 
-it('keeps a value through an outage of a day, and no longer', async () => {
+it('secret cache: keeps a value through an outage of at most a day', async () => {
   const document = documentWith(mapped());
   await under.read(document);
   fails(cutBeforeHead());
@@ -176,7 +176,7 @@ describe.each([
   ['gone', () => vault.v2.clear(), 'HashiCorp Vault answered 404'],
   ['without the key', () => vault.v2.set('secret/openai', { other: 'x' }), 'the secret has no value "api_key"'],
 ] as const)('a secret that is %s', (_what, withdraw, reason) => {
-  it('stops at once, and is there again when it is given back', async () => {
+  it('stops at once, and works again when access is restored', async () => {
     const document = documentWith(mapped({ key: 'api_key' }));
     await under.read(document);
     withdraw();
@@ -195,7 +195,7 @@ describe.each([
   });
 });
 
-it('drops a value that the manager has ruled out, however new it is', async () => {
+it('secret cache: drops a value that the manager has withdrawn, however new it is', async () => {
   const document = documentWith(mapped());
   const used = await under.managers.valuesOf(document);
   vault.tokens.clear();
@@ -203,8 +203,8 @@ it('drops a value that the manager has ruled out, however new it is', async () =
   await expect(under.read(document)).rejects.toMatchObject({ code: 'secret_unavailable' });
 });
 
-describe('a value that a provider has refused', () => {
-  it('is read anew, once for all who say so, and told apart from one that stayed', async () => {
+describe('a value that a provider has rejected', () => {
+  it('is read again once for all who report it, and the result shows whether it changed', async () => {
     const document = documentWith(mapped());
     const used = await under.managers.valuesOf(document);
     rotate('sk-2');
@@ -218,7 +218,7 @@ describe('a value that a provider has refused', () => {
     expect(asked()).toBe(2);
   });
 
-  it('is read anew once in ten seconds at most', async () => {
+  it('is read again at most once in ten seconds', async () => {
     const document = documentWith(mapped());
     const used = await under.managers.valuesOf(document);
     expect(await under.managers.renew(document, used)).toBe(false);
@@ -240,7 +240,7 @@ describe('a value that a provider has refused', () => {
   });
 });
 
-it('keeps no more of a secret than managers keep themselves', async () => {
+it('secret cache: keeps at most the size that managers store', async () => {
   const fields = { api_key: 'sk-1', notes: 'x'.repeat(65_000) };
   vault.v2.set('secret/openai', fields);
   const document = documentWith(mapped({ key: 'api_key' }));
@@ -250,7 +250,7 @@ it('keeps no more of a secret than managers keep themselves', async () => {
   await expect(under.read(document)).rejects.toMatchObject({ code: 'secret_unavailable' });
 });
 
-it('counts what managers were asked, and how old the values in use are', async () => {
+it('secret cache: metrics count requests to managers and show the age of values', async () => {
   const document = documentWith(mapped());
   await under.read(document);
   under.advance(100_000);
@@ -266,7 +266,7 @@ it('counts what managers were asked, and how old the values in use are', async (
   expect(under.managers.cache.oldestInUseMs()).toBe(0);
 });
 
-it('says nothing of values, tokens or paths where it says why', async () => {
+it('secret cache: errors contain no values, tokens or paths', async () => {
   const document = documentWith(mapped());
   await under.read(document);
   vault.tokens.clear();

@@ -35,8 +35,8 @@ const mapped = (given: Partial<MappedGiven> = {}) =>
     }),
   );
 
-describe('with access keys', () => {
-  it('a secret is its whole text, or the value that its key names', async () => {
+describe('AWS Secrets Manager with access keys', () => {
+  it('returns the whole secret, or the value of its key', async () => {
     const json = '{"openai":"sk-1","number":7}';
     aws.secrets.set('many', { SecretString: json });
     const { read } = start();
@@ -46,7 +46,7 @@ describe('with access keys', () => {
     expect(await read(mapped({ path: 'many', key: 'number' }))).toEqual({ api_key: '7' });
   });
 
-  it('a secret in bytes is its text, where it is text', async () => {
+  it('returns a binary secret as text, if it is text', async () => {
     aws.secrets.set('bytes', { SecretBinary: Buffer.from('größer').toString('base64') });
     aws.secrets.set('noise', { SecretBinary: Buffer.from([0xff, 0xfe, 0x00]).toString('base64') });
     const under = start();
@@ -54,7 +54,7 @@ describe('with access keys', () => {
     expect(await under.managers.check(mapped({ path: 'noise' }))).toEqual(['the secret is binary. Store it as text']);
   });
 
-  it('an ARN is asked for in its own region', async () => {
+  it('reads an ARN in its own region', async () => {
     aws.secrets.set(arn, { SecretString: 'by arn' });
     const under = start();
     expect(await under.read(mapped({ path: arn, auth: { aws_auth_type: 'accessKey', aws_region: 'us-east-1' } }))).toEqual({
@@ -66,7 +66,7 @@ describe('with access keys', () => {
     ]);
   });
 
-  it('what AWS refuses is told by the name of its error alone', async () => {
+  it('reports only the name of an AWS error', async () => {
     const under = start();
     expect(await under.managers.check(mapped({ path: 'none' }))).toEqual([
       'AWS Secrets Manager answered 400 ResourceNotFoundException',
@@ -76,7 +76,7 @@ describe('with access keys', () => {
     await expect(under.read(mapped())).rejects.toMatchObject({ code: 'secret_unavailable' });
   });
 
-  it('what is missing or malformed is named before anybody is asked', async () => {
+  it('names missing or malformed fields before any request', async () => {
     const under = start();
     const before = clouds.requests.length;
     const auth = { aws_auth_type: 'accessKey', aws_region: region };
@@ -108,7 +108,7 @@ describe('with access keys', () => {
   });
 });
 
-describe('as a role', () => {
+describe('AWS Secrets Manager with a role', () => {
   const machine = {
     machineIdentity: true,
     metadata: (url: string) =>
@@ -119,7 +119,7 @@ describe('as a role', () => {
   const assumed = (more: Record<string, string> = {}) =>
     mapped({ auth: { aws_auth_type: 'assumedRole', aws_region: region, aws_role_arn: role, ...more }, secrets: {} });
 
-  it('the machine assumes it, with the external id of the reference', async () => {
+  it('assumes the role as the machine, with the external id of the reference', async () => {
     aws.keys.ASIAMACHINE = 'machine';
     aws.roles.set(role, 'external-1');
     const { read } = start(machine);
@@ -130,7 +130,7 @@ describe('as a role', () => {
     expect([form?.get('RoleArn'), form?.get('ExternalId')]).toEqual([role, 'external-1']);
   });
 
-  it('a role that may not be assumed is refused', async () => {
+  it('returns the rejection of a role that may not be assumed', async () => {
     aws.keys.ASIAMACHINE = 'machine';
     aws.roles.set(role, 'external-1');
     expect(await start(machine).managers.check(assumed({ aws_external_id: 'external-2' }))).toEqual([
@@ -138,14 +138,14 @@ describe('as a role', () => {
     ]);
   });
 
-  it('the machine itself may read, in the region of the ARN', async () => {
+  it('reads as the machine itself, in the region of the ARN', async () => {
     aws.keys.ASIAMACHINE = 'machine';
     aws.secrets.set(arn, { SecretString: 'by arn' });
     const own = mapped({ path: arn, auth: { aws_auth_type: 'serviceRole' }, secrets: {} });
     expect(await start(machine).read(own)).toEqual({ api_key: 'by arn' });
   });
 
-  it('none of it is lent unless the deployment says so', async () => {
+  it('does not use the machine’s identity unless the deployment allows it', async () => {
     const { managers } = start();
     const own = mapped({ auth: { aws_auth_type: 'serviceRole', aws_region: region }, secrets: {} });
     for (const document of [assumed(), own]) {

@@ -48,8 +48,8 @@ const mapped = (given: Partial<MappedGiven> = {}) =>
     }),
   );
 
-describe('as an application', () => {
-  it('reads the newest version, or the one that is named', async () => {
+describe('Azure Key Vault as an application', () => {
+  it('reads the newest version, or the named one', async () => {
     world.secrets.set('openai/0123456789abcdef0123456789abcdef', 'sk-old');
     const { read } = start();
     expect(await read(mapped())).toEqual({ api_key: 'sk-from-azure' });
@@ -57,7 +57,7 @@ describe('as an application', () => {
     expect(await read(mapped({ path: 'openai/0123456789abcdef0123456789abcdef' }))).toEqual({ api_key: 'sk-old' });
   });
 
-  it('picks a value of a secret that is JSON', async () => {
+  it('picks a value of a JSON secret', async () => {
     world.secrets.set('many', '{"openai":"sk-1","other":{"a":1}}');
     const { read } = start();
     expect(await read(mapped({ path: 'many', key: 'openai' }))).toEqual({ api_key: 'sk-1' });
@@ -70,13 +70,13 @@ describe('as an application', () => {
   it.each([
     ['team.vault.azure.cn', 'login.partner.microsoftonline.cn'],
     ['team.vault.usgovcloudapi.net', 'login.microsoftonline.us'],
-  ])('signs in at the cloud of %s', async (host, signIn) => {
+  ])('azure key vault: signs in at the cloud of %s', async (host, signIn) => {
     const before = clouds.requests.length;
     expect(await start().read(mapped({ auth: entra(host) }))).toEqual({ api_key: 'sk-from-azure' });
     expect(clouds.requests.slice(before).map((request) => request.host)).toEqual([signIn, host]);
   });
 
-  it('tells what was refused, by whom', async () => {
+  it('reports rejections with their source', async () => {
     const { managers } = start();
     expect(await managers.check(mapped({ path: 'none' }))).toEqual(['Azure Key Vault answered 404 SecretNotFound']);
     expect(await managers.check(mapped({ secrets: { azure_entra_client_secret: 'wrong one' } }))).toEqual([
@@ -110,7 +110,7 @@ describe('as an application', () => {
   });
 });
 
-describe('as the machine', () => {
+describe('Azure Key Vault as the machine', () => {
   const auth = (mode: 'managed' | 'default', more: Record<string, string> = {}) => ({
     auth: { azure_auth_mode: mode, azure_vault_url: 'https://team.vault.azure.net', ...more },
     secrets: {},
@@ -126,7 +126,7 @@ describe('as the machine', () => {
     return { under: start({ machineIdentity: true, metadata }), asked };
   };
 
-  it('reads with its managed identity, the one that is named', async () => {
+  it('reads with the named managed identity', async () => {
     const { under, asked } = machine();
     expect(await under.read(mapped(auth('managed', { azure_managed_client_id: 'identity-1' })))).toEqual({
       api_key: 'sk-from-azure',
@@ -134,7 +134,7 @@ describe('as the machine', () => {
     expect([asked[0]?.get('resource'), asked[0]?.get('client_id')]).toEqual(['https://vault.azure.net', 'identity-1']);
   });
 
-  it('reads by default as the workload of its pod, else with its managed identity', async () => {
+  it('reads by default with the workload identity of the pod, else with the managed identity', async () => {
     const managed = machine();
     expect(await managed.under.read(mapped(auth('default')))).toEqual({ api_key: 'sk-from-azure' });
     expect(managed.asked).toHaveLength(1);
@@ -152,7 +152,7 @@ describe('as the machine', () => {
     expect(new URLSearchParams(signIn?.body.toString()).get('client_assertion')).toBe('pod-token');
   });
 
-  it.each(['managed', 'default'] as const)('shows no token to a host of somebody else (%s)', async (mode) => {
+  it.each(['managed', 'default'] as const)('sends no token to a foreign host (%s)', async (mode) => {
     for (const host of ['vault.example.com', 'team.vault.azure.net.example.com', 'vault.azure.net']) {
       const { under, asked } = machine();
       expect(await under.managers.check(mapped(auth(mode, { azure_vault_url: `https://${host}` })))).toEqual([
@@ -162,14 +162,14 @@ describe('as the machine', () => {
     }
   });
 
-  it('shows it to a host that the operator trusts', async () => {
+  it('sends its token to a host that the operator trusts', async () => {
     const metadata = () => ({ access_token: stranger.tokenFor('https://vault.azure.net'), expires_in: 3600 });
     const under = start({ machineIdentity: true, metadata, trusted: ['vault.example.com'] });
     const own = auth('managed', { azure_vault_url: 'https://vault.example.com', azure_managed_client_id: 'identity-2' });
     expect(await under.read(mapped(own))).toEqual({ api_key: 'sk-from-azure' });
   });
 
-  it.each(['managed', 'default'] as const)('is not lent unless the deployment says so (%s)', async (mode) => {
+  it.each(['managed', 'default'] as const)('is not used unless the deployment allows it (%s)', async (mode) => {
     expect(await start().managers.check(mapped(auth(mode)))).toEqual([expect.stringContaining('MACHINE_IDENTITY')]);
   });
 });

@@ -89,7 +89,7 @@ const ask = (path: string, body: object) =>
   });
 
 describe('a provider whose key is in', () => {
-  it('Vault is called with it, and Vault is asked once', async () => {
+  it('Vault is called with the key, with one request to Vault', async () => {
     store('one', 'sk-planted-vault');
     const { slug } = put([inVault('one')]);
     const replies = await Promise.all(Array.from({ length: 50 }, () => chat(slug)));
@@ -98,7 +98,7 @@ describe('a provider whose key is in', () => {
     expect(provider.last.header('authorization')).toBe('Bearer sk-planted-vault');
   });
 
-  it('AWS Secrets Manager is called with it', async () => {
+  it('AWS Secrets Manager is called with the key', async () => {
     aws.secrets.set('prod/keys', { SecretString: '{"openai":"sk-planted-aws"}' });
     goodKeys.add('sk-planted-aws');
     const { slug } = put([
@@ -116,7 +116,7 @@ describe('a provider whose key is in', () => {
     expect((await chat(slug)).status).toBe(200);
   });
 
-  it('Azure Key Vault is called with it', async () => {
+  it('Azure Key Vault is called with the key', async () => {
     azure.applications.set('tenant-1/client-1', 'planted client secret');
     azure.secrets.set('openai', 'sk-planted-azure');
     goodKeys.add('sk-planted-azure');
@@ -135,7 +135,7 @@ describe('a provider whose key is in', () => {
     expect((await chat(slug)).status).toBe(200);
   });
 
-  it('a manager may have settings there too', async () => {
+  it('a manager can have mapped settings too', async () => {
     store('key', 'sk-planted-key');
     vault.v2.set('secret/organisation', { name: 'org-from-vault' });
     const setting = { target: 'configurations.openai_organization', field: 'openai_organization', isSecret: false };
@@ -145,8 +145,8 @@ describe('a provider whose key is in', () => {
   });
 });
 
-describe('a key that was rotated', () => {
-  it('heals within the request that finds out, unified and passed through', async () => {
+describe('a rotated key', () => {
+  it('is read again within the request that the provider rejects, unified and pass-through', async () => {
     store('rotating', 'sk-planted-1');
     const { slug } = put([inVault('rotating')]);
     expect((await chat(slug)).status).toBe(200);
@@ -171,7 +171,7 @@ describe('a key that was rotated', () => {
     expect([healed.status, await healed.json()]).toEqual([200, { passed: true }]);
   });
 
-  it('is the provider’s own 401 where the manager has no other', async () => {
+  it('leads to the provider’s 401 if the manager has no other value', async () => {
     store('wrong', 'sk-planted-good');
     vault.v2.set('secret/wrong', { api_key: 'sk-planted-wrong' });
     const { slug } = put([inVault('wrong')]);
@@ -187,8 +187,8 @@ describe('a key that was rotated', () => {
   });
 });
 
-describe('a value that cannot be had', () => {
-  it('is told by provider, field and reference, and by nothing else', async () => {
+describe('an unavailable value', () => {
+  it('is reported with provider, field and reference only', async () => {
     const { slug } = put([inVault('missing')]);
     const refused = await chat(slug);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
@@ -203,7 +203,7 @@ describe('a value that cannot be had', () => {
     expect(provider.requests).toEqual([]);
   });
 
-  it('leaves the request to the next target of a fallback', async () => {
+  it('makes a fallback continue with the next target', async () => {
     manager.always(cutBeforeHead());
     const away = put([inVault('away')]).slug;
     goodKeys.add('sk-inline');
@@ -220,7 +220,7 @@ describe('a value that cannot be had', () => {
     expect(alone.error.message).toMatch(/whose secret manager cannot be reached. Try again shortly$/);
   });
 
-  it('is never repeated, where it does not fit', async () => {
+  it('is never repeated if it does not fit', async () => {
     vault.v2.set('secret/bad', { host: 'planted not a project\u0007' });
     store('good', 'sk-planted-key');
     const setting = { target: 'configurations.aws_region', field: 'aws_region', isSecret: false };
@@ -242,7 +242,7 @@ describe('a value that cannot be had', () => {
   });
 });
 
-describe('what else uses a provider', () => {
+describe('a provider with a mapped key', () => {
   it('lists its models', async () => {
     store('models', 'sk-planted-models');
     const { slug } = put([inVault('models')]);
@@ -251,7 +251,7 @@ describe('what else uses a provider', () => {
     expect(provider.last.header('authorization')).toBe('Bearer sk-planted-models');
   });
 
-  it('does not show it to the host of a model that is elsewhere', async () => {
+  it('does not send the key to a model’s own host', async () => {
     store('elsewhere', 'sk-planted-elsewhere');
     const elsewhere = { slug: 'gpt-4o', enabled: true, customHost: manager.openaiHost };
     const { slug } = put([inVault('elsewhere')], { models: { allowAll: true, list: [elsewhere], headers: null } });
@@ -261,7 +261,7 @@ describe('what else uses a provider', () => {
     expect(provider.requests).toEqual([]);
   });
 
-  it('opens its sessions, also with the key that was rotated meanwhile', async () => {
+  it('can open sessions, also with a key that was rotated meanwhile', async () => {
     const sessions = await startFakeRealtime();
     try {
       store('sessions', 'sk-planted-session-1');
@@ -282,7 +282,7 @@ describe('what else uses a provider', () => {
     }
   });
 
-  it('tests its connection: the field at fault is the mapping, and the reason is told', async () => {
+  it('can be tested: the error names the mapping and the reason', async () => {
     store('tested', 'sk-planted-tested');
     const good = put([inVault('tested')]);
     const diagnosis = async (document: ProviderDocument) => (await ask(connectionTestPath, { document })).json();
@@ -313,7 +313,7 @@ describe('what else uses a provider', () => {
     expect(await diagnosis(good)).toMatchObject({ ok: false, checks: [{}, {}, { field: 'key', status: 'failed' }] });
   });
 
-  it('reads what a batch has used', async () => {
+  it('has its batches read', async () => {
     store('batches', 'sk-planted-batches');
     const document = put([inVault('batches')]);
     provider.on('/v1/batches/batch_1', reply(200, { id: 'batch_1', object: 'batch', status: 'in_progress' }));
@@ -323,7 +323,7 @@ describe('what else uses a provider', () => {
   });
 });
 
-it('shows in its metrics what managers answered, and how old what it uses is', async () => {
+it('secret managers: metrics show the outcome of reads and the age of used values', async () => {
   const text = await (await fetch(`${gateway.origin}/metrics`)).text();
   expect(text).toMatch(/svc_secret_fetches_total\{[^}]*manager="hashicorp_vault"[^}]*outcome="ok"[^}]*\} [1-9]/);
   expect(text).toMatch(/svc_secret_fetches_total\{[^}]*manager="azure_kv"[^}]*outcome="ok"[^}]*\} 1/);
@@ -331,7 +331,7 @@ it('shows in its metrics what managers answered, and how old what it uses is', a
   expect(text).toMatch(/svc_secret_value_age_seconds\{[^}]*\} [\d.]+/);
 });
 
-it('a value is in memory alone: a restart needs the manager, and nothing that was written holds one', async () => {
+it('secret managers: values are only in memory; a restart needs the manager, and nothing on disk holds one', async () => {
   store('kept', 'sk-planted-kept');
   const { slug } = put([inVault('kept')]);
   expect((await chat(slug)).status).toBe(200);

@@ -39,15 +39,15 @@ const approle = (given: Partial<MappedGiven> = {}) => {
   });
 };
 
-describe('a token', () => {
-  it('reads the one value of a secret of version 2', async () => {
+describe('a Vault token', () => {
+  it('reads the only value of a version 2 secret', async () => {
     vault.v2.set('secret/openai', { api_key: 'sk-from-vault' });
     expect(await managersOfTest().read(documentWith(mapped()))).toEqual({ api_key: 'sk-from-vault' });
     expect(vault.reads[0]).toMatchObject({ method: 'GET', path: '/v1/secret/data/openai' });
     expect(vault.reads[0]?.header('x-vault-request')).toBe('true');
   });
 
-  it('reads version 1, also where its fields are called data and metadata', async () => {
+  it('reads version 1, also if its fields are named data and metadata', async () => {
     vault.v1.set('kv/plain', { api_key: 'sk-v1' });
     vault.v1.set('kv/odd', { data: { a: 1 }, metadata: { b: 2 } });
     const under = managersOfTest();
@@ -55,7 +55,7 @@ describe('a token', () => {
     expect(await under.read(documentWith(mapped({ path: 'kv/odd', key: 'data' })))).toEqual({ api_key: '{"a":1}' });
   });
 
-  it('reads in its namespace alone', async () => {
+  it('reads in its namespace only', async () => {
     vault.namespace = 'team/a';
     vault.v2.set('secret/openai', { api_key: 'sk' });
     const auth = { vault_auth_type: 'token', vault_addr: vault.addr };
@@ -67,7 +67,7 @@ describe('a token', () => {
     ]);
   });
 
-  it('takes a path as Vault shows it, and reaches nothing beside it', async () => {
+  it('accepts a path as Vault shows it, and reaches nothing else', async () => {
     vault.v2.set('secret/team/open ai', { api_key: 'sk' });
     const under = managersOfTest();
     for (const path of ['/v1/secret/data/team/open ai', 'secret/data/team/open ai']) {
@@ -83,13 +83,13 @@ describe('a token', () => {
     expect(vault.reads.at(-1)?.url).toBe('/v1/secret/data/x%3Flist%3Dtrue%23y');
   });
 
-  it('says that a path of version 2 lacks data/', async () => {
+  it('with a version 2 path without data/ gets an error that names it', async () => {
     expect(await managersOfTest().managers.check(documentWith(mapped({ path: 'secret/openai' })))).toEqual([
       'secret_path: the key/value engine has version 2. Insert data/ after the mount',
     ]);
   });
 
-  it('names what is missing or cannot be sent', async () => {
+  it('with a missing or unsendable field gets an error that names it', async () => {
     const under = managersOfTest();
     const auth = { vault_auth_type: 'token', vault_addr: vault.addr };
     const errors = [
@@ -111,7 +111,7 @@ describe('a token', () => {
   });
 });
 
-describe('the value', () => {
+describe('the Vault value', () => {
   const under = () => {
     vault.v1.set('kv/many', {
       a: 'value a',
@@ -126,7 +126,7 @@ describe('the value', () => {
     return managersOfTest();
   };
 
-  it('is picked by secret_key, as text whatever it is', async () => {
+  it('is picked by secret_key, and converted to text', async () => {
     const { read } = under();
     const value = (key: string | null, path = 'kv/many') => read(documentWith(mapped({ path, key })));
     expect(await value('a')).toEqual({ api_key: 'value a' });
@@ -136,7 +136,7 @@ describe('the value', () => {
     expect(await value(null, 'kv/single')).toEqual({ api_key: 'one value' });
   });
 
-  it('is refused, with the reason, where it is not one', async () => {
+  it('is rejected with the reason if it is ambiguous or missing', async () => {
     const { managers } = under();
     for (const [key, reason] of [
       [null, 'the secret has several values. Set secret_key to select one'],
@@ -150,7 +150,7 @@ describe('the value', () => {
     }
   });
 
-  it('of a plain setting is a setting, parsed where its format says so', async () => {
+  it('of a plain setting is a setting, parsed if its format requires it', async () => {
     vault.v1.set('kv/settings', { region: 'eu-central-1', flags: '{"on":true}', broken: '{' });
     const setting = (key: string, format: 'string' | 'json') =>
       documentWith(mapped({ path: 'kv/settings', key, format, field: 'some_setting', isSecret: false }));
@@ -163,8 +163,8 @@ describe('the value', () => {
   });
 });
 
-describe('AppRole', () => {
-  it('logs in once for all that ask with it, until the lease ends', async () => {
+describe('Vault AppRole', () => {
+  it('logs in once for all concurrent reads, until the lease ends', async () => {
     vault.v2.set('secret/openai', { api_key: 'sk' });
     vault.v2.set('secret/other', { api_key: 'sk-2' });
     vault.leaseSeconds = 1200;
@@ -182,7 +182,7 @@ describe('AppRole', () => {
     expect(vault.logins).toHaveLength(2);
   });
 
-  it('logs in once more when its token was revoked, and only once', async () => {
+  it('logs in once more if its token was revoked, and only once', async () => {
     vault.v2.set('secret/openai', { api_key: 'sk' });
     const under = managersOfTest();
     const document = documentWith(approle());
@@ -200,7 +200,7 @@ describe('AppRole', () => {
     ).toEqual(['the login at HashiCorp Vault answered 400']);
   });
 
-  it('keeps no token that could travel in no header', async () => {
+  it('rejects a token that no header can carry', async () => {
     vault.v2.set('secret/openai', { api_key: 'sk' });
     const document = documentWith(approle());
     const auth = { client_token: 'x'.repeat(20_000), lease_duration: 60 };
@@ -218,7 +218,7 @@ describe('AppRole', () => {
   });
 });
 
-describe('Kubernetes', () => {
+describe('Vault Kubernetes login', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'pod-')), 'token');
   writeFileSync(file, 'pod-token\n');
   const kubernetes = () => {
@@ -235,7 +235,7 @@ describe('Kubernetes', () => {
     expect(vault.logins[0]?.json()).toEqual({ role: 'gateway', jwt: 'pod-token' });
   });
 
-  it('shows that token to nobody where it is not lent, or the host is not trusted', async () => {
+  it('sends the pod’s token only if allowed and the host is trusted', async () => {
     const unlent = managersOfTest({ serviceAccountTokenFile: file });
     expect(await unlent.managers.check(kubernetes())).toEqual([expect.stringContaining('MACHINE_IDENTITY')]);
     const lent = managersOfTest({ machineIdentity: true, serviceAccountTokenFile: file });
@@ -249,7 +249,7 @@ describe('Kubernetes', () => {
     expect(upstream.requests).toEqual([]);
   });
 
-  it('says that there is no pod', async () => {
+  it('reports that there is no pod', async () => {
     const under = managersOfTest({ machineIdentity: true, serviceAccountTokenFile: '/nowhere/token' });
     expect(await under.managers.check(kubernetes())).toEqual(['this machine has no service account token']);
   });

@@ -25,7 +25,7 @@ async function holder(role: string) {
   return child;
 }
 
-it('refuses a folder in which another service works, naming its process, and takes it over when that one was killed', async () => {
+it('data directory: rejects a folder in use, naming the process, and takes it over if that one was killed', async () => {
   const other = await holder('all');
   const refused = await holdDataDir({ dataDir, role: 'all' }, 100);
   expect(refused.error).toContain(`DATA_DIR: got "${dataDir}"`);
@@ -38,7 +38,7 @@ it('refuses a folder in which another service works, naming its process, and tak
   expect(readdirSync(dataDir)).toEqual([]);
 });
 
-it('takes a copy of a folder in which another service works', async () => {
+it('data directory: accepts a copy of a folder in use', async () => {
   const other = await holder('all');
   const copy = mkdtempSync(join(tmpdir(), 'svc-hold-copy-'));
   cpSync(dataDir, copy, { recursive: true });
@@ -50,7 +50,7 @@ it('takes a copy of a folder in which another service works', async () => {
   rmSync(copy, { recursive: true });
 });
 
-it('waits for a run that is just ending', async () => {
+it('data directory: waits for a run that is just ending', async () => {
   const other = await holder('gateway');
   const waiting = holdDataDir({ dataDir, role: 'gateway' });
   other.kill('SIGKILL');
@@ -59,7 +59,7 @@ it('waits for a run that is just ending', async () => {
   release(hold);
 });
 
-it('lets the gateways and the control plane of one machine share it as two services, and nobody beside them', async () => {
+it('data directory: gateways and control plane of one machine can share it as two services, and no third', async () => {
   const gateways = await holder('gateway');
   const hold = await holdDataDir({ dataDir, role: 'control-plane' }, 0);
   expect(hold.error).toBeNull();
@@ -68,7 +68,7 @@ it('lets the gateways and the control plane of one machine share it as two servi
   gateways.kill('SIGKILL');
 });
 
-it('does not take another process with the same number for the one that left its mark', async () => {
+it('data directory: is not confused by another process with the same id', async () => {
   writeFileSync(join(dataDir, 'gateway.running'), `${process.ppid} 1`);
   const hold = await holdDataDir({ dataDir, role: 'gateway' }, 0);
   expect(hold.error).toBeNull();

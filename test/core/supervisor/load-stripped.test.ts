@@ -27,7 +27,7 @@ describe('load-stripped.mjs', () => {
     expect(run()).toEqual({ value: 1, stripper: false });
   });
 
-  it('loads a changed file as it is now and removes the entry of the old one', async () => {
+  it('loads the current version of a changed file and removes the old cache entry', async () => {
     run();
     await writeFile(join(root, 'config/value.ts'), 'export const value: number = 2;\n');
     expect(run()).toEqual({ value: 2, stripper: false });

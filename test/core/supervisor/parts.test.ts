@@ -16,13 +16,13 @@ const keys = {
 };
 
 describe('restartDelayMs', () => {
-  it('answers a first death at once and doubles from 100 ms to 5 s in a crash loop', () => {
+  it('returns zero for a first death, and doubles from 100 ms to 5 s in a crash loop', () => {
     expect([1, 2, 3, 4, 5, 6, 7, 8, 9, 1_000].map((deaths) => restartDelayMs(deaths, false))).toEqual([
       0, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000,
     ]);
   });
 
-  it('keeps a child that works until it is killed away for less than a second', () => {
+  it('stays below a second for a child that works until it is killed', () => {
     expect([1, 2, 3, 4, 5, 1_000].map((deaths) => restartDelayMs(deaths, true))).toEqual([0, 100, 200, 400, 400, 400]);
   });
 });
@@ -41,7 +41,7 @@ describe('onStopSignals', () => {
     return { source, calls, clock };
   }
 
-  it('takes a repeated signal within half a second for one, a later or a different one for the second', () => {
+  it('treats a repeated signal within half a second as one, and a later or different one as the second', () => {
     const { source, calls, clock } = listen();
     source.emit('SIGINT');
     clock.now = 500;
@@ -58,7 +58,7 @@ describe('onStopSignals', () => {
 });
 
 describe('busyPorts', () => {
-  it('names the setting whose port another process listens on', async () => {
+  it('returns the setting whose port is in use by another process', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -75,21 +75,21 @@ describe('busyPorts', () => {
     expect(await freed).toEqual([]);
   });
 
-  it('looks at the address of the control plane for its port', async () => {
+  it('checks the control-plane port on the control-plane address', async () => {
     const settings = loadSettings({ ...keys, CONTROL_PLANE_HOST: '192.0.2.1', PORT: '0', CONTROL_PLANE_PORT: '0' });
     expect(await busyPorts(settings, 0)).toEqual([
       'CONTROL_PLANE_HOST: got "192.0.2.1", expected an address of this machine (EADDRNOTAVAIL)',
     ]);
   });
 
-  it('says why an address cannot be listened on', async () => {
+  it('reports why an address cannot be used', async () => {
     const settings = loadSettings({ ...keys, HOST: '192.0.2.1', PORT: '0', ROLE: 'gateway' });
     expect(await busyPorts(settings, 0)).toEqual(['HOST: got "192.0.2.1", expected an address of this machine (EADDRNOTAVAIL)']);
   });
 });
 
 describe('readyText', () => {
-  it('shows an address that can be typed on this machine', () => {
+  it('contains an address that works on this machine', () => {
     const shown = (env: Record<string, string>) => readyText(loadSettings({ ...keys, ...env }), null, true);
     const ready = (base: string) => `gateway ready on ${base}\nAPI documentation: ${base}/docs\n`;
     expect(shown({ HOST: '0.0.0.0', PORT: '80' })).toBe(ready('http://127.0.0.1:80/v1'));

@@ -23,7 +23,7 @@ function start(fixture = '', env: Record<string, string> = {}): SupervisorRun {
 }
 
 describe('children', () => {
-  it('starts one control plane and the asked number of gateways, and says so once all are ready', async () => {
+  it('one control plane and the configured number of gateways start, and readiness is reported after all', async () => {
     const run = start('', { GATEWAY_PROCESSES: '3' });
     await run.line(/^gateway ready on http:\/\/127\.0\.0\.1:8787\/v1$/);
     expect(
@@ -35,7 +35,7 @@ describe('children', () => {
     expect(run.count(/ready on/)).toBe(1);
   });
 
-  it('gives its flags to gateways alone', async () => {
+  it('only gateways get the gateway flags', async () => {
     const run = start();
     await run.line(/ready on/);
     expect(
@@ -49,7 +49,7 @@ describe('children', () => {
   it.each([
     ['gateway', ['0', '1'], /^gateway ready on/],
     ['control-plane', ['control-plane'], /^control plane ready on http:\/\/127\.0\.0\.1:8788$/],
-  ])('ROLE=%s starts that part alone', async (ROLE, places, ready) => {
+  ])('ROLE=%s starts only that part', async (ROLE, places, ready) => {
     const run = start('', { ROLE });
     await run.line(ready);
     expect(
@@ -60,7 +60,7 @@ describe('children', () => {
     ).toEqual(places);
   });
 
-  it('is silent about being ready while one child is not', async () => {
+  it('readiness is not reported while one child is not ready', async () => {
     const run = start('1:never-ready');
     await run.line(/^1 started/);
     await run.line(/^log debug ready .*control-plane/);
@@ -68,7 +68,7 @@ describe('children', () => {
     expect(run.count(/ready on/)).toBe(0);
   });
 
-  it('starts gateways once the control plane is ready, so that their first question is answered', async () => {
+  it('gateways start after the control plane is ready, so that their first request succeeds', async () => {
     const run = start();
     await run.line(/ready on/);
     const order = [/^log debug ready .*control-plane/, /^0 started/, /^1 started/].map((pattern) =>
@@ -81,14 +81,14 @@ describe('children', () => {
   it.each([
     ['dies', 'control-plane:crash', '60000'],
     ['is not ready in time', 'control-plane:never-ready', '50'],
-  ])('starts gateways without a control plane that %s', async (_what, fixture, GATEWAYS_WAIT) => {
+  ])('gateways start without a control plane that %s', async (_what, fixture, GATEWAYS_WAIT) => {
     const run = start(fixture, { GATEWAYS_WAIT });
     await run.line(/^log debug ready .*gateway 0/);
     await run.line(/^log debug ready .*gateway 1/);
     expect(run.count(/^log debug ready .*control-plane/)).toBe(0);
   });
 
-  it('starts no gateway after it was told to stop', async () => {
+  it('no gateway starts after a stop', async () => {
     const run = start('control-plane:never-ready');
     await run.line(/^control-plane started/);
     run.signal('SIGTERM');
@@ -96,7 +96,7 @@ describe('children', () => {
     expect(run.count(/^[01] started/)).toBe(0);
   });
 
-  it('prints the first keys once on a terminal, with a call that can be pasted', async () => {
+  it('first keys are printed once on a terminal, with a call to paste', async () => {
     const run = start('control-plane:first-start', { ON_TERMINAL: 'true' });
     await run.line(/^ {2}curl http:\/\/127\.0\.0\.1:8787\/v1\/chat\/completions -H 'x-svc-api-key: svc_ws_made-up' /);
     await run.line(/^ {2}admin key +svc_admin_made-up$/);
@@ -107,20 +107,20 @@ describe('children', () => {
     expect(run.count(/ready on/)).toBe(1);
   });
 
-  it('prints no first key elsewhere: only where they are, and a call that reads them there', async () => {
+  it('first keys are not printed elsewhere: the output names their file and a command to read it', async () => {
     const run = start('control-plane:first-start');
     await run.line(/^The first keys are in \/.*first-keys\.json, readable only by you\.$/);
     await run.line(/^ {2}curl .* -H "x-svc-api-key: \$\(node -p "require\('\/.*first-keys\.json'\)\.workspace_key"\)" /);
     expect(run.lines.join('\n')).not.toContain('made-up');
   });
 
-  it('names the file of the first keys also if only the control plane runs', async () => {
+  it('the file of the first keys is named also if only the control plane runs', async () => {
     const run = start('control-plane:first-start', { ROLE: 'control-plane' });
     await run.line(/^The first keys are in /);
     expect(run.count(/curl/)).toBe(0);
   });
 
-  it('keeps keys that were given by the environment out of its output', async () => {
+  it('keys from the environment are not printed', async () => {
     const run = start('control-plane:first-start', {
       ON_TERMINAL: 'true',
       BOOTSTRAP_ADMIN_KEY: `svc_admin_${'a'.repeat(12)}_${'b'.repeat(46)}`,
@@ -130,7 +130,7 @@ describe('children', () => {
     expect(run.lines.join('\n')).not.toMatch(/made-up|bbbb/);
   });
 
-  it('passes what a gateway says of circuits on to the other gateways, and to nobody else', async () => {
+  it('circuit notices of a gateway go to the other gateways only', async () => {
     const run = start('0:circuit-on-command', { GATEWAY_PROCESSES: '3' });
     await run.line(/ready on/);
     process.kill(await run.pidOf('0'), 'SIGUSR2');
@@ -139,7 +139,7 @@ describe('children', () => {
     expect(run.count(/^(0|control-plane) told/)).toBe(0);
   });
 
-  it('passes change notices of the control plane on to every gateway, in order', async () => {
+  it('change notices of the control plane go to every gateway, in order', async () => {
     const run = start();
     await run.line(/ready on/);
     process.kill(await run.pidOf('control-plane'), 'SIGUSR2');
@@ -153,8 +153,8 @@ describe('children', () => {
   });
 });
 
-describe('metrics', () => {
-  it('answers a scrape that reached one gateway with the numbers of all of them, restarted ones included', async () => {
+describe('metrics of the supervisor', () => {
+  it('a scrape that reaches one gateway returns the numbers of all, including restarted ones', async () => {
     const run = start('0:scrape-on-command');
     await run.line(/ready on/);
     process.kill(await run.pidOf('1'), 'SIGKILL');
@@ -164,8 +164,8 @@ describe('metrics', () => {
   });
 });
 
-describe('death', () => {
-  it('starts a killed gateway again at once and in its own slot, the others go on', async () => {
+describe('the death of a child', () => {
+  it('a killed gateway is restarted at once in its own slot, and the others continue', async () => {
     const run = start();
     await run.line(/ready on/);
     const [first, other] = [await run.pidOf('1'), await run.pidOf('0')];
@@ -177,14 +177,14 @@ describe('death', () => {
     expect(run.count(/^0 started/)).toBe(1);
   });
 
-  it('starts a killed control plane again', async () => {
+  it('a killed control plane is restarted', async () => {
     const run = start();
     await run.line(/ready on/);
     process.kill(await run.pidOf('control-plane'), 'SIGKILL');
     await run.line(/^log debug ready .*control-plane/, 2);
   });
 
-  it('waits longer and longer in a crash loop', async () => {
+  it('delays grow in a crash loop', async () => {
     const run = start('1:crash');
     await run.line(/^log error process died/, 5);
     const waits = run.lines
@@ -194,14 +194,14 @@ describe('death', () => {
     expect(waits.every((fields) => fields.child === 'gateway 1' && fields.code === 1)).toBe(true);
   });
 
-  it('stops everything with one line and code 78 when a child cannot run with these settings', async () => {
+  it('everything stops with one line and code 78 if a child cannot run with these settings', async () => {
     const run = start('1:config-fault');
     expect(await run.exited).toBe(78);
     expect(run.count(/^SOME_SETTING: got "x", expected y$/)).toBe(1);
     expect(run.count(/^1 started/)).toBe(1);
   });
 
-  it('does not bring a working service down when a later life of a child refuses its settings', async () => {
+  it('a working service continues if a restarted child rejects its settings', async () => {
     const run = start('1:config-fault-later');
     await run.line(/ready on/);
     process.kill(await run.pidOf('1'), 'SIGKILL');
@@ -211,7 +211,7 @@ describe('death', () => {
     expect(run.process.exitCode).toBe(null);
   });
 
-  it('leaves no child behind when it is killed itself', async () => {
+  it('no child survives a killed supervisor', async () => {
     const run = start();
     await run.line(/ready on/);
     const pids = await Promise.all(['control-plane', '0', '1'].map((place) => run.pidOf(place)));
@@ -220,9 +220,9 @@ describe('death', () => {
   });
 });
 
-describe('stop', () => {
+describe('a stop', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s stops the gateways, then the control plane, then itself with code 0',
+    'after %s stops the gateways, then the control plane, then the supervisor with code 0',
     async (signal) => {
       const run = start('0:drain-on-command');
       await run.line(/ready on/);
@@ -241,7 +241,7 @@ describe('stop', () => {
     },
   );
 
-  it('lets the supervisor decide the order when a signal reaches the whole process group', async () => {
+  it('has the same order if a signal reaches the whole process group', async () => {
     const run = start('0:drain-on-command');
     await run.line(/ready on/);
     const pids = await Promise.all(['control-plane', '0', '1'].map((place) => run.pidOf(place)));
@@ -255,7 +255,7 @@ describe('stop', () => {
     expect(run.count(/^control-plane stopped/)).toBe(1);
   });
 
-  it('SIGHUP asks gateways for their certificates and ends nothing', async () => {
+  it('does not follow SIGHUP, which reloads certificates', async () => {
     const run = start('');
     await run.line(/ready on/);
     run.signal('SIGHUP');
@@ -266,7 +266,7 @@ describe('stop', () => {
     expect(run.count(/ started /)).toBe(3);
   });
 
-  it('a second signal ends it at once, whatever still runs', async () => {
+  it('is immediate at a second signal', async () => {
     const run = start('0:stubborn,control-plane:stubborn');
     await run.line(/ready on/);
     const pids = [await run.pidOf('0'), await run.pidOf('control-plane')];
@@ -286,7 +286,7 @@ describe('stop', () => {
     expect(run.count(/^control-plane stopped/)).toBe(1);
   });
 
-  it('takes the ^C that npm repeats for one wish', async () => {
+  it('counts the ^C that npm repeats once', async () => {
     const run = start('0:drain-on-command');
     await run.line(/ready on/);
     run.signal('SIGINT');
@@ -296,7 +296,7 @@ describe('stop', () => {
     expect(await run.exited).toBe(0);
   });
 
-  it('does not start a crashed child again that was waiting for its turn', async () => {
+  it('cancels the restart of a crashed child', async () => {
     const run = start('1:crash');
     await run.line(/^log error process died/, 6);
     run.signal('SIGTERM');
@@ -305,7 +305,7 @@ describe('stop', () => {
   });
 });
 
-describe('the program', () => {
+describe('the supervisor program', () => {
   async function program(
     args: readonly string[],
     env: Record<string, string>,
@@ -337,13 +337,13 @@ describe('the program', () => {
     });
   });
 
-  it('refuses an unknown argument', async () => {
+  it('rejects an unknown argument', async () => {
     const refused = await program(['--port', '1'], {});
     expect(refused.code).toBe(2);
     expect(refused.err).toContain('--port');
   });
 
-  it('prints one line per fault, starts nothing and leaves no file behind', async () => {
+  it('prints one line per error, starts nothing and leaves no file', async () => {
     const dataDir = join(await mkdtemp(join(tmpdir(), 'program-')), 'data');
     const refused = await program([], { DATA_DIR: dataDir, PORT: 'x', ROLE: 'y', GATEWAY_PROCESES: '2' });
     expect(refused).toEqual({

@@ -27,7 +27,7 @@ function setUp(timeoutMs = 1000) {
 }
 
 describe('watchGateways', () => {
-  it('kills a gateway whose heartbeats stop for the whole timeout, once, and says so', () => {
+  it('kills a gateway without heartbeats for the whole timeout, once, and logs it', () => {
     const { watch, childOf, killed, look, waits, lines } = setUp();
     const child = childOf('gateway 0');
     watch.beat(child);
@@ -38,7 +38,7 @@ describe('watchGateways', () => {
     expect(lines).toMatchObject([{ level: 'error', fields: { child: 'gateway 0', childPid: 7, watchdogMs: 1000 } }]);
   });
 
-  it('leaves a gateway alone that sends heartbeats, that has sent none yet, and that has ended', () => {
+  it('ignores a gateway that sends heartbeats, that has sent none yet, or that has ended', () => {
     const { watch, childOf, killed, look } = setUp();
     const [beating, ended] = [childOf('beating'), childOf('ended')];
     watch.beat(beating);
@@ -51,7 +51,7 @@ describe('watchGateways', () => {
     expect(killed).toEqual([]);
   });
 
-  it('watches nobody with a timeout of 0 and after its end', () => {
+  it('kills no process with a timeout of 0 or after its end', () => {
     const off = setUp(0);
     off.watch.beat(off.childOf('gateway 0'));
     expect(off.waits).toEqual([]);

@@ -27,7 +27,7 @@ afterEach(async () => {
 
 const totals = (text: string) => text.split('\n').filter((line) => line.startsWith('svc_requests_total'));
 
-it('one scrape of any process shows all of them', async () => {
+it('metrics over IPC: a scrape of any process returns all of them', async () => {
   const [first, second] = (await fork(2)) as [Worker, Worker];
   for (const worker of [first, second]) {
     worker.send({ type: 'test.scrape' });
@@ -40,7 +40,7 @@ it('one scrape of any process shows all of them', async () => {
   }
 });
 
-it('a process that was killed is left out', async () => {
+it('metrics over IPC: a killed process is left out', async () => {
   const [first, second] = (await fork(2)) as [Worker, Worker];
   const gone = once(second, 'exit');
   second.process.kill('SIGKILL');
@@ -50,7 +50,7 @@ it('a process that was killed is left out', async () => {
   expect(totals(text)).toHaveLength(1);
 });
 
-it('a process without a primary shows its own numbers', async () => {
+it('metrics over IPC: a process without a primary returns its own numbers', async () => {
   const metrics = createMetrics(0);
   metrics.observe(sampleRecord());
   const peer = createMetricsPeer(new EventEmitter(), metrics);
@@ -58,7 +58,7 @@ it('a process without a primary shows its own numbers', async () => {
   peer.close();
 });
 
-it('no process at all is no failure', async () => {
+it('metrics over IPC: an empty set of processes is no failure', async () => {
   expect(await aggregateMetrics([])).toBe('\n');
 });
 

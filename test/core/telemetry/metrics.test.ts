@@ -5,7 +5,7 @@ import { sampleRecord } from '../../support/sample-record.ts';
 const lines = async (metrics: { text(): Promise<string> }, start: string) =>
   (await metrics.text()).split('\n').filter((line) => line.startsWith(start));
 
-it('counts requests by endpoint, provider, status and outcome, each with the number of its process', async () => {
+it('metrics: count requests by endpoint, provider, status and outcome, with the process number', async () => {
   const metrics = createMetrics(2);
   metrics.observe(sampleRecord());
   metrics.observe(sampleRecord());
@@ -18,7 +18,7 @@ it('counts requests by endpoint, provider, status and outcome, each with the num
   ]);
 });
 
-it('sorts durations into cumulative buckets', async () => {
+it('metrics: sort durations into cumulative buckets', async () => {
   const metrics = createMetrics(0);
   for (const durationMs of [0.5, 1, 1.01, 40, 700_000]) metrics.observe(sampleRecord({ durationMs }));
   const found = await lines(metrics, 'svc_request_duration_seconds');
@@ -39,7 +39,7 @@ it('sorts durations into cumulative buckets', async () => {
   ).toBeCloseTo(700.04251);
 });
 
-it('adds up tokens by type, and tries at providers by status', async () => {
+it('metrics: add up tokens by type, and attempts at providers by status', async () => {
   const metrics = createMetrics(0);
   const attempts = [
     { targetPath: 'config.targets[0]', provider: 'anthropic', providerSlug: null, status: 529, errorCode: null, durationMs: 3 },
@@ -58,7 +58,7 @@ it('adds up tokens by type, and tries at providers by status', async () => {
   ]);
 });
 
-it('does not grow without end when names come from outside', async () => {
+it('metrics: do not grow without limit if names come from outside', async () => {
   const metrics = createMetrics(0);
   for (let i = 0; i < 5000; i++) metrics.observe(sampleRecord({ provider: `made-up-${i}`, attempts: [] }));
   const found = await lines(metrics, 'svc_requests_total');
@@ -67,7 +67,7 @@ it('does not grow without end when names come from outside', async () => {
   expect(total).toBe(5000);
 });
 
-it('reads gauges and counters where they are kept, at each scrape', async () => {
+it('metrics: read gauges and counters at each scrape', async () => {
   const metrics = createMetrics(0);
   let bytes = 5;
   metrics.gauge('spool_bytes', 'Bytes of records that wait on disk', () => bytes);
@@ -78,14 +78,14 @@ it('reads gauges and counters where they are kept, at each scrape', async () => 
   expect(await lines(metrics, 'svc_document_hits_total')).toEqual(['svc_document_hits_total{process="0"} 14']);
 });
 
-it('shows the delay of the event loop and the memory of the process', async () => {
+it('metrics: include the delay of the event loop and the memory of the process', async () => {
   const text = await createMetrics(0).text();
   for (const name of ['nodejs_eventloop_lag_p99_seconds', 'process_resident_memory_bytes', 'process_cpu_seconds_total']) {
     expect(text).toContain(`\n${name}{process="0"}`);
   }
 });
 
-it('counts requests and tokens by model once a provider has answered, for at most 200 models', async () => {
+it('metrics: count requests and tokens by model after a provider’s reply, for at most 200 models', async () => {
   const metrics = createMetrics(0);
   metrics.observe(sampleRecord({ model: 'refused-model', outcome: 'refused', status: 400 }));
   for (let i = 0; i < 300; i++) metrics.observe(sampleRecord({ model: `model-${i}`, inputTokens: 3 }));
@@ -98,6 +98,6 @@ it('counts requests and tokens by model once a provider has answered, for at mos
   expect(text).toContain('svc_model_requests_total{provider="other",model="other",process="0"} 101');
 });
 
-it('has no gauge that is named like a counter', async () => {
+it('metrics: no gauge has the name of a counter', async () => {
   expect(await createMetrics(0).text()).not.toMatch(/^# TYPE \S+_total gauge$/m);
 });

@@ -43,8 +43,8 @@ afterEach(async () => {
   await upstream.close();
 });
 
-describe('literals', () => {
-  it('of private addresses are refused without a connection, in every spelling a URL takes', async () => {
+describe('IP literals', () => {
+  it('with private addresses are rejected without a connection, in every URL spelling', async () => {
     const transport = transportWith({});
     const { port } = upstream;
     for (const host of [
@@ -64,7 +64,7 @@ describe('literals', () => {
     expect(upstream.connections).toHaveLength(0);
   });
 
-  it('that are trusted are connected to, on the trusted port only', async () => {
+  it('in the trusted list are connected to, on the trusted port only', async () => {
     const transport = transportWith({ trusted: parseTrustedHosts([`127.0.0.1:${upstream.port}`]) });
     expect((await send(transport, { origin: upstream.origin }).body).toString()).toBe('ok');
     const elsewhere = await startRawUpstream(ok);
@@ -73,7 +73,7 @@ describe('literals', () => {
     await elsewhere.close();
   });
 
-  it('are refused with the same words whether anything listens there or not', async () => {
+  it('get the same error whether a server listens there or not', async () => {
     const transport = transportWith({});
     const open = await send(transport, { origin: upstream.origin }).error;
     const closed = await send(transport, { origin: `http://127.0.0.1:${await freePort()}` }).error;
@@ -84,7 +84,7 @@ describe('literals', () => {
   });
 });
 
-describe('names', () => {
+describe('host names', () => {
   it.each([
     ['a private address', ['10.0.0.1']],
     ['this machine', ['127.0.0.1']],
@@ -94,7 +94,7 @@ describe('names', () => {
     ['one public and one private address', ['8.8.8.8', '10.0.0.1']],
     ['one private and one public address', ['fd00::1', '2606:4700::1111']],
     ['no address at all, but text', ['localhost']],
-  ])('that resolve to %s are refused without a connection', async (_what, addresses) => {
+  ])('with an address in %s are rejected without a connection', async (_what, addresses) => {
     const { resolve } = answering(addresses);
     const dialled: string[] = [];
     const transport = transportWith({ resolve, dial: spyingOn(dialled) });
@@ -102,7 +102,7 @@ describe('names', () => {
     expect([dialled, upstream.connections.length]).toEqual([[], 0]);
   });
 
-  it('that no resolver should be asked for are refused without asking', async () => {
+  it('with reserved suffixes are rejected without a DNS query', async () => {
     const { resolve, asked } = answering(['8.8.8.8']);
     const transport = transportWith({ resolve });
     for (const name of ['localhost', 'db.internal', 'metadata.google.internal', 'intranet', 'example.com.', 'printer.local']) {
@@ -114,7 +114,7 @@ describe('names', () => {
     expect(asked).toEqual([]);
   });
 
-  it('are resolved once per connection, which goes to that answer whatever the next one is', async () => {
+  it('are resolved once per connection, which uses that address whatever the next result is', async () => {
     const trusted = parseTrustedHosts([`127.0.0.1:${upstream.port}`]);
     const { resolve, asked } = answering(['127.0.0.1'], ['127.0.0.2']);
     const transport = transportWith({ resolve, trusted });
@@ -140,7 +140,7 @@ describe('names', () => {
     expect([asked.length, upstream.connections.length]).toEqual([1, 50]);
   });
 
-  it('that do not resolve are upstream_connect, for all who wait for the answer', async () => {
+  it('without an address are upstream_connect for all waiting requests', async () => {
     const { resolve, asked } = answering([]);
     const transport = transportWith({ resolve });
     const calls = Array.from({ length: 3 }, () => send(transport, { origin: 'http://empty.example.com' }));
@@ -148,7 +148,7 @@ describe('names', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('that are trusted may be private, but never a metadata service', async () => {
+  it('in the trusted list may be private, but never a metadata service', async () => {
     const trusted = parseTrustedHosts(['ollama']);
     const { resolve } = answering(['127.0.0.1'], ['169.254.169.254']);
     const transport = transportWith({ resolve, trusted });
@@ -158,7 +158,7 @@ describe('names', () => {
     expect(await send(transport, { tenant: 'other', origin }).error).toMatchObject(refused);
   });
 
-  it('try the next address when one does not answer', async () => {
+  it('are tried at their next address if one does not respond', async () => {
     const trusted = parseTrustedHosts(['127.0.0.0/8']);
     const { resolve } = answering(['127.0.0.2', '127.0.0.1']);
     const transport = transportWith({ resolve, trusted });
@@ -166,8 +166,8 @@ describe('names', () => {
   });
 });
 
-describe('the peer', () => {
-  it('of an open socket is judged before the first byte: a connection that went elsewhere is dropped silent', async () => {
+describe('the peer address', () => {
+  it('is checked before the first byte: a connection to another address is dropped', async () => {
     const { resolve } = answering(['8.8.8.8']);
     // Whatever was asked for, this socket goes to the local server: as a broken resolver, proxy or NAT would.
     const astray: typeof buildConnector = (options) => {
@@ -189,8 +189,8 @@ describe('the peer', () => {
   });
 });
 
-describe('our own control plane', () => {
-  it('is open to the internal tenant alone', async () => {
+describe('the own control plane', () => {
+  it('is reachable for the internal tenant only', async () => {
     const transport = transportWith({ internalOrigins: [`${upstream.origin}/`] });
     expect((await send(transport, { tenant: internalTenant, origin: upstream.origin }).body).toString()).toBe('ok');
     for (const tenant of ['', 'tenant-a', `${internalTenant} `]) {
@@ -203,8 +203,8 @@ describe('our own control plane', () => {
   });
 });
 
-describe('origins', () => {
-  it('are nothing but scheme, host and port', async () => {
+describe('upstream origins', () => {
+  it('have only scheme, host and port', async () => {
     const transport = transportWith({ trusted: parseTrustedHosts(['127.0.0.1']) });
     const { port } = upstream;
     for (const origin of [
@@ -224,11 +224,11 @@ describe('origins', () => {
   });
 });
 
-describe('TLS', () => {
+describe('upstream TLS', () => {
   const fixture = (name: string) => readFileSync(new URL(`./fixtures/${name}`, import.meta.url), 'utf8');
   const tls = { key: fixture('key.pem'), cert: fixture('certificate.pem') };
 
-  it('names and proves the host that was asked for, not the address', async () => {
+  it('sends and verifies the host name, not the address', async () => {
     const secure = await startRawUpstream(ok, { tls });
     const trusted = parseTrustedHosts(['127.0.0.1']);
     const { resolve } = answering(['127.0.0.1']);
@@ -291,7 +291,7 @@ describe('the metadata tenant', () => {
   };
   const call = { tenant: metadataTenant, path: '/latest' };
 
-  it('reaches nothing unless the machine lends its identity', async () => {
+  it('has no access unless the machine lends its identity', async () => {
     const { dial, dialled } = dialling();
     const transport = transportWith({ dial });
     await expect(send(transport, { ...call, origin: 'http://169.254.169.254' }).error).resolves.toMatchObject({
@@ -319,7 +319,7 @@ describe('the metadata tenant', () => {
     expect(dialled).toHaveLength(3);
   });
 
-  it('is not led elsewhere by a resolver that lies', async () => {
+  it('does not follow forged DNS results', async () => {
     const { dial, dialled } = dialling();
     const { resolve } = answering(['127.0.0.1']);
     const transport = transportWith({ dial, resolve, machineIdentity: true });
@@ -327,7 +327,7 @@ describe('the metadata tenant', () => {
     expect(dialled).toEqual(['refused invalid_custom_host']);
   });
 
-  it('shares its rights with nobody', async () => {
+  it('does not share its access with other tenants', async () => {
     const transport = transportWith({ machineIdentity: true, trusted: parseTrustedHosts(['127.0.0.1']) });
     for (const tenant of ['tenant-a', internalTenant, 'svc-tokens']) {
       const sent = send(transport, { ...call, tenant, origin: 'http://169.254.169.254' });

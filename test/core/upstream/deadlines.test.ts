@@ -11,7 +11,7 @@ function failOnError(error: unknown): never {
 }
 
 describe('Deadlines', () => {
-  it('looks at every entry once, never before its time, in the order of time', async () => {
+  it('checks every entry once, not before its time, in the order of time', async () => {
     const wheel = new Deadlines(failOnError);
     const all = newGate();
     const seen: number[] = [];
@@ -33,7 +33,7 @@ describe('Deadlines', () => {
     expect(seen.at(-1)).toBe(130);
   });
 
-  it('does not look at an entry that was cancelled, twice or from within another expiry in the same slot', async () => {
+  it('ignores an entry that was cancelled, also twice or from within another expiry in the same slot', async () => {
     const wheel = new Deadlines(failOnError);
     const done = newGate();
     let wrong = 0;
@@ -62,7 +62,7 @@ describe('Deadlines', () => {
     expect(wrong).toBe(0);
   });
 
-  it('asks again when an entry says that its time has moved on', async () => {
+  it('checks again if an entry has moved its time', async () => {
     const wheel = new Deadlines(failOnError);
     const done = newGate();
     const startMs = performance.now();
@@ -81,7 +81,7 @@ describe('Deadlines', () => {
     expect((looks[2] as number) - (looks[0] as number)).toBeGreaterThanOrEqual(50);
   });
 
-  it('moves an entry forward, and leaves it where it is when the new time is later', async () => {
+  it('moves an entry forward, and keeps it if the new time is later', async () => {
     const wheel = new Deadlines(failOnError);
     const early = newGate();
     const entry = timed(() => {
@@ -95,7 +95,7 @@ describe('Deadlines', () => {
     expect(entry.next).toBeNull();
   });
 
-  it('goes on after an entry threw', async () => {
+  it('continues after an entry threw', async () => {
     const errors: unknown[] = [];
     const wheel = new Deadlines((error) => errors.push(error));
     const done = newGate();
@@ -117,7 +117,7 @@ describe('Deadlines', () => {
     expect(errors).toEqual([new Error('thrown by an entry')]);
   });
 
-  it('looks at what is overdue after the process stood still for longer than a revolution', async () => {
+  it('checks overdue entries after the process stood still for longer than a revolution', async () => {
     const wheel = new Deadlines(failOnError);
     const done = newGate();
     let left = 3;

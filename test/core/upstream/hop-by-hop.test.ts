@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { toReplyHeaders, withoutHopByHop } from '../../../core/upstream/hop-by-hop.ts';
 
 describe('withoutHopByHop', () => {
-  it('hands back the very list when nothing has to go', () => {
+  it('returns the same list if nothing has to be removed', () => {
     const headers = ['accept', '*/*', 'x-request-id', '1', 'cookie', 'a=b', 'te-x', 'y'];
     expect(withoutHopByHop(headers)).toBe(headers);
   });
@@ -25,14 +25,14 @@ describe('withoutHopByHop', () => {
     expect(withoutHopByHop(['a', '1', ...gone.flatMap((name) => [name, 'x']), 'b', '2'])).toEqual(['a', '1', 'b', '2']);
   });
 
-  it('removes the headers that any Connection header names, whatever their case and spacing', () => {
+  it('removes the headers that any Connection header names, in any case and spacing', () => {
     const headers = ['x-one', '1', 'connection', 'X-One ,  close', 'x-two', '2', 'connection', ',x-two,', 'x-one-more', '3'];
     expect(withoutHopByHop(headers)).toEqual(['x-one-more', '3']);
   });
 });
 
 describe('toReplyHeaders', () => {
-  it('keeps repeated headers repeated and drops what ends here', () => {
+  it('keeps repeated headers and drops hop-by-hop ones', () => {
     const headers = {
       'content-type': 'text/plain',
       'set-cookie': ['a=1', 'b=2'],

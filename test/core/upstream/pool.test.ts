@@ -18,14 +18,14 @@ beforeEach(() => {
 
 afterEach(() => transport.close());
 
-describe('connections', () => {
-  it('are kept and used again, one request at a time', async () => {
+describe('pooled connections', () => {
+  it('are kept and reused, one request at a time', async () => {
     const upstream = await rawUpstreamOfTest(answers(ok));
     for (let i = 0; i < 20; i++) expect((await send(transport, { origin: upstream.origin }).body).toString()).toBe('ok');
     expect(upstream.connections).toHaveLength(1);
   });
 
-  it('are as many as there are calls at once: no call waits for another', async () => {
+  it('are as many as concurrent calls: no call waits for another', async () => {
     const upstream = await rawUpstreamOfTest();
     const calls = Array.from({ length: 600 }, () => send(transport, { origin: upstream.origin }));
     await until(() => upstream.connections.length === 600);
@@ -54,13 +54,13 @@ describe('connections', () => {
     }
   });
 
-  it('are not used again after a reply that said so', async () => {
+  it('are not reused after a reply that closes them', async () => {
     const upstream = await rawUpstreamOfTest(answers(ok.replace('content-length', 'connection: close\r\ncontent-length')));
     for (let i = 0; i < 3; i++) expect((await send(transport, { origin: upstream.origin }).body).toString()).toBe('ok');
     expect(upstream.connections).toHaveLength(3);
   });
 
-  it('that the provider closed while they were idle are not missed', async () => {
+  it('are replaced if the provider closed them while they were idle', async () => {
     const upstream = await rawUpstreamOfTest(answers(ok));
     for (let i = 0; i < 5; i++) {
       expect((await send(transport, { origin: upstream.origin, method: 'POST', body: Buffer.from('x') }).body).toString()).toBe(
@@ -71,7 +71,7 @@ describe('connections', () => {
     }
   });
 
-  it('close by themselves after the idle time', async () => {
+  it('close after the idle time', async () => {
     const local = localTransport({ keepAliveMs: 50 });
     const upstream = await rawUpstreamOfTest(answers(ok));
     await send(local, { origin: upstream.origin }).body;
@@ -80,7 +80,7 @@ describe('connections', () => {
   });
 });
 
-describe('a kept-alive connection that closes under a request', () => {
+describe('a kept-alive connection that closes during a request', () => {
   /** Answers the first request of each connection; what happens to the second is up to the test. */
   async function closesOnSecond(then: (connection: RawConnection) => void) {
     return rawUpstreamOfTest(async (connection) => {
@@ -121,7 +121,7 @@ describe('a kept-alive connection that closes under a request', () => {
     expect(upstream.connections[1]?.received).toContain('a body');
   });
 
-  it('is replaced once only: a provider that hangs up again is upstream_reset', async () => {
+  it('is replaced once: a provider that hangs up again is upstream_reset', async () => {
     let first = true;
     const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
       await receives('\r\n\r\n');
@@ -137,14 +137,14 @@ describe('a kept-alive connection that closes under a request', () => {
     expect(upstream.connections).toHaveLength(2);
   });
 
-  it('is not replaced once any byte of a reply has come', async () => {
+  it('is not replaced after a byte of the reply', async () => {
     const upstream = await closesOnSecond(({ socket }) => void socket.end('HT'));
     await send(transport, { origin: upstream.origin }).body;
     expect(await send(transport, { origin: upstream.origin }).error).toMatchObject({ code: 'upstream_reset' });
     expect(upstream.connections).toHaveLength(1);
   });
 
-  it('is not replaced for a body that was streamed', async () => {
+  it('is not replaced for a streamed body', async () => {
     const upstream = await closesOnSecond(end);
     await send(transport, { origin: upstream.origin }).body;
     const sent = send(transport, { origin: upstream.origin, method: 'PUT', body: bodyOf([Buffer.from('x\r\n\r\n')], 5) });
@@ -152,7 +152,7 @@ describe('a kept-alive connection that closes under a request', () => {
     expect(upstream.connections).toHaveLength(1);
   });
 
-  it('is not replaced when it was new: such a provider has seen the request', async () => {
+  it('is not replaced if it was new, because the provider has seen the request', async () => {
     const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
       await receives('\r\n\r\n');
       socket.end();
@@ -161,7 +161,7 @@ describe('a kept-alive connection that closes under a request', () => {
     expect(upstream.connections).toHaveLength(1);
   });
 
-  it('is not replaced for a POST the provider has had time to work on, but is for a GET', async () => {
+  it('is not replaced for a POST that the provider had time to process, but is for a GET', async () => {
     const working: RawConnection[] = [];
     const upstream = await closesOnSecond((connection) => void working.push(connection));
     await Promise.all([send(transport, { origin: upstream.origin }).body, send(transport, { origin: upstream.origin }).body]);
@@ -180,7 +180,7 @@ describe('a kept-alive connection that closes under a request', () => {
 });
 
 describe('pools', () => {
-  it('forget idle connections that have closed, so that a burst leaves nothing behind', async () => {
+  it('drop idle connections that have closed, so that a burst leaves nothing behind', async () => {
     const upstream = await rawUpstreamOfTest(answers(ok));
     const trusted = parseTrustedHosts(['127.0.0.1']);
     const connect = createConnector({ hostname: '127.0.0.1', port: upstream.port, internal: false }, { trusted });
@@ -207,7 +207,7 @@ describe('pools', () => {
     await pool.retire();
   });
 
-  it('beyond the limit retire the one used longest ago, without touching its running exchanges', async () => {
+  it('above the limit close the least recently used one, without affecting its running exchanges', async () => {
     const local = localTransport({ poolsMax: 2 });
     const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
       await receives('\r\n\r\n');
@@ -232,8 +232,8 @@ describe('pools', () => {
   });
 });
 
-describe('close', () => {
-  it('lets running exchanges end, refuses new ones as draining, then closes every socket', async () => {
+describe('pool shutdown', () => {
+  it('lets running exchanges end, rejects new ones as draining, then closes every socket', async () => {
     const upstream = await rawUpstreamOfTest();
     const running = send(transport, { origin: upstream.origin });
     const connection = await upstream.nextConnection();

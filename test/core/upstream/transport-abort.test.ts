@@ -19,8 +19,8 @@ afterEach(async () => {
   await transport.close();
 });
 
-describe('abort', () => {
-  it('closes the socket of a request that waits for its reply, and tells the handler nothing more', async () => {
+describe('an aborted exchange', () => {
+  it('closes the socket of a waiting request, and calls the handler no more', async () => {
     const sent = send(transport, { origin: upstream.origin });
     const connection = await upstream.nextConnection();
     await connection.receives('\r\n\r\n');
@@ -43,7 +43,7 @@ describe('abort', () => {
     expect(sent.events).toEqual(['head', 'data']);
   });
 
-  it('from within the head ends it there', async () => {
+  it('ends at the head if the handler aborts there', async () => {
     const events: string[] = [];
     const exchange = transport.send(
       { tenant: 't', origin: upstream.origin, path: '/', method: 'GET', headers: [], body: null, timeouts: noTimeouts },
@@ -64,7 +64,7 @@ describe('abort', () => {
     expect(events).toEqual(['head']);
   });
 
-  it('closes the socket of a reply that is paused', async () => {
+  it('closes the socket of a paused reply', async () => {
     const sent = send(transport, { origin: upstream.origin }, { takes: () => false });
     const connection = await upstream.nextConnection();
     await connection.receives('\r\n\r\n');
@@ -76,7 +76,7 @@ describe('abort', () => {
     expect(sent.events).toEqual(['head', 'data']);
   });
 
-  it('stops an upload and has the rest of the body thrown away', async () => {
+  it('stops an upload and discards the rest of the body', async () => {
     const body = bodyOf(repeat(Buffer.alloc(64 * 1024), 10_000), -1);
     const sent = send(transport, { origin: upstream.origin, method: 'POST', body });
     const connection = await upstream.nextConnection();
@@ -88,7 +88,7 @@ describe('abort', () => {
     expect(sent.events).toEqual([]);
   });
 
-  it('gives up a connection that does not stand yet', async () => {
+  it('stops an unfinished connection', async () => {
     let answer: () => void = () => {};
     const local = localTransport({
       resolve: (_name, callback) => {
@@ -105,7 +105,7 @@ describe('abort', () => {
     expect([sent.events, upstream.connections.length]).toEqual([[], 0]);
   });
 
-  it('in the same turn as the call, on a kept-alive socket, sends nothing', async () => {
+  it('sends nothing if the abort is in the same turn, on a kept-alive socket', async () => {
     const ok = await startRawUpstream(answers('HTTP/1.1 204 No Content\r\n\r\n'));
     await send(transport, { origin: ok.origin, path: '/first' }).body;
     const sent = send(transport, { origin: ok.origin, path: '/second' });
@@ -117,7 +117,7 @@ describe('abort', () => {
     await ok.close();
   });
 
-  it('before a refusal was told keeps it untold', async () => {
+  it('does not report a rejection that was pending', async () => {
     const sent = [
       send(transport, { origin: upstream.origin, path: 'no-slash' }),
       send(transport, { origin: upstream.origin, headers: ['bad name', ''] }),
@@ -128,7 +128,7 @@ describe('abort', () => {
     expect(sent.map(({ events }) => events)).toEqual([[], [], []]);
   });
 
-  it('of one exchange leaves its neighbours alone', async () => {
+  it('does not affect its neighbours', async () => {
     const calls = [1, 2, 3].map((n) => send(transport, { origin: upstream.origin, path: `/${n}` }));
     const connections = [await upstream.nextConnection(), await upstream.nextConnection(), await upstream.nextConnection()];
     await Promise.all(connections.map((connection) => connection.receives('\r\n\r\n')));
@@ -141,7 +141,7 @@ describe('abort', () => {
     expect((await calls[2]?.body)?.toString()).toBe('ok');
   });
 
-  it('frees what the exchange held: a thousand aborted calls leave nothing open', async () => {
+  it('releases its memory: a thousand aborted calls leave nothing open', async () => {
     const calls = Array.from({ length: 1000 }, () =>
       send(transport, { origin: upstream.origin, timeouts: { ...noTimeouts, totalMs: 60_000 } }),
     );

@@ -46,16 +46,16 @@ afterAll(async () => {
   await once(server, 'close');
 });
 
-describe('bytes', () => {
+describe('transported bytes', () => {
   const sizes = [0, 1, 2, 1023, 16_384, 65_536, 65_537, 1_000_003, 20 * 1024 * 1024];
 
-  it.each(sizes)('reach the provider as they are: %i bytes at once', async (size) => {
+  it.each(sizes)('reach the provider unchanged: %i bytes at once', async (size) => {
     const body = randomBytes(size);
     const reply = JSON.parse((await send(transport, { origin, method: 'POST', body }).body).toString());
     expect(reply).toMatchObject({ bytes: size, sha256: sha256(body), headers: { 'content-length': String(size) } });
   });
 
-  it.each(sizes.slice(1))('reach the provider as they are: %i bytes streamed, with and without a known length', async (size) => {
+  it.each(sizes.slice(1))('reach the provider unchanged: %i bytes streamed, with and without a known length', async (size) => {
     const whole = randomBytes(size);
     const pieces = () => {
       const list: Uint8Array[] = [];
@@ -70,7 +70,7 @@ describe('bytes', () => {
     expect(chunked.headers).not.toHaveProperty('content-length');
   });
 
-  it.each(sizes)('come back as they are, to a reader that stops at every chunk: %i bytes', async (size) => {
+  it.each(sizes)('return unchanged to a reader that stops at every chunk: %i bytes', async (size) => {
     const body = randomBytes(size);
     const sent = send(
       transport,
@@ -86,7 +86,7 @@ describe('bytes', () => {
     expect(sent.events.at(-1)).toBe('end');
   });
 
-  it('come back whole to a reader that resumes from within its own and from within another exchange', async () => {
+  it('return completely to a reader that resumes from within its own and from within another exchange', async () => {
     const body = randomBytes(3_000_000);
     let other: ReturnType<typeof send> | null = null;
     const takes = (_chunk: Uint8Array, exchange: { resume(): void }) => {
@@ -103,7 +103,7 @@ describe('bytes', () => {
     clearInterval(kick);
   });
 
-  it('stay compressed when the provider compressed them', async () => {
+  it('stay compressed if the provider compressed them', async () => {
     const packed = gzipSync('a text '.repeat(100));
     const upstream = await startRawUpstream(
       answers(
@@ -136,7 +136,7 @@ describe('bytes', () => {
   });
 });
 
-describe('memory', () => {
+describe('transport memory', () => {
   it('stays flat while 100 MB are uploaded to a provider that reads slowly', async () => {
     const chunk = randomBytes(64 * 1024);
     const count = 1600;
@@ -241,14 +241,14 @@ describe('the request line and headers', () => {
     '/{a}|[b]^`"<c>',
   ];
 
-  it.each(targets)('leave with the target as given: %s', async (path) => {
+  it.each(targets)('are sent with an unchanged target: %s', async (path) => {
     const upstream = await startRawUpstream(answers('HTTP/1.1 204 No Content\r\n\r\n'));
     await send(transport, { origin: upstream.origin, path }).body;
     expect((await upstream.nextConnection()).received.split('\r\n')[0]).toBe(`GET ${path} HTTP/1.1`);
     await upstream.close();
   });
 
-  it('leave in order and byte for byte, with only host, connection and length of ours', async () => {
+  it('are sent in order and byte for byte, with only host, connection and length added', async () => {
     const upstream = await startRawUpstream(answers('HTTP/1.1 204 No Content\r\n\r\n', 'hi'));
     const headers = [
       'x-b',
@@ -273,7 +273,7 @@ describe('the request line and headers', () => {
     await upstream.close();
   });
 
-  it('come back lower-case as latin1 text, repeated ones repeated, hop-by-hop ones gone, 1xx replies unheard', async () => {
+  it('return in lower case as latin1 text with repeated headers, without hop-by-hop headers and 1xx replies', async () => {
     const upstream = await startRawUpstream(
       answers(
         'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 299 Odd\r\nX-Name: \xfc\xff\r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\n' +
@@ -287,7 +287,7 @@ describe('the request line and headers', () => {
     await upstream.close();
   });
 
-  it('keep a redirect a redirect', async () => {
+  it('do not follow redirects', async () => {
     const upstream = await startRawUpstream(
       answers('HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\ncontent-length: 0\r\n\r\n'),
     );
@@ -309,7 +309,7 @@ describe('the request line and headers', () => {
     await upstream.close();
   });
 
-  it('are refused as our own fault when they cannot be written', async () => {
+  it('are rejected as an internal error if they cannot be written', async () => {
     for (const call of [
       { path: 'no-slash' },
       { path: '/a b' },

@@ -26,7 +26,7 @@ async function afterReply(reply: string, then: 'end' | 'reset' | 'nothing') {
 }
 
 describe('a provider that cannot be reached', () => {
-  it('is upstream_connect when it refuses the connection', async () => {
+  it('is upstream_connect if it refuses the connection', async () => {
     const sent = send(transport, { origin: `http://127.0.0.1:${await freePort()}` });
     expect(sent.events).toEqual([]);
     expect(await sent.error).toMatchObject({
@@ -37,21 +37,21 @@ describe('a provider that cannot be reached', () => {
     expect(sent.events).toEqual(['error']);
   });
 
-  it('is upstream_connect when its name is not known', async () => {
+  it('is upstream_connect if its name is unknown', async () => {
     const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' });
     const local = localTransport({ resolve: (_name, callback) => setImmediate(() => callback(unknown, [])) });
     expect(await send(local, { origin: 'http://nowhere.example' }).error).toMatchObject({ code: 'upstream_connect' });
     await local.close();
   });
 
-  it('leaves a streamed body untouched, so that another target can have it', async () => {
+  it('leaves a streamed body unread, so that another target can get it', async () => {
     const body = bodyOf([Buffer.from('x')], 1);
     const sent = send(transport, { origin: `http://127.0.0.1:${await freePort()}`, method: 'POST', body });
     await sent.error;
     expect(body.piped).toBe(false);
   });
 
-  it('is upstream_connect when the connection does not stand in time', async () => {
+  it('is upstream_connect if the connection times out', async () => {
     // A resolver that never answers stands for every way in which connecting can hang.
     const local = localTransport({ resolve: () => {} });
     const timeouts = { ...noTimeouts, connectMs: 60, firstByteMs: 60_000 };
@@ -65,7 +65,7 @@ describe('a provider that cannot be reached', () => {
 });
 
 describe('a provider that closes', () => {
-  it.each(['end', 'reset'] as const)('before it answers is upstream_reset (%s)', async (then) => {
+  it.each(['end', 'reset'] as const)('before its reply is upstream_reset (%s)', async (then) => {
     const { origin } = await afterReply('', then);
     const sent = send(transport, { origin, method: 'POST', body: Buffer.from('{}\r\n\r\n') });
     expect(await sent.error).toMatchObject({
@@ -108,7 +108,7 @@ describe('a provider that closes', () => {
     },
   );
 
-  it('by reset ends a reply without a length as a cut, by a plain end as complete', async () => {
+  it('by reset cuts a reply without a length, and by a plain end completes it', async () => {
     const reply = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\nuntil the end';
     const upstream = await rawUpstreamOfTest(answers(reply));
     const cut = send(transport, { origin: upstream.origin });
@@ -152,7 +152,7 @@ describe('a provider that sends garbage', () => {
     expect(sent.events.filter((event) => event !== 'data')).toEqual(['head', 'error']);
   });
 
-  it('beyond its reply cannot reach the next request', async () => {
+  it('after its reply cannot reach the next request', async () => {
     const upstream = await rawUpstreamOfTest(
       answers('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil'),
     );
@@ -171,7 +171,7 @@ describe('a provider that stalls', () => {
     ['before its reply', ''],
     ['within its head', 'HTTP/1.1 200 OK\r\ncontent-le'],
     ['after an interim reply', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
-  ])('%s is request_timeout, in the words clients know, and loses its connection', async (_when, reply) => {
+  ])('%s is request_timeout with the usual message, and its connection closes', async (_when, reply) => {
     const upstream = await afterReply(reply, 'nothing');
     const sent = send(transport, { origin: upstream.origin, timeouts });
     const error = await sent.error;
@@ -184,7 +184,7 @@ describe('a provider that stalls', () => {
     expect(sent.events).toEqual(['error']);
   });
 
-  it('while it connects is request_timeout when that is no longer than the time to connect', async () => {
+  it('during the connect is request_timeout if that timeout is not longer than the connect timeout', async () => {
     const local = localTransport({ resolve: () => {} });
     const sent = send(local, { origin: 'http://slow.example', timeouts: { ...timeouts, connectMs: 250 } });
     expect(await sent.error).toMatchObject({ code: 'request_timeout' });
@@ -209,7 +209,7 @@ describe('a provider that stalls', () => {
     await (await upstream.nextConnection()).closed;
   });
 
-  it('in the eyes of a paused reader only is not at fault', async () => {
+  it('only because of a paused reader is not at fault', async () => {
     const upstream = await rawUpstreamOfTest(answers('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n12345'));
     const idleMs = 50;
     const sent = send(transport, { origin: upstream.origin, timeouts: { ...timeouts, idleMs } }, { takes: () => false });
@@ -244,10 +244,10 @@ describe('a provider that stalls', () => {
   });
 });
 
-describe('a provider that answers early', () => {
+describe('a provider that replies early', () => {
   const early = 'HTTP/1.1 413 Payload Too Large\r\ncontent-length: 9\r\n\r\ntoo large';
 
-  it('is heard, and the upload stops', async () => {
+  it('gets its reply through, and the upload stops', async () => {
     const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
       await receives('\r\n\r\n');
       socket.write(early);
@@ -261,7 +261,7 @@ describe('a provider that answers early', () => {
     expect(body.discarded).toBe(true);
   });
 
-  it('and closes at once is heard too', async () => {
+  it('gets its reply through even if it closes at once', async () => {
     const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
       await receives('\r\n\r\n');
       socket.pause();
@@ -274,7 +274,7 @@ describe('a provider that answers early', () => {
     expect(body.discarded).toBe(true);
   });
 
-  it('and goes on reading gets the whole body', async () => {
+  it('gets the whole body if it continues reading', async () => {
     const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
       await receives('\r\n\r\n');
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n');
@@ -288,7 +288,7 @@ describe('a provider that answers early', () => {
 });
 
 describe('a streamed request body', () => {
-  it('that breaks off takes the request to the provider with it and reports its own error', async () => {
+  it('with an error aborts the request to the provider and reports its own error', async () => {
     for (const code of ['client_closed', 'body_too_large'] as const) {
       const upstream = await rawUpstreamOfTest();
       const body = bodyOf([Buffer.from('some')], -1, 'stay-open');
@@ -303,7 +303,7 @@ describe('a streamed request body', () => {
     }
   });
 
-  it('that is declared longer than allowed is refused without a connection', async () => {
+  it('with a declared length above the limit is rejected without a connection', async () => {
     const upstream = await rawUpstreamOfTest();
     const body = bodyOf([], 101);
     const sent = send(transport, { origin: upstream.origin, method: 'POST', body, bodyBytesMax: 100 });
@@ -311,7 +311,7 @@ describe('a streamed request body', () => {
     expect([upstream.connections.length, body.piped]).toEqual([0, false]);
   });
 
-  it('of length 0 leaves as no body', async () => {
+  it('of length 0 is sent as no body', async () => {
     const upstream = await rawUpstreamOfTest(answers('HTTP/1.1 204 No Content\r\n\r\n'));
     const body = bodyOf([], 0);
     await send(transport, { origin: upstream.origin, method: 'POST', body }).body;

@@ -58,7 +58,7 @@ function send(given: UpstreamCall, trusted = ['127.0.0.1']) {
   return { exchange, outcome: within(outcome.opened, 'an outcome'), transport };
 }
 
-it('the path leaves as given, headers with it, repeated ones repeated', async () => {
+it('upstream WebSocket: path and headers are sent unchanged, with repeated headers', async () => {
   const headers = ['x-a', '1', 'x-a', '2', 'connection', 'close', 'sec-websocket-key', 'mine'];
   const { outcome, transport } = send(call({ path: "/v1//x/../%2e'?a=b c".replace(' ', '%20'), headers }));
   const { socket } = await outcome;
@@ -70,7 +70,7 @@ it('the path leaves as given, headers with it, repeated ones repeated', async ()
   await within(transport.close(), 'the end of the transport');
 });
 
-it('the subprotocol the provider chose is told', async () => {
+it('upstream WebSocket: the provider’s subprotocol is reported', async () => {
   const chosen = await send(call({ webSocket: { protocols: ['realtime', 'beta'] } })).outcome;
   expect(chosen.protocol).toBe('realtime');
   chosen.socket?.terminate();
@@ -81,24 +81,24 @@ it.each([
   ['this machine, untrusted', 'self', []],
   ['a metadata service', 'http://169.254.169.254', []],
   ['no origin', 'http://127.0.0.1/path', ['127.0.0.1']],
-])('is refused for %s before any connection is made', async (_case, origin, trusted) => {
+])('upstream WebSocket: a request with %s is rejected before any connection', async (_case, origin, trusted) => {
   const before = provider.handshakes.length;
   const { error } = await send(call({ origin: origin === 'self' ? provider.origin : origin }), trusted as string[]).outcome;
   expect(error?.code).toBe('invalid_custom_host');
   expect(provider.handshakes.length).toBe(before);
 });
 
-it('another answer than 101 is told like that of a plain call', async () => {
+it('upstream WebSocket: a status other than 101 is returned like a plain reply', async () => {
   provider.answers = [refuseWith(403, { why: 'no' })];
   expect(await send(call()).outcome).toEqual({ status: 403, text: '{"why":"no"}' });
 });
 
-it('nobody there is upstream_connect', async () => {
+it('upstream WebSocket: a closed port is upstream_connect', async () => {
   const { error } = await send(call({ origin: 'http://127.0.0.1:1024' })).outcome;
   expect(error?.code).toBe('upstream_connect');
 });
 
-it('no answer in time is request_timeout, and the connection ends', async () => {
+it('upstream WebSocket: a missing reply is request_timeout, and the connection ends', async () => {
   const asked = newGate<Duplex>();
   provider.answers = [(socket) => asked.open(socket)];
   const { outcome } = send(call({ timeouts: { ...timeouts, firstByteMs: 100 } }));
@@ -109,7 +109,7 @@ it('no answer in time is request_timeout, and the connection ends', async () => 
   await within(ended, 'the end of the connection');
 });
 
-it('an aborted handshake ends its connection and tells nobody', async () => {
+it('upstream WebSocket: an aborted handshake closes its connection without a report', async () => {
   const asked = newGate<Duplex>();
   provider.answers = [(socket) => asked.open(socket)];
   const { exchange, outcome, transport } = send(call());
@@ -130,7 +130,7 @@ it('an aborted handshake ends its connection and tells nobody', async () => {
   expect(told).toBe(false);
 });
 
-it('a transport that closes waits for open sockets', async () => {
+it('upstream WebSocket: a transport that closes waits for open sockets', async () => {
   const { outcome, transport } = send(call());
   const { socket } = await outcome;
   let closed = false;

@@ -12,7 +12,7 @@ const two = [
 ];
 const fallback = { mode: 'fallback' };
 
-describe('a config is accepted with', () => {
+describe('a valid config', () => {
   it.each([
     { provider: '@a', metadata: { team: 'red' }, strict_params: true, cache: 'simple' },
     { passthrough: true, default_params: { a: 1 } },
@@ -32,12 +32,12 @@ describe('a config is accepted with', () => {
     { provider: '@a', input_guardrails: [], output_guardrails: [], start_hooks: [] },
     { provider: 'azure-openai', azure_entra_scope: 'https://x/.default', byteplus_region: 'ap-southeast' },
     { strategy: { mode: 'conditional', conditions: [{ query: { 'tokens.input': { $gt: 9 } }, then: 'a' }] }, targets: two },
-  ])('%j', (config) => {
+  ])('accepts %j', (config) => {
     expect(issues(config)).toBe('');
   });
 });
 
-describe('a config is refused, with the path, for', () => {
+describe('an invalid config', () => {
   it.each([
     [{ options: [] }, 'options: version of config is not supported'],
     [{ provider: '@a', unknown: 1 }, 'unknown: '],
@@ -62,12 +62,12 @@ describe('a config is refused, with the path, for', () => {
       { strategy: { mode: 'conditional', conditions: [{ query: { 'tokens.output': 1 }, then: 'a' }] }, targets: two },
       'tokens.output: is unknown; use tokens.input',
     ],
-  ])('%j', (config, text) => {
+  ])('is rejected with the path: %j', (config, text) => {
     expect(issues(config)).toContain(text);
   });
 });
 
-describe('how many targets a config may have', () => {
+describe('limits of targets in a config', () => {
   const many = (count: number) => Array.from({ length: count }, () => ({ name: 'a', provider: '@a' }));
   const conditional = { mode: 'conditional', default: 'a', conditions: [{ query: { 'metadata.a': 'b' }, then: 'a' }] };
   const nest = (count: number) => ({ strategy: fallback, targets: [{ strategy: fallback, targets: many(count) }] });
@@ -91,7 +91,7 @@ describe('how many targets a config may have', () => {
     expect(issues(tooMany)).toContain(text);
   });
 
-  it('counts all depths, and is what the settings say', () => {
+  it('count all depths, and follow the settings', () => {
     const limits = { rootTargetsMax: 1, conditionalRootTargetsMax: 1, nestedTargetsMax: 2 };
     const deep = { strategy: fallback, targets: [{ strategy: fallback, targets: [{ strategy: fallback, targets: many(2) }] }] };
     expect(issues(deep, limits)).toContain('targets[0].targets: expected at most 2 nested targets, received 3');

@@ -9,7 +9,7 @@ function origin(peer: string, headers: Readonly<Record<string, string>>) {
   return [address, country];
 }
 
-describe('the origin of a request', () => {
+describe('the client address of a request', () => {
   it.each([
     ['the peer where it is no trusted proxy, whatever it says', '203.0.113.9', '198.51.100.1', ['203.0.113.9', null]],
     ['what a trusted proxy says', '10.1.2.3', '198.51.100.1', ['198.51.100.1', 'AT']],
@@ -39,7 +39,7 @@ describe('the origin of a request', () => {
     expect(countryOf(sent)).toBe(expected);
   });
 
-  it('is nobody’s to say where no proxy is trusted, and has no country where no header is named', () => {
+  it('ignores headers without a trusted proxy, and has no country without a country header', () => {
     expect(compileProxyRules({ trustedProxies: [], countryHeader: 'cf-ipcountry' })).toBeNull();
     const plain = compileProxyRules({ trustedProxies: ['::1'], countryHeader: null });
     expect(plain && originOf(plain, '::1', () => 'AT').country).toBeNull();

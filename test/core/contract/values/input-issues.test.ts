@@ -36,7 +36,7 @@ function issues(changes: Record<string, unknown>): string[] {
     : result.issues.map((issue) => issueText(issue, 'body'));
 }
 
-describe('a fault of what was sent', () => {
+describe('an input issue', () => {
   it.each([
     [{}, []],
     [{ mode: 'planted' }, ['mode: expected "a" or "b"']],
@@ -55,17 +55,17 @@ describe('a fault of what was sent', () => {
     [{ inner: null }, ['inner: expected object, received null']],
     [{ inner: ['planted'] }, ['inner: expected object, received array', 'inner: expected object, received array']],
     [{ map: ['planted'] }, ['map: expected object, received array']],
-  ])('%j says where and what is expected, never what was sent', (changes, expected) => {
+  ])('%j names path and expectation, never the value', (changes, expected) => {
     expect(issues(changes)).toEqual(expected);
     expect(issues(changes).join().replace('planted_key', '')).not.toContain('planted');
   });
 
-  it('of the whole input is named by its root', () => {
+  it('at the root names the root', () => {
     const result = v.safeParse(v.record(v.string(), v.unknown()), []);
     expect(listsReadAsObjects([], result.output, 'body')).toEqual(['body: expected object, received array']);
   });
 
-  it('is not seen in what a schema does not look into', () => {
+  it('ignores values that the schema does not traverse', () => {
     const input = { map: { a: [[]], b: { c: [] } } };
     const result = v.safeParse(v.strictObject({ map: v.record(v.string(), v.unknown()) }), input);
     expect(listsReadAsObjects(input, result.output, 'body')).toEqual([]);

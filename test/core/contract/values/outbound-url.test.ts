@@ -17,22 +17,22 @@ const reasonOf = (url: string) => {
 };
 
 describe('checkOutboundUrl', () => {
-  it('has a corpus of at least 300 hostile and 60 public spellings, none twice', () => {
+  it('has a corpus of at least 300 hostile and 60 public spellings without duplicates', () => {
     const all = Object.values(hostile).flat();
     expect(new Set(all).size).toBeGreaterThanOrEqual(300);
     expect(new Set(publicUrls).size).toBeGreaterThanOrEqual(60);
     expect(new Set(publicUrls).size).toBe(publicUrls.length);
   });
 
-  it.each(Object.entries(hostile))('accepts no hostile spelling: %s', (_kind, urls) => {
+  it.each(Object.entries(hostile))('rejects the hostile spelling %s', (_kind, urls) => {
     expect(urls.filter((url) => checkOutboundUrl(url, strict).ok)).toEqual([]);
   });
 
-  it('refuses no public spelling', () => {
+  it('accepts every public spelling', () => {
     expect(publicUrls.filter((url) => !checkOutboundUrl(url, strict).ok)).toEqual([]);
   });
 
-  it('hands out the parts in canonical form and leaves the path as it was given', () => {
+  it('returns the parts in canonical form with an unchanged path', () => {
     expect(checkOutboundUrl('HTTPS://Example.COM:443/A/%2e%2e//b;c/', strict)).toEqual({
       ok: true,
       url: {
@@ -52,19 +52,19 @@ describe('checkOutboundUrl', () => {
     });
   });
 
-  it('takes a query only where the caller allows one', () => {
+  it('accepts a query only if the caller allows it', () => {
     expect(reasonOf('https://example.com/?a=1')).toBe('must not have a query');
     const check = checkOutboundUrl('https://example.com/hook?a=%20&b', { trusted: [], allowQuery: true });
     expect(check).toMatchObject({ ok: true, url: { basePath: '/hook', query: '?a=%20&b' } });
   });
 
-  it('takes 2048 characters and refuses 2049', () => {
+  it('accepts 2048 characters and rejects 2049', () => {
     const base = 'https://example.com/';
     expect(accepts(base + 'a'.repeat(2048 - base.length))).toBe(true);
     expect(accepts(base + 'a'.repeat(2049 - base.length))).toBe(false);
   });
 
-  it('says what is wrong in words', () => {
+  it('returns a readable reason', () => {
     expect(reasonOf('http://127.0.0.1/')).toBe(
       'must be a public address. The operator can allow a private one in TRUSTED_CUSTOM_HOSTS',
     );
@@ -75,7 +75,7 @@ describe('checkOutboundUrl', () => {
 });
 
 describe('trusted hosts', () => {
-  it('open the named host, its port and the range, and nothing beside them', () => {
+  it('allow the named host, its port and the range, and nothing else', () => {
     const list = [
       'ollama',
       'localhost:11434',
@@ -115,13 +115,13 @@ describe('trusted hosts', () => {
     }
   });
 
-  it('do not make odd spellings acceptable', () => {
+  it('do not allow unusual spellings', () => {
     for (const url of ['http://2130706433:8080/', 'http://0x7f.1:8080/', 'http://127.1:8080/', 'http://u@127.0.0.1:8080/']) {
       expect(accepts(url, ['127.0.0.1'])).toBe(false);
     }
   });
 
-  it('never open a metadata address or name, however wide the range and whatever the form', () => {
+  it('never allow a metadata address or name, even within a trusted range', () => {
     const wide = ['0.0.0.0/0', '::/0', '*.internal', '*.com'];
     for (const url of [
       'http://169.254.169.254/',
@@ -143,7 +143,7 @@ describe('trusted hosts', () => {
     expect(accepts('http://10.0.0.1/', wide)).toBe(true);
   });
 
-  it('are refused at start when malformed or when they name a metadata service, each by name', () => {
+  it('are rejected at start if malformed or a metadata service, each by name', () => {
     for (const entry of [
       '169.254.169.254',
       '169.254.0.0/16',
@@ -164,7 +164,7 @@ describe('trusted hosts', () => {
     }
   });
 
-  it('trust by name lets the name resolve to a private address but not to a metadata address', () => {
+  it('may resolve to a private address but not to a metadata address', () => {
     const trusted = parseTrustedHosts(['ollama:11434']);
     expect(checkAddress('10.0.0.7', 'ollama', 11434, trusted)).toBeNull();
     expect(checkAddress('10.0.0.7', 'ollama', 11435, trusted)).toBe(
@@ -175,7 +175,7 @@ describe('trusted hosts', () => {
 });
 
 describe('isPublicAddress', () => {
-  it('judges the edges of every blocked IPv4 range', () => {
+  it('handles the edges of every blocked IPv4 range', () => {
     for (const edge of [
       '9.255.255.255',
       '11.0.0.0',
@@ -201,7 +201,7 @@ describe('isPublicAddress', () => {
     }
   });
 
-  it('refuses everything that is not a plain address', () => {
+  it('rejects everything except a plain address', () => {
     for (const text of ['', 'example.com', '127.1', '0x8.8.8.8', '8.8.8', '2606:4700::1%eth0', '[2606:4700::1]', '8.8.8.8 ']) {
       expect([text, isPublicAddress(text)]).toEqual([text, false]);
     }

@@ -32,13 +32,13 @@ describe('verifyApiKey', () => {
     expect(verifyApiKey({ ...current, kind: 'user' }, stored, pepper, nowMs)).toEqual({ state: 'invalid' });
   });
 
-  it('reports a key whose end has come as expired, for both secrets', () => {
+  it('reports a key after its end as expired, for both secrets', () => {
     const ended = { ...stored, expiresAtMs: nowMs };
     expect(verifyApiKey(current, ended, pepper, nowMs)).toEqual({ state: 'expired' });
     expect(verifyApiKey(previous, ended, pepper, nowMs)).toEqual({ state: 'expired' });
   });
 
-  it('reports a current secret that was not rotated in time as overdue', () => {
+  it('reports a current secret with an overdue rotation', () => {
     const overdue = { ...stored, secretExpiresAtMs: nowMs };
     expect(verifyApiKey(current, overdue, pepper, nowMs)).toEqual({ state: 'overdue' });
     expect(verifyApiKey(previous, overdue, pepper, nowMs)).toEqual({ state: 'valid', endsAtMs: nowMs + 10 });

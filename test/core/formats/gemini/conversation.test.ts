@@ -18,7 +18,7 @@ function turns(messages: JsonObject[]): JsonObject[] {
   return request({ messages }).body.contents as JsonObject[];
 }
 
-describe('what Gemini said, sent back', () => {
+describe('Gemini content in the next turn', () => {
   const part = (text: string, more: JsonObject = {}) => ({ text, ...more });
   const fn = (id: string, more: JsonObject = {}) => ({ functionCall: { id, name: 'f', args: { n: 1 } }, ...more });
   const signed = (text: string) => ({ thoughtSignature: text });
@@ -29,7 +29,7 @@ describe('what Gemini said, sent back', () => {
     ['a signed text', [part('Done.', signed('S2'))]],
     ['a signed image', [{ inlineData: { mimeType: 'image/png', data: 'AAAA' }, ...signed('S3') }]],
     ['a text and a call, each signed', [part('Hm.', signed('S4')), fn('a', signed('S5'))]],
-  ])('is in its place again: %s', (_, parts) => {
+  ])('returns to its place: %s', (_, parts) => {
     const reply = { candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }] };
     for (const strict of [true, false]) {
       const call = callOf({ model: 'gemini-3.8-flash' }, { strict }, {});
@@ -39,7 +39,7 @@ describe('what Gemini said, sent back', () => {
     }
   });
 
-  it('runs code again as it was run', () => {
+  it('includes executed code unchanged', () => {
     const parts = [
       { executableCode: { language: 'PYTHON', code: 'print(1)' } },
       { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1\n' } },
@@ -53,8 +53,8 @@ describe('what Gemini said, sent back', () => {
   });
 });
 
-describe('a history', () => {
-  it('joins messages of one side and keeps results of tools apart', () => {
+describe('a chat history for Gemini', () => {
+  it('merges consecutive messages of one role and separates tool results', () => {
     const call = (id: string) => ({
       id,
       type: 'function',
@@ -78,7 +78,7 @@ describe('a history', () => {
     ]);
   });
 
-  it('answers instructions that stand alone', () => {
+  it('gets a user turn if there are only instructions', () => {
     const { body, call } = request({ messages: [{ role: 'system', content: 'Sing.' }] });
     expect(body).toEqual({ contents: [{ role: 'user', parts: [{ text: 'Sing.' }] }] });
     expect(call.adapted).toEqual(['messages']);
@@ -98,19 +98,19 @@ describe('a history', () => {
       { messages: [{ role: 'user', content: 'x' }], tools: [{ type: 'custom', custom: { name: 'c' } }] },
       /tools\[0\]/,
     ],
-  ])('is refused by name: %s', (_, params, message) => {
+  ])('is rejected by name: %s', (_, params, message) => {
     expect(() => request(params)).toThrow(message);
   });
 });
 
-describe("Google's own tools beside functions", () => {
+describe('Google tools together with functions', () => {
   const fn = { type: 'function', function: { name: 'f' } };
   const sentConfig = (model: string, tools: JsonObject[], isGeminiApi = true) => {
     const call = callOf({ model, messages: [{ role: 'user', content: 'x' }], tools }, {}, {});
     return chatRequest(call.params, call, { isGeminiApi }).toolConfig;
   };
 
-  it('are shown, so that their parts can be sent back', () => {
+  it('are returned, so that the next turn can include their parts', () => {
     expect(sentConfig('gemini-3.8-flash', [fn, { googleSearch: {} }])).toEqual({ includeServerSideToolInvocations: true });
   });
 
@@ -119,12 +119,12 @@ describe("Google's own tools beside functions", () => {
     ['gemini-3.8-flash', [{ googleSearch: {} }], true],
     ['gemini-3.8-flash', [fn], true],
     ['gemini-3.8-flash', [fn, { googleSearch: {} }], false],
-  ])('are not asked for by %s with %j, Gemini API %s', (model, tools, isGeminiApi) => {
+  ])('are not returned for %s with %j, Gemini API %s', (model, tools, isGeminiApi) => {
     expect(sentConfig(model, tools, isGeminiApi)).toBeUndefined();
   });
 });
 
-describe('reasoning', () => {
+describe('reasoning of Gemini', () => {
   const config = (model: string, params: JsonObject, strict = true) => {
     const call = callOf({ model, ...params }, { strict }, {});
     return [thinkingConfig(call.params, call).thinkingConfig, call.adapted, call.dropped];
@@ -145,13 +145,13 @@ describe('reasoning', () => {
     ['gemini-3.8-flash', { thinking: { type: 'enabled', budget_tokens: 5000 } }, { thinkingLevel: 'MEDIUM' }, ['thinking'], []],
     ['gemini-2.0-flash', { reasoning_effort: 'low' }, undefined, [], ['reasoning_effort']],
     ['gemma-3-27b-it', { thinking: { type: 'disabled' } }, undefined, [], []],
-  ])('%s takes %j as %j', (model, params, expected, adapted, dropped) => {
+  ])('for %s with %j is %j', (model, params, expected, adapted, dropped) => {
     const [made, ...reported] = config(model, params);
     const { includeThoughts: _, ...amount } = (made ?? {}) as JsonObject;
     expect([made && amount, ...reported]).toEqual([expected, adapted, dropped]);
   });
 
-  it.each([true, false])('asks for summaries of thoughts if the caller asks for thoughts, strict compliance %s', (strict) => {
+  it.each([true, false])('is summarised if the caller requests reasoning, strict compliance %s', (strict) => {
     expect(config('gemini-3.8-flash', { reasoning_effort: 'low' }, strict)[0]).toEqual({
       thinkingLevel: 'LOW',
       includeThoughts: true,
@@ -162,13 +162,13 @@ describe('reasoning', () => {
   });
 });
 
-describe('a stream', () => {
+describe('a Gemini stream', () => {
   const call = () => callOf({ model: 'gemini-3.8-flash', stream: true, stream_options: { include_usage: true } }, {}, {});
   const event = (data: JsonObject) => ({ event: null, data });
   const text = event({ candidates: [{ content: { parts: [{ text: 'Hel' }] } }] });
   const error = event({ error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } });
 
-  it('shows an error of the provider in-band and does not end as if it were whole', () => {
+  it('reports a provider error in-band and ends incomplete', () => {
     const events = translated(chat, [text, error, event({ candidates: [{ finishReason: 'STOP' }] })], call());
     expect(events).toHaveLength(2);
     expect(events[1]?.data).toEqual({
@@ -180,11 +180,11 @@ describe('a stream', () => {
     expect([reader.complete(), reader.error?.()?.status]).toEqual([false, 503]);
   });
 
-  it('sends nothing for an error before its first byte, so that another target can answer', () => {
+  it('sends nothing for an error before its first byte, so that another target can reply', () => {
     expect(translated(chat, [error], call())).toEqual([]);
   });
 
-  it('does not end as if it were whole when one of two candidates was cut', () => {
+  it('ends incomplete if one of two candidates was cut', () => {
     const both = event({
       candidates: [
         { index: 0, finishReason: 'STOP' },
@@ -197,7 +197,7 @@ describe('a stream', () => {
     expect(translated(chat, [both], call()).at(-1)?.data).not.toBe('[DONE]');
   });
 
-  it('counts by the last event that has a total, and adds up before', () => {
+  it('uses the last event with a total, and sums before it', () => {
     const counted = (usageMetadata: JsonObject, finishReason?: string) =>
       event({ candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason }], usageMetadata });
     const first = { promptTokenCount: 87, candidatesTokenCount: 21 };
@@ -211,7 +211,7 @@ describe('a stream', () => {
     expect(translated(chat, events, call()).at(-2)?.data).toMatchObject({ usage });
   });
 
-  it('says why a prompt was refused', () => {
+  it('gives the reason for a rejected prompt', () => {
     const events = translated(
       chat,
       [event({ promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: { promptTokenCount: 4 } })],

@@ -9,7 +9,7 @@ function compiled(schema: JsonObject): { schema: JsonObject; changes: string[] }
   return { schema: result, changes: [...changes] };
 }
 
-describe('what Gemini can say', () => {
+describe('a schema that Gemini supports', () => {
   it.each<[string, JsonObject, JsonObject]>([
     ['a text', { type: 'string', minLength: 1, pattern: 'a+' }, { type: 'STRING', minLength: 1, pattern: 'a+' }],
     ['an optional null', { type: ['integer', 'null'], minimum: 1 }, { type: 'INTEGER', nullable: true, minimum: 1 }],
@@ -69,7 +69,7 @@ describe('what Gemini can say', () => {
     expect(compiled(schema)).toEqual({ schema: expected, changes: [] });
   });
 
-  it('leaves out annotations and closed objects without a word', () => {
+  it('drops annotations and closed objects without a report', () => {
     const schema = {
       $schema: 'x',
       $id: 'y',
@@ -82,7 +82,7 @@ describe('what Gemini can say', () => {
   });
 });
 
-describe('what Gemini cannot say is left out and told', () => {
+describe('schema keywords that Gemini lacks are dropped and reported', () => {
   it.each<[string, JsonObject, JsonObject, string[]]>([
     ['a format', { type: 'string', format: 'uuid' }, { type: 'STRING' }, ['format']],
     ['a multiple', { type: 'number', multipleOf: 2 }, { type: 'NUMBER' }, ['multipleOf']],
@@ -116,7 +116,7 @@ describe('what Gemini cannot say is left out and told', () => {
     expect(compiled(schema)).toEqual({ schema: expected, changes });
   });
 
-  it('writes a schema within itself out twice', () => {
+  it('a recursive schema is expanded twice', () => {
     const { schema, changes } = compiled({ type: 'object', properties: { next: { $ref: '#' } } });
     expect(schema).toEqual({
       type: 'OBJECT',
@@ -127,7 +127,7 @@ describe('what Gemini cannot say is left out and told', () => {
     expect(changes).toEqual(['$ref']);
   });
 
-  it('stops at its limit of nesting', () => {
+  it('expansion stops at the nesting limit', () => {
     let schema: JsonObject = { type: 'string' };
     for (let level = 0; level < 40; level++) schema = { type: 'object', properties: { p: schema } };
     const result = compiled(schema);
@@ -138,15 +138,15 @@ describe('what Gemini cannot say is left out and told', () => {
   });
 });
 
-describe('schemas that mean harm', () => {
-  it('names a reference to nowhere', () => {
+describe('a hostile schema', () => {
+  it('is rejected with the name of a dangling reference', () => {
     expect(() => compiled({ properties: { a: { $ref: '#/$defs/none' } } })).toThrow(GatewayError);
     expect(() => compiled({ $ref: 'https://example.com/schema.json' })).toThrow(
       /response_format.json_schema.schema: .*example.com/,
     );
   });
 
-  it('bounds references that multiply, through unions and through allOf', () => {
+  it('has a limit for multiplying references, through unions and through allOf', () => {
     const refs = Array.from({ length: 1_000 }, () => ({ $ref: '#' }));
     for (const keyword of ['anyOf', 'allOf', 'oneOf']) {
       const { changes } = compiled({ type: 'object', [keyword]: refs, properties: { a: { anyOf: refs } } });
@@ -154,7 +154,7 @@ describe('schemas that mean harm', () => {
     }
   });
 
-  it('bounds the depth of the stack', () => {
+  it('has a limit for the depth of the stack', () => {
     let schema: JsonObject = { type: 'string' };
     for (let level = 0; level < 5_000; level++) schema = { anyOf: [schema, { type: 'number' }] };
     expect(compiled(schema).changes).toEqual(['size']);
@@ -163,7 +163,7 @@ describe('schemas that mean harm', () => {
     expect(compiled(parts).schema).toBeDefined();
   });
 
-  it('takes a property of any name for a property', () => {
+  it('can have properties of any name', () => {
     const schema = JSON.parse(
       '{"type":"object","properties":{"__proto__":{"type":"string"},"constructor":{"type":"number"}},"required":["__proto__"]}',
     );

@@ -7,21 +7,21 @@ const made = (...partialArgs: unknown[]): unknown => {
   return JSON.parse(JSON.stringify(call.whole()));
 };
 
-describe('arguments in pieces', () => {
-  it('join texts of one path only while they continue', () => {
+describe('partial function arguments', () => {
+  it('join texts of one path while they continue', () => {
     const piece = (stringValue: string, willContinue?: boolean) => ({ jsonPath: '$.a', stringValue, willContinue });
     expect(made(piece('x', true), piece('y', true), piece('z'))).toEqual({ name: 'f', args: { a: 'xyz' } });
     expect(made(piece('x'), piece('y'))).toEqual({ name: 'f', args: { a: 'y' } });
   });
 
-  it('read names in brackets and lists in lists', () => {
+  it('support names in brackets and nested lists', () => {
     expect(made({ jsonPath: "$['a b'][0][1].c", numberValue: 1 }, { jsonPath: '$.n', nullValue: 'NULL_VALUE' })).toEqual({
       name: 'f',
       args: { 'a b': [[{ c: 1 }]], n: null },
     });
   });
 
-  it('make no list larger than what was sent', () => {
+  it('limit lists to the received size', () => {
     expect(made({ jsonPath: '$.a[4294967294]', boolValue: true })).toEqual({ name: 'f', args: { a: [true] } });
   });
 
@@ -33,7 +33,7 @@ describe('arguments in pieces', () => {
     },
   );
 
-  it('ignore a path that names nothing', () => {
+  it('skip a path without a name', () => {
     expect(made({ jsonPath: '$', stringValue: 'x' }, { stringValue: 'y' })).toEqual({ name: 'f', args: {} });
   });
 });

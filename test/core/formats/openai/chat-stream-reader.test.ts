@@ -16,12 +16,12 @@ describe('the end of a chat stream', () => {
     expect(readerOf(chunk(0, null), '[DONE]').complete()).toBe(true);
   });
 
-  it('is the end of every choice that began, where no [DONE] comes', () => {
+  it('is the finish reason of every choice that began, if no [DONE] comes', () => {
     expect(readerOf(chunk(0, null), chunk(1, null), chunk(0, 'stop')).complete()).toBe(false);
     expect(readerOf(chunk(0, null), chunk(1, null), chunk(0, 'stop'), chunk(1, 'length')).complete()).toBe(true);
   });
 
-  it('stays the end when the last event repeats a choice that is over', () => {
+  it('stays reached if the last event repeats a finished choice', () => {
     expect(readerOf(chunk(0, 'stop'), chunk(0, null)).complete()).toBe(true);
   });
 
@@ -31,8 +31,8 @@ describe('the end of a chat stream', () => {
   });
 });
 
-describe('an error in the middle of a stream', () => {
-  it("is the provider's, with its words and status, and the stream is not complete", () => {
+describe('an error inside a stream', () => {
+  it("has the provider's message and status, and the stream is incomplete", () => {
     const reader = readerOf(chunk(0, null), { error: { message: 'Provider disconnected', code: 502 }, choices: [] }, '[DONE]');
     expect(reader.error?.()).toMatchObject({
       code: 'upstream_status',
@@ -42,24 +42,24 @@ describe('an error in the middle of a stream', () => {
     expect(reader.complete()).toBe(false);
   });
 
-  it('keeps the default status when the code is a word', () => {
+  it('has the default status if its code is text', () => {
     const reader = readerOf({ error: { message: 'Tool call failed', code: 'tool_use_failed' } });
     expect(reader.error?.()).toMatchObject({ status: 502, message: 'groq error: Tool call failed' });
   });
 
-  it('is read from an event that is an error itself, as Mistral has it', () => {
+  it('is recognised in an event that is the error itself, as Mistral sends it', () => {
     const reader = chatStreamReader('mistral-ai');
     reader.push({ event: null, data: { object: 'error', message: 'Service tier exceeded', type: 'overloaded', code: '3505' } });
     expect([reader.complete(), reader.error?.()?.message]).toEqual([false, 'mistral-ai error: Service tier exceeded']);
   });
 
-  it('is told apart from an error field that is null', () => {
+  it('is distinguished from a null error field', () => {
     expect(readerOf({ ...chunk(0, 'stop'), error: null }).error?.()).toBe(null);
   });
 });
 
-describe('token counts', () => {
-  it('are the last ones seen, wherever the provider keeps them', () => {
+describe('token counts of a chat stream', () => {
+  it('are the last ones, in any field that providers use', () => {
     const running = (tokens: number): JsonObject => ({ usage: { prompt_tokens: 2, completion_tokens: tokens } });
     expect(readerOf(running(1), running(3), { usage: null }).usage()?.outputTokens).toBe(3);
     expect(readerOf({ x_groq: { usage: { prompt_tokens: 2, completion_tokens: 5 } } }).usage()?.outputTokens).toBe(5);
@@ -90,7 +90,7 @@ describe('a stream of response events', () => {
     expect(reader.error?.()?.message).toBe('openai error: The model failed');
   });
 
-  it('knows the error event', () => {
+  it('accepts the error event', () => {
     const reader = read({ type: 'error', code: 'rate_limit_exceeded', message: 'Slow down', param: null });
     expect(reader.complete()).toBe(false);
     expect(reader.error?.()?.message).toBe('openai error: Slow down');

@@ -10,8 +10,8 @@ import { callOf } from '../../providers/contract-suite.ts';
 const chat = openai.operations.chatComplete as Operation;
 const messages = [{ role: 'user', content: 'hi' }];
 
-describe('bytes that pass as they came', () => {
-  it('returns the very request it was given when nothing has to change', () => {
+describe('unchanged requests and replies', () => {
+  it('are the same request object if nothing has to change', () => {
     for (const params of [
       { model: 'm', messages },
       { model: 'm', messages, stream: true, stream_options: { include_usage: true } },
@@ -20,20 +20,20 @@ describe('bytes that pass as they came', () => {
     }
   });
 
-  it('returns the very reply it was given, and no translator where the client asked for token counts', () => {
+  it('are the same reply object, without a translator if the client requested token counts', () => {
     const params = { model: 'm', messages, stream: true, stream_options: { include_usage: true } };
     const reply = { choices: [{ index: 0, finish_reason: 'brand_new' }] };
     expect(chat.fromProvider?.(reply, callOf(params, {}, {}))).toBe(reply);
     expect(chat.translateStream?.(callOf(params, {}, {}))).toBe(null);
   });
 
-  it('gives back the very events that need no change', () => {
+  it('are the same events if they need no change', () => {
     const translator = (togetherAi.operations.chatComplete as Operation).translateStream?.(callOf({ stream: true }, {}, {}));
     const event = { event: null, data: { choices: [{ index: 0, delta: { content: 'a' }, finish_reason: null }] } };
     expect(translator?.push(event)[0]).toBe(event);
   });
 
-  it('leaves other stream options of the client alone', () => {
+  it('keep other stream options of the client', () => {
     const params = { stream: true, stream_options: { include_obfuscation: false, include_usage: false } };
     expect(chat.toProvider?.(params, callOf(params, {}, {})).stream_options).toEqual({
       include_obfuscation: false,
@@ -43,7 +43,7 @@ describe('bytes that pass as they came', () => {
 });
 
 describe('finish reasons', () => {
-  it("are the provider's own words when strict compliance is off", () => {
+  it("are the provider's own if strict compliance is off", () => {
     const operation = togetherAi.operations.chatComplete as Operation;
     const reply = { choices: [{ index: 0, finish_reason: 'eos' }] };
     expect(operation.fromProvider?.(reply, callOf({}, { strict: false }, {}))).toBe(reply);
@@ -51,17 +51,17 @@ describe('finish reasons', () => {
 });
 
 describe('renamed parameters', () => {
-  it("give way to the provider's own name when both are sent", () => {
+  it("lose against the provider's own name if both are sent", () => {
     const params = { max_tokens: 5, max_completion_tokens: 9 };
     const call = callOf(params, {}, {});
     expect((togetherAi.operations.chatComplete as Operation).toProvider?.(params, call)).toEqual({ max_tokens: 5 });
   });
 });
 
-describe('addresses', () => {
+describe('addresses of OpenAI-compatible providers', () => {
   const path = (operation: Operation | undefined, settings = {}) => operation?.path(callOf({}, {}, settings));
 
-  it('put the API below the base URL, for shaped and pass-through calls alike', () => {
+  it('put the API below the base URL, for unified and pass-through calls', () => {
     expect(openai.baseUrl({}) + path(chat)).toBe('https://api.openai.com/v1/chat/completions');
     expect(openai.baseUrl({}) + openai.proxyPath?.('/files')).toBe('https://api.openai.com/v1/files');
     expect(openrouter.baseUrl({}) + path(openrouter.operations.chatComplete)).toBe(
@@ -70,7 +70,7 @@ describe('addresses', () => {
     expect(openrouter.baseUrl({}) + openrouter.proxyPath?.('/key')).toBe('https://openrouter.ai/api/v1/key');
   });
 
-  it("of ollama are the user's: with or without /v1, and refused when missing", () => {
+  it('of ollama come from the user, with or without /v1, and are required', () => {
     const operation = ollama.operations.chatComplete;
     expect(path(operation, { custom_host: 'http://localhost:11434' })).toBe('/v1/chat/completions');
     expect(path(operation, { custom_host: 'http://localhost:11434/v1' })).toBe('/chat/completions');
@@ -81,7 +81,7 @@ describe('addresses', () => {
 });
 
 describe('openai account headers', () => {
-  it('carry organisation, project and beta beside the credential', () => {
+  it('have organisation, project and beta with the credential', () => {
     const settings = { openai_organization: 'org-1', openai_project: 'proj-1', openai_beta: 'assistants=v2' };
     expect(openai.headers(settings, { api_key: new Secret('sk') })).toEqual([
       ...['authorization', 'Bearer sk', 'openai-organization', 'org-1'],

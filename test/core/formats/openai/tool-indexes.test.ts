@@ -6,8 +6,8 @@ const chunk = (...toolCalls: JsonObject[]): JsonObject => ({ choices: [{ index: 
 const indexesIn = ({ choices }: JsonObject): unknown[] =>
   (choices as { delta: { tool_calls: JsonObject[] } }[]).flatMap(({ delta }) => delta.tool_calls.map(({ index }) => index));
 
-describe('tool calls of a stream without index', () => {
-  it('are counted by their ids, and pieces without an id go on with the last call', () => {
+describe('streamed tool calls without an index', () => {
+  it('are counted by their ids, and pieces without an id continue the last call', () => {
     const completed = withToolIndexes();
     const chunks = [
       chunk({ id: 'a' }),
@@ -18,7 +18,7 @@ describe('tool calls of a stream without index', () => {
     expect(chunks.map((each) => indexesIn(completed(each)))).toEqual([[0], [0], [1, 2], [0]]);
   });
 
-  it('are counted for each choice', () => {
+  it('are counted per choice', () => {
     const completed = withToolIndexes();
     const two = { choices: [0, 1].map((index) => ({ index, delta: { tool_calls: [{ id: `of-${index}` }] } })) };
     expect(indexesIn(completed(two))).toEqual([0, 0]);
@@ -29,7 +29,7 @@ describe('tool calls of a stream without index', () => {
     ['text', { choices: [{ index: 0, delta: { content: 'x' } }] }],
     ['no list of choices', { choices: 'none' }],
     ['a list of no calls', { choices: [{ delta: { tool_calls: [null, 7] } }, null] }],
-  ])('leaves %s as the very same object', (_, given) => {
+  ])('stay the same object for %s', (_, given) => {
     expect(withToolIndexes()(given)).toBe(given);
   });
 });

@@ -52,11 +52,11 @@ const rows: readonly [ProviderAdapter, typeof files, JsonObject, string, string]
   [azureAi, all, { azure_foundry_url: `${foundry}/openai/deployments/d${dated}` }, `${foundry}/openai/v1`, ''],
 ];
 
-describe.each(rows.map((url) => [url[0].id, url[3], ...url] as const))('what %s keeps at %s', (_id, _before, ...url) => {
+describe.each(rows.map((url) => [url[0].id, url[3], ...url] as const))('stored resources of %s at %s', (_id, _before, ...url) => {
   const [adapter, paths, given, before, behind] = url;
   const settings = v.parse(adapter.settings, given);
 
-  it.each(Object.entries(paths))('%s is asked at OpenAI’s path', async (name, path) => {
+  it.each(Object.entries(paths))('are requested at OpenAI’s path for %s', async (name, path) => {
     const operation = adapter.operations[name as OperationName] as Operation;
     const call: OutgoingCall = {
       method: 'GET',
@@ -69,24 +69,24 @@ describe.each(rows.map((url) => [url[0].id, url[3], ...url] as const))('what %s 
     expect(adapter.baseUrl(settings) + call.path).toBe(before + path + behind);
   });
 
-  it('reads the output of a batch from its files', () => {
+  it('have the output of a batch in its files', () => {
     expect(adapter.operations.getBatchOutput?.steps).toBeTypeOf('function');
   });
 });
 
-describe('an endpoint of one model on Azure', () => {
+describe('an Azure endpoint of one model', () => {
   it.each([
     { azure_deployment_type: 'serverless', azure_deployment_name: 'm', azure_region: 'eastus' },
     { azure_foundry_url: 'https://m.eastus.models.ai.azure.com' },
     { azure_foundry_url: 'https://e.eastus.inference.ml.azure.com/score', azure_deployment_type: null },
-  ])('keeps no files, so that the service’s own store stands in: %o', (given) => {
+  ])('stores no files, so the service’s own store is used: %o', (given) => {
     const variant = azureAi.variant?.(given) as ProviderAdapter;
     expect(variant.id).toBe('azure-ai');
     expect(variant.operations.chatComplete).toBeDefined();
     expect(Object.keys(variant.operations).filter((name) => name in all)).toEqual([]);
   });
 
-  it('is not what a resource is taken for', () => {
+  it('is distinguished from a resource', () => {
     expect(azureAi.variant?.({ azure_foundry_url: foundry, azure_deployment_type: null })).toBeNull();
   });
 });

@@ -14,8 +14,8 @@ async function written(text: string): Promise<string[]> {
   return lines;
 }
 
-describe('the lines of a training file', () => {
-  it('are written anew where they have OpenAI’s form, with the model of the job', async () => {
+describe('lines of a training file', () => {
+  it('are rewritten if they have OpenAI’s form, with the model of the job', async () => {
     expect(await written('{"messages":[]}\n\n{"prompt":"p"}\n{"schemaVersion":"s","messages":[]}')).toEqual([
       '{"made":{"model":"nova","messages":[]}}\n',
       '{"prompt":"p"}\n',
@@ -26,12 +26,12 @@ describe('the lines of a training file', () => {
   it.each([
     ['\n \n', 'training_file'],
     ['{"messages":[]}\nno json', 'training_file line 2'],
-  ])('are refused where there are none: %j', async (text, param) => {
+  ])('are rejected without training data: %j', async (text, param) => {
     await expect(written(text)).rejects.toMatchObject({ code: 'bad_request', param });
   });
 });
 
-describe('the hyperparameters of a job', () => {
+describe('hyperparameters of a job', () => {
   const hyperparameters = { n_epochs: 3 };
 
   it.each([
@@ -44,7 +44,7 @@ describe('the hyperparameters of a job', () => {
     expect(supervisedHyperparameters(params, 'bedrock')).toEqual(expected);
   });
 
-  it('are not taken for those of another method', () => {
+  it('are separate per method', () => {
     expect(() => supervisedHyperparameters({ method: { type: 'dpo' } }, 'bedrock')).toThrow(
       /method\.type: bedrock supports supervised/,
     );

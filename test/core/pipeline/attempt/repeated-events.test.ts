@@ -31,7 +31,7 @@ function told(events: readonly StreamEvent[]): string[] {
 }
 
 describe('repeated events', () => {
-  it('of a chat stream are counted and not parsed', () => {
+  it('in a chat stream are counted and not parsed', () => {
     const texts = ['Hello', ' wörld 🙂', '"quoted\\"', '', 'back\\', 'line\nbreak', '{"usage":1}', '\ud83d'];
     const usage = chunkOf('', { usage: { prompt_tokens: 5 } });
     const stream = [...texts.map((text) => chunkOf(text)), usage, 'data: [DONE]\n\n'];
@@ -66,7 +66,7 @@ describe('repeated events', () => {
     'data: {"error":{"message":"a","text":"b"}}\n\n',
   ];
 
-  it('give the same usage and end as parsing every event, in random orders and cuts', () => {
+  it('have the same usage and end as parsed events, in random orders and cuts', () => {
     let state = 7;
     const random = (below: number): number => {
       state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -92,7 +92,7 @@ describe('repeated events', () => {
     }
   });
 
-  it('are looked for no longer in a stream that has none', () => {
+  it('are no longer searched in a stream without any', () => {
     const repeats = new RepeatedEvents(unused);
     for (let i = 0; i < 9; i++) repeats.learn(chunkOf('a', { created: i }));
     expect(repeats.skip(Buffer.from(chunkOf('a', { created: 8 })), () => {})).toBe(0);

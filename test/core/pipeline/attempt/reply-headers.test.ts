@@ -31,7 +31,7 @@ describe('headers of a provider', () => {
     ]);
   });
 
-  it('all others reach it, in order, with bytes above 0x7f as they came', () => {
+  it('except hop-by-hop ones reach the client in order, with bytes above 0x7f unchanged', () => {
     const headers = ['x-request-id', '1', 'link', '</a>; rel=next', 'x-name', 'caf\xe9', 'openai-version', '2020', 'x-name', 'b'];
     expect(passedHeaders(headers, null)).toEqual(headers);
   });

@@ -25,7 +25,7 @@ describe('the retry budget', () => {
     expect(allowed(account)).toBe(20);
   });
 
-  it('has a floor for low traffic, which is not added to the share', () => {
+  it('has a minimum for low traffic, which is not added to the share', () => {
     const budget = newBudget(20, 5);
     const quiet = budget.of('tenant', 'https://one.example');
     requests(quiet, 1);
@@ -36,7 +36,7 @@ describe('the retry budget', () => {
     expect(budget.counts).toEqual({ allowed: 25, refused: 2 });
   });
 
-  it('forgets requests and retries after ten seconds', () => {
+  it('drops requests and retries after ten seconds', () => {
     const account = newBudget(10, 0).of('tenant', 'https://one.example');
     requests(account, 50);
     time.advance(5000);
@@ -52,7 +52,7 @@ describe('the retry budget', () => {
     expect(allowed(account)).toBe(1);
   });
 
-  it('is one per tenant and origin', () => {
+  it('is separate per tenant and origin', () => {
     const budget = newBudget(0, 1);
     const origins = ['https://one.example', 'https://two.example'];
     const accounts = ['a', 'b'].flatMap((tenant) => origins.map((origin) => budget.of(tenant, origin)));
@@ -60,7 +60,7 @@ describe('the retry budget', () => {
     expect(budget.of('a', 'https://one.example')).toBe(accounts[0]);
   });
 
-  it('of nothing allows nothing', () => {
+  it('set to zero allows no retry', () => {
     const account = newBudget(0, 0).of('tenant', 'https://one.example');
     requests(account, 1000);
     expect(allowed(account)).toBe(0);

@@ -19,7 +19,7 @@ describe('shapeParams', () => {
     expect(shape(target, { model: 'asked', top_p: 0.5 })).toEqual({ model: 'forced', temperature: 1 });
   });
 
-  it('drops by path, through arrays and quoted keys, and ignores paths that lead nowhere', () => {
+  it('drops by path, through arrays and quoted keys, and ignores paths without a value', () => {
     const params = {
       tools: [{ function: { strict: true, name: 'a' } }, { function: { name: 'b' } }, 7],
       meta: { 'x.y': 1, keep: 2 },
@@ -35,7 +35,7 @@ describe('shapeParams', () => {
     });
   });
 
-  it('leaves the params it was given as they were', () => {
+  it('does not modify its input', () => {
     const params = { a: { b: 1, c: 2 } };
     shape({ dropParams: ['a.b'] }, params);
     expect(params).toEqual({ a: { b: 1, c: 2 } });
@@ -53,13 +53,13 @@ describe('shapeParams', () => {
 describe('leaveDefaults', () => {
   const words = defaultWordsOf(['x-svc-', 'x-other-', 'gw-']);
 
-  it('leaves out what is to be the default of the provider, by the word of any prefix', () => {
+  it('drops parameters that the headers of any prefix leave to the provider', () => {
     const params = { model: 'm', temperature: 'svc-default', top_p: 'other-default', user: 'gw-default', seed: 7 };
     expect(leaveDefaults(params, words)).toEqual({ model: 'm', seed: 7 });
     expect(params.temperature).toBe('svc-default');
   });
 
-  it('returns the same object when nothing is, and takes no model and nothing inside a value for it', () => {
+  it('returns the same object if nothing is dropped, and ignores the model and nested values', () => {
     const params = { model: 'svc-default', stop: ['svc-default'], user: 'svc-default ' };
     expect(leaveDefaults(params, words)).toBe(params);
   });

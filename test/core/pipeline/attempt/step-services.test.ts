@@ -33,7 +33,7 @@ it.each([
   ['read where it is there', 200, 'line'],
   ['said not to be there where the store says so', 404, 'not_found'],
   ['not said to be away where it is the store that is', 503, 'unavailable'],
-])('a file of the service is %s', async (_, status, expected) => {
+])('step services: a file of the service is %s', async (_, status, expected) => {
   const read = async () => {
     let text = '';
     for await (const chunk of stepsOver(status).services.ownFile('svc_file_1')) text += Buffer.from(chunk).toString();
@@ -42,7 +42,7 @@ it.each([
   expect(await read().catch(({ code }) => code)).toBe(expected);
 });
 
-it('headers of an integration that are credentials go to its own host, and not to the storage beside it', async () => {
+it('step services: credential headers of an integration go to its own host only, not to its storage host', async () => {
   const { adapterOf, build } = createBuilder({
     providers: providers as ReadonlyMap<string, ProviderAdapter>,
     parseBaseUrl: (url) => ({ origin: new URL(url).origin, path: '' }),

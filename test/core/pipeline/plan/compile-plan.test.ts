@@ -18,12 +18,12 @@ function plugin(name: string, stage: Stage, more: Partial<CorePlugin> = {}): Cor
   } as CorePlugin;
 }
 
-describe('the plugin list', () => {
-  it('is in order as it ships', () => {
+describe('the plugin order', () => {
+  it('is the built-in one without third-party plugins', () => {
     expect(() => orderPlugins(builtInPlugins({ apiKeyPepper: new Uint8Array(32) }))).not.toThrow();
   });
 
-  it('puts third-party plugins behind the built-in ones of their stage', () => {
+  it('puts third-party plugins after the built-in ones of their stage', () => {
     const builtIn = [plugin('auth', 'auth'), plugin('limits', 'limits'), plugin('check', 'output-guardrails')];
     const added = [plugin('late', 'output-guardrails'), plugin('early', 'auth')];
     expect(mergePlugins(builtIn, added).map(({ name }) => name)).toEqual(['auth', 'early', 'limits', 'check', 'late']);
@@ -35,7 +35,7 @@ describe('the plugin list', () => {
     ['a stage nobody knows', [plugin('x', 'nowhere' as Stage)], /x: unknown stage nowhere/],
     ['stages out of order', [plugin('b', 'cache'), plugin('a', 'auth')], /a: stage auth is listed after cache/],
     ['a plugin it needs but has not', [plugin('a', 'auth', { after: ['z'] })], /a: needs z earlier/],
-  ])('is refused at start for %s, naming the plugin', (_name, list, message) => {
+  ])('is rejected at start for %s, naming the plugin', (_name, list, message) => {
     expect(() => orderPlugins(list)).toThrow(message);
   });
 });
@@ -46,7 +46,7 @@ describe('settings of third-party plugins', () => {
     onConfig: (config) => (config ? { onRequest: () => ({ status: 299, headers: [], body: JSON.stringify(config) }) } : null),
   });
 
-  it('come from plugins.<name> of the config, through the plugin’s own schema', async () => {
+  it('come from plugins.<name> of the config, parsed by the plugin’s schema', async () => {
     const gateway = createHarness({ plugins: [strict] });
     const reply = await gateway.send({ headers: { 'x-svc-config': '{"provider":"@one","plugins":{"strict":{"limit":3}}}' } });
     expect(reply.status).toBe(299);
@@ -56,14 +56,14 @@ describe('settings of third-party plugins', () => {
   it.each([
     ['{"provider":"@one","plugins":{"strict":{"limit":"3"}}}', 'plugins.strict.limit'],
     ['{"provider":"@one","plugins":{"nobody":{}}}', 'plugins.nobody'],
-  ])('refuse the config %s with the path', async (config, path) => {
+  ])('are rejected with the path in the config %s', async (config, path) => {
     const gateway = createHarness({ plugins: [strict] });
     const reply = await gateway.send({ headers: { 'x-svc-config': config } });
     expect(reply.status).toBe(400);
     expect(reply.text).toContain(path);
   });
 
-  it('leave the last good plan serving when a saved config stops compiling', async () => {
+  it('keep the last valid plan in use if a saved config no longer compiles', async () => {
     const gateway = createHarness({ plugins: [strict] });
     const good = gateway.addConfig('pc-s', { provider: '@one', plugins: { strict: { limit: 1 } } });
     expect((await gateway.send({ headers: { 'x-svc-config': 'pc-s' } })).json).toEqual({ limit: 1 });
@@ -79,7 +79,7 @@ describe('settings of third-party plugins', () => {
 });
 
 describe('onClose', () => {
-  it('comes once, after the last request on the replaced config has ended', async () => {
+  it('is called once, after the last request on the replaced config has ended', async () => {
     const closed: unknown[] = [];
     let release: () => void = () => {};
     const held = new Promise<void>((resolve) => {
@@ -112,7 +112,7 @@ describe('onClose', () => {
 });
 
 describe('compileTargets', () => {
-  it('numbers leaves in document order with the path of the original array', () => {
+  it('numbers leaves in document order with the path in the config', () => {
     const targets = compileTargets({
       strategy: { mode: 'fallback' },
       targets: [{ provider: 'a' }, { strategy: { mode: 'fallback' }, targets: [{ provider: 'b' }, { provider: 'c' }] }],
@@ -124,7 +124,7 @@ describe('compileTargets', () => {
     ]);
   });
 
-  it('inherits: parameter objects merge and the child wins, everything else is the child’s or the parent’s', () => {
+  it('merges inherited parameter objects with the child first, and inherits other fields whole', () => {
     const [own, inherited] = compileTargets({
       strategy: { mode: 'fallback' },
       override_params: { a: 1, b: 1 },
@@ -151,7 +151,7 @@ describe('compileTargets', () => {
     });
   });
 
-  it('does not hand a parent’s key to a child that names another provider', () => {
+  it('does not pass a parent’s key to a child with another provider', () => {
     const [child] = compileTargets({
       strategy: { mode: 'single' },
       provider: 'openai',
@@ -186,20 +186,20 @@ describe('credentials in a config', () => {
     expect(seen.join('')).not.toContain('sk-planted');
   });
 
-  it('still tell two configs apart', async () => {
+  it('distinguish configs', async () => {
     const gateway = createHarness();
     await gateway.send({ headers: inline('sk-one') });
     expect((await gateway.send({ headers: inline('sk-two') })).header('x-svc-cache-status')).toBe('MISS');
   });
 });
 
-describe('a model with a slug in override_params', () => {
-  it('names the provider, and the slug comes off', () => {
+describe('a model slug in override_params', () => {
+  it('selects the provider, and is removed from the model', () => {
     const [target] = compileTargets({ override_params: { model: '@one/gpt-5', temperature: 1 } });
     expect(target).toMatchObject({ provider: '@one', overrideParams: { model: 'gpt-5', temperature: 1 } });
   });
 
-  it('gives way to a provider that is named, and the slug comes off all the same', () => {
+  it('is removed even if a provider is named, which takes precedence', () => {
     const [target] = compileTargets({ provider: '@two', override_params: { model: '@one/gpt-5' } });
     expect(target).toMatchObject({ provider: '@two', overrideParams: { model: 'gpt-5' } });
   });

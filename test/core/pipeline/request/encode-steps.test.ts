@@ -30,7 +30,7 @@ describe('writing JSON in steps', () => {
     ['large containers in containers', { a: { b: [[many(50_000, (at) => ({ at }))]] }, c: [[many(50_000, (at) => [at])]] }],
     ['a member __proto__', JSON.parse(`{"__proto__":{"x":1},"a":"${big('x')}","b":{"__proto__":[1]},"c":"${big('y')}"}`)],
     ['a long name', { [big('k')]: 1, [big('l')]: big('x'), a: 1 }],
-  ])('of %s gives what JSON.stringify gives', (_name, value) => {
+  ])('of %s equals JSON.stringify', (_name, value) => {
     const expected = JSON.stringify(value);
     expect(encode(value) === expected).toBe(true);
     expect(encode(value, expected.length * 2) === expected).toBe(true);
@@ -41,7 +41,7 @@ describe('writing JSON in steps', () => {
     ['one string', { a: 'QUJD'.repeat(1_000_000) }],
     ['nested containers', { a: [[many(50_000, () => ({ b: [1] }))]] }],
     ['members', Object.fromEntries(many(50_000, (at) => [`k${at}`, at]))],
-  ])('takes about one step of text from JSON.stringify at a time: %s', (_name, value) => {
+  ])('passes about one step of text to JSON.stringify at a time: %s', (_name, value) => {
     const { stringify: native } = JSON;
     const { length } = native(value);
     let longest = 0;

@@ -25,18 +25,18 @@ describe('limits of JSON text before it is parsed', () => {
     ['escaped quotes inside a string', `{${pad},"x":"${'\\\\\\"[{'.repeat(200_000)}"}`, 'accepted'],
     ['a string that ends in an escaped backslash', `{${pad},"x":"a\\\\","y":[${'{},'.repeat(120_000)}{}]}`, 'body_too_large'],
     ['a string without its end', `{${pad},"x":"${'['.repeat(1000)}`, 'accepted'],
-  ])('of %s', (_name, text, code) => {
+  ])('apply to %s', (_name, text, code) => {
     expect(codeOf(text)).toBe(code);
   });
 
-  it('counts exactly the members that a parser finds', () => {
+  it('count exactly the members that a parser finds', () => {
     const keys = (count: number) =>
       JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, i) => [`"\\:${i}`, ':,{'])));
     expect(codeOf(keys(50_000))).toBe('accepted');
     expect(codeOf(keys(50_001))).toBe('bad_request');
   });
 
-  it('counts the same for a cut at any two bytes', () => {
+  it('count the same for a cut at any two bytes', () => {
     const text = Buffer.from(JSON.stringify({ 'a"\\': ['\\', '"', '\\"', 'x,y:[{', 1, [2, { b: '\\\\"' }]], c: '' }));
     const whole = new JsonLimits(valuesMax);
     whole.push(text);
@@ -50,7 +50,7 @@ describe('limits of JSON text before it is parsed', () => {
     expect(whole.heapBytes).toBe(text.length + 24 * (3 + 7 + 4 * 5));
   });
 
-  it('estimates the memory of the parsed value by its values as well as its bytes', () => {
+  it('estimate the memory of the parsed value by its values and its bytes', () => {
     const numbers = `[${'1,'.repeat(100_000)}1]`;
     expect(check(numbers)).toBe(numbers.length + 24 * 100_005);
     expect(check(`"${'a'.repeat(1_000_000)}"`)).toBe(1_000_002);

@@ -26,7 +26,7 @@ function scan(text: string, cuts: readonly number[] = [], lines = false): Scanne
 }
 
 describe('the JSON scanner', () => {
-  it('takes members of every type, at the root and below a picked member', () => {
+  it('reads members of every type, at the root and below a picked member', () => {
     const value = { model: 'a"\\b', n: 1.5e3, usage: { in: [1, { usage: 2 }], 'x"}': '{"' }, message: { usage: null } };
     for (const text of [JSON.stringify(value), JSON.stringify(value, null, 2)]) {
       expect(scan(text).taken).toEqual([
@@ -38,7 +38,7 @@ describe('the JSON scanner', () => {
     }
   });
 
-  it('takes nothing from array elements, deeper members or strings', () => {
+  it('ignores array elements, deeper members and strings', () => {
     const value = {
       choices: [{ usage: 1, message: { usage: 2 } }],
       other: { usage: 3 },
@@ -48,7 +48,7 @@ describe('the JSON scanner', () => {
     expect(scan(JSON.stringify(value)).taken).toEqual([]);
   });
 
-  it('looks into the objects of an array at the root', () => {
+  it('reads the objects of an array at the root', () => {
     expect(scan('[{"usage":1},{"usage":2}]')).toMatchObject({
       taken: [
         ['usage', 1],
@@ -58,12 +58,12 @@ describe('the JSON scanner', () => {
     });
   });
 
-  it('counts texts by the names of their members, data within bounds, and items', () => {
+  it('counts texts by member name, data within limits, and items', () => {
     const value = { text: 'four', deep: [{ text: ['a', 'b'], data: 'x'.repeat(10_000) }], other: 'unseen', url: 'https://a' };
     expect(scan(JSON.stringify(value))).toMatchObject({ textBytes: 4 + 2 + 4_000, items: 1 });
   });
 
-  it('finds the same wherever the bytes are cut', () => {
+  it('returns the same for a cut at any bytes', () => {
     const long = `${'\\\\"'.repeat(40)}é${'y'.repeat(200)}\\\\`;
     const text = `{"a":"${long}","usage":{"k":"v\\"","n":[1,2]},"text":"\\\\\\"${'z'.repeat(100)}","model":"m","n":12}`;
     const whole = scan(text);
@@ -78,7 +78,7 @@ describe('the JSON scanner', () => {
     ).toEqual(whole);
   });
 
-  it('reads each line of an event stream by itself', () => {
+  it('reads each line of an event stream separately', () => {
     const text = [
       'event: a {',
       'data: {"usage":{"a":1},"text":"x"}',
@@ -97,13 +97,13 @@ describe('the JSON scanner', () => {
     for (let cut = 0; cut <= text.length; cut++) expect(scan(text, [cut], true).taken).toEqual(expected);
   });
 
-  it('leaves out values that are too large or malformed, and goes on behind them', () => {
+  it('skips values that are too large or malformed, and continues after them', () => {
     const large = JSON.stringify({ usage: 'x'.repeat(70_000), model: 'm' });
     expect(scan(large, [100, 40_000]).taken).toEqual([['model', 'm']]);
     expect(scan('{"usage":tru,"model":"m"}').taken).toEqual([['model', 'm']]);
   });
 
-  it('passes over any nesting', () => {
+  it('skips any nesting', () => {
     const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)},"model":"m"}`;
     expect(scan(deep).taken).toEqual([['model', 'm']]);
     expect(scan('}]}{"model":"m"}').taken).toEqual([['model', 'm']]);

@@ -32,7 +32,7 @@ describe('parsing in steps', () => {
     ['a member __proto__', `{"__proto__":{"x":1},"a":[${big('1,')}1],"b":{"__proto__":[${big('2,')}1]}}`],
     ['brackets and quotes in strings', `{"a":[${big('"]}{[,:\\"",')}1],"b":"${big('[{\\",')}"}`],
     ['numeric names', `{"2":1,"1":[${big('1,')}1],"0":3}`],
-  ])('of %s gives what JSON.parse gives', (_name, text) => {
+  ])('of %s equals JSON.parse', (_name, text) => {
     const expected = JSON.parse(text.replace(/^\ufeff/, ''));
     const found = parse(text);
     expect(found).toStrictEqual(expected);
@@ -84,13 +84,13 @@ describe('parsing in steps', () => {
     expect([parse('[1]'), parse(' "a"')]).toEqual([null, null]);
   });
 
-  it('refuses a name or number longer than a step', () => {
+  it('rejects a name or number longer than a step', () => {
     expect(() => parse(`{"${big('k')}":1}`)).toThrow('is longer than 65536 bytes');
     expect(() => parse(`{"a":${big('1')}}`)).toThrow('is longer than 65536 bytes');
     expect(() => parse(`{"a":${big(' ')}1}`)).toThrow('is longer than 65536 bytes');
   });
 
-  it('gives what JSON.parse gives for random values, whatever their sizes', () => {
+  it('equals JSON.parse for random values of any size', () => {
     for (let seed = 1; seed <= 30; seed++) {
       const random = randomFrom(seed);
       const text = JSON.stringify({ v: randomValue(random, 0), w: randomValue(random, 0) }, null, random() < 0.3 ? 1 : 0);
@@ -98,7 +98,7 @@ describe('parsing in steps', () => {
     }
   });
 
-  it('fails where JSON.parse fails, for one changed byte anywhere', () => {
+  it('fails like JSON.parse for one changed byte anywhere', () => {
     for (let seed = 1; seed <= 60; seed++) {
       const random = randomFrom(seed);
       const unit = '{"a":[1,"x\\n",true],"b":{"c":null}},';
@@ -121,7 +121,7 @@ describe('parsing in steps', () => {
     ['one string', `{"a":"${'QUJD'.repeat(1_000_000)}"}`],
     ['one string of escapes', `{"a":"${'\\n'.repeat(1_000_000)}"}`],
     ['nested containers', `{"a":[[[${'{"b":[1]},'.repeat(50_000)}1]]]}`],
-  ])('hands JSON.parse about one step of text at a time: %s', (_name, text) => {
+  ])('passes about one step of text to JSON.parse at a time: %s', (_name, text) => {
     const { parse: native } = JSON;
     let longest = 0;
     vi.spyOn(JSON, 'parse').mockImplementation((piece: string) => {

@@ -42,7 +42,7 @@ describe('pass-through paths', () => {
     ['/v1/things//a/./b%2Fc/%25/x..y/...', '/v1/things//a/./b%2Fc/%25/x..y/...'],
     ['/v1/things/..a/a..', '/v1/things/..a/a..'],
     ['/v1/proxy/things/%E9;v=1', '/v1/things/%E9;v=1'],
-  ])('%s stays below it and goes on as it came', async (path, sent) => {
+  ])('%s stays below it and is forwarded unchanged', async (path, sent) => {
     const harness = createHarness();
     const reply = await harness.send({ method: 'GET', path, headers: headersOf(harness) });
     expect(reply.status).toBe(200);

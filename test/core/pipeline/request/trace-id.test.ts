@@ -18,7 +18,7 @@ describe('x-svc-trace-id', () => {
     expect([reply.status, reply.header('x-svc-trace-id'), record?.traceId]).toEqual([200, id, id]);
   });
 
-  it.each(['x'.repeat(256), 'caf\xe9'])('%s is 400 and named, with an id of its own', async (id) => {
+  it.each(['x'.repeat(256), 'caf\xe9'])('%s is rejected with 400 by name, and the reply has a new id', async (id) => {
     const { reply, record } = await ask({ 'x-svc-trace-id': id });
     expect(reply.status).toBe(400);
     expect(reply.json).toMatchObject({
@@ -27,7 +27,7 @@ describe('x-svc-trace-id', () => {
     expect(record?.traceId).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('empty is as absent', async () => {
+  it('is treated as absent if empty', async () => {
     const { reply } = await ask({ 'x-svc-trace-id': '' });
     expect([reply.status, reply.header('x-svc-trace-id')]).toEqual([200, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
   });

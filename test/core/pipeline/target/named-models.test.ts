@@ -38,7 +38,7 @@ describe('a model allow-list', () => {
     ['the empty string', json, chat(',"model":""')],
     ['no model', json, chat('')],
     ['a second field for the model', json, chat(',"model":"good","modelID":"bad"')],
-  ])('refuses %s on a unified and on a pass-through route', async (_what, type, body) => {
+  ])('rejects %s on a unified and on a pass-through route', async (_what, type, body) => {
     const harness = restricted();
     for (const path of ['/v1/chat/completions', '/v1/proxy/chat/completions', '/v1/other/route']) {
       const reply = await ask(harness, path, type, body);
@@ -61,7 +61,7 @@ describe('a model allow-list', () => {
     ['an URL-encoded form without a model', urlencoded, 'a=b'],
     ['requests of a batch with another spelling', json, '{"requests":[{"params":{"model":"good","Model":"bad"}}]}'],
     ['requests of a batch without a model', json, '{"requests":[{"params":{"model":"good"}},{"params":{}}]}'],
-  ])('refuses %s on a pass-through route', async (_what, type, body) => {
+  ])('rejects %s on a pass-through route', async (_what, type, body) => {
     const harness = restricted();
     const reply = await ask(harness, '/v1/proxy/other/route', type, body);
     expect(reply.status).toBe(400);
@@ -72,7 +72,7 @@ describe('a model allow-list', () => {
     ['/v1/audio/transcriptions', form(['file', 'x'], ['model', 'good'], ['MODEL', 'bad'])],
     ['/v1/audio/transcriptions', form(['file', 'x'])],
     ['/v1/images/edits', form(['prompt', 'x'], ['model[]', 'good'])],
-  ])('refuses a form of the unified route %s (%#)', async (path, body) => {
+  ])('rejects a form of the unified route %s (%#)', async (path, body) => {
     const harness = restricted();
     expect((await ask(harness, path, multipart, body)).status).toBe(400);
     expect(harness.calls).toHaveLength(0);
@@ -90,7 +90,7 @@ describe('a model allow-list', () => {
     ['/v1/vector_stores', json, '{"name":"x"}'],
     ['/v1/threads', json, '{"messages":[]}'],
     ['/v1/threads/t1/messages', json, '{"role":"user","content":"x"}'],
-  ])('lets %s %s %s through', async (path, type, body) => {
+  ])('allows %s %s %s', async (path, type, body) => {
     const harness = restricted();
     expect((await ask(harness, path, type, body)).status).toBe(200);
   });
@@ -98,11 +98,11 @@ describe('a model allow-list', () => {
   it.each([
     ['/v1/threads/t1/runs', '{"assistant_id":"a"}'],
     ['/v1/threads/runs', '{"assistant_id":"a"}'],
-  ])('refuses %s, whose model is the assistant’s', async (path, body) => {
+  ])('rejects %s, whose model is the assistant’s', async (path, body) => {
     expect((await ask(restricted(), path, json, body)).status).toBe(400);
   });
 
-  it('refuses the models that are not allowed, wherever they are named', async () => {
+  it('rejects disallowed models in every place that names one', async () => {
     const harness = restricted();
     const { status } = await ask(harness, '/v1/chat/completions', json, chat(',"model":"bad"'));
     expect(status).toBe(412);
@@ -112,13 +112,13 @@ describe('a model allow-list', () => {
     expect(harness.calls).toHaveLength(0);
   });
 
-  it('holds for a list of refused models too', async () => {
+  it('is also a list of rejected models', async () => {
     const harness = restricted({ allowAll: true, list: [{ slug: 'bad', enabled: false, customHost: null }], headers: null });
     expect((await ask(harness, '/v1/chat/completions', json, chat(',"model":"any","Model":"bad"'))).status).toBe(400);
     expect((await ask(harness, '/v1/chat/completions', json, chat(',"model":"any"'))).status).toBe(200);
   });
 
-  it('is none where models only have hosts of their own', async () => {
+  it('is not checked if models only have their own hosts', async () => {
     const harness = restricted({
       allowAll: true,
       list: [{ slug: 'a', enabled: true, customHost: 'https://a.example/v1' }],

@@ -21,11 +21,11 @@ it.each([
     },
   ],
   ['after it was looked for', () => Promise.reject(new GatewayError('invalid_provider'))],
-])('a provider that is gone when its other credential is there leaves the refusal as it was: %s', async (_, resolve) => {
+])('credential renewal: a provider that is gone by then leaves the rejection unchanged: %s', async (_, resolve) => {
   expect(await renewCredential(refused(), refusal, async () => true, resolve)).toBeNull();
 });
 
-it('nobody looks for a provider whose credential is still the same, or for a client that has left meanwhile', async () => {
+it('credential renewal: an unchanged credential or a disconnected client causes no look-up', async () => {
   const resolve = () => {
     throw new Error('looked for');
   };

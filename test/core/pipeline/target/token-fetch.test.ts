@@ -34,7 +34,7 @@ const metadata = { url: 'http://169.254.169.254/latest?a=b', method: 'GET', head
 const request = <Request extends { headers: readonly string[] }>(given: Request) => ({ ...given, headers: [...given.headers] });
 
 describe('token fetch', () => {
-  it('brings the whole reply, from a pool of its own', async () => {
+  it('returns the whole reply, from its own pool', async () => {
     const { services, calls } = fetchWith(ok);
     const reply = await services.fetch(request(post));
     expect([reply.status, Buffer.from(reply.body).toString()]).toEqual([200, '{"a":1}']);
@@ -42,7 +42,7 @@ describe('token fetch', () => {
     expect(calls[0]?.timeouts.totalMs).toBeGreaterThan(0);
   });
 
-  it('gives up on a reply without end', async () => {
+  it('aborts a reply without end', async () => {
     const { services, aborted } = fetchWith((handler) => {
       handler.onHead(200, []);
       for (let i = 0; i < 17; i++) handler.onData(new Uint8Array(64 * 1024));
@@ -51,7 +51,7 @@ describe('token fetch', () => {
     expect(aborted.length).toBeGreaterThan(0);
   });
 
-  it('passes on what the transport and the address rules say', async () => {
+  it('returns errors of the transport and of address rules', async () => {
     const failing = fetchWith((handler) => handler.onError(new GatewayError('upstream_connect')));
     await expect(failing.services.fetch(request(post))).rejects.toMatchObject({ code: 'upstream_connect' });
     const refusing = fetchWith(ok, {
@@ -63,14 +63,14 @@ describe('token fetch', () => {
     expect(refusing.calls).toEqual([]);
   });
 
-  it('does not ask the metadata service unless it may', async () => {
+  it('does not call the metadata service unless allowed', async () => {
     const { services, calls } = fetchWith(ok);
     expect(services.machineIdentity).toBe(false);
     await expect(services.fetch(request(metadata))).rejects.toMatchObject({ code: 'forbidden', status: 403 });
     expect(calls).toEqual([]);
   });
 
-  it('asks the metadata service as the one tenant that may', async () => {
+  it('calls the metadata service as the one tenant that may', async () => {
     const { services, calls } = fetchWith(ok, { machineIdentity: true });
     expect(services.machineIdentity).toBe(true);
     await services.fetch(request(metadata));
@@ -85,7 +85,7 @@ describe('token fetch', () => {
     'http://169.254.169.254@evil.example/',
     'http://127.0.0.1/latest',
     'not a url',
-  ])('takes %s for no metadata service', async (url) => {
+  ])('does not treat %s as a metadata service', async (url) => {
     const { services, calls } = fetchWith(ok, { machineIdentity: true });
     await expect(services.fetch({ ...request(metadata), url })).rejects.toMatchObject({ code: 'forbidden' });
     expect(calls).toEqual([]);

@@ -41,18 +41,18 @@ async function recordOf(
 const head = (handler: UpstreamHandler): unknown => handler.onHead(200, ['content-type', 'application/json']);
 const part = (text: string, bytes: number): Buffer => Buffer.from(JSON.stringify(chatReply(text)).slice(0, bytes));
 
-describe('a request whose client leaves', () => {
-  it('before the answer counts its prompt', async () => {
+describe('usage of a request whose client disconnects', () => {
+  it('before the reply counts the prompt', async () => {
     const record = await recordOf(createHarness(), (leave) => [() => setImmediate(leave)]);
     expect(record).toMatchObject({ outcome: 'aborted', ...prompt, outputTokens: 0 });
   });
 
-  it('before a streamed answer counts its prompt', async () => {
+  it('before a streamed reply counts the prompt', async () => {
     const record = await recordOf(createHarness(), (leave) => [() => setImmediate(leave)], { body: { ...body, stream: true } });
     expect(record).toMatchObject({ outcome: 'aborted', ...prompt, outputTokens: 0 });
   });
 
-  it('in the middle of the answer counts the text that has come', async () => {
+  it('in the middle of the reply counts the received text', async () => {
     const record = await recordOf(createHarness(), (leave) => [
       (_call, handler) => {
         head(handler);
@@ -65,7 +65,7 @@ describe('a request whose client leaves', () => {
     expect(record?.outputTokens).toBeLessThan(525);
   });
 
-  it('in the middle of a very long text counts what has come', async () => {
+  it('in the middle of a very long text counts the received part', async () => {
     const record = await recordOf(createHarness(), (leave) => [
       (_call, handler) => {
         head(handler);
@@ -90,20 +90,20 @@ describe('a request whose client leaves', () => {
     expect(record).toMatchObject({ outcome: 'aborted', ...prompt, outputTokens: 2 });
   });
 
-  it('once the answer is here counts what the provider says', async () => {
+  it('after the reply has arrived counts what the provider states', async () => {
     const harness = createHarness({ plugins: [slow()] });
     const record = await recordOf(harness, (leave) => [answerThen(leave)]);
     expect(record).toMatchObject({ outcome: 'aborted', inputTokens: 3, outputTokens: 2, usageEstimated: false });
   });
 
-  it('once an answer without counts is here counts its text', async () => {
+  it('after a reply without counts has arrived counts its text', async () => {
     const { usage: _usage, ...uncounted } = chatReply('z'.repeat(400));
     const harness = createHarness({ plugins: [slow()] });
     const record = await recordOf(harness, (leave) => [answerThen(leave, uncounted)]);
     expect(record).toMatchObject({ outcome: 'aborted', ...prompt, outputTokens: 100 });
   });
 
-  it('before the provider was reached counts nothing', async () => {
+  it('before the provider was reached is zero', async () => {
     const record = await recordOf(createHarness(), (leave) => [
       () => {
         setImmediate(leave);
@@ -113,7 +113,7 @@ describe('a request whose client leaves', () => {
     expect(record).toMatchObject({ outcome: 'aborted', inputTokens: 0, outputTokens: 0, usageEstimated: false });
   });
 
-  it('while the provider refuses counts nothing', async () => {
+  it('of a rejected call is zero', async () => {
     const record = await recordOf(createHarness(), (leave) => [
       (_call, handler) => {
         handler.onHead(500, ['content-type', 'application/json']);
@@ -123,14 +123,14 @@ describe('a request whose client leaves', () => {
     expect(record).toMatchObject({ outcome: 'aborted', inputTokens: 0, usageEstimated: false });
   });
 
-  it('before speech has come counts the characters it asked for', async () => {
+  it('before speech has arrived counts the requested characters', async () => {
     const speech = { path: '/v1/audio/speech', body: { model: '@one/tts-1', voice: 'alloy', input: 'a'.repeat(25) } };
     const record = await recordOf(createHarness(), (leave) => [() => setImmediate(leave)], speech);
     expect(record).toMatchObject({ outcome: 'aborted', media: { units: { characters: 25 } }, usageEstimated: true });
   });
 });
 
-describe('a reply that the provider cuts', () => {
+describe('usage of a reply that the provider cuts', () => {
   const cut = (error = new GatewayError('upstream_reset')): Script => {
     return (_call, handler) => {
       head(handler);
@@ -139,26 +139,26 @@ describe('a reply that the provider cuts', () => {
     };
   };
 
-  it('counts the prompt and the text that has come', async () => {
+  it('counts the prompt and the received text', async () => {
     const record = await recordOf(createHarness(), () => [cut()]);
     expect(record).toMatchObject({ outcome: 'failed', status: 502, ...prompt });
     expect(record?.outputTokens).toBeGreaterThan(50);
   });
 
-  it('counts nothing when it had not begun', async () => {
+  it('is zero if the reply had not begun', async () => {
     const record = await recordOf(createHarness(), () => [
       (_call, handler) => handler.onError(new GatewayError('upstream_reset')),
     ]);
     expect(record).toMatchObject({ outcome: 'failed', inputTokens: 0, usageEstimated: false });
   });
 
-  it('counts its events where it streamed', async () => {
+  it('counts the events of a stream', async () => {
     const script = chatStream(['a', 'b', 'c', 'd'], { cutAfter: 3, error: new GatewayError('upstream_reset') });
     const record = await recordOf(createHarness(), () => [script], { body: { ...body, stream: true } });
     expect(record).toMatchObject({ outcome: 'cut', ...prompt, outputTokens: 3 });
   });
 
-  it('leaves nothing behind for the next try', async () => {
+  it('is not added to the next attempt', async () => {
     const harness = createHarness();
     harness.addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
     harness.script(cut(), answer(429, { error: { message: 'slow down' } }));

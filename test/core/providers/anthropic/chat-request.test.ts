@@ -31,7 +31,7 @@ describe('reasoning', () => {
     ['claude-opus-4-8', 'none', undefined, undefined, 4_096],
     ['claude-haiku-5-5', 'none', { type: 'disabled' }, undefined, 16_384],
     ['claude-sonnet-5-5', 'none', { type: 'between_tools' }, undefined, 16_384],
-  ])('asks %s for effort %s in its own way', (model, effort, thinking, outputConfig, maxTokens) => {
+  ])('gives %s the effort %s in the form of the model', (model, effort, thinking, outputConfig, maxTokens) => {
     const { body, dropped, adapted } = sent({ model, reasoning_effort: effort });
     expect(body.thinking).toEqual(thinking);
     expect(body.output_config).toEqual(outputConfig);
@@ -49,20 +49,20 @@ describe('reasoning', () => {
     expect(adapted).toEqual(['reasoning_effort']);
   });
 
-  it('keeps a budget below the limit the client has set', () => {
+  it('keeps a budget below the limit of the client', () => {
     const { body, adapted } = sent({ model: 'claude-opus-4-5', reasoning_effort: 'high', max_tokens: 6_000 });
     expect(body.thinking).toEqual({ type: 'enabled', budget_tokens: 3_000 });
     expect(body.max_tokens).toBe(6_000);
     expect(adapted).toEqual(['reasoning_effort']);
   });
 
-  it('does without thinking, and says so, where the limit leaves no room for the smallest budget', () => {
+  it('is dropped and reported if the limit leaves no room for the smallest budget', () => {
     const { body, dropped } = sent({ model: 'claude-opus-4-5', reasoning_effort: 'low', max_tokens: 1_000 });
     expect(body.thinking).toBeUndefined();
     expect(dropped).toEqual(['reasoning_effort']);
   });
 
-  it('lets the thinking a client asks for itself stand', () => {
+  it('keeps the thinking that the client set', () => {
     const thinking = { type: 'enabled', budget_tokens: 2_000 };
     const { body } = sent({ model: 'claude-opus-4-5', thinking, reasoning_effort: 'high' });
     expect(body.thinking).toEqual(thinking);
@@ -81,7 +81,7 @@ describe('sampling', () => {
     ['claude-opus-4-5', { temperature: 0.5, top_k: 5, reasoning_effort: 'low' }, {}, ['temperature', 'top_k']],
     ['claude-opus-4-5', { top_p: 0.97, reasoning_effort: 'low' }, { top_p: 0.97 }, []],
     ['claude-opus-4-5', { temperature: null, top_p: null }, {}, []],
-  ])('sends %s what it takes of %j and reports the rest', (model, params, kept, dropped) => {
+  ])('for %s keeps the supported part of %j and reports the rest', (model, params, kept, dropped) => {
     const result = sent({ model, ...params });
     const { temperature, top_p, top_k } = result.body;
     expect(JSON.parse(JSON.stringify({ temperature, top_p, top_k }))).toEqual(kept);
@@ -128,18 +128,18 @@ describe('tools', () => {
     [undefined, { type: 'auto', disable_parallel_tool_use: true }],
     ['required', { type: 'any', disable_parallel_tool_use: true }],
     ['none', { type: 'none' }],
-  ])('forbids parallel calls under the choice %j', (choice, expected) => {
+  ])('disable parallel calls with the choice %j', (choice, expected) => {
     const { body } = sent({ model: 'claude-opus-4-5', tools, tool_choice: choice, parallel_tool_calls: false });
     expect(body.tool_choice).toEqual(expected);
   });
 
-  it('sends no choice without tools', () => {
+  it('have no choice without tools', () => {
     const { body } = sent({ model: 'claude-opus-4-5', tool_choice: 'none', parallel_tool_calls: false });
     expect(body).not.toHaveProperty('tool_choice');
     expect(body).not.toHaveProperty('tools');
   });
 
-  it('takes the retired spelling', () => {
+  it('accept the deprecated spelling', () => {
     const { body, adapted } = sent({ model: 'claude-opus-4-5', functions: [{ name: 'a' }], function_call: { name: 'a' } });
     expect(body.tools).toEqual([{ name: 'a', input_schema: { type: 'object', properties: {} } }]);
     expect(body.tool_choice).toEqual({ type: 'tool', name: 'a' });
@@ -148,7 +148,7 @@ describe('tools', () => {
 });
 
 describe('messages', () => {
-  it('repairs arguments a model has written wrongly, and says so', () => {
+  it('get malformed arguments of a model repaired and reported', () => {
     const messages = [
       ...hello,
       {
@@ -166,7 +166,7 @@ describe('messages', () => {
     expect(adapted).toEqual(['messages.tool_calls']);
   });
 
-  it('keeps the results of each round of tool calls behind their own calls', () => {
+  it('keep the results of each round of tool calls behind their own calls', () => {
     const round = (id: string) => [
       { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: { name: 'a', arguments: '{}' } }] },
       { role: 'tool', tool_call_id: id, content: id },
@@ -179,7 +179,7 @@ describe('messages', () => {
     ]);
   });
 
-  it('leaves out turns the provider would refuse as empty', () => {
+  it('are dropped if empty, because the provider rejects them', () => {
     const { body, adapted } = sent({
       model: 'claude-opus-4-5',
       messages: [...hello, { role: 'assistant', content: '' }, { role: 'user', content: [{ type: 'text', text: '' }, 'there'] }],
@@ -188,7 +188,7 @@ describe('messages', () => {
     expect(adapted).toEqual(['messages']);
   });
 
-  it('joins signed thinking with text and calls that are only in the OpenAI fields', () => {
+  it('combine signed thinking with text and calls that are only in the OpenAI fields', () => {
     const thought = { type: 'thinking', thinking: 'hm', signature: 'c2ln' };
     const toolCall = { id: 't1', type: 'function', function: { name: 'a', arguments: '{"n":1}' } };
     const { body } = sent({
@@ -202,7 +202,7 @@ describe('messages', () => {
     ]);
   });
 
-  it('takes whole arguments from the tool calls where blocks were put together from stream deltas', () => {
+  it('take complete arguments from the tool calls if blocks came from stream deltas', () => {
     const toolCall = { id: 't1', type: 'function', function: { name: 'a', arguments: '{"n":1}' } };
     const blocks = [
       { type: 'thinking', thinking: 'hm', signature: 'c2ln' },
@@ -218,7 +218,7 @@ describe('messages', () => {
     ]);
   });
 
-  it('reads caching hints in their OpenAI spelling', () => {
+  it('accept caching hints in their OpenAI spelling', () => {
     const part = { type: 'text', text: 'long', prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } };
     const { body } = sent({ model: 'claude-opus-4-5', messages: [{ role: 'user', content: [part] }] });
     expect((body.messages as JsonObject[])[0]?.content).toEqual([
@@ -226,13 +226,13 @@ describe('messages', () => {
     ]);
   });
 
-  it('passes native blocks inside a chat call', () => {
+  it('pass native blocks inside a chat call', () => {
     const block = { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' }, citations: { enabled: true } };
     const { body } = sent({ model: 'claude-opus-4-5', messages: [{ role: 'user', content: [block] }] });
     expect(body.messages).toEqual([{ role: 'user', content: [block] }]);
   });
 
-  it('reads text files and file ids', () => {
+  it('accept text files and file ids', () => {
     const files = [{ file_data: 'data:text/plain;base64,w6Q=', filename: 'a.txt' }, { file_id: 'file_01' }];
     const { body } = sent({
       model: 'claude-opus-4-5',
@@ -245,7 +245,7 @@ describe('messages', () => {
   });
 });
 
-describe('what cannot be carried over', () => {
+describe('content without a counterpart', () => {
   it.each([
     ['messages', { messages: 'hi' }],
     ['messages[0]', { messages: ['hi'] }],
@@ -261,7 +261,7 @@ describe('what cannot be carried over', () => {
     ['messages[0].tool_call_id', { messages: [{ role: 'tool', content: 'x' }] }],
     ['messages[0].tool_calls[0]', { messages: [{ role: 'assistant', tool_calls: [{ type: 'custom', custom: {} }] }] }],
     ['tools[0]', { tools: [{ type: 'custom', custom: { name: 'x' } }] }],
-  ])('is refused with the name of the parameter: %s', (param, params) => {
+  ])('is rejected with the name of the parameter: %s', (param, params) => {
     let thrown: unknown;
     try {
       sent({ model: 'claude-opus-4-5', ...params });
@@ -275,7 +275,7 @@ describe('what cannot be carried over', () => {
   });
 });
 
-describe('schemas that bind the answer', () => {
+describe('schemas of structured output', () => {
   const open = { type: 'object', properties: { age: { type: 'integer', minimum: 18 } }, required: ['age'] };
   const closed = {
     ...open,
@@ -283,7 +283,7 @@ describe('schemas that bind the answer', () => {
     additionalProperties: false,
   };
 
-  it('are compiled to what is taken, and the change is reported', () => {
+  it('are reduced to supported keywords, and the change is reported', () => {
     const { body, adapted } = sent({
       model: 'claude-sonnet-4-6',
       response_format: { type: 'json_schema', json_schema: { name: 'person', schema: open } },
@@ -294,7 +294,7 @@ describe('schemas that bind the answer', () => {
     expect([...adapted].sort()).toEqual(['response_format', 'tools']);
   });
 
-  it('of tools that are not strict stay as they are', () => {
+  it('of tools that are not strict stay unchanged', () => {
     const { body, adapted } = sent({
       model: 'claude-sonnet-4-6',
       tools: [{ type: 'function', function: { name: 'save', parameters: open } }],
@@ -309,7 +309,7 @@ describe('thinking with a forced tool', () => {
   const named = { type: 'function', function: { name: 'one' } };
   const allowed = { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named] } };
 
-  it.each([['required'], [named], [allowed]])('leaves a budget out when the choice is %j', (choice) => {
+  it.each([['required'], [named], [allowed]])('drops a budget if the choice is %j', (choice) => {
     const { body, dropped } = sent({
       model: 'claude-sonnet-4-5-20250929',
       tools,
@@ -322,7 +322,7 @@ describe('thinking with a forced tool', () => {
     expect(dropped).toEqual(['reasoning_effort']);
   });
 
-  it('leaves adaptive thinking out and keeps the effort', () => {
+  it('drops adaptive thinking and keeps the effort', () => {
     const { body, dropped, adapted } = sent({
       model: 'claude-sonnet-4-6',
       tools,
@@ -334,20 +334,20 @@ describe('thinking with a forced tool', () => {
     expect({ dropped, adapted }).toEqual({ dropped: [], adapted: ['reasoning_effort'] });
   });
 
-  it("leaves the caller's own thinking out", () => {
+  it("drops the caller's own thinking", () => {
     const thinking = { type: 'enabled', budget_tokens: 2_048 };
     const { body, dropped } = sent({ model: 'claude-sonnet-4-5-20250929', tools, tool_choice: 'required', thinking });
     expect(body.thinking).toBe(undefined);
     expect(dropped).toEqual(['thinking']);
   });
 
-  it.each([['auto'], ['none'], [undefined]])('keeps thinking when the choice is %s', (choice) => {
+  it.each([['auto'], ['none'], [undefined]])('stays if the choice is %s', (choice) => {
     const { body, dropped } = sent({ model: 'claude-sonnet-4-5-20250929', tools, tool_choice: choice, reasoning_effort: 'low' });
     expect(body.thinking).toMatchObject({ type: 'enabled' });
     expect(dropped).toEqual([]);
   });
 
-  it('keeps thinking for models that think by default', () => {
+  it('stays for models that think by default', () => {
     const { body, dropped } = sent({ model: 'claude-opus-5', tools, tool_choice: 'required', reasoning_effort: 'low' });
     expect(body.thinking).toMatchObject({ type: 'adaptive' });
     expect(dropped).toEqual([]);
@@ -360,19 +360,19 @@ describe('identities of the end user', () => {
     [{ user: 'ada', safety_identifier: 'ada' }, 'ada', []],
     [{ safety_identifier: 'hash' }, 'hash', []],
     [{ metadata: { user_id: 'own' }, user: 'ada', safety_identifier: 'hash' }, 'own', ['user', 'safety_identifier']],
-  ])('sends one of %j and reports the others', (params, id, lost) => {
+  ])('use one of %j and report the others', (params, id, lost) => {
     const { body, dropped } = sent({ model: 'claude-opus-5', ...params });
     expect(body.metadata).toEqual({ user_id: id });
     expect(dropped).toEqual(lost);
   });
 });
 
-describe('parameters that are lost', () => {
-  it('reports an empty web_search_options, which asks for a search', () => {
+describe('dropped parameters', () => {
+  it('include an empty web_search_options, which requests a search', () => {
     expect(sent({ model: 'claude-opus-5', web_search_options: {} }).dropped).toEqual(['web_search_options']);
   });
 
-  it('does not report empty objects that ask for nothing', () => {
+  it('exclude empty objects without a request', () => {
     expect(sent({ model: 'claude-opus-5', logit_bias: {}, prediction: {} }).dropped).toEqual([]);
   });
 });

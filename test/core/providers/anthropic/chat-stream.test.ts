@@ -25,7 +25,7 @@ describe.each([
   ['chat', chatComplete],
   ['text', complete],
 ] as const)('a streamed %s completion', (_, operation) => {
-  it('shows an error of the provider in-band and does not end as if it were whole', () => {
+  it('reports a provider error in-band and ends incomplete', () => {
     const events = translated(operation, [...opening, overloaded], call());
     expect(events.at(-1)).toEqual({
       event: null,
@@ -37,11 +37,11 @@ describe.each([
     expect(events.some((event) => event.data === '[DONE]')).toBe(false);
   });
 
-  it('sends nothing for an error before the first byte, so that another target can still answer', () => {
+  it('sends nothing for an error before the first byte, so that another target can reply', () => {
     expect(translated(operation, [overloaded], call())).toEqual([]);
   });
 
-  it('hands the error to the record with the status it stands for', () => {
+  it('passes the error with its status to the record', () => {
     const reader = operation.streamReader();
     for (const event of [...opening, overloaded]) reader.push(event);
     expect(reader.complete()).toBe(false);
@@ -55,18 +55,18 @@ describe.each([
     expect(reader.usage()).toMatchObject({ inputTokens: 3, cacheReadTokens: 2, outputTokens: 1 });
   });
 
-  it('does not end a stream the provider has cut', () => {
+  it('stays incomplete if the provider cuts it', () => {
     const events = translated(operation, opening, call());
     expect(JSON.stringify(events)).toContain('Hel');
     expect(events.some((event) => event.data === '[DONE]')).toBe(false);
   });
 });
 
-it('has no counts to show before the provider has sent any', () => {
+it('Anthropic stream: has no counts before the provider has sent any', () => {
   expect(chatComplete.streamReader().usage()).toBeNull();
 });
 
-it('says in the stream, as in a plain reply, why the model refused', () => {
+it('Anthropic stream: contains the reason for a refusal, as a plain reply does', () => {
   const delta = { stop_reason: 'refusal', stop_sequence: null, stop_details: { type: 'refusal', explanation: 'I may not.' } };
   const ending: StreamEvent[] = [
     { event: 'message_delta', data: { type: 'message_delta', delta, usage: { output_tokens: 4 } } },

@@ -19,7 +19,7 @@ describe('a stream of Claude that begins with overloaded_error', () => {
     expect([reply.status, reply.text]).toEqual([529, expect.stringContaining('Overloaded')]);
   });
 
-  it('is passed on where something was said before', async () => {
+  it('is forwarded after earlier output', async () => {
     const gateway = createHarness();
     gateway.script((call, handler) => {
       handler.onHead(200, ['content-type', 'text/event-stream']);
@@ -30,7 +30,7 @@ describe('a stream of Claude that begins with overloaded_error', () => {
     expect([reply.status, reply.text.match(/overloaded_error/g)?.length]).toEqual([200, 1]);
   });
 
-  it('falls over to another target', async () => {
+  it('continues with another target', async () => {
     const gateway = createHarness();
     gateway.script(overloaded, answer(200, chatReply('hello')));
     const targets = [{ provider: '@claude' }, { provider: '@one' }];

@@ -15,11 +15,11 @@ function leaving(settings: JsonObject, key: string, fromClient: HeaderList = [])
   return Object.fromEntries(Array.from({ length: call.headers.length / 2 }, (_, i) => call.headers.slice(2 * i, 2 * i + 2)));
 }
 
-it('sends an API key as x-api-key, with the version it was written for', () => {
+it('Anthropic headers: an API key is x-api-key, with the version it was written for', () => {
   expect(leaving({}, 'sk-ant-api03-x')).toEqual({ 'x-api-key': 'sk-ant-api03-x', 'anthropic-version': '2023-06-01' });
 });
 
-it('sends an OAuth token as a bearer, with the beta feature that allows it', () => {
+it('Anthropic headers: an OAuth token is a bearer token, with its beta feature', () => {
   const bearer = { authorization: 'Bearer sk-ant-oat01-x', 'anthropic-version': '2023-06-01' };
   expect(leaving({}, 'sk-ant-oat01-x')).toEqual({ ...bearer, 'anthropic-beta': 'oauth-2025-04-20' });
   expect(leaving({}, 'sk-ant-oat01-x', ['anthropic-beta', 'a-1'])).toEqual({
@@ -37,7 +37,7 @@ it('sends an OAuth token as a bearer, with the beta feature that allows it', () 
   );
 });
 
-it('sends the version and the beta features of the settings', () => {
+it('Anthropic headers: settings add version and beta features', () => {
   expect(leaving({ anthropic_version: '2026-10-21', anthropic_beta: 'a-1,b-2' }, 'k')).toEqual({
     'anthropic-version': '2026-10-21',
     'anthropic-beta': 'a-1,b-2',
@@ -45,11 +45,11 @@ it('sends the version and the beta features of the settings', () => {
   });
 });
 
-it('lets the version of the client stand where the settings name none', () => {
+it('Anthropic headers: the client’s version is used if the settings have none', () => {
   expect(leaving({}, 'k', ['anthropic-version', '2024-01-01'])['anthropic-version']).toBe('2024-01-01');
 });
 
-it('refuses settings that would smuggle in a header', () => {
+it('Anthropic headers: settings that would inject a header are rejected', () => {
   expect(v.safeParse(anthropic.settings, { anthropic_beta: 'a\r\nx-api-key: stolen' }).success).toBe(false);
 });
 
@@ -58,6 +58,6 @@ it.each([
   ['/v1/files', '/files'],
   ['/v1/v1/messages/batches', '/messages/batches'],
   ['/v10/files', '/v10/files'],
-])('takes a doubled version out of the pass-through path %s', (path, expected) => {
+])('Anthropic headers: a doubled version is removed from the pass-through path %s', (path, expected) => {
   expect(anthropic.proxyPath?.(path)).toBe(expected);
 });

@@ -26,7 +26,7 @@ providerContractSuite(claudePlatformAws, {
   storedShown: false,
 });
 
-describe('calls of claude-platform-aws', () => {
+describe('calls to claude-platform-aws', () => {
   async function sentBy(secrets: object, headers: Record<string, string> = {}, path = '/v1/messages') {
     const gateway = createHarness();
     gateway.documents.set(`provider ${workspaceId}/claude-aws`, {
@@ -46,7 +46,7 @@ describe('calls of claude-platform-aws', () => {
     ['/v1/chat/completions', '/v1/messages'],
     ['/v1/messages/count_tokens', '/v1/messages/count_tokens'],
     ['/v1/proxy/v1/skills', '/v1/skills'],
-  ])('to %s name the workspace, and go with a key or signed', async (path, below) => {
+  ])('for %s name the workspace, with a key or a signature', async (path, below) => {
     const byKey = await sentBy({ api_key: 'sk-aws' }, {}, path);
     expect(byKey.url).toBe(`https://aws-external-anthropic.us-west-2.api.aws${below}`);
     expect([byKey.header('x-api-key'), byKey.header('anthropic-workspace-id')]).toEqual(['sk-aws', 'wrkspc_1']);
@@ -57,7 +57,7 @@ describe('calls of claude-platform-aws', () => {
     expect([signed.header('x-api-key'), signed.header('anthropic-version')]).toEqual([undefined, '2023-06-01']);
   });
 
-  it('about files and batches go by the operations of anthropic', () => {
+  it('for files and batches use the operations of anthropic', () => {
     const { chatComplete: _chat, complete: _complete, messages: _messages, ...same } = claudePlatformAws.operations;
     expect(anthropic.operations).toMatchObject(same);
     expect(Object.keys(same)).toEqual(
@@ -65,7 +65,7 @@ describe('calls of claude-platform-aws', () => {
     );
   });
 
-  it('are made for the workspace that is stored, whatever the request says', async () => {
+  it('use the stored workspace, even if the request names another', async () => {
     const { reply, header } = await sentBy({ api_key: 'sk-aws' }, { 'x-svc-anthropic-aws-workspace-id': 'wrkspc_2' });
     expect([reply.status, header('x-api-key')]).toEqual([400, undefined]);
     expect(reply.text).toContain('anthropic_aws_workspace_id');

@@ -52,7 +52,7 @@ describe('the address of azure-ai', () => {
   });
 
   it.each([host, `${host}/models`, `${host}/openai/v1`, `${host}/anthropic/v1`, `${host}/anthropic/v1/messages`])(
-    'of a Claude model is that of the Messages API, wherever %s points',
+    'for a Claude model is that of the Messages API, even if %s points elsewhere',
     (url) => {
       expect(urlOf({ azure_foundry_url: url }, 'claude-sonnet-4-5')).toBe(`${host}/anthropic/v1/messages`);
       expect(urlOf({ azure_foundry_url: url, azure_deployment_name: 'my-claude' }, 'any', 'messages')).toBe(
@@ -85,11 +85,11 @@ describe('the address of azure-ai', () => {
     ['ocr', 'mistral-document-ai-2512', { azure_foundry_url: host }, `${host}/providers/mistral/azure/ocr`],
     ['ocr', 'mistral-ocr-2503', serverless, `${alone}/v1/ocr`],
   ];
-  it.each(functions)('of %s by %s with %j', (name, model, given, url) => {
+  it.each(functions)('for %s by %s with %j', (name, model, given, url) => {
     expect(urlOf(given, model, name)).toBe(url);
   });
 
-  it('of the list of models is that of the resource, or what an endpoint says of its one', () => {
+  it('for the list of models is that of the resource, or the endpoint’s own', () => {
     const listed = (given: JsonObject) => azureAi.models?.path(v.parse(azureAi.settings, given));
     expect(listed({ azure_foundry_url: `${host}/models` })).toBe('/openai/v1/models');
     expect(listed(serverless)).toBe('/info?api-version=2024-05-01-preview');
@@ -101,7 +101,7 @@ describe('the address of azure-ai', () => {
     ]);
   });
 
-  it('needs a resource or the parts of an endpoint, and names what is missing', () => {
+  it('needs a resource or the parts of an endpoint, and the error names what is missing', () => {
     expect(() => urlOf({}, 'm')).toThrow(/azure_foundry_url/);
     expect(() => urlOf({ azure_deployment_type: 'serverless', azure_deployment_name: 'a' }, 'm')).toThrow(/azure_region/);
     expect(() => urlOf({ azure_deployment_type: 'managed', azure_region: 'a' }, 'm')).toThrow(/azure_endpoint_name/);
@@ -119,7 +119,7 @@ describe('headers of azure-ai', () => {
     return call.headers;
   };
 
-  it('carry the key under the name each API knows', () => {
+  it('carry the key under the name of each API', () => {
     expect(signed({ azure_foundry_url: host }, '/openai/v1/chat/completions')).toEqual(['api-key', 'k']);
     expect(signed({ azure_foundry_url: host }, '/anthropic/v1/messages')).toEqual([
       'x-api-key',
@@ -136,7 +136,7 @@ describe('headers of azure-ai', () => {
     ]);
   });
 
-  it('say what becomes of unknown parameters, and which deployment of an endpoint is meant', () => {
+  it('select the handling of unknown parameters and the deployment of an endpoint', () => {
     const managed = {
       azure_deployment_type: 'managed',
       azure_endpoint_name: 'mine',

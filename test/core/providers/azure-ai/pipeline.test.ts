@@ -26,7 +26,7 @@ function harness(script: Script): Harness {
 const sentTo = (gateway: Harness): string => `${gateway.calls[0]?.origin}${gateway.calls[0]?.path}`;
 
 describe('azure-ai through the pipeline', () => {
-  it('reranks and reads documents through the APIs of their makers, with the key as bearer token', async () => {
+  it('reranks and runs OCR through the APIs of model makers, with the key as bearer token', async () => {
     const ranked = harness(
       answer(200, { results: [{ index: 0, relevance_score: 0.9 }], meta: { billed_units: { search_units: 1 } } }),
     );
@@ -59,7 +59,7 @@ describe('azure-ai through the pipeline', () => {
     expect(edited.records[0]?.media?.units).toEqual({ generated_images: 1 });
   });
 
-  it('speaks, transcribes and translates at the version-free API of the resource', async () => {
+  it('serves speech, transcriptions and translations at the version-free API of the resource', async () => {
     const spoken = harness((_call, handler) => {
       handler.onHead(200, ['content-type', 'audio/mpeg']);
       handler.onData(Buffer.from('audio'));
@@ -98,7 +98,7 @@ describe('azure-ai through the pipeline', () => {
     expect(reply.json).toMatchObject({ data: [{ id: 'DeepSeek-V3.1' }] });
   });
 
-  it('answers 400 naming provider and function for what it does not have', async () => {
+  it('returns 400 with provider and function for missing functions', async () => {
     const gateway = harness(answer(200, {}));
     const reply = await gateway.send({ path: '/v1/moderations', headers, body: { input: 'a' } });
     expect(reply.status).toBe(400);

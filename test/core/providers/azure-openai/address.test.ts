@@ -60,24 +60,27 @@ describe('the address of azure-openai', () => {
     expect(urlOf(given as unknown as JsonObject, model)).toBe(url);
   });
 
-  it('of responses is dated only where the date knows them', () => {
+  it('of responses has a date only if the API version requires it', () => {
     const at = (version: string) => urlOf({ azure_resource_name: 'r', azure_api_version: version }, 'd', 'createModelResponse');
     expect(at('2025-04-01-preview')).toBe('https://r.openai.azure.com/openai/responses?api-version=2025-04-01-preview');
     expect(at('2024-10-21')).toBe('https://r.openai.azure.com/openai/v1/responses');
   });
 
-  it('is refused where no row fits, in words that name the model', () => {
+  it('is rejected if no row matches, naming the model', () => {
     const given = { azure_resource_name: 'r', deployments: [{ deployment_id: 'd', alias: 'a' }] };
     expect(() => urlOf(given, 'b')).toThrow(/"b".*No azure alias passed\/default config found/);
     expect(() => urlOf({ azure_resource_name: 'r' }, '')).toThrow(/model/);
     expect(() => urlOf({}, 'd')).toThrow(/azure_resource_name/);
   });
 
-  it.each(['r.evil.example/', 'r#', 'r?x', 'r@evil.example', '../r', 'r.x', '', 'r\n'])('takes no resource named %j', (value) => {
-    expect(v.safeParse(azureOpenAi.settings, { azure_resource_name: value }).success).toBe(false);
-    expect(v.safeParse(azureOpenAi.settings, { azure_deployment_id: `${value}/x` }).success).toBe(false);
-    expect(v.safeParse(azureOpenAi.settings, { azure_api_version: `2024-10-21${value}&a=b` }).success).toBe(false);
-  });
+  it.each(['r.evil.example/', 'r#', 'r?x', 'r@evil.example', '../r', 'r.x', '', 'r\n'])(
+    'rejects the resource name %j',
+    (value) => {
+      expect(v.safeParse(azureOpenAi.settings, { azure_resource_name: value }).success).toBe(false);
+      expect(v.safeParse(azureOpenAi.settings, { azure_deployment_id: `${value}/x` }).success).toBe(false);
+      expect(v.safeParse(azureOpenAi.settings, { azure_api_version: `2024-10-21${value}&a=b` }).success).toBe(false);
+    },
+  );
 });
 
 describe('pass-through to azure-openai', () => {

@@ -39,7 +39,7 @@ const stored = { azure_auth_mode: 'default', azure_resource_name: 'contoso', azu
 const ask = (model: string, more: JsonObject = {}) => ({ model, messages: [{ role: 'user', content: 'hi' }], ...more });
 
 describe('azure-openai through the pipeline', () => {
-  it('answers a chat from the deployment the alias names, plain and streamed', async () => {
+  it('serves a chat from the deployment of the alias, plain and streamed', async () => {
     const gateway = createHarness();
     store(gateway, stored);
     gateway.script(answer(200, chatReply('hello')));
@@ -62,7 +62,7 @@ describe('azure-openai through the pipeline', () => {
     ]);
   });
 
-  it('answers a Messages call through the same deployment', async () => {
+  it('serves a Messages call from the same deployment', async () => {
     const gateway = createHarness();
     store(gateway, stored);
     gateway.script(answer(200, chatReply('hello')));
@@ -72,7 +72,7 @@ describe('azure-openai through the pipeline', () => {
     expect(gateway.calls[0]?.path).toBe('/openai/v1/chat/completions');
   });
 
-  it('takes an alias table from a config target, and the caller’s own key', async () => {
+  it('accepts an alias table from a config target, and the caller’s own key', async () => {
     const gateway = createHarness();
     const config = {
       provider: 'azure-openai',
@@ -88,7 +88,7 @@ describe('azure-openai through the pipeline', () => {
     expect(refused.text).toContain('No azure alias passed/default config found');
   });
 
-  it('lets a request choose deployment and version of a stored provider', async () => {
+  it('allows a request to choose deployment and version of a stored provider', async () => {
     const gateway = createHarness();
     store(gateway, stored);
     const headers = {
@@ -101,13 +101,13 @@ describe('azure-openai through the pipeline', () => {
   });
 });
 
-describe('a stored credential', () => {
+describe('a stored credential of Azure', () => {
   const moves: [string, Record<string, string>][] = [
     ['azure-openai', { 'x-svc-azure-resource-name': 'thief' }],
     ['azure-ai', { 'x-svc-azure-foundry-url': 'https://thief.example.com' }],
     ['azure-ai', { 'x-svc-azure-foundry-url': 'http://contoso.services.ai.azure.com' }],
   ];
-  it.each(moves)('of %s is not sent to another host by %j', async (provider, header) => {
+  it.each(moves)('for %s is not sent to another host by %j', async (provider, header) => {
     const gateway = createHarness();
     const own = provider === 'azure-ai' ? { azure_foundry_url: 'https://contoso.services.ai.azure.com' } : stored;
     store(gateway, own, { api_key: 'az-key' }, provider);
@@ -119,7 +119,7 @@ describe('a stored credential', () => {
     expect(gateway.calls).toEqual([]);
   });
 
-  it('is not sent to another host by a config target either, and stays where the same host is named again', async () => {
+  it('is not sent to another host by a config target, and stays if the same host is named', async () => {
     const gateway = createHarness();
     store(gateway, stored);
     gateway.addConfig('pc-move', { provider: '@east', azure_resource_name: 'thief' });
@@ -131,7 +131,7 @@ describe('a stored credential', () => {
     expect(gateway.calls).toHaveLength(1);
   });
 
-  it('of a config is not sent to a host from a header', async () => {
+  it('in a config is not sent to a host from a header', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-key', {
       provider: 'azure-ai',
@@ -152,7 +152,7 @@ describe('a stored credential', () => {
     expect(gateway.calls.map((call) => call.origin)).toEqual(['https://contoso.services.ai.azure.com']);
   });
 
-  it('keeps its identity: no request says as whom a stored provider calls', async () => {
+  it('keeps its identity: requests cannot change it', async () => {
     const gateway = createHarness({ machineIdentity: true });
     store(gateway, stored);
     for (const header of ['azure-auth-mode:managed', 'azure-entra-tenant-id:other', 'azure-managed-client-id:other']) {
@@ -166,10 +166,10 @@ describe('a stored credential', () => {
   });
 });
 
-describe('the identity of the machine', () => {
+describe('the machine identity in azure-openai', () => {
   const managed = () => ({ ...stored, azure_auth_mode: 'managed', azure_managed_client_id: randomUUID() });
 
-  it('is lent to a stored provider where the deployment lends it', async () => {
+  it('is used for a stored provider if the deployment allows it', async () => {
     const gateway = createHarness({ machineIdentity: true });
     store(gateway, managed(), {});
     gateway.script(answer(200, { access_token: 'mi-token', expires_in: '3600' }), answer(200, chatReply('hello')));
@@ -181,7 +181,7 @@ describe('the identity of the machine', () => {
     expect(gateway.calls[1]?.headers).toContain('Bearer mi-token');
   });
 
-  it('is not lent by default', async () => {
+  it('is not used by default', async () => {
     const gateway = createHarness();
     store(gateway, managed(), {});
     const reply = await gateway.send({ body: ask('@east/fast') });
@@ -190,7 +190,7 @@ describe('the identity of the machine', () => {
     expect(gateway.calls).toEqual([]);
   });
 
-  it('is not lent to a provider named by type, wherever that would send it', async () => {
+  it('is not used for a provider named by type, for any destination', async () => {
     const gateway = createHarness({ machineIdentity: true });
     const headers = {
       'x-svc-provider': 'azure-openai',

@@ -9,7 +9,7 @@ providerContractSuite(bedrockMantle, {
   finishReasons: { stop: 'stop', length: 'length', tool_calls: 'tool_calls' },
 });
 
-describe('calls of bedrock-mantle', () => {
+describe('calls to bedrock-mantle', () => {
   async function sentBy(secrets: object, path: string, model: string) {
     const gateway = createHarness();
     gateway.documents.set(`provider ${workspaceId}/mantle`, {
@@ -34,7 +34,7 @@ describe('calls of bedrock-mantle', () => {
     ['/v1/messages', 'qwen.qwen3-32b', '/v1/chat/completions'],
     ['/v1/anything', 'm', '/v1/anything'],
     ['/v1/proxy/anthropic/v1/messages', 'm', '/anthropic/v1/messages'],
-  ])('to %s for %s go to %s, with the key or signed', async (path, model, below) => {
+  ])('for %s with %s go to %s, with a key or a signature', async (path, model, below) => {
     const byKey = await sentBy({ api_key: 'bedrock-api-key-1' }, path, model);
     expect([byKey.url, byKey.header('authorization')]).toEqual([host + below, 'Bearer bedrock-api-key-1']);
     expect(byKey.header('anthropic-version')).toBe(below.startsWith('/anthropic') ? '2023-06-01' : undefined);

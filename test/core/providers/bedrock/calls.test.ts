@@ -47,7 +47,7 @@ function send(harness: Harness, body: JsonObject, request: Partial<FakeRequest> 
 const question = { model, max_tokens: 100, messages: [{ role: 'user', content: 'Say hello.' }] };
 
 describe('a call to Bedrock', () => {
-  it('leaves signed for its region, path and body', async () => {
+  it('is signed for its region, path and body', async () => {
     const harness = createHarness();
     harness.script(answer(200, chat.providerReply));
     const reply = await send(harness, question);
@@ -66,7 +66,7 @@ describe('a call to Bedrock', () => {
     expect(harness.records).toMatchObject([{ provider: 'bedrock', inputTokens: 14, outputTokens: 6 }]);
   });
 
-  it('names an ARN as one segment of its path', async () => {
+  it('has an ARN as one segment of its path', async () => {
     const harness = createHarness();
     harness.script(answer(200, chat.providerReply));
     const arn = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123';
@@ -78,13 +78,13 @@ describe('a call to Bedrock', () => {
     );
   });
 
-  it.each(['', '.', '..'])('is refused for the model "%s"', async (name) => {
+  it.each(['', '.', '..'])('is rejected for the model "%s"', async (name) => {
     const harness = createHarness();
     expect((await send(harness, { ...question, model: name })).status).toBe(400);
     expect(harness.calls).toEqual([]);
   });
 
-  it('carries the key of a stored provider as a bearer, and is not signed', async () => {
+  it('uses the key of a stored provider as a bearer token, without a signature', async () => {
     const harness = createHarness();
     const settings = { aws_region: 'us-west-2', aws_auth_type: 'apiKey' };
     harness.documents.set(`provider ${workspaceId}/aws`, { ...providerDocument('aws', 'bedrock'), settings });
@@ -96,7 +96,7 @@ describe('a call to Bedrock', () => {
     expect(findHeader(call.headers, 'x-amz-date')).toBe(undefined);
   });
 
-  it('goes to the region a request asks for, but never as somebody else', async () => {
+  it('goes to the region of the request, but keeps the stored identity', async () => {
     const harness = createHarness();
     const settings = { aws_region: 'us-west-2', aws_auth_type: 'apiKey' };
     harness.documents.set(`provider ${workspaceId}/aws`, { ...providerDocument('aws', 'bedrock'), settings });
@@ -114,7 +114,7 @@ describe('a call to Bedrock', () => {
     expect(harness.calls).toHaveLength(1);
   });
 
-  it('keeps the words and the status of a refusal', async () => {
+  it('keeps message and status of an error', async () => {
     const harness = createHarness();
     const headers = ['content-type', 'application/json', 'x-amzn-errortype', 'ValidationException:http://internal.amazon.com/'];
     harness.script(answer(400, { message: 'The provided model identifier is invalid.' }, headers));
@@ -134,7 +134,7 @@ describe('a call to Bedrock', () => {
     ]);
   });
 
-  it('reports what it dropped and adapted', async () => {
+  it('reports dropped and adapted parameters', async () => {
     const harness = createHarness();
     harness.script(answer(200, chat.providerReply));
     const reply = await send(harness, { ...question, seed: 1, response_format: { type: 'json_object' } });
@@ -166,7 +166,7 @@ describe('a pass-through call', () => {
   it.each([
     ['small', 10],
     ['too large to be kept otherwise', 300_000],
-  ])('is signed with its %s body', async (_, length) => {
+  ])('is signed including its %s body', async (_, length) => {
     const harness = createHarness({ key: { scopes: ['completions.write', 'proxy.write'] } });
     const text = 'x'.repeat(length);
     const reply = await send(harness, { inputText: text }, { path });
@@ -176,7 +176,7 @@ describe('a pass-through call', () => {
     expect(findHeader(call.headers, 'authorization')).toMatch(/^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\//);
   });
 
-  it('has the beta features of the client in its body, without those that the service refuses', async () => {
+  it('has the client’s beta features in its body, except those that the service rejects', async () => {
     const harness = createHarness();
     const headers = { 'x-svc-config': 'aws', 'anthropic-beta': 'context-1m-2025-08-07, claude-code-20250219' };
     const body = { anthropic_beta: ['effort-2025-11-24'], max_tokens: 1, messages: [] };
@@ -186,7 +186,7 @@ describe('a pass-through call', () => {
   });
 });
 
-it('puts the beta features of the client into the body of a messages call, and says what it left out', async () => {
+it('has beta features in the body of a messages call, and reports dropped ones', async () => {
   const harness = createHarness();
   const headers = { 'x-svc-config': 'aws', 'anthropic-beta': 'context-1m-2025-08-07,oauth-2025-04-20' };
   const native = JSON.parse(readFileSync(join(fixtures, 'messages-native.json'), 'utf8'));
@@ -198,7 +198,7 @@ it('puts the beta features of the client into the body of a messages call, and s
 });
 
 describe('a streamed reply of Bedrock', () => {
-  it('comes as server-sent events with the same tokens in the record', async () => {
+  it('is converted to server-sent events with the same tokens in the record', async () => {
     const harness = createHarness();
     harness.script(framed(converseFrames(chunksOf('chat-a-text'))));
     const reply = await send(harness, { ...question, stream: true, stream_options: { include_usage: true } });
@@ -210,7 +210,7 @@ describe('a streamed reply of Bedrock', () => {
     expect(harness.records).toMatchObject([{ inputTokens: 14, outputTokens: 6 }]);
   });
 
-  it('of Claude comes in its own events, byte for byte what the model said', async () => {
+  it('from Claude keeps its own events byte for byte', async () => {
     const harness = createHarness();
     harness.script(framed(chunkFrames(chunksOf('messages-native'))));
     const reply = await send(harness, { ...question, stream: true }, { path: '/v1/messages' });
@@ -222,7 +222,7 @@ describe('a streamed reply of Bedrock', () => {
   it.each([
     ['/v1/chat/completions', converseFrames(chunksOf('chat-a-text').slice(0, 3))],
     ['/v1/messages', chunkFrames(chunksOf('messages-native').slice(0, 4))],
-  ])('on %s ends with an error event when an exception comes inside', async (path, begun) => {
+  ])('from %s ends with an error event after an exception event', async (path, begun) => {
     const harness = createHarness();
     const exception = converseFrames([{ event: 'modelStreamErrorException', data: { message: 'The model broke off.' } }]);
     harness.script(framed(Buffer.concat([begun, exception])));
@@ -236,7 +236,7 @@ describe('a streamed reply of Bedrock', () => {
   it.each([
     ['an exception comes first', converseFrames([{ event: 'throttlingException', data: { message: 'Slow down.' } }])],
     ['the first frame is damaged', Buffer.from(converseFrames(chunksOf('chat-a-text'))).fill(0, 20, 30)],
-  ])('falls over to another target when %s', async (_, bytes) => {
+  ])('continues with another target if %s', async (_, bytes) => {
     const harness = createHarness();
     harness.script(framed(bytes), answer(200, chatReply('hello from another')));
     const config = { strategy: { mode: 'fallback' }, targets: [signing, { provider: '@one' }] };
@@ -245,7 +245,7 @@ describe('a streamed reply of Bedrock', () => {
     expect(harness.calls).toHaveLength(2);
   });
 
-  it('that is cut before it said how it ends does not look whole', async () => {
+  it('without a stop event is incomplete', async () => {
     const harness = createHarness();
     harness.script(framed(converseFrames(chunksOf('chat-a-text').slice(0, 4))));
     const reply = await send(harness, { ...question, stream: true });
@@ -254,8 +254,8 @@ describe('a streamed reply of Bedrock', () => {
   });
 });
 
-describe('a role of the machine', () => {
-  it('is refused to callers who bring their own settings', async () => {
+describe('the machine’s role for Bedrock', () => {
+  it('is not available to callers with their own settings', async () => {
     const harness = createHarness();
     const reply = await send(harness, question, {}, { provider: 'bedrock', aws_auth_type: 'serviceRole', api_key: 'x' });
     expect(reply.status).toBe(new GatewayError('forbidden').status);

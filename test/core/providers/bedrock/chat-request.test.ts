@@ -18,7 +18,7 @@ function part(content: JsonObject) {
   return () => sent({ messages: [{ role: 'user', content: [content] }] });
 }
 
-describe('what cannot be carried over is refused with its place', () => {
+describe('unsupported content is rejected with its path', () => {
   it.each([
     [
       'an image of the web',
@@ -53,17 +53,17 @@ describe('tools', () => {
     ['required', { any: {} }],
     [{ type: 'function', function: { name: 'two' } }, { tool: { name: 'two' } }],
     [undefined, undefined],
-  ])('are chosen from by %j', (choice, toolChoice) => {
+  ])('follow the choice %j', (choice, toolChoice) => {
     const { toolConfig } = sent({ tools, tool_choice: choice }).body as { toolConfig: JsonObject };
     expect(toolConfig.toolChoice).toEqual(toolChoice);
     expect(toolConfig.tools).toHaveLength(2);
   });
 
-  it('are left out when none may be called', () => {
+  it('are dropped if none may be called', () => {
     expect(sent({ tools, tool_choice: 'none' }).body.toolConfig).toBe(undefined);
   });
 
-  it('are narrowed to those that are allowed', () => {
+  it('are limited to the allowed ones', () => {
     const choice = { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [{ type: 'function', name: 'two' }] } };
     const { body, adapted } = sent({ tools, tool_choice: choice });
     expect(body.toolConfig).toMatchObject({ tools: [{ toolSpec: { name: 'two' } }], toolChoice: { any: {} } });
@@ -87,7 +87,7 @@ describe('tools', () => {
   });
 });
 
-describe('reasoning', () => {
+describe('reasoning in Converse', () => {
   it.each([
     ['a share of max_tokens', { model: claude, max_tokens: 20_000, reasoning_effort: 'high' }, { budget_tokens: 16_000 }, []],
     ['at least what is taken', { model: claude, max_tokens: 4_000, reasoning_effort: 'minimal' }, { budget_tokens: 1_024 }, []],
@@ -103,7 +103,7 @@ describe('reasoning', () => {
     expect(result.adapted).toEqual(adapted);
   });
 
-  it('is given room where the caller sets no limit, and left out where the limit leaves none', () => {
+  it('raises the limit if the caller set none, and is dropped if the limit leaves no room', () => {
     expect(sent({ reasoning_effort: 'medium' }).config).toEqual({ maxTokens: 16_384 });
     const small = sent({ max_tokens: 1_024, reasoning_effort: 'high' });
     expect([small.fields, small.dropped]).toEqual([undefined, ['reasoning_effort']]);
@@ -118,18 +118,18 @@ describe('reasoning', () => {
     ['us.amazon.nova-2-lite-v1:0', 'low', { reasoningConfig: { type: 'enabled', maxReasoningEffort: 'low' } }, undefined],
     ['amazon.nova-lite-v1:0', 'low', undefined, undefined],
     ['deepseek.v3-v1:0', 'low', undefined, undefined],
-  ])('of %s asked for as %s', (model, effort, fields, outputConfig) => {
+  ])('for %s is requested as %s', (model, effort, fields, outputConfig) => {
     const { body } = sent({ model, reasoning_effort: effort });
     expect([body.additionalModelRequestFields, body.outputConfig]).toEqual([fields, outputConfig]);
   });
 
-  it('asked for in the words of the maker is passed', () => {
+  it('in the maker’s own parameters is passed', () => {
     const thinking = { type: 'enabled', budget_tokens: 3_000 };
     expect(sent({ thinking, max_tokens: 5_000, reasoning_effort: 'low' }).fields).toEqual({ thinking });
     expect(sent({ model: 'amazon.nova-lite-v1:0', thinking }).dropped).toEqual(['thinking']);
   });
 
-  it('sends signed thoughts to nobody but who signs them', () => {
+  it('has signed blocks only for the maker that signed them', () => {
     const block = { type: 'thinking', thinking: 'Hm.', signature: 'abc' };
     const history = { messages: [{ role: 'assistant', content: 'Ho', content_blocks: [block] }] };
     const thought = { reasoningContent: { reasoningText: { text: 'Hm.', signature: 'abc' } } };
@@ -146,13 +146,13 @@ describe('sampling', () => {
     [claude, { temperature: 1, top_p: 1 }, { temperature: 1 }, []],
     ['anthropic.claude-opus-4-8-v1', { temperature: 0.3, top_p: 1 }, undefined, ['temperature']],
     ['meta.llama3-1-8b-instruct-v1:0', { temperature: 0.3, top_p: 0.8 }, { temperature: 0.3, topP: 0.8 }, []],
-  ])('of %s takes %j as far as the model does', (model, params, config, dropped) => {
+  ])('for %s keeps the supported part of %j', (model, params, config, dropped) => {
     const result = sent({ model, ...params });
     expect([result.config, result.dropped]).toEqual([config, dropped]);
   });
 });
 
-describe('the id of a model', () => {
+describe('a Bedrock model id', () => {
   it.each([
     ['anthropic.claude-3-haiku-20240307-v1:0', 'anthropic'],
     ['us.anthropic.claude-opus-4-6-v1', 'anthropic'],
@@ -164,11 +164,11 @@ describe('the id of a model', () => {
     ['arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/a1b2c3', ''],
     ['arn:aws:bedrock:eu-west-1:123456789012:provisioned-model/a1b2c3', ''],
     ['my-model', ''],
-  ])('%s tells its maker', (model, maker) => {
+  ])('with %s identifies its maker', (model, maker) => {
     expect(makerOf(model)).toBe(maker);
   });
 
-  it('loses its region where only the model itself is known', () => {
+  it('loses its region if the bare model is required', () => {
     expect(baseModelId('us.anthropic.claude-opus-4-6-v1')).toBe('anthropic.claude-opus-4-6-v1');
     const count = bedrock.operations.messagesCountTokens;
     const path = (model: string) => count?.path(callOf({ model }, {}, {}));
@@ -179,7 +179,7 @@ describe('the id of a model', () => {
   });
 });
 
-it('counts the tokens of other makers by the Converse call they would be', () => {
+it('of other makers counts tokens with a Converse call', () => {
   const params = { model: 'amazon.nova-lite-v1:0', system: 'Be brief.', messages: [{ role: 'user', content: 'Hi' }] };
   const call = callOf(params, {}, {});
   expect(bedrock.operations.messagesCountTokens?.toProvider?.(params, call)).toEqual({
@@ -194,7 +194,7 @@ describe('the stop sequence that ended a reply', () => {
     return bedrock.operations.chatComplete?.toProvider?.(call.params, call).additionalModelResponseFieldPaths;
   };
 
-  it('is asked for if Claude may stop at one and the caller has a field for it', () => {
+  it('is requested if Claude may stop at one and the caller’s format has a field for it', () => {
     expect(asked({ stop: ['END'] }, false)).toEqual(['/delta/stop_sequence']);
     expect(asked({ stop: 'END' }, false)).toEqual(['/delta/stop_sequence']);
   });
@@ -203,7 +203,7 @@ describe('the stop sequence that ended a reply', () => {
     ['the caller is strict', { stop: ['END'] }, true],
     ['there is none', { stop: [] }, false],
     ['the model is of another maker', { stop: ['END'], model: 'amazon.nova-lite-v1:0' }, false],
-  ])('is not asked for if %s', (_, params, strict) => {
+  ])('is not requested if %s', (_, params, strict) => {
     expect(asked(params, strict)).toBeUndefined();
   });
 });
@@ -213,7 +213,7 @@ describe('thinking with a forced tool', () => {
   const named = { type: 'function', function: { name: 'one' } };
   const allowed = { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named] } };
 
-  it.each([['required'], [named], [allowed]])('leaves a budget out when the choice is %j', (choice) => {
+  it.each([['required'], [named], [allowed]])('drops a budget if the choice is %j', (choice) => {
     const { body, dropped } = sent({
       model: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
       tools,
@@ -226,7 +226,7 @@ describe('thinking with a forced tool', () => {
     expect(dropped).toEqual(['reasoning_effort']);
   });
 
-  it('leaves adaptive thinking out and keeps the effort', () => {
+  it('drops adaptive thinking and keeps the effort', () => {
     const { body, dropped, adapted } = sent({
       model: 'us.anthropic.claude-sonnet-4-6',
       tools,
@@ -238,7 +238,7 @@ describe('thinking with a forced tool', () => {
     expect({ dropped, adapted }).toEqual({ dropped: [], adapted: ['reasoning_effort'] });
   });
 
-  it("leaves the caller's own thinking out", () => {
+  it("drops the caller's own thinking", () => {
     const thinking = { type: 'enabled', budget_tokens: 2_048 };
     const { body, dropped } = sent({
       model: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
@@ -250,7 +250,7 @@ describe('thinking with a forced tool', () => {
     expect(dropped).toEqual(['thinking']);
   });
 
-  it.each([['auto'], ['none'], [undefined]])('keeps thinking when the choice is %s', (choice) => {
+  it.each([['auto'], ['none'], [undefined]])('stays if the choice is %s', (choice) => {
     const { body, dropped } = sent({
       model: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
       tools,
@@ -261,7 +261,7 @@ describe('thinking with a forced tool', () => {
     expect(dropped).toEqual([]);
   });
 
-  it('keeps thinking for models that think by default', () => {
+  it('stays for models that think by default', () => {
     const { body, dropped } = sent({
       model: 'us.anthropic.claude-opus-5',
       tools,
@@ -278,13 +278,13 @@ function fieldsOf(body: JsonObject): JsonObject {
 }
 
 describe('safety_identifier', () => {
-  it('is the user of requestMetadata when there is no other', () => {
+  it('is the user of requestMetadata if there is no other', () => {
     const { body, dropped } = sent({ safety_identifier: 'hash' });
     expect(body.requestMetadata).toEqual({ user: 'hash' });
     expect(dropped).toEqual([]);
   });
 
-  it('is reported as dropped beside another user', () => {
+  it('is reported as dropped if there is another user', () => {
     const { body, dropped } = sent({ user: 'ada', safety_identifier: 'hash' });
     expect(body.requestMetadata).toEqual({ user: 'ada' });
     expect(dropped).toEqual(['safety_identifier']);

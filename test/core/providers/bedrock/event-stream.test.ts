@@ -25,41 +25,41 @@ function read(chunks: readonly Uint8Array[]): StreamEvent[] {
 }
 
 describe('frames of an AWS event stream', () => {
-  it('are read as the codec of AWS writes them', () => {
+  it('are parsed as the AWS codec writes them', () => {
     expect(read([bytes])).toEqual(events);
   });
 
-  it.each([1, 2, 7, 64, 163, 200])('are read alike in pieces of %i bytes', (size) => {
+  it.each([1, 2, 7, 64, 163, 200])('are parsed the same in pieces of %i bytes', (size) => {
     const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size));
     expect(read(pieces)).toEqual(events);
   });
 
-  it('hand an event on as soon as its last byte is here', () => {
+  it('emit an event when its last byte arrives', () => {
     const decoder = eventStream.create();
     const first = Buffer.from(fromAws.event, 'base64');
     expect(decoder.push(first.subarray(0, -1))).toEqual([]);
     expect(decoder.push(first.subarray(-1))).toEqual(events.slice(0, 1));
   });
 
-  it('carry events of the model itself in base64', () => {
+  it('can carry events of the model in base64', () => {
     const inner = [{ event: 'ping', data: { type: 'ping', text: 'ü' } }];
     expect(read([chunkFrames(inner)])).toEqual(inner);
   });
 
-  it('carry faults of the transport in headers alone', () => {
+  it('can carry transport errors in headers only', () => {
     const error = frame({ ':message-type': 'error', ':error-code': 'InternalError', ':error-message': 'Try again' }, '');
     expect(read([error])).toEqual([{ event: 'error', data: { message: 'Try again' } }]);
   });
 
-  it('of kinds nobody knows are passed over', () => {
+  it('of unknown kinds are skipped', () => {
     expect(read([frame({ ':message-type': 'svc-new' }, '{}'), converseFrames(events)])).toEqual(events);
   });
 });
 
-describe('a damaged stream', () => {
+describe('a damaged AWS event stream', () => {
   const whole = Buffer.from(fromAws.event, 'base64');
 
-  it('is refused whichever byte of it is wrong', () => {
+  it('is rejected for any wrong byte', () => {
     for (let at = 0; at < whole.length; at++) {
       const wrong = Buffer.from(whole);
       wrong[at] = (wrong[at] as number) ^ 1;
@@ -67,13 +67,13 @@ describe('a damaged stream', () => {
     }
   });
 
-  it('is refused when it ends inside a frame', () => {
+  it('is rejected if it ends inside a frame', () => {
     for (const length of [1, 11, 12, 40, whole.length - 1]) {
       expect(() => read([whole.subarray(0, length)]), `${length} bytes`).toThrow('it ends inside a frame');
     }
   });
 
-  it('is refused at the prelude when a frame claims to be larger than any can be, or smaller than its headers', () => {
+  it('is rejected at the prelude if a frame claims an impossible size', () => {
     const claim = (total: number, headers: number): Buffer => {
       const like = frame({}, '');
       const prelude = Buffer.alloc(8);
@@ -89,7 +89,7 @@ describe('a damaged stream', () => {
     expect(() => eventStream.create().push(claim(0, 0))).toThrow('a frame claims 0 bytes');
   });
 
-  it('is refused when a header is longer than the headers, or of a type there is none of', () => {
+  it('is rejected if a header exceeds the headers or has an unknown type', () => {
     expect(() => read([withHeaders(Buffer.from([5, 97]))])).toThrow('a header is longer than the headers');
     expect(() => read([withHeaders(Buffer.from([1, 97, 7, 0, 9, 98]))])).toThrow('a header is longer than the headers');
     expect(() => read([withHeaders(Buffer.from([1, 97, 12]))])).toThrow('unknown type 12');

@@ -23,7 +23,7 @@ async function send(harness: Harness, path: string, body: JsonObject | Uint8Arra
 const sentBody = (harness: Harness) => JSON.parse(Buffer.from(harness.calls[0]?.body as Uint8Array).toString());
 
 describe('images of Bedrock', () => {
-  it.each(['image-nova', 'image-stability'])('are made by InvokeModel and counted (%s)', async (name) => {
+  it.each(['image-nova', 'image-stability'])('are created by InvokeModel and counted (%s)', async (name) => {
     const harness = createHarness();
     const { request, providerRequest, providerReply, reply, usage } = fixture(name);
     harness.script(answer(200, providerReply));
@@ -34,7 +34,7 @@ describe('images of Bedrock', () => {
     expect(harness.records).toMatchObject([{ provider: 'bedrock', media: usage }]);
   });
 
-  it('are edited from a form, which leaves as signed JSON', async () => {
+  it('are edited from a form, which is sent as signed JSON', async () => {
     const harness = createHarness();
     const { form, providerRequest, providerReply, reply } = fixture('edit-nova-mask');
     const { contentType, body } = encodeForm(
@@ -75,7 +75,7 @@ describe('images of Bedrock', () => {
     expect(harness.records).toMatchObject([{ media: { units: { generated_images: 2 } } }]);
   });
 
-  it('are not varied by models that want words for it', async () => {
+  it('cannot be varied by models that need a prompt', async () => {
     const harness = createHarness();
     const { contentType, body } = encodeForm([
       { name: 'image', filename: 'a.png', contentType: 'image/png', body: Buffer.from('pixels') },
@@ -99,7 +99,7 @@ describe('images of Bedrock', () => {
     ['/v1/embeddings', { model: 'amazon.titan-embed-text-v2:0', input: [{ image: 'iVBORw0KGgo=' }] }, 'input'],
     ['/v1/rerank', { model: 'amazon.rerank-v1:0', query: 'x', documents: [] }, 'documents'],
     ['/v1/rerank', { model: 'amazon.rerank-v1:0', documents: ['x'] }, 'query'],
-  ])('and the like on %s of what cannot be asked for are refused naming the parameter: %j', async (path, body, param) => {
+  ])('on %s with unsupported parameters are rejected by name: %j', async (path, body, param) => {
     const harness = createHarness();
     const reply = await send(harness, path, body);
     expect([reply.status, reply.json]).toMatchObject([400, { error: { param } }]);
@@ -110,7 +110,7 @@ describe('images of Bedrock', () => {
 describe('rerank of Bedrock', () => {
   const { request, providerReply, reply } = fixture('rerank');
 
-  it('asks the agent runtime of the region and counts search units', async () => {
+  it('uses the agent runtime of the region and counts search units', async () => {
     const harness = createHarness();
     harness.script(answer(200, providerReply));
     const answered = await send(harness, '/v1/rerank', request);
@@ -126,7 +126,7 @@ describe('rerank of Bedrock', () => {
   it.each([
     [{ provider: 'bedrock', aws_auth_type: 'apiKey', api_key: 'bk' }, 'https://bedrock-runtime.us-east-1.amazonaws.com'],
     [{ ...signing, custom_host: 'https://vpce-1.example.com' }, 'https://vpce-1.example.com'],
-  ])('calls the model itself where the agent runtime cannot be asked: %j', async (config, origin) => {
+  ])('calls the model itself if the agent runtime cannot be used: %j', async (config, origin) => {
     const harness = createHarness();
     harness.script(answer(200, { results: [{ index: 1, relevance_score: 0.9 }] }));
     const answered = await send(harness, '/v1/rerank', { ...request, documents: ['Rome', 'Paris'] }, config);
@@ -135,7 +135,7 @@ describe('rerank of Bedrock', () => {
   });
 });
 
-it('lists the foundation models of the region, signed', async () => {
+it('Bedrock models: lists the foundation models of the region, signed', async () => {
   const harness = createHarness({ key: { scopes: ['completions.write', 'models.list'] } });
   harness.script(
     answer(200, { modelSummaries: [{ modelId: 'amazon.nova-pro-v1:0', modelName: 'Nova Pro', providerName: 'Amazon' }] }),

@@ -29,7 +29,7 @@ function storage(answers: (request: StepRequest) => { status?: number; headers?:
 const slowDown = '<Error><Code>SlowDown</Code><Message>Please reduce your rate.</Message></Error>';
 const opened = { text: '<R><UploadId>u&amp;1/2</UploadId></R>' };
 
-it('a long object is written in parts that are whole in their order', async () => {
+it('Bedrock storage: a long object is written in complete parts in order', async () => {
   const { requests, services } = storage(({ path }) => {
     if (path.endsWith('?uploads=')) return opened;
     return path.includes('partNumber=') ? { headers: ['etag', `"tag<${path.match(/partNumber=(\d)/)?.[1]}"`] } : {};
@@ -53,7 +53,7 @@ it('a long object is written in parts that are whole in their order', async () =
 
 it.each([
   [
-    'a part is refused',
+    'Bedrock storage: a rejected part aborts the upload',
     (path: string) => (path.includes('partNumber=2') ? { status: 503, text: slowDown } : {}),
     'reduce your rate. (SlowDown)',
   ],
@@ -62,7 +62,7 @@ it.each([
     (path: string) => (path.includes('?uploadId=') ? { text: '<Error><Message>slow down</Message></Error>' } : {}),
     'slow down',
   ],
-])('what was written is taken back where %s', async (_, answers, message) => {
+])('Bedrock storage: written parts are removed if %s', async (_, answers, message) => {
   const { requests, services } = storage(({ method, path }) => {
     if (path.endsWith('?uploads=')) return opened;
     return method === 'DELETE' ? { status: 204 } : answers(path);

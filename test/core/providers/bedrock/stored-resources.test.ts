@@ -38,8 +38,8 @@ const objects = (text: string) =>
 const plain = (status: number, body = '', headers: string[] = []): Script => answer(status, body, headers);
 const idOf = (key: string) => encodeURIComponent(`s3://my-bucket/${key}`);
 
-describe('a file of the bucket', () => {
-  it('is uploaded as a signed object, and found again under its id', async () => {
+describe('a file in the bucket', () => {
+  it('is uploaded as a signed object, and found by its id', async () => {
     const { harness, client } = open();
     harness.script(plain(200, '', ['etag', '"1"']));
     const file = await client.files.create({ file: new File(['{"a":1}\n'], 'in put.jsonl'), purpose: 'batch' });
@@ -70,7 +70,7 @@ describe('a file of the bucket', () => {
     expect(harness.calls.at(-1)).toMatchObject({ method: 'DELETE', path: call.path });
   });
 
-  it('knows a purpose that stands behind the file, and encrypts as it is told', async () => {
+  it('has its purpose in the id, and the requested encryption', async () => {
     const { harness, client } = open({ ...account, amz_server_side_encryption: 'aws:kms' });
     const form = new FormData();
     form.append('file', new File(['x'], 'a.jsonl'));
@@ -85,7 +85,7 @@ describe('a file of the bucket', () => {
   it.each([
     ['x-svc-aws-s3-object-key', 'mine/a b.jsonl'],
     ['x-svc-provider-file-name', 'mine/c.jsonl'],
-  ])('has the key that %s names', async (header, key) => {
+  ])('has the key set by %s', async (header, key) => {
     const { harness, client } = open();
     harness.script(plain(200));
     const headers = { [header]: key, 'x-svc-file-purpose': 'assistants' };
@@ -98,7 +98,7 @@ describe('a file of the bucket', () => {
     expect(harness.calls).toHaveLength(1);
   });
 
-  it('that has another length than was announced is not written', async () => {
+  it('with another length than announced is not written', async () => {
     const { harness, client } = open();
     harness.script(plain(200));
     const upload = (size: string) =>
@@ -130,13 +130,13 @@ describe('a file of the bucket', () => {
     ['of another bucket', 's3://other-bucket/a.jsonl'],
     ['of another scheme', 'gs://my-bucket/a.jsonl'],
     ['that leads out of its bucket', 's3://my-bucket/../other/a.jsonl'],
-  ])('%s is refused', async (_, address) => {
+  ])('is rejected for %s', async (_, address) => {
     const { harness, client } = open();
     await expect(client.files.retrieve(encodeURIComponent(address))).rejects.toMatchObject({ status: 400, param: 'id' });
     expect(harness.calls).toHaveLength(0);
   });
 
-  it('needs a bucket, keys of AWS, and no custom host', async () => {
+  it('needs a bucket and AWS keys, and rejects a custom host', async () => {
     const { aws_s3_bucket: _bucket, ...none } = account;
     await expect(open(none).client.files.list()).rejects.toMatchObject({ param: 'aws_s3_bucket' });
     const key = open({ provider: 'bedrock', api_key: 'bk', aws_region: 'eu-central-1', aws_s3_bucket: 'my-bucket' });
@@ -147,14 +147,14 @@ describe('a file of the bucket', () => {
     expect(moved.harness.calls).toHaveLength(0);
   });
 
-  it('keeps the status of what S3 refuses', async () => {
+  it('keeps the status of an S3 error', async () => {
     const { harness, client } = open();
     harness.script(plain(404, '<Error><Code>NoSuchKey</Code></Error>', ['content-type', 'application/xml']));
     await expect(client.files.content(idOf('svc-files/batch/1/a.jsonl'))).rejects.toMatchObject({ status: 404 });
   });
 });
 
-describe('a batch', () => {
+describe('a Bedrock batch', () => {
   const line = (id: string, more: JsonObject = {}) => ({
     custom_id: id,
     method: 'POST',
@@ -189,7 +189,7 @@ describe('a batch', () => {
   const name = `chat.${Buffer.from(model).toString('base64url')}.jsonl`;
   const input = `s3://my-bucket/${folder}/${name}`;
 
-  it('is made of its file, written again in the form of Converse, and a job', async () => {
+  it('becomes a job with its file converted to Converse', async () => {
     const { harness, client } = open();
     harness.script(
       plain(200, jsonl(line('a'), line('b'))),
@@ -237,14 +237,14 @@ describe('a batch', () => {
     ['without a role', {}, [line('a')], 'provider_options.role_arn'],
     ['of two models', { role_arn: role }, [line('a'), line('b', { model: 'amazon.nova-lite-v1:0' })], 'input_file_id'],
     ['of an empty file', { role_arn: role }, [], 'input_file_id'],
-  ])('%s is refused before a job is made', async (_, options, lines, param) => {
+  ])('with %s is rejected before a job is created', async (_, options, lines, param) => {
     const { harness, client } = open();
     harness.script(plain(200, jsonl(...lines)), plain(200));
     await expect(create(client, options as JsonObject)).rejects.toMatchObject({ status: 400, param });
     expect(harness.calls.filter(({ origin }) => origin === control)).toEqual([]);
   });
 
-  it('is read, listed and stopped by the id it got', async () => {
+  it('can be read, listed and stopped by its id', async () => {
     const { harness, client } = open();
     const done = job(input, {
       status: 'PartiallyCompleted',
@@ -281,7 +281,7 @@ describe('a batch', () => {
     await expect(client.batches.retrieve('../foundation-models')).rejects.toMatchObject({ status: 400, param: 'id' });
   });
 
-  it('gives its results as chat completions, as output and as a file', async () => {
+  it('has its results as chat completions, as output and as a file', async () => {
     const results = jsonl(
       {
         recordId: 'a',
@@ -319,7 +319,7 @@ describe('a batch', () => {
     await expect(client.get(`/batches/${encodeURIComponent(jobArn)}/output`)).rejects.toMatchObject({ status: 400 });
   });
 
-  it('keeps the file it was made of, and its metadata', async () => {
+  it('keeps its input file and its metadata', async () => {
     const { harness, client } = open();
     harness.script(plain(200, jsonl(line('a'))), plain(200), plain(200), answer(200, { jobArn }), answer(200, job(input)));
     const metadata = { team: 'Größe', ticket: '7' };
@@ -338,7 +338,7 @@ describe('a batch', () => {
     await expect(create(client, undefined, undefined, { metadata: { a: 1 } })).rejects.toMatchObject({ param: 'metadata' });
   });
 
-  it('has the model and endpoint that its headers, or those of its upload, name', async () => {
+  it('has the model and endpoint of its headers, or of its upload’s headers', async () => {
     const { harness, client } = open();
     const headers = { 'x-svc-provider-model': model, 'x-svc-provider-batch-endpoint': '/v1/chat/completions' };
     harness.script(plain(200));
@@ -362,7 +362,7 @@ describe('a batch', () => {
     await expect(create(client, { role_arn: role }, '')).rejects.toMatchObject({ status: 400, param: 'endpoint' });
   });
 
-  it('of embeddings has the form of its model', async () => {
+  it('of embeddings has the format of its model', async () => {
     const { harness, client } = open();
     const titan = 'amazon.titan-embed-text-v2:0';
     const embedding = { custom_id: 'a', method: 'POST', url: '/v1/embeddings', body: { model: titan, input: 'x' } };
@@ -378,7 +378,7 @@ describe('a batch', () => {
   });
 });
 
-describe('a fine-tuning job', () => {
+describe('a Bedrock fine-tuning job', () => {
   const tuningArn = 'arn:aws:bedrock:eu-central-1:123456789012:model-customization-job/amazon.nova-lite-v1:0:300k/abc123def456';
   const job = (status: string): JsonObject => ({
     jobArn: tuningArn,
@@ -392,7 +392,7 @@ describe('a fine-tuning job', () => {
     trainingDataConfig: { s3Uri: 's3://my-bucket/svc-fine-tuning/1/training.jsonl' },
   });
 
-  it('is made of conversations in the form of the service', async () => {
+  it('has its conversations in the format of the service', async () => {
     const { harness, client } = open();
     const example = {
       messages: [
@@ -437,7 +437,7 @@ describe('a fine-tuning job', () => {
     expect(made).toMatchObject({ object: 'fine_tuning.job', status: 'running', hyperparameters: { n_epochs: 2 } });
   });
 
-  it('is read, listed and stopped', async () => {
+  it('can be read, listed and stopped', async () => {
     const { harness, client } = open();
     const id = encodeURIComponent(tuningArn);
     harness.script(answer(200, job('Completed')));
@@ -457,7 +457,7 @@ describe('a fine-tuning job', () => {
   });
 });
 
-it('signs a call to S3 as AWS does in its own example', async () => {
+it('S3 signature: matches the published AWS example', async () => {
   // docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html, "GET Bucket (List Objects)".
   const headers = await awsSigned(
     { method: 'GET', origin: 'https://examplebucket.s3.amazonaws.com', path: '/?max-keys=2&prefix=J', headers: [], body: null },

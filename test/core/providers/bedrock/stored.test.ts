@@ -27,7 +27,7 @@ const empty: Script = answer(200, '<ListBucketResult><IsTruncated>false</IsTrunc
 ]);
 
 describe('a stored bucket', () => {
-  it('is where files are, and no request moves them to another', async () => {
+  it('holds the files, and requests cannot select another', async () => {
     const harness = store({ aws_s3_bucket: 'ours' });
     harness.script(empty);
     expect((await list(harness)).status).toBe(200);
@@ -37,7 +37,7 @@ describe('a stored bucket', () => {
     expect(harness.calls).toHaveLength(1);
   });
 
-  it('may be brought by requests where there is none', async () => {
+  it('can be set by a request if none is stored', async () => {
     const harness = store({});
     harness.script(empty);
     expect((await list(harness, { 'x-svc-aws-s3-bucket': 'mine' })).status).toBe(200);
@@ -58,7 +58,7 @@ describe('session tags of a stored role', () => {
       body: { model: 'amazon.nova-lite-v1:0', messages: [{ role: 'user', content: 'Hi' }] },
     });
 
-  it('say which metadata a call was made with', async () => {
+  it('contain the metadata of a call', async () => {
     const harness = store(role);
     harness.script(
       sts,
@@ -74,7 +74,7 @@ describe('session tags of a stored role', () => {
     expect(harness.calls).toHaveLength(3);
   });
 
-  it('are not for requests to choose', async () => {
+  it('cannot be chosen by requests', async () => {
     const harness = store(role);
     const reply = await chat(harness, { 'x-svc-aws-session-tags': 'team=_user' });
     expect([reply.status, reply.json.error]).toMatchObject([400, { param: 'aws_session_tags' }]);

@@ -33,7 +33,7 @@ function harnessWith(...scripts: Script[]) {
 
 const body = { model: '@co/command-a-03-2025', messages: [{ role: 'user', content: 'Say hello.' }] };
 
-it('asks version 2 with the stored key and answers in the format of the route', async () => {
+it('cohere: calls version 2 with the stored key and replies in the format of the route', async () => {
   const harness = harnessWith(answer(200, plain.providerReply));
   const reply = await harness.send({ body });
   expect(reply.json).toMatchObject({ provider: 'cohere', choices: [{ message: { content: 'Hello there!' } }] });
@@ -43,14 +43,14 @@ it('asks version 2 with the stored key and answers in the format of the route', 
   expect(harness.records).toMatchObject([{ inputTokens: 210, cacheReadTokens: 5, outputTokens: 14 }]);
 });
 
-it('streams in the format of the route', async () => {
+it('cohere: streams in the format of the route', async () => {
   const harness = harnessWith(streamed(stream));
   const reply = await harness.send({ body: { ...body, stream: true } });
   expect(eventsOfText(reply.text).at(-1)?.data).toBe('[DONE]');
   expect(harness.records).toMatchObject([{ inputTokens: 210, outputTokens: 14, errorCode: null }]);
 });
 
-it('answers Messages calls over chat', async () => {
+it('cohere: serves Messages calls over chat', async () => {
   const harness = harnessWith(answer(200, plain.providerReply));
   const reply = await harness.send({ path: '/v1/messages', body: { ...body, max_tokens: 20 } });
   expect(reply.json).toMatchObject({
@@ -65,14 +65,14 @@ const error = {
   data: { type: 'message-end', delta: { finish_reason: 'ERROR', error: 'The model broke off.' } },
 };
 
-it('ends a stream with an error event when the generation failed', async () => {
+it('cohere: ends a stream with an error event if the generation failed', async () => {
   const harness = harnessWith(streamed(textOfEvents([...eventsOfText(stream).slice(0, 3), error])));
   const reply = await harness.send({ body: { ...body, stream: true } });
   expect(eventsOfText(reply.text).at(-1)?.data).toMatchObject({ error: { message: 'cohere error: The model broke off.' } });
   expect(harness.records).toMatchObject([{ errorCode: 'upstream_status' }]);
 });
 
-it('falls over to another target when the generation failed before it began', async () => {
+it('cohere: continues with another target if the generation failed before it began', async () => {
   const harness = harnessWith(streamed(textOfEvents([error])), answer(200, chatReply('hello from another')));
   harness.addConfig('both', { strategy: { mode: 'fallback' }, targets: [{ provider: '@co' }, { provider: '@one' }] });
   const request = { ...body, model: 'command-a-03-2025', stream: true };
@@ -80,7 +80,7 @@ it('falls over to another target when the generation failed before it began', as
   expect(reply.json).toMatchObject({ choices: [{ message: { content: 'hello from another' } }] });
 });
 
-it('ranks documents and counts what is billed', async () => {
+it('cohere: reranks documents and counts billed units', async () => {
   const { request, providerRequest, providerReply, reply } = JSON.parse(readFileSync(join(fixtures, 'rerank.json'), 'utf8'));
   const harness = harnessWith(answer(200, providerReply));
   const answered = await harness.send({ path: '/v1/rerank', body: { ...request, model: '@co/rerank-v3.5' } });
@@ -96,14 +96,14 @@ it.each([
   ['embed-english-v3.0', [{ image: 'https://example.com/a.png' }]],
   ['embed-v4.0', [[1, 2]]],
   ['embed-v4.0', []],
-])('refuses to embed with %s what it cannot: %j', async (model, input) => {
+])('cohere: rejects embeddings with %s that are unsupported: %j', async (model, input) => {
   const harness = harnessWith(answer(200, {}));
   const reply = await harness.send({ path: '/v1/embeddings', body: { model: `@co/${model}`, input } });
   expect([reply.status, reply.json]).toMatchObject([400, { error: { param: 'input' } }]);
   expect(harness.calls).toEqual([]);
 });
 
-it('lists models page by page', async () => {
+it('cohere: lists models page by page', async () => {
   const pages = [{ models: [{ name: 'command-a-03-2025', endpoints: ['chat'] }], next_page_token: 't/1' }, { models: [] }];
   const harness = createHarness({ key: { scopes: ['completions.write', 'models.list'] } });
   harness.documents.set(`provider ${workspaceId}/co`, providerDocument('co', 'cohere'));
@@ -120,7 +120,7 @@ it.each([
   ['/v1/rerank', '/v2/rerank'],
   ['/v1/v1/tokenize', '/v1/tokenize'],
   ['/v1/tokenize', '/v1/tokenize'],
-])('passes %s through to %s', async (path, expected) => {
+])('cohere: passes %s through to %s', async (path, expected) => {
   const harness = createHarness({ key: { scopes: ['completions.write', 'proxy.write'] } });
   harness.script(answer(200, {}));
   await harness.send({ method: 'GET', path, headers: { 'x-svc-provider': 'cohere', authorization: 'Bearer co' } });

@@ -57,19 +57,19 @@ describe('the table of rows', () => {
     expect(ids).toEqual([...new Set(ids)].sort());
   });
 
-  it('uses every fixture', () => {
+  it('has every fixture in use', () => {
     const used = new Set(completeRows.flatMap((row) => fixturesFor(row).calls.map((call) => call.name)));
     expect([...used].sort()).toEqual(calls.map((call) => call.name).sort());
   });
 
-  it('calls public https addresses', () => {
+  it('has public https addresses', () => {
     for (const adapter of compatibleRows) {
       const url = new URL(adapter.baseUrl(settings[adapter.id] ?? hosts[adapter.id] ?? {}));
       expect([adapter.id, url.protocol, url.hostname.includes('.')]).toEqual([adapter.id, 'https:', true]);
     }
   });
 
-  it('lets nothing but a plain name into an address', () => {
+  it('accepts only plain names in addresses', () => {
     for (const [id, given] of Object.entries(settings)) {
       const adapter = compatibleRows.find((candidate) => candidate.id === id) as CompatibleAdapter;
       const [name] = Object.keys(given) as [string];
@@ -84,7 +84,7 @@ describe('the table of rows', () => {
   });
 });
 
-describe('addresses that settings and paths tell', () => {
+describe('addresses from settings and paths', () => {
   const adapterOf = (id: string) => compatibleRows.find((adapter) => adapter.id === id) as CompatibleAdapter;
 
   it.each([
@@ -92,20 +92,20 @@ describe('addresses that settings and paths tell', () => {
     ['byteplus', { byteplus_region: 'eu-west-1' }, 'https://ark.eu-west.bytepluses.com/api/v3'],
     ['cortex', { snowflake_account: 'ACME_Main' }, 'https://acme-main.snowflakecomputing.com/api/v2/cortex/v1'],
     ['cortex', { snowflake_account: 'xy1.us-east-2.aws' }, 'https://xy1.us-east-2.aws.snowflakecomputing.com/api/v2/cortex/v1'],
-  ])('of %s with %j', (id, given, url) => {
+  ])('for %s with %j', (id, given, url) => {
     expect(adapterOf(id).baseUrl(given)).toBe(url);
   });
 
-  it('of meshy have a version, whether the caller named one or not', () => {
+  it('of meshy have a version, whether the caller set one or not', () => {
     const { proxyPath } = adapterOf('meshy');
     expect([proxyPath?.('/text-to-3d'), proxyPath?.('/v1/image-to-3d')]).toEqual(['/v2/text-to-3d', '/v1/image-to-3d']);
   });
 
-  it('of milvus and qdrant are only known to those who run them', () => {
+  it('of milvus and qdrant must be set by the user', () => {
     for (const id of ['milvus', 'qdrant']) expect(() => adapterOf(id).baseUrl({})).toThrow(/custom_host/);
   });
 
-  it('lets several texts for one vector of byteplus not pass for several vectors', () => {
+  it('of byteplus reject several texts for one vector', () => {
     const embed = adapterOf('byteplus').operations.embed;
     const params = { model: 'skylark', input: ['a', 'b'] };
     expect(() => embed?.toProvider?.(params, callOf(params, {}, {}))).toThrow(/input: one text/);

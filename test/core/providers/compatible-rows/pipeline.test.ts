@@ -34,7 +34,7 @@ const urlOf = ({ calls }: Harness): string => `${calls[0]?.origin}${calls[0]?.pa
 const keyOf = ({ calls }: Harness, name = 'authorization') => findHeader(calls[0]?.headers ?? [], name);
 const chat = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 
-describe('rows through the pipeline', () => {
+describe('OpenAI-compatible rows through the pipeline', () => {
   it.each([
     ['bytez', {}, 'https://api.bytez.com/models/v2/openai/v1/chat/completions'],
     ['byteplus', { 'x-svc-byteplus-region': 'eu-west-1' }, 'https://ark.eu-west.bytepluses.com/api/v3/chat/completions'],
@@ -45,7 +45,7 @@ describe('rows through the pipeline', () => {
     ],
     ['lightning-ai', {}, 'https://lightning.ai/api/v1/chat/completions'],
     ['minimax', {}, 'https://api.minimax.io/v1/chat/completions'],
-  ])('%s answers chats at its address', async (provider, more: Record<string, string>, url) => {
+  ])('%s serves chats at its address', async (provider, more: Record<string, string>, url) => {
     const gateway = harness(answer(200, chatReply('hello')));
     const reply = await send(gateway, provider, '/v1/chat/completions', chat, more);
     expect(reply.json).toMatchObject({ choices: [{ message: { content: 'hello' } }] });
@@ -59,7 +59,7 @@ describe('rows through the pipeline', () => {
     ['scenario-ai', '/v1/models', 'https://api.cloud.scenario.com/v1/models', 'authorization', 'Basic b3du'],
     ['qdrant', '/v1/telemetry', 'https://vectors.example.com/telemetry', 'api-key', 'own'],
     ['milvus', '/v1/vectordb/a', 'https://vectors.example.com/vectordb/a', 'authorization', 'Bearer own'],
-  ])('%s takes what is passed through, with its key in its place', async (provider, path, url, header, value) => {
+  ])('%s passes requests through, with its key in the right header', async (provider, path, url, header, value) => {
     const gateway = harness(answer(200, { ok: true }));
     const ownHost = provider === 'qdrant' || provider === 'milvus';
     const more: Record<string, string> = ownHost ? { 'x-svc-custom-host': 'https://vectors.example.com' } : {};
@@ -68,7 +68,7 @@ describe('rows through the pipeline', () => {
     expect([urlOf(gateway), keyOf(gateway, header)]).toEqual([url, value]);
   });
 
-  it('those without a function answer 400 naming it and themselves', async () => {
+  it('providers without a function return 400 with the function and their name', async () => {
     const gateway = harness(answer(200, {}));
     const reply = await send(gateway, 'replicate', '/v1/chat/completions', chat);
     expect([reply.status, gateway.calls.length]).toEqual([400, 0]);
@@ -97,7 +97,7 @@ describe('rows through the pipeline', () => {
     }
   });
 
-  it('fal-ai runs the model that was named, and byteplus makes one vector of one text', async () => {
+  it('fal-ai runs the named model, and byteplus creates one vector of one text', async () => {
     const drawn = harness(answer(200, { images: [{ url: 'https://fal.media/a.png' }] }));
     const reply = await send(drawn, 'fal-ai', '/v1/images/generations', { model: 'fal-ai/flux/dev', prompt: 'p' });
     expect(reply.json).toMatchObject({ data: [{ url: 'https://fal.media/a.png' }] });

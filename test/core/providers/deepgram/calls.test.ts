@@ -22,7 +22,7 @@ function transcription(fields: Record<string, string>, parts = [file]) {
   return { path: '/v1/audio/transcriptions', headers: { 'x-svc-provider': '@dg', 'content-type': contentType }, body };
 }
 
-it('speaks with everything but the text in the query, and passes the audio as it comes', async () => {
+it('deepgram: speech has all parameters except the text in the query, and returns the audio unchanged', async () => {
   const audio = Buffer.from([0xff, 0xf3, 0x00, 0x80]);
   const harness = harnessWith((_call, handler) => {
     handler.onHead(200, ['content-type', 'audio/ogg']);
@@ -45,7 +45,7 @@ it('speaks with everything but the text in the query, and passes the audio as it
 it.each([
   ['json', { text: 'Good morning. Paris.', usage: { type: 'duration', seconds: 2.4 } }],
   ['verbose_json', fixture('transcription').reply],
-])('sends a recording as it is and answers in %s', async (format, expected) => {
+])('deepgram: a recording is sent unchanged, with the reply in %s', async (format, expected) => {
   const harness = harnessWith(answer(200, fixture('transcription').providerReply));
   const reply = await harness.send(transcription({ model: 'nova-3', response_format: format, diarize: 'true' }));
   expect(reply.json).toEqual(expected);
@@ -56,7 +56,7 @@ it.each([
   expect(harness.records).toMatchObject([{ provider: 'deepgram', media: { units: { audio_seconds: 2.4 } } }]);
 });
 
-it('writes subtitles', async () => {
+it('deepgram: writes subtitles', async () => {
   const harness = harnessWith(answer(200, fixture('transcription').providerReply));
   const reply = await harness.send(transcription({ model: 'nova-3', language: 'en', response_format: 'srt' }));
   expect(reply.text).toBe('1\n00:00:00,100 --> 00:00:00,900\nGood morning.\n\n2\n00:00:01,200 --> 00:00:01,600\nParis.\n\n');
@@ -66,14 +66,14 @@ it('writes subtitles', async () => {
 it.each([
   [transcription({ model: 'nova-3' }, []), 'file'],
   [transcription({ model: 'nova-3', stream: 'true' }), 'stream'],
-])('refuses a transcription it cannot make, naming the field', async (request, param) => {
+])('deepgram: rejects unsupported transcriptions, naming the field', async (request, param) => {
   const harness = harnessWith(answer(200, {}));
   const reply = await harness.send(request);
   expect([reply.status, reply.json]).toMatchObject([400, { error: { param } }]);
   expect(harness.calls).toEqual([]);
 });
 
-it('lists each model once', async () => {
+it('deepgram: lists each model once', async () => {
   const models = {
     stt: [{ canonical_name: 'nova-3-general' }, { canonical_name: 'nova-3-general' }, {}],
     tts: [{ canonical_name: 'aura-2-thalia-en' }],

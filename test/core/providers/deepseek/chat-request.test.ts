@@ -25,12 +25,12 @@ describe('structured output of deepseek', () => {
     expect(adapted).toEqual(['response_format']);
   });
 
-  it('asks for JSON in words when the format has no schema', () => {
+  it('adds a JSON instruction if the format has no schema', () => {
     const { body } = sent({ response_format: { type: 'json_schema' } });
     expect(body.messages).toEqual([{ role: 'system', content: expect.stringMatching(/JSON.*fence\.$/) }, ...messages]);
   });
 
-  it('adapts the format of Messages calls too', () => {
+  it('also adapts the format of Messages calls', () => {
     const { body, adapted } = sent(
       { max_tokens: 9, output_config: { format: { type: 'json_schema', schema } } },
       messagesOverChat(chat, deepseek.chatExtras),
@@ -39,7 +39,7 @@ describe('structured output of deepseek', () => {
     expect(adapted).toContain('response_format');
   });
 
-  it.each([[{ type: 'json_object' }], [{ type: 'text' }], [undefined]])('passes the format %j as it came', (format) => {
+  it.each([[{ type: 'json_object' }], [{ type: 'text' }], [undefined]])('passes the format %j unchanged', (format) => {
     const { request, body, adapted } = sent({ response_format: format });
     expect(body).toBe(request);
     expect(adapted).toEqual([]);
@@ -69,7 +69,7 @@ describe('reasoning of deepseek', () => {
     expect(adapted).toEqual(changes);
   });
 
-  it('is switched off by Messages calls', () => {
+  it('can be switched off by Messages calls', () => {
     const { body, dropped } = sent({ max_tokens: 9, thinking: off }, messagesOverChat(chat, deepseek.chatExtras));
     expect(body.thinking).toEqual(off);
     expect(dropped).toEqual([]);

@@ -27,7 +27,7 @@ describe('fireworks-ai through the pipeline', () => {
     ['in JSON', answer(200, { base64: [image.toString('base64')], finishReason: 'SUCCESS', seed: 1 })],
   ];
 
-  it.each(replies)('makes a list of an image that comes %s', async (_, script) => {
+  it.each(replies)('converts an image that comes %s to a list', async (_, script) => {
     const gateway = harness(script);
     const reply = await send(gateway, '/v1/images/generations', { model: flux, prompt: 'p', size: '1024x1024' });
     expect(reply.json).toMatchObject({ data: [{ b64_json: image.toString('base64') }] });

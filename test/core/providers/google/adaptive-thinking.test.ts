@@ -10,7 +10,7 @@ it.each([
   expect(thinkingConfig(params, callOf(params, {}, {}))).toEqual({ thinkingConfig: config });
 });
 
-it('a budget of tokens wins over the effort', () => {
+it('adaptive thinking: a token budget takes precedence over the effort', () => {
   const params = { model: 'gemini-2.5-pro', thinking: { type: 'enabled', budget_tokens: 2000 }, reasoning_effort: 'high' };
   expect(thinkingConfig(params, callOf(params, {}, {}))).toEqual({
     thinkingConfig: { thinkingBudget: 2000, includeThoughts: true },

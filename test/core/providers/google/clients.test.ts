@@ -89,7 +89,7 @@ const parameters = {
   additionalProperties: false,
 } as const;
 
-describe('the OpenAI client sends the signature of a call back', () => {
+describe('the OpenAI client returns the signature of a call', () => {
   it.each(['plain', 'streamed'])('%s', async (kind) => {
     const client = new OpenAI({ apiKey: 'k', baseURL: await serve(), maxRetries: 0 });
     const tools = [{ type: 'function' as const, function: { name: 'get_weather', parameters } }];
@@ -108,7 +108,7 @@ describe('the OpenAI client sends the signature of a call back', () => {
   });
 });
 
-describe('the Anthropic client sends the signature of a thought back', () => {
+describe('the Anthropic client returns the signature of a thinking block', () => {
   it.each(['plain', 'streamed'])('%s', async (kind) => {
     const client = new Anthropic({ apiKey: 'k', baseURL: (await serve()).replace('/v1', ''), maxRetries: 0 });
     const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'Weather in Bern?' }];
@@ -129,7 +129,7 @@ describe('the Anthropic client sends the signature of a thought back', () => {
   });
 });
 
-describe('an agent of the Vercel AI SDK reaches its answer, though it forgets signatures', () => {
+describe('a Vercel AI SDK agent finishes although it drops signatures', () => {
   const weather = tool({
     description: 'Weather',
     inputSchema: jsonSchema<{ city: string }>(parameters as object),

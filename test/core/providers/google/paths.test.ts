@@ -9,15 +9,18 @@ it.each([
   ['models/gemini-3.8-flash', '/v1beta/models/gemini-3.8-flash:generateContent'],
   ['tunedModels/mine-1', '/v1beta/tunedModels/mine-1:generateContent'],
   ['a b?c#d', '/v1beta/models/a%20b%3Fc%23d:generateContent'],
-])('finds the model %s', (model, expected) => {
+])('google paths: finds the model %s', (model, expected) => {
   expect(path(model)).toBe(expected);
 });
 
-it.each(['', '..', '../files', 'models/../../files', 'a//b'])('refuses the name %j, which would lead elsewhere', (model) => {
-  expect(() => path(model)).toThrow(/model:/);
-});
+it.each(['', '..', '../files', 'models/../../files', 'a//b'])(
+  'google paths: rejects the model name %j, which would change the path',
+  (model) => {
+    expect(() => path(model)).toThrow(/model:/);
+  },
+);
 
-it('leaves the version to a base URL that has one', () => {
+it('google paths: adds no version to a base URL that has one', () => {
   expect(path('m', { custom_host: 'https://proxy.example.com/v1alpha/' })).toBe('/models/m:generateContent');
   expect(path('m', { custom_host: 'https://proxy.example.com/gemini' })).toBe('/v1beta/models/m:generateContent');
 });
@@ -28,6 +31,6 @@ it.each([
   ['/v1/models', '/v1/models'],
   ['/upload/v1beta/files', '/upload/v1beta/files'],
   ['/videos', '/v1beta/videos'],
-])('passes %s through as %s', (from, to) => {
+])('google paths: passes %s through as %s', (from, to) => {
   expect(google.proxyPath?.(from)).toBe(to);
 });

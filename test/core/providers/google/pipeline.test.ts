@@ -26,7 +26,7 @@ function gateway() {
   return made;
 }
 
-it('answers chat, plain and streamed, with the key in its header and not in the address', async () => {
+it('google: serves chat, plain and streamed, with the key in its header and not in the URL', async () => {
   const made = gateway();
   const { request, providerReply, reply } = fixture('chat-a-text');
   made.script(answer(200, providerReply), stream(text));
@@ -49,7 +49,7 @@ it('answers chat, plain and streamed, with the key in its header and not in the 
   ]);
 });
 
-it('does not let a stream that was cut look whole', async () => {
+it('google: ends a cut stream as incomplete', async () => {
   const made = gateway();
   made.script(stream(text.slice(0, text.indexOf('\n\n') + 2)));
   const cut = await made.send({ body: { ...fixture('chat-a-text').request, model: '@gem/gemini-3.8-flash', stream: true } });
@@ -57,7 +57,7 @@ it('does not let a stream that was cut look whole', async () => {
   expect(made.records[0]?.errorCode).toBe('stream_incomplete');
 });
 
-it('passes on when a spent quota comes back', async () => {
+it('google: forwards the time at which an exhausted quota resets', async () => {
   const made = gateway();
   const { errors } = fixturesOf('google');
   const quota = errors.find(({ name }) => name === 'quota');
@@ -70,7 +70,7 @@ it('passes on when a spent quota comes back', async () => {
   });
 });
 
-it('reports what a strict reply lost: plain in its headers, streamed in comments behind the last event', async () => {
+it('google: reports losses of a strict reply in headers, and of a stream in comments after the last event', async () => {
   const made = gateway();
   const grounded = {
     content: { role: 'model', parts: [{ text: 'Bern.' }, { executableCode: { language: 'PYTHON', code: '1' } }] },

@@ -19,7 +19,7 @@ function gateway(script: Script) {
   return { harness, place: url, client: openAiOver(harness, { 'x-svc-provider': '@fast' }) };
 }
 
-it('speaks, byte for byte, and counts characters', async () => {
+it('groq: speech passes byte for byte, and counts characters', async () => {
   const audio = patternBytes(3000);
   const {
     client,
@@ -36,17 +36,20 @@ it('speaks, byte for byte, and counts characters', async () => {
   expect(harness.records[0]).toMatchObject({ endpoint: 'createSpeech', media: { units: { characters: 23 } } });
 });
 
-it.each(['transcriptions', 'translations'] as const)('%s: the form goes on, the seconds are counted', async (route) => {
-  const { client, harness, place: url } = gateway(answer(200, fixture('transcription').providerReply));
-  const file = await toFile(Buffer.from('ID3'), 'a.mp3', { type: 'audio/mpeg' });
-  const params = { model: 'whisper-large-v3-turbo', file, response_format: 'verbose_json' } as const;
-  const said = await client.audio[route].create(params);
-  expect(said.text).toBe('Good morning');
-  expect(url()).toBe(`https://api.groq.com/openai/v1/audio/${route}`);
-  expect(harness.records[0]).toMatchObject({ media: { units: { audio_seconds: 2.4 } } });
-});
+it.each(['transcriptions', 'translations'] as const)(
+  '%s: groq gets the form unchanged, and seconds are counted',
+  async (route) => {
+    const { client, harness, place: url } = gateway(answer(200, fixture('transcription').providerReply));
+    const file = await toFile(Buffer.from('ID3'), 'a.mp3', { type: 'audio/mpeg' });
+    const params = { model: 'whisper-large-v3-turbo', file, response_format: 'verbose_json' } as const;
+    const said = await client.audio[route].create(params);
+    expect(said.text).toBe('Good morning');
+    expect(url()).toBe(`https://api.groq.com/openai/v1/audio/${route}`);
+    expect(harness.records[0]).toMatchObject({ media: { units: { audio_seconds: 2.4 } } });
+  },
+);
 
-it('passes responses both ways', async () => {
+it('groq: passes responses in both directions', async () => {
   const { client, harness, place: url } = gateway(answer(200, fixture('response').providerReply));
   const reply = await client.responses.create(fixture('response').request as never);
   expect(reply.id).toBe(fixture('response').providerReply.id);
@@ -54,7 +57,7 @@ it('passes responses both ways', async () => {
   expect(harness.records[0]?.outputTokens).toBeGreaterThan(0);
 });
 
-it('names itself where it lacks a function', async () => {
+it('groq: names itself if it lacks a function', async () => {
   const { client, harness } = gateway(answer(200, {}));
   await expect(client.images.generate({ model: 'x', prompt: 'x' })).rejects.toMatchObject({
     status: 400,

@@ -12,14 +12,14 @@ const formats: readonly Format[] = ['chat', 'messages', 'responses'];
 const text = scenarios.find(({ name }) => name === 'text') as (typeof scenarios)[number];
 
 describe.each(providerCases.map((provider) => [provider.name, provider] as const))('%s', (_name, provider) => {
-  it.each(formats)('a refusal keeps its words in the format of %s', (format) => {
+  it.each(formats)('keeps the message of an error in the format of %s', (format) => {
     const { id } = provider;
     const error = providers.get(id)?.error(429, provider.wires[format].limited, ['retry-after', '7']);
     expect(error?.message).toMatch(new RegExp(`^${id} error: .*(limit|exhausted|many requests)`, 'i'));
     expect(error?.retryAfterMs).toBe(7_000);
   });
 
-  it.each(formats)('the client reads in the format of %s that a stream broke off, and that it failed', async (format) => {
+  it.each(formats)('reports a broken stream as failed in the format of %s', async (format) => {
     const made = providerFetch(provider, format, [text.answer], { faultAfter: 3 });
     const read = readByClient(format, made, { model: provider.model, ...text.asked[format] }, true);
     const outcome = await read.catch((error: unknown) => error);
@@ -37,7 +37,7 @@ describe.each(providerCases.map((provider) => [provider.name, provider] as const
     expect(made.replies[0]).not.toMatch(/\[DONE\]|message_stop|response\.completed/);
   });
 
-  it.each(formats)('nothing is sent in the format of %s for a stream that fails at its first event', async (format) => {
+  it.each(formats)('sends nothing in the format of %s for a stream that fails at its first event', async (format) => {
     const made = providerFetch(provider, format, [text.answer], { faultAfter: 0 });
     await readByClient(format, made, { model: provider.model, ...text.asked[format] }, true).catch(() => undefined);
     const native = made.replies[0]?.includes(JSON.stringify(provider.wires[format].fault.data)) ?? false;

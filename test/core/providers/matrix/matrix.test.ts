@@ -14,7 +14,7 @@ const formats: readonly Format[] = ['chat', 'messages', 'responses'];
  * what the client reads are golden files, and the official clients must put the same reply together from the stream.
  */
 describe.each(providerCases.map((provider) => [provider.name, provider] as const))('%s', (id, provider) => {
-  describe.each(formats)('asked in the format of %s', (format) => {
+  describe.each(formats)('in the format of %s', (format) => {
     it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (name, scenario) => {
       const params = asked(scenario, format, provider.model);
       // Chat clients get reasoning only if they do not require strict OpenAI format.

@@ -70,7 +70,7 @@ function replyOf(format: Format, text: string, stream: boolean): JsonObject {
 }
 
 describe.each(providerCases.map((provider) => [provider.name, provider] as const))('a tool loop through %s', (id, provider) => {
-  it.each(formats)('asked in the format of %s', async (format) => {
+  it.each(formats)('completes in the format of %s', async (format) => {
     const made = providerFetch(provider, format, answers, { strict: false });
     const params = { model: provider.model, ...reasoning.asked[format] };
     await readByClient(format, made, params, false);
@@ -87,7 +87,7 @@ describe.each(providerCases.map((provider) => [provider.name, provider] as const
 
 describe('the items of a streamed response', () => {
   it.each(providerCases.map((provider) => [provider.name, provider] as const))(
-    'of %s bring the same turn',
+    'from %s lead to the same turn',
     async (_, provider) => {
       const requests = await Promise.all(
         [false, true].map(async (stream) => {
@@ -117,7 +117,7 @@ describe.each([
   ['openai-responses-only', 'google'],
   ['anthropic', 'openai-responses-only'],
 ] as const)('thoughts of %s sent to %s', (from, to) => {
-  it.each(['messages', 'responses'] as const)('are left out of %s calls and reported', async (format) => {
+  it.each(['messages', 'responses'] as const)('are dropped from %s calls and reported', async (format) => {
     const [first, second] = [from, to].map(
       (id) => providerCases.find((one) => one.name === id) as (typeof providerCases)[number],
     );

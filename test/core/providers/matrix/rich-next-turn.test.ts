@@ -42,23 +42,20 @@ const partsOf = (name: string): JsonObject[] => {
 };
 
 describe('the next turn with Gemini', () => {
-  it.each<Format>(['chat', 'messages', 'responses'])(
-    'brings signatures back to the parts they were on, in the format of %s',
-    async (format) => {
-      expect(await geminiParts('gemini-signed-parts', format)).toEqual(partsOf('gemini-signed-parts'));
-    },
-  );
+  it.each<Format>(['chat', 'messages', 'responses'])('returns signatures to their parts, in the format of %s', async (format) => {
+    expect(await geminiParts('gemini-signed-parts', format)).toEqual(partsOf('gemini-signed-parts'));
+  });
 
-  it.each<Format>(['chat', 'messages', 'responses'])('brings back what server tools did, in the format of %s', async (format) => {
+  it.each<Format>(['chat', 'messages', 'responses'])('returns results of server tools, in the format of %s', async (format) => {
     expect(await geminiParts('gemini-server-tools', format)).toEqual(partsOf('gemini-server-tools'));
     expect((await returned('gemini-server-tools', format)).dropped).toEqual([]);
   });
 
-  it.each<Format>(['chat', 'responses'])('brings an image back with its signature, in the format of %s', async (format) => {
+  it.each<Format>(['chat', 'responses'])('returns an image with its signature, in the format of %s', async (format) => {
     expect(await geminiParts('gemini-thoughts-and-image', format)).toEqual(partsOf('gemini-thoughts-and-image').slice(1));
   });
 
-  it('leaves the signature of an image on an empty text, in the format of messages, which has no images', async () => {
+  it('keeps the signature of an image on an empty text, in the format of messages, which has no images', async () => {
     const [, text, image] = partsOf('gemini-thoughts-and-image');
     expect(await geminiParts('gemini-thoughts-and-image', 'messages')).toEqual([
       text,
@@ -68,7 +65,7 @@ describe('the next turn with Gemini', () => {
 });
 
 describe('the next turn with Claude', () => {
-  it.each<Format>(['chat', 'responses'])('brings back what server tools did, in the format of %s', async (format) => {
+  it.each<Format>(['chat', 'responses'])('returns results of server tools, in the format of %s', async (format) => {
     const { body, dropped } = await returned('anthropic-server-tools', format);
     const { plain } = richReplies.find(({ name }) => name === 'anthropic-server-tools') as RichReply;
     expect((body.messages as JsonObject[])[1]?.content).toEqual(plain.content);
@@ -77,7 +74,7 @@ describe('the next turn with Claude', () => {
 });
 
 describe('the next turn with Nova', () => {
-  it.each<Format>(['chat', 'messages', 'responses'])('brings back what server tools did, in the format of %s', async (format) => {
+  it.each<Format>(['chat', 'messages', 'responses'])('returns results of server tools, in the format of %s', async (format) => {
     const { body, dropped } = await returned('converse-server-tools', format);
     const { plain } = richReplies.find(({ name }) => name === 'converse-server-tools') as RichReply;
     const { message } = plain.output as { message: { content: JsonObject[] } };
@@ -87,7 +84,7 @@ describe('the next turn with Nova', () => {
 });
 
 describe('the next turn with OpenAI', () => {
-  it.each<Format>(['chat', 'messages'])('brings back what server tools did, in the format of %s', async (format) => {
+  it.each<Format>(['chat', 'messages'])('returns results of server tools, in the format of %s', async (format) => {
     const { body, dropped } = await returned('responses-tools', format);
     const { plain } = richReplies.find(({ name }) => name === 'responses-tools') as RichReply;
     const [file, code, mcp] = plain.output as JsonObject[];

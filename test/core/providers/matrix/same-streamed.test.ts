@@ -43,7 +43,7 @@ function someAnswer(random: () => number): ModelAnswer {
 
 /** The official clients read the same from the stream and the plain form of random answers, and both report the same names. */
 describe.each(providerCases.map((provider, index) => [provider.name, provider, index] as const))('%s', (_, provider, seed) => {
-  it.each(formats)('streams what it replies, asked in the format of %s', async (format) => {
+  it.each(formats)('streams the same content as the plain reply, in the format of %s', async (format) => {
     const random = seeded(seed * 101 + formats.indexOf(format));
     for (let n = 0; n < answersPerCase; n++) {
       const answer = someAnswer(random);

@@ -27,7 +27,7 @@ const sent = (gateway: Harness) => JSON.parse(Buffer.from(gateway.calls[0]?.body
 const viaM = { 'x-svc-provider': '@m' };
 
 describe('mistral-ai through the pipeline', () => {
-  it('speaks: base64 in JSON leaves as audio', async () => {
+  it('returns speech as audio, from base64 in JSON', async () => {
     const audio = Buffer.from([0xff, 0xfb, 0x90, 0x00]);
     const gateway = harness(answer(200, { audio_data: audio.toString('base64') }));
     const body = { model: 'voxtral-mini-tts-3-0', input: 'Grüße', voice: 'v1' };
@@ -39,7 +39,7 @@ describe('mistral-ai through the pipeline', () => {
     expect(gateway.records[0]?.media?.units).toEqual({ characters: 5 });
   });
 
-  it('speaks in events of OpenAI’s form, and counts what the last one says', async () => {
+  it('streams speech in OpenAI’s events, and counts the usage of the last one', async () => {
     const gateway = harness(
       events([
         { type: 'speech.audio.delta', audio_data: 'AAAA' },
@@ -54,7 +54,7 @@ describe('mistral-ai through the pipeline', () => {
     expect(gateway.records[0]).toMatchObject({ outcome: 'success', inputTokens: 5, outputTokens: 9 });
   });
 
-  it('transcribes in events of OpenAI’s form, and counts seconds beside tokens', async () => {
+  it('transcribes in OpenAI’s events, and counts seconds in addition to tokens', async () => {
     const usage = { prompt_audio_seconds: 3, prompt_tokens: 4, completion_tokens: 27, total_tokens: 31 };
     const gateway = harness(
       events([
@@ -84,7 +84,7 @@ describe('mistral-ai through the pipeline', () => {
     });
   });
 
-  it('fills in the middle, as text completion and, where a header asks for it, as chat', async () => {
+  it('serves fill-in-the-middle as text completion and, with a header, as chat', async () => {
     const chat = {
       id: 'f',
       object: 'chat.completion',
@@ -101,7 +101,7 @@ describe('mistral-ai through the pipeline', () => {
     expect([text, asChat].map((gateway) => gateway.calls[0]?.path)).toEqual(['/v1/fim/completions', '/v1/fim/completions']);
   });
 
-  it('reads documents and counts their pages', async () => {
+  it('runs OCR and counts pages', async () => {
     const gateway = harness(answer(200, { pages: [{ index: 0, markdown: 'x' }], usage_info: { pages_processed: 1 } }));
     const body = { model: 'mistral-ocr-latest', document: { type: 'document_url', document_url: 'https://example.com/a.pdf' } };
     const reply = await gateway.send({ path: '/v1/ocr', headers: viaM, body });

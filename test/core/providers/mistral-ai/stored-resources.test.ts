@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { openAiOver } from '../../../support/openai-over-harness.ts';
 import { answer, createHarness } from '../../../support/pipeline-harness.ts';
 
-it('batches are found behind the first hundred', async () => {
+it('mistral-ai: finds batches after the first hundred', async () => {
   const harness = createHarness();
   harness.addConfig('mistral', { provider: 'mistral-ai', api_key: 'k' });
   const jobs = Array.from({ length: 102 }, (_, number): JsonObject => ({ id: `job-${number}`, status: 'QUEUED' }));

@@ -18,8 +18,8 @@ function play(body: unknown, extra: Partial<UpstreamCall> = {}) {
   return { clock, recording };
 }
 
-describe('answers', () => {
-  it('repeats the last user message, plain and streamed, with equal counts', () => {
+describe('mock replies', () => {
+  it('repeat the last user message, plain and streamed, with equal counts', () => {
     const plain = play({ model: 'echo', messages: hello }).recording;
     expect([plain.status, plain.ended]).toEqual([200, true]);
     expect(answersOfReply('chatComplete', plain.json())[0]?.text).toBe('hello out there');
@@ -30,12 +30,12 @@ describe('answers', () => {
     expect(events.at(-2)?.data).toMatchObject({ choices: [], usage: plain.json().usage as object });
   });
 
-  it('says nothing of tokens in a stream that did not ask, and nothing anywhere with usage=none', () => {
+  it('have no token counts in a stream by default, and never with usage=none', () => {
     expect(play({ model: 'echo', messages: hello, stream: true }).recording.text()).not.toContain('usage');
     expect(play({ model: 'echo;usage=none', messages: hello }).recording.json()).not.toHaveProperty('usage');
   });
 
-  it('streams fixed text in as many pieces as asked', () => {
+  it('stream fixed text in the requested number of pieces', () => {
     const events = eventsOfText(play({ model: 'text:abcdefgh;chunks=4', messages: hello, stream: true }).recording.text());
     const deltas = events.flatMap(({ data }) =>
       typeof data === 'string' ? [] : (data.choices as { delta: { content?: string } }[]),
@@ -43,12 +43,12 @@ describe('answers', () => {
     expect(deltas.map((choice) => choice.delta.content).filter(Boolean)).toEqual(['ab', 'cd', 'ef', 'gh']);
   });
 
-  it('ends with length at the token limit', () => {
+  it('end with length at the token limit', () => {
     const reply = play({ model: 'echo', messages: hello, max_tokens: 2 }).recording.json();
     expect(answersOfReply('chatComplete', reply)[0]).toMatchObject({ text: 'hello out', finish: 'length' });
   });
 
-  it('calls a tool with arguments of its schema, then answers its result with text', () => {
+  it('call a tool with arguments of its schema, then reply to its result with text', () => {
     const tools = [
       { type: 'function', function: { name: 'sum', parameters: { type: 'object', properties: { a: { type: 'integer' } } } } },
     ];
@@ -61,7 +61,7 @@ describe('answers', () => {
     expect(answersOfReply('chatComplete', after)[0]).toMatchObject({ text: '42', toolCalls: [], finish: 'stop' });
   });
 
-  it('answers with JSON of the response format', () => {
+  it('are JSON of the response format', () => {
     const schema = {
       $ref: '#/$defs/n',
       $defs: { n: { type: 'object', properties: { name: { type: 'string' }, kids: { type: 'array', items: { enum: ['a'] } } } } },
@@ -71,12 +71,12 @@ describe('answers', () => {
     expect(JSON.parse(answer?.text ?? '')).toEqual({ name: 'x', kids: ['a'] });
   });
 
-  it('completes text prompts', () => {
+  it('complete text prompts', () => {
     const reply = play({ model: 'echo', prompt: 'once upon' }, { path: '/v1/completions' }).recording.json();
     expect(reply).toMatchObject({ object: 'text_completion', choices: [{ text: 'once upon', finish_reason: 'stop' }] });
   });
 
-  it('embeds the same text as the same unit vector, as numbers and as base64', () => {
+  it('embed the same text as the same unit vector, as numbers and as base64', () => {
     const embed = (extra: object): unknown[] => {
       const body = { model: 'echo', input: ['blue', 'green'], dimensions: 16, ...extra };
       return (play(body, { path: '/v1/embeddings' }).recording.json().data as { embedding: unknown }[]).map(
@@ -93,8 +93,8 @@ describe('answers', () => {
   });
 });
 
-describe('faults on demand', () => {
-  it('refuses with the status and retry-after of the model name', () => {
+describe('injected mock errors', () => {
+  it('have the status and retry-after of the model name', () => {
     const { recording } = play({ model: 'status=429;retry-after=2', messages: hello });
     expect(recording.status).toBe(429);
     expect(recording.headers.join('=')).toContain('retry-after=2');
@@ -106,13 +106,13 @@ describe('faults on demand', () => {
     ['echo;colour=red', 400, 'no option "colour"'],
     ['echo;delay=soon', 400, 'delay: needs a whole number'],
     ['echo;tool=', 400, 'tool: needs the name'],
-  ])('says what is wrong with %s', (model, status, words) => {
+  ])('explain %s', (model, status, words) => {
     const { recording } = play({ model, messages: hello });
     expect(recording.status).toBe(status);
     expect((recording.json().error as { message: string }).message).toContain(words);
   });
 
-  it('refuses a body that is no JSON object, and one without a model', () => {
+  it('include a body that is not a JSON object, and one without a model', () => {
     expect(play('{"model":').recording.status).toBe(400);
     expect(play([]).recording.status).toBe(400);
     expect(play({ messages: hello }).recording.json()).toMatchObject({ error: { param: 'model' } });
@@ -126,7 +126,7 @@ describe('faults on demand', () => {
     ['/v1/images/generations', 'prompt'],
     ['/v1/moderations', 'input'],
     ['/v1/rerank', 'documents'],
-  ])('refuses a body without a required parameter: %s, %s', (path, param) => {
+  ])('include a missing required parameter: %s, %s', (path, param) => {
     const { recording } = play({ model: 'echo' }, { path });
     expect(recording.status).toBe(400);
     expect(recording.json().error).toEqual({
@@ -137,12 +137,12 @@ describe('faults on demand', () => {
     });
   });
 
-  it('refuses a Messages call without max_tokens', () => {
+  it('include a Messages call without max_tokens', () => {
     const params = { model: 'echo', messages: hello };
     expect(() => mock.operations.messages?.toProvider?.(params, callOf(params, {}, {}))).toThrow(/^max_tokens: required/);
   });
 
-  it('cuts a stream after so many events and a plain reply after so many bytes', () => {
+  it('cut a stream after a number of events and a plain reply after a number of bytes', () => {
     const streamed = play({ model: 'echo;cut=3', messages: hello, stream: true }).recording;
     expect(eventsOfText(streamed.text())).toHaveLength(3);
     expect([streamed.ended, streamed.error?.code]).toEqual([false, 'upstream_reset']);
@@ -152,7 +152,7 @@ describe('faults on demand', () => {
     expect([early.status, early.error?.code]).toEqual([null, 'upstream_reset']);
   });
 
-  it('stalls until the time limit for the first byte, for silence, or for the whole call', () => {
+  it('stall until the time limit for the first byte, for silence, or for the whole call', () => {
     const call = { timeouts: { connectMs: 0, firstByteMs: 500, idleMs: 700, totalMs: 0 } };
     const never = play({ model: 'stall', messages: hello, stream: true }, call);
     never.clock.advance(499);
@@ -176,7 +176,7 @@ describe('faults on demand', () => {
   });
 });
 
-describe('timing and flow', () => {
+describe('mock timing and flow control', () => {
   it('waits before the head and between events', () => {
     const timeouts = { connectMs: 0, firstByteMs: 9_000, idleMs: 9_000, totalMs: 9_000 };
     const { clock, recording } = play({ model: 'echo;delay=200;cadence=50', messages: hello, stream: true }, { timeouts });
@@ -190,14 +190,14 @@ describe('timing and flow', () => {
     expect([recording.ended, clock.pending()]).toEqual([true, 0]);
   });
 
-  it('calls nothing before send has returned', async () => {
+  it('calls no handler before send has returned', async () => {
     const recording = record(mockTransport(noNetwork), mockCall({ model: 'echo', messages: hello }));
     expect(recording.status).toBe(null);
     await recording.over;
     expect(recording.status).toBe(200);
   });
 
-  it('pauses when told, without the pause counting as silence, and goes on after resume', () => {
+  it('pauses without the pause counting as silence, and continues after resume', () => {
     const clock = heldClock();
     const transport = mockTransport(noNetwork, clock);
     const timeouts = { connectMs: 0, firstByteMs: 0, idleMs: 300, totalMs: 0 };
@@ -223,8 +223,8 @@ describe('timing and flow', () => {
   });
 });
 
-describe('pass-through', () => {
-  it('shows what arrived, without credentials', () => {
+describe('mock pass-through', () => {
+  it('returns the request without credentials', () => {
     const bytes = randomBytes(70_000);
     const { recording } = play('', {
       method: 'PUT',
@@ -259,7 +259,7 @@ describe('pass-through', () => {
     expect(recording.json().body).toMatchObject({ bytes: 3000 });
   });
 
-  it('fails the exchange when the client breaks off its body', () => {
+  it('fails the exchange if the client aborts its body', () => {
     let consumer: BodyConsumer | null = null;
     const body = {
       length: -1,
@@ -273,7 +273,7 @@ describe('pass-through', () => {
     expect(recording.error?.code).toBe('internal');
   });
 
-  it('hands calls to every other origin on, and closes what is behind it', async () => {
+  it('forwards calls to every other origin, and closes the transport behind it', async () => {
     const seen: string[] = [];
     const inner: UpstreamTransport = {
       send: (call) => {

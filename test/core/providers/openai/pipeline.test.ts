@@ -18,7 +18,7 @@ describe('openai by its Responses API, through the pipeline', () => {
     ['the beta header asks for it', 'gpt-4o', { 'x-svc-beta': 'server-side-mcp-2026-06-01, use-responses-api-2026-07-30' }],
     ['the header of the setting asks for it', 'gpt-4o', { 'x-svc-use-responses-api': 'true' }],
     ['the config asks for it', 'gpt-4o', { 'x-svc-config': JSON.stringify({ use_responses_api: true }) }],
-  ])('where %s: chat and Messages calls are answered in their own format', async (_, model, headers) => {
+  ])('serves chat and Messages calls in their own format if %s', async (_, model, headers) => {
     const gateway = createHarness();
     gateway.script(answer(200, response));
     const chat = await gateway.send({ body: body(model), headers });
@@ -36,13 +36,13 @@ describe('openai by its Responses API, through the pipeline', () => {
     [{}, 'gpt-4o'],
     [{ 'x-svc-beta': 'server-side-mcp-2026-06-01' }, 'gpt-4o'],
     [{ 'x-svc-use-responses-api': 'false' }, 'gpt-5-codex'],
-  ])('not with %j for %s', async (headers, model) => {
+  ])('is not used with %j for %s', async (headers, model) => {
     const gateway = createHarness();
     await gateway.send({ body: body(model), headers });
     expect(gateway.calls[0]?.path).toBe('/v1/chat/completions');
   });
 
-  it('says what the setting may be', async () => {
+  it('is controlled by the setting, whose error names valid values', async () => {
     const gateway = createHarness();
     const reply = await gateway.send({ body: body('gpt-4o'), headers: { 'x-svc-use-responses-api': 'perhaps' } });
     expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('use_responses_api: expected true or false')]);

@@ -25,7 +25,7 @@ it.each([
   ['decision', '/v1/decisions', '/api/alpha/decisions', { inputTokens: 45, outputTokens: 0 }],
   ['rerank', '/v1/rerank', '/api/v1/rerank', { media: { units: { search_units: 1 } } }],
   ['embeddings', '/v1/embeddings', '/api/v1/embeddings', { inputTokens: 2 }],
-])('passes a %s both ways and counts it', async (name, path, provided, record) => {
+])('openrouter: passes a %s in both directions and counts it', async (name, path, provided, record) => {
   const { request, providerRequest, providerReply } = fixture(name);
   const { harness, sent, place: url } = gateway(answer(200, providerReply));
   const sink = await harness.send({ path, headers: { 'x-svc-provider': '@router' }, body: request });
@@ -35,7 +35,7 @@ it.each([
   expect(harness.records[0]).toMatchObject(record);
 });
 
-it('draws images, with the tokens of images counted apart', async () => {
+it('openrouter: creates images, with image tokens counted separately', async () => {
   const { client, harness, sent, place: url } = gateway(answer(200, fixture('image').providerReply));
   const drawn = await client.images.generate(fixture('image').request as never);
   expect((drawn as { data?: unknown[] }).data).toHaveLength(1);
@@ -44,7 +44,7 @@ it('draws images, with the tokens of images counted apart', async () => {
   expect(harness.records[0]).toMatchObject({ media: { imageOutputTokens: 1290, units: { generated_images: 1 } } });
 });
 
-it('edits images of a form as generations with references', async () => {
+it('openrouter: edits images of a form as generations with references', async () => {
   const { client, sent, place: url } = gateway(answer(200, fixture('image-edit').providerReply));
   const image = await toFile(Buffer.from('iVBORw0KGgo=', 'base64'), 'a.png', { type: 'image/png' });
   await client.images.edit({ model: 'google/gemini-3.1-flash-image', image, prompt: 'a red roof', n: 1, size: 'auto' });
@@ -52,7 +52,7 @@ it('edits images of a form as generations with references', async () => {
   expect(url()).toBe('https://openrouter.ai/api/v1/images');
 });
 
-it('speaks, byte for byte', async () => {
+it('openrouter: speech passes byte for byte', async () => {
   const audio = patternBytes(3000);
   const { client, place: url } = gateway((_call, handler) => {
     handler.onHead(200, ['content-type', 'audio/mpeg']);
@@ -64,7 +64,7 @@ it('speaks, byte for byte', async () => {
   expect(url()).toBe('https://openrouter.ai/api/v1/audio/speech');
 });
 
-it('transcribes by the form as it came, and counts seconds', async () => {
+it('openrouter: transcribes from the unchanged form, and counts seconds', async () => {
   const { client, harness, place: url } = gateway(answer(200, fixture('transcription').providerReply));
   const file = await toFile(Buffer.from('ID3'), 'a.mp3', { type: 'audio/mpeg' });
   const said = await client.audio.transcriptions.create({ model: 'openai/whisper-large-v3', file });
@@ -73,7 +73,7 @@ it('transcribes by the form as it came, and counts seconds', async () => {
   expect(harness.records[0]).toMatchObject({ media: { units: { audio_seconds: 2.4 } } });
 });
 
-it('names itself where it lacks a function', async () => {
+it('openrouter: names itself if it lacks a function', async () => {
   const { harness } = gateway(answer(200, {}));
   const sink = await harness.send({ path: '/v1/moderations', headers: { 'x-svc-provider': '@router' }, body: { input: 'x' } });
   expect([sink.status, harness.calls.length]).toEqual([400, 0]);

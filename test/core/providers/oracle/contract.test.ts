@@ -35,7 +35,7 @@ async function sentBy(secrets: object) {
   return { reply, gateway, call: gateway.calls[0] };
 }
 
-describe('calls of oracle', () => {
+describe('calls to oracle', () => {
   it('are signed as the user, over date, target, host and body', async () => {
     const { reply, call } = await sentBy({ oracle_private_key: keys.privateKey, oracle_key_passphrase: passphrase });
     expect(reply.status).toBe(200);
@@ -62,13 +62,13 @@ describe('calls of oracle', () => {
     expect(verify('sha256', Buffer.from(signed), keys.publicKey, Buffer.from(field('signature'), 'base64'))).toBe(true);
   });
 
-  it('go with a key of the service where there is one', async () => {
+  it('use a key of the service if there is one', async () => {
     const { call } = await sentBy({ api_key: 'sk-oci' });
     expect(findHeader(call?.headers ?? [], 'authorization')).toBe('Bearer sk-oci');
     expect(findHeader(call?.headers ?? [], 'x-content-sha256')).toBeUndefined();
   });
 
-  it('are refused with what is missing, and never with what the key was', async () => {
+  it('are rejected with the missing setting, never with the key', async () => {
     const none = await sentBy({});
     expect([none.reply.status, none.gateway.calls.length]).toEqual([400, 0]);
     expect(none.reply.text).toContain('oracle_private_key');
@@ -80,14 +80,14 @@ describe('calls of oracle', () => {
 
 describe('the address and serving mode of oracle', () => {
   const chat = oracle.operations.chatComplete as Operation;
-  it('has the version in its path where one is set', () => {
+  it('has a version in its path if one is set', () => {
     expect(chat.path(callOf({ model: 'm' }, {}, { ...region, oracle_api_version: '20231130' }))).toBe(
       '/20231130/actions/v1/chat/completions',
     );
     expect(() => oracle.baseUrl({})).toThrow(/oracle_region/);
   });
 
-  it('lets no model be served in another way than was asked for', () => {
+  it('rejects other serving modes than the configured one', () => {
     const ask = (model: string, mode: string) =>
       chat.toProvider?.({ model }, callOf({ model }, {}, { oracle_serving_mode: mode }));
     expect(() => ask('meta.llama', 'DEDICATED')).toThrow(/model: the OCID/);

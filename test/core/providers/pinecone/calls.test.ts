@@ -16,7 +16,7 @@ function harnessWith(reply: Parameters<typeof answer>[1]) {
 it.each([
   ['rerank', '/v1/rerank', '/rerank', { media: { units: { search_units: 1 } } }],
   ['embed', '/v1/embeddings', '/embed', { inputTokens: 4 }],
-])('answers %s', async (name, route, path, record) => {
+])('pinecone: serves %s', async (name, route, path, record) => {
   const { request, providerRequest, providerReply, reply } = fixture(name);
   const harness = harnessWith(providerReply);
   const answered = await harness.send({ path: route, body: { ...request, model: `@pc/${request.model}` } });
@@ -29,7 +29,7 @@ it.each([
   expect(harness.records).toMatchObject([{ provider: 'pinecone', ...record }]);
 });
 
-it('lists its models', async () => {
+it('pinecone: lists its models', async () => {
   const harness = harnessWith({
     models: [{ model: 'pinecone-rerank-v0', type: 'rerank', provider_name: 'Pinecone' }, { type: 'embed' }],
   });

@@ -8,7 +8,7 @@ providerContractSuite(predibase, {
   finishReasons: { stop: 'stop', length: 'length', eos_token: 'stop', tool_calls: 'tool_calls' },
 });
 
-it('asks the deployment of the tenant, whom the settings or the request name', () => {
+it('predibase: calls the deployment of the tenant in the settings or the request', () => {
   const chat = predibase.operations.chatComplete as Operation;
   const path = (params: object, settings = {}) => chat.path(callOf({ ...params }, {}, settings));
   expect(path({ model: 'qwen3-8b:a/1' }, { predibase_tenant_id: 't1' })).toBe(

@@ -8,7 +8,7 @@ providerContractSuite(rekaAi, {
   finishReasons: { stop: 'stop', length: 'length', context: 'length' },
 });
 
-it('answers chats and Messages calls through the pipeline', async () => {
+it('reka-ai: serves chats and Messages calls through the pipeline', async () => {
   const gateway = createHarness();
   const responses = [{ finish_reason: 'stop', message: { role: 'assistant', content: 'hello' } }];
   gateway.script(answer(200, { id: 'r', model: 'reka-flash', responses, usage: { input_tokens: 3, output_tokens: 2 } }));

@@ -56,7 +56,7 @@ function framed(bytes: Uint8Array, size: number, ...more: Buffer[]): Script {
 const sentBody = (call: UpstreamCall | undefined): JsonObject => JSON.parse(Buffer.from(call?.body as Uint8Array).toString());
 
 describe('a call to an endpoint of SageMaker', () => {
-  it('leaves signed for its region, its path and its body, which names no model', async () => {
+  it('is signed for its region, its path and its body, which has no model', async () => {
     const harness = createHarness();
     harness.script(answer(200, fixture('text').providerReply));
     const reply = await send(harness, question);
@@ -72,7 +72,7 @@ describe('a call to an endpoint of SageMaker', () => {
     expect(harness.records).toMatchObject([{ provider: 'sagemaker', inputTokens: 42, outputTokens: 4 }]);
   });
 
-  it('carries what its settings say of the endpoint, from a config and from the request', async () => {
+  it('has the endpoint headers of its settings, from a config and from the request', async () => {
     const harness = createHarness();
     harness.script(answer(200, fixture('text').providerReply));
     const config = { ...signing, amzn_sagemaker_inference_component: 'qwen3-4b', amzn_sagemaker_model_name: '/opt/ml/model' };
@@ -83,7 +83,7 @@ describe('a call to an endpoint of SageMaker', () => {
     expect(sentBody(call).model).toBe('/opt/ml/model');
   });
 
-  it.each(['', 'a/b', '../x', 'a?b', '-a', 'a'.repeat(64)])('is refused for the model "%s"', async (model) => {
+  it.each(['', 'a/b', '../x', 'a?b', '-a', 'a'.repeat(64)])('is rejected for the model "%s"', async (model) => {
     const harness = createHarness();
     expect((await send(harness, { ...question, model })).status).toBe(400);
     expect(harness.calls).toEqual([]);
@@ -93,20 +93,20 @@ describe('a call to an endpoint of SageMaker', () => {
     ['amzn_sagemaker_session_id', 'a\r\nx-injected: 1'],
     ['aws_auth_type', 'apiKey'],
     ['aws_region', 'evil.example/x'],
-  ])('is refused for the setting %s: %j', async (name, value) => {
+  ])('is rejected for the setting %s: %j', async (name, value) => {
     const harness = createHarness();
     const reply = await send(harness, question, {}, { ...signing, [name]: value });
     expect([reply.status, reply.text]).toEqual([400, expect.stringContaining(name)]);
     expect(harness.calls).toEqual([]);
   });
 
-  it('says which key is missing', async () => {
+  it('requires both keys, and names the missing one', async () => {
     const harness = createHarness();
     const reply = await send(harness, question, {}, { provider: 'sagemaker', api_key: 'x' });
     expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('aws_access_key_id')]);
   });
 
-  it('is never made as somebody else than its stored provider says', async () => {
+  it('keeps the identity of its stored provider', async () => {
     const harness = createHarness();
     const secrets = JSON.stringify({ aws_access_key_id: 'AKIDEXAMPLE', aws_secret_access_key: 'sk' });
     const settings = { aws_region: 'eu-west-1', aws_auth_type: 'accessKey' };
@@ -118,13 +118,13 @@ describe('a call to an endpoint of SageMaker', () => {
     expect((await harness.send({ body })).status).toBe(200);
   });
 
-  it('as the machine is refused to callers who bring their own settings', async () => {
+  it('cannot use the machine’s identity with settings of the caller', async () => {
     const harness = createHarness();
     const reply = await send(harness, question, {}, { provider: 'sagemaker', aws_auth_type: 'serviceRole', api_key: 'x' });
     expect(reply.status).toBe(new GatewayError('forbidden').status);
   });
 
-  it('keeps what the container said', async () => {
+  it('keeps the container’s message', async () => {
     const harness = createHarness();
     const { status, headers, body, fault: error } = fixture('container.error');
     harness.script(answer(status, body, ['content-type', 'application/json', ...Object.entries(headers as object).flat()]));
@@ -135,7 +135,7 @@ describe('a call to an endpoint of SageMaker', () => {
   it.each([
     ['completion', '/v1/completions'],
     ['embeddings', '/v1/embeddings'],
-  ])('answers %s', async (name, path) => {
+  ])('sagemaker: serves %s', async (name, path) => {
     const harness = createHarness();
     const { request, providerReply, reply } = fixture(name);
     harness.script(answer(200, providerReply));
@@ -145,7 +145,7 @@ describe('a call to an endpoint of SageMaker', () => {
 });
 
 describe('a streamed reply of SageMaker', () => {
-  it.each([7, 64, 5000])('comes as server-sent events, from frames of %i bytes', async (size) => {
+  it.each([7, 64, 5000])('becomes server-sent events from frames of %i bytes', async (size) => {
     const harness = createHarness();
     harness.script(framed(chunks, size));
     const reply = await send(harness, { ...question, stream: true });
@@ -156,7 +156,7 @@ describe('a streamed reply of SageMaker', () => {
     expect(harness.records).toMatchObject([{ inputTokens: 42, outputTokens: 4, errorCode: null }]);
   });
 
-  it('of one JSON object a line comes alike, letters of several bytes included', async () => {
+  it('with one JSON object per line is converted too, including multi-byte letters', async () => {
     const harness = createHarness();
     const lines = [
       { choices: [{ index: 0, delta: { role: 'assistant', content: 'Grüße 🙂' }, finish_reason: null }] },
@@ -168,7 +168,7 @@ describe('a streamed reply of SageMaker', () => {
     expect(eventsOfText(reply.text).map(({ data }) => data)).toEqual(lines);
   });
 
-  it('ends with an error event when the container breaks off', async () => {
+  it('ends with an error event if the container aborts', async () => {
     const harness = createHarness();
     const headers = { ':exception-type': 'ModelStreamError', ':content-type': 'application/json', ':message-type': 'exception' };
     const error = frame(headers, JSON.stringify({ ErrorCode: 'ModelInvocationTimeExceeded', Message: 'Took too long.' }));
@@ -178,7 +178,7 @@ describe('a streamed reply of SageMaker', () => {
     expect(reply.text).not.toContain('[DONE]');
   });
 
-  it('that is damaged before its first event leaves the call to another target', async () => {
+  it('with damage before its first event continues with another target', async () => {
     const harness = createHarness();
     harness.script(
       (_call, handler) => {
@@ -195,7 +195,7 @@ describe('a streamed reply of SageMaker', () => {
 });
 
 describe('a pass-through call to SageMaker', () => {
-  it('is signed with its body and carries the headers of the settings', async () => {
+  it('is signed including its body and has the headers of the settings', async () => {
     const harness = createHarness({ key: { scopes: ['completions.write', 'proxy.write'] } });
     harness.script(answer(200, '[0.1]'));
     const config = { ...signing, amzn_sagemaker_target_model: 'a.tar.gz' };

@@ -7,7 +7,7 @@ import { answer, createHarness } from '../../../support/pipeline-harness.ts';
 const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
 const headers = { 'x-svc-provider': 'segmind', 'x-api-key': 'sg-key', authorization: 'Bearer sg-key' };
 
-it('makes an image at the path of its model', async () => {
+it('segmind: creates an image at the path of its model', async () => {
   const harness = createHarness();
   const { request, providerRequest, providerReply, reply } = fixture('stable-diffusion');
   harness.script(answer(200, providerReply));
@@ -20,7 +20,7 @@ it('makes an image at the path of its model', async () => {
   expect(harness.records).toMatchObject([{ provider: 'segmind', media: { units: { generated_images: 1 } } }]);
 });
 
-it('reads an image that comes as it is', async () => {
+it('segmind: accepts a binary image', async () => {
   const harness = createHarness();
   const bytes = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0x00]);
   harness.script((_call, handler) => {
@@ -33,7 +33,7 @@ it('reads an image that comes as it is', async () => {
   expect(reply.json.data).toEqual([{ b64_json: bytes.toString('base64') }]);
 });
 
-it.each(['', '..', 'a/b', 'a?b'])('refuses the model "%s"', async (model) => {
+it.each(['', '..', 'a/b', 'a?b'])('segmind: rejects the model "%s"', async (model) => {
   const harness = createHarness();
   const reply = await harness.send({ path: '/v1/images/generations', headers, body: { model, prompt: 'x' } });
   expect(reply.status).toBe(400);

@@ -18,7 +18,7 @@ async function sentForm(harness: Harness): Promise<JsonObject> {
   );
 }
 
-it('makes an image with a form that asks for JSON', async () => {
+it('stability-ai: creates an image with a form that requests JSON', async () => {
   const harness = createHarness();
   const { request, providerRequest, providerReply, reply } = fixture('sd3');
   harness.script(answer(200, providerReply));
@@ -38,7 +38,7 @@ it('makes an image with a form that asks for JSON', async () => {
   expect(harness.records).toMatchObject([{ provider: 'stability-ai', media: { units: { generated_images: 1 } } }]);
 });
 
-it('asks an engine of version 1 with JSON', async () => {
+it('stability-ai: calls an engine of version 1 with JSON', async () => {
   const harness = createHarness();
   const { request, providerRequest, providerReply, reply } = fixture('engine');
   harness.script(answer(200, providerReply));
@@ -48,7 +48,7 @@ it('asks an engine of version 1 with JSON', async () => {
   expect(JSON.parse(Buffer.from(harness.calls[0]?.body as Uint8Array).toString())).toEqual(providerRequest);
 });
 
-it('edits an image of the form of a client', async () => {
+it('stability-ai: edits an image of the client’s form', async () => {
   const harness = createHarness();
   const { form, providerReply, reply } = fixture('inpaint');
   const { contentType, body } = encodeForm(
@@ -70,14 +70,14 @@ it.each([
   [{ model: 'inpaint', prompt: 'x' }, 'image'],
   [{ model: 'ultra', prompt: 'x', image: 'iVBORw0KGgo=', mask: 'iVBORw0KGgo=' }, 'mask'],
   [{ model: 'stable-diffusion-v1-6', prompt: 'x', image: 'iVBORw0KGgo=' }, 'model'],
-])('refuses the edit %j naming the parameter', async (body, param) => {
+])('stability-ai: rejects the edit %j naming the parameter', async (body, param) => {
   const harness = createHarness();
   const reply = await harness.send({ path: '/v1/images/edits', headers, body });
   expect([reply.status, reply.json]).toMatchObject([400, { error: { param } }]);
   expect(harness.calls).toEqual([]);
 });
 
-it('names provider and function of what it does not do', async () => {
+it('stability-ai: names provider and function of missing functions', async () => {
   const harness = createHarness();
   const reply = await harness.send({ headers, body: { model: 'core', messages: [] } });
   expect([reply.status, reply.text]).toEqual([

@@ -11,7 +11,7 @@ providerContractSuite(triton, {
   finishReasons: {},
 });
 
-it('streams through an address of its own, and makes text completions of what comes', async () => {
+it('triton: streams at its own address, and converts the result to text completions', async () => {
   const gateway = createHarness();
   gateway.script((_call, handler) => {
     handler.onHead(200, ['content-type', 'text/event-stream; charset=utf-8']);
@@ -34,7 +34,7 @@ it('streams through an address of its own, and makes text completions of what co
   expect(gateway.records[0]).toMatchObject({ outcome: 'success', stream: true });
 });
 
-it('takes an error among the events for one, and several prompts for none', () => {
+it('triton: reports an error event, and rejects several prompts', () => {
   const complete = triton.operations.complete as Operation;
   const reader = complete.streamReader();
   reader.push({ event: null, data: { text_output: 'a' } });

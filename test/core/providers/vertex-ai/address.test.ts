@@ -23,27 +23,30 @@ it.each([
   ['deepseek-ai/deepseek-v3.2-maas', '/endpoints/openapi/chat/completions'],
   ['1234567890', '/endpoints/1234567890:generateContent'],
   ['endpoints.987', '/endpoints/987/chat/completions'],
-])('finds the model %s', (model, expected) => {
+])('vertex-ai address: finds the model %s', (model, expected) => {
   expect(path(model)).toBe(inProject + expected);
 });
 
-it('streams each family by its own method', () => {
+it('vertex-ai address: each family streams by its own method', () => {
   expect(path('gemini-3.8-flash', true)).toMatch(/:streamGenerateContent\?alt=sse$/);
   expect(path('claude-opus-4-6', true)).toMatch(/:streamRawPredict$/);
   expect(path('mistral-medium-3', true)).toMatch(/:streamRawPredict$/);
   expect(path('meta/llama-3.3-70b-instruct-maas', true)).toMatch(/\/endpoints\/openapi\/chat\/completions$/);
 });
 
-it.each(['', 'google/../x', '../../v1/projects/other'])('refuses the name %j, which would lead elsewhere', (model) => {
-  expect(() => path(model)).toThrow(/model:/);
-});
+it.each(['', 'google/../x', '../../v1/projects/other'])(
+  'vertex-ai address: rejects the model name %j, which would change the path',
+  (model) => {
+    expect(() => path(model)).toThrow(/model:/);
+  },
+);
 
 it.each([
   [{}, 'https://aiplatform.googleapis.com'],
   [{ vertex_region: 'global' }, 'https://aiplatform.googleapis.com'],
   [{ vertex_region: 'europe-west4' }, 'https://europe-west4-aiplatform.googleapis.com'],
   [{ vertex_region: 'eu' }, 'https://aiplatform.eu.rep.googleapis.com'],
-])('calls the host of the region, %j', (settings, expected) => {
+])('vertex-ai address: uses the host of the region, %j', (settings, expected) => {
   expect(vertexAi.baseUrl(settings)).toBe(expected);
 });
 
@@ -52,7 +55,7 @@ it.each([
   { vertex_region: 'us-central1@evil' },
   { vertex_project_id: 'a/../../b' },
   { vertex_auth_type: 'magic' },
-])('refuses settings that would lead elsewhere, %j', (settings) => {
+])('vertex-ai address: rejects settings that would change the host, %j', (settings) => {
   expect(v.safeParse(vertexAi.settings, settings).success).toBe(false);
 });
 
@@ -61,6 +64,6 @@ it.each([
   ['/endpoints/1:predict', `${inProject}/endpoints/1:predict`],
   ['/projects/p/locations/l/models', '/v1/projects/p/locations/l/models'],
   ['/v1beta1/publishers/google/models', '/v1beta1/publishers/google/models'],
-])('passes %s through as %s', (from, to) => {
+])('vertex-ai address: passes %s through as %s', (from, to) => {
   expect(vertexAi.proxyPath?.(from, { vertex_region: 'us-east5', vertex_project_id: 'acme' })).toBe(to);
 });

@@ -82,12 +82,12 @@ async function signed(
 
 const form = (request: TokenRequest | undefined) => Object.fromEntries(new URLSearchParams(request?.body ?? ''));
 
-it('signs as the published example of RS256 does', () => {
+it('vertex-ai signature: matches the published RS256 example', () => {
   expect(rs256(rfc7515.signed, createPrivateKey({ key: rfc7515.key, format: 'jwk' }))).toBe(rfc7515.signature);
 });
 
 describe('a service account', () => {
-  it('exchanges a signed claim for a token, once, and brings its project', async () => {
+  it('exchanges a signed claim for a token, once, and provides its project', async () => {
     const file = serviceAccount();
     const google = services([grant('ya29.a')]);
     const [first, second] = await Promise.all([signed(file, google), signed(file, google)]);
@@ -111,12 +111,12 @@ describe('a service account', () => {
     }
   });
 
-  it('is asked for no token when the settings say that a key is sent', async () => {
+  it('requests no token if the settings select a key', async () => {
     const call = await signed(serviceAccount(), services([]), { vertex_auth_type: 'basic' }, 'AIzaKey');
     expect(call.headers).toEqual(['x-goog-api-key', 'AIzaKey']);
   });
 
-  it('replaces whatever else would authenticate the call', async () => {
+  it('replaces all other credentials of the call', async () => {
     const call = await signed(serviceAccount(), services([grant('ya29.b')]), { vertex_auth_type: 'serviceAccount' }, 'AIzaKey');
     expect(call.headers).toEqual(['authorization', 'Bearer ya29.b']);
   });
@@ -130,7 +130,7 @@ describe('a service account', () => {
       serviceAccount({ private_key: '-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n' }),
       /private_key: an RSA key/,
     ],
-  ])('is refused before anything is asked, and no secret is told: %s', async (_, file, message) => {
+  ])('is rejected before any request, without revealing a secret: %s', async (_, file, message) => {
     const error = await signed(file, services([]), { vertex_auth_type: 'serviceAccount' }).then(
       () => null,
       (thrown: unknown) => thrown,
@@ -140,7 +140,7 @@ describe('a service account', () => {
     expect(JSON.stringify([String(error), error])).not.toContain('c2VjcmV0');
   });
 
-  it('tells what the token endpoint said', async () => {
+  it('returns the message of the token endpoint', async () => {
     const refusal = json({ error: 'invalid_grant', error_description: 'Invalid JWT Signature.' }, 400);
     await expect(signed(serviceAccount(), services([refusal]))).rejects.toMatchObject({
       status: 400,
@@ -158,7 +158,7 @@ describe('an API key or access token', () => {
     expect(vertexAi.headers({}, { api_key: new Secret(key) })).toEqual(headers);
   });
 
-  it('of express mode needs no project, a token does', async () => {
+  it('needs a project, except for a key of express mode', async () => {
     const express = await signed(null, services([]), {}, 'AIzaSyExample');
     expect(express.path).toBe('/v1/publishers/google/models/gemini-3.8-flash:generateContent');
     await expect(signed(null, services([]), {}, 'ya29.Example')).rejects.toMatchObject({
@@ -221,7 +221,7 @@ describe('workload identity federation', () => {
     ['AWS', federated({ environment_id: 'aws1', url: 'http://169.254.169.254/x' })],
     ['a file anywhere', federated({ file: '/etc/passwd' })],
     ['a file by a way around', federated({ file: '/var/run/secrets/../../../etc/passwd' })],
-  ])('refuses %s, even where the machine lends its identity', async (_, file) => {
+  ])('rejects %s, even if the machine’s identity is available', async (_, file) => {
     const world = services([json({}), { status: 200, body: 'subject' }], { machineIdentity: true });
     await expect(signed(file, world, { vertex_project_id: 'p' })).rejects.toMatchObject({
       code: expect.stringMatching(/invalid_config/),
@@ -238,11 +238,11 @@ describe('workload identity federation', () => {
       ),
     ],
     ['its files', federated({ file: '/var/run/secrets/tokens/gcp' }, { quota_project_id: 'p' })],
-  ])('uses what is on the machine, %s, only where that is lent', async (_, file) => {
+  ])('uses the machine’s %s only if the deployment allows it', async (_, file) => {
     await expect(signed(file, services([]))).rejects.toMatchObject({ code: 'forbidden' });
   });
 
-  it('keeps a token of the machine from callers it is not lent to', async () => {
+  it('keeps a machine token from callers who may not use it', async () => {
     const file = federated({ url: 'http://169.254.169.254/token', format: { type: 'json' } }, { quota_project_id: 'p' });
     const lent = services([json({ access_token: 'subject' }), grant('ya29.d')], { machineIdentity: true });
     expect((await signed(file, lent)).headers).toContain('Bearer ya29.d');
@@ -250,7 +250,7 @@ describe('workload identity federation', () => {
     await expect(signed(file, services([]))).rejects.toMatchObject({ code: 'forbidden' });
   });
 
-  it('shows tokens of the machine to Google and to hosts that the deployment trusts only', async () => {
+  it('sends machine tokens to Google and trusted hosts only', async () => {
     const file = federated({ url: 'http://169.254.169.254/token', format: { type: 'json' } }, { quota_project_id: 'p' });
     const settings = { vertex_auth_type: 'wif' };
     for (const origin of ['https://collector.example.com', 'https://googleapis.com.example.com', 'http://x.googleapis.com']) {
@@ -265,7 +265,7 @@ describe('workload identity federation', () => {
     expect((await signed(file, machine, {}, undefined, corp)).headers).toContain('Bearer ya29.f');
   });
 
-  it('takes the service account and the project of the machine where no file says whose identity it is', async () => {
+  it('uses service account and project of the machine without a credential file', async () => {
     const settings = { vertex_auth_type: 'wif' };
     await expect(signed(null, services([]), settings)).rejects.toMatchObject({ code: 'forbidden' });
     const machine = services([grant('ya29.e'), { status: 200, body: 'machine-project' }], { machineIdentity: true });

@@ -35,7 +35,7 @@ describe('rerank', () => {
     ['europe-west4', 'https://eu-discoveryengine.googleapis.com', 'eu'],
     ['us-central1', 'https://us-discoveryengine.googleapis.com', 'us'],
     ['asia-east1', 'https://discoveryengine.googleapis.com', 'global'],
-  ])('of a provider in %s goes to the ranking API at %s', async (region, origin, location) => {
+  ])('for a provider in %s goes to the ranking API at %s', async (region, origin, location) => {
     const harness = gateway({ vertex_region: region, vertex_project_id: 'acme-prod' });
     const { request, providerReply, reply } = fixture('rerank');
     harness.script(answer(200, providerReply));
@@ -50,7 +50,7 @@ describe('rerank', () => {
   });
 });
 
-it('embeds text, image and video side by side', async () => {
+it('vertex-ai media: embeds text, image and video separately', async () => {
   const harness = gateway({ vertex_region: 'europe-west4', vertex_project_id: 'acme-prod' });
   const { request, providerReply, reply } = fixture('embed-multimodal');
   harness.script(answer(200, providerReply));
@@ -62,7 +62,7 @@ it('embeds text, image and video side by side', async () => {
 it.each([
   ['/v1/audio/speech', { input: 'x', voice: 'Kore' }],
   ['/v1/images/generations', { prompt: 'x' }],
-])('says at %s that models of other makers do not do that', async (path, body) => {
+])('vertex-ai media: %s returns 400 for models of other makers', async (path, body) => {
   const harness = gateway({ vertex_region: 'europe-west4', vertex_project_id: 'acme-prod' });
   const sink = await harness.send({ path, body: { ...body, model: '@cloud/claude-sonnet-4-5@20250929' } });
   expect([sink.status, harness.calls.length]).toEqual([400, 0]);

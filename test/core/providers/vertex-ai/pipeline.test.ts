@@ -57,7 +57,7 @@ describe('a stored Vertex AI provider', () => {
     ['/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }] }],
     ['/v1/messages', { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }],
     ['/v1/responses', { input: 'hi' }],
-  ])('labels calls of Gemini to %s with the metadata of the request, and no others', async (path, params) => {
+  ])('labels calls of Gemini to %s with the metadata of the request only', async (path, params) => {
     const gateway = createHarness();
     store(gateway, settings, { vertex_service_account_json: accountFile() });
     gateway.script(token('ya29.one'), answer(200, fixture('a-gemini-text').providerReply));
@@ -76,7 +76,7 @@ describe('a stored Vertex AI provider', () => {
     expect(await ask('anthropic.claude-sonnet-4-5@20250929', {}, { 'x-svc-metadata': metadata })).toBeUndefined();
   });
 
-  it('answers plain and streamed calls with one token, in its project and region', async () => {
+  it('serves plain and streamed calls with one token, in its project and region', async () => {
     const gateway = createHarness();
     store(gateway, settings, { vertex_service_account_json: accountFile() });
     const { providerReply, reply, providerRequest } = fixture('chat-gemini-tool');
@@ -104,7 +104,7 @@ describe('a stored Vertex AI provider', () => {
     ]);
   });
 
-  it.each(['messages-claude', 'messages-gemini'])('answers Messages calls, %s', async (name) => {
+  it.each(['messages-claude', 'messages-gemini'])('serves Messages calls, %s', async (name) => {
     const gateway = createHarness();
     store(gateway, settings, { vertex_service_account_json: accountFile() });
     const { providerReply, reply } = fixture(name);
@@ -117,7 +117,7 @@ describe('a stored Vertex AI provider', () => {
     expect(gateway.calls.map(({ path }) => path).filter((path) => path.includes('tream'))).toHaveLength(1);
   });
 
-  it('puts pass-through calls into its project and region, with its token and none of the client', async () => {
+  it('puts pass-through calls into its project and region, with its token and without the client’s', async () => {
     const gateway = createHarness();
     store(gateway, settings, { vertex_service_account_json: accountFile() });
     gateway.script(token('ya29.three'), answer(200, {}));
@@ -132,7 +132,7 @@ describe('a stored Vertex AI provider', () => {
     expect(call?.headers).not.toContain('AIzaOfTheClient');
   });
 
-  it('passes on what the token endpoint refuses, and lets a fallback answer', async () => {
+  it('returns the error of the token endpoint, and a fallback continues', async () => {
     const gateway = createHarness();
     store(gateway, settings, { vertex_service_account_json: accountFile() });
     gateway.addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@cloud' }, { provider: '@one' }] });
@@ -149,7 +149,7 @@ describe('a stored Vertex AI provider', () => {
     expect([second.status, second.json.model]).toEqual([200, 'gpt-5']);
   });
 
-  it('lends the identity of the machine only where the deployment does, and only to stored providers', async () => {
+  it('uses the machine’s identity only if the deployment allows it, and only for stored providers', async () => {
     const wif = { vertex_auth_type: 'wif', vertex_project_id: 'acme-prod' };
     const closed = createHarness();
     store(closed, wif, {});
@@ -166,7 +166,7 @@ describe('a stored Vertex AI provider', () => {
   });
 });
 
-it('takes a credential file from a request header', async () => {
+it('accepts a credential file in a request header', async () => {
   const gateway = createHarness();
   gateway.script(token('ya29.header'), answer(200, fixture('a-gemini-text').providerReply));
   const reply = await gateway.send({

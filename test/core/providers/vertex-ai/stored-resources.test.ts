@@ -62,8 +62,8 @@ const objects = (text: string | undefined) =>
 const idOf = (key: string) => encodeURIComponent(`gs://my-bucket/${key}`);
 const object = (name: string) => ({ name, bucket: 'my-bucket', size: '8', timeCreated: '2026-01-01T00:00:00.000Z' });
 
-describe('a file of the bucket', () => {
-  it('is uploaded as it is and found again under its id', async () => {
+describe('a file in the Vertex AI bucket', () => {
+  it('is uploaded unchanged and found by its id', async () => {
     const { harness, client, sent, script } = open();
     script(object('x'));
     const file = await client.files.create({ file: new File(['{"a":1}\n'], 'in put.jsonl'), purpose: 'batch' });
@@ -85,7 +85,7 @@ describe('a file of the bucket', () => {
     expect(harness.calls.at(-1)?.path).toBe(`/storage/v1/b/my-bucket/o/${key}?alt=media`);
   });
 
-  it('has the name and length that its headers say', async () => {
+  it('has the name and length of its headers', async () => {
     const { harness, client, script } = open();
     script(object('mine/a.jsonl'));
     const upload = (size: string) =>
@@ -109,7 +109,7 @@ describe('a file of the bucket', () => {
     expect(harness.calls[1]?.path).toContain('startOffset=svc-files%2Fbatch%2F1%2Fa.jsonl');
   });
 
-  it('needs a bucket, its own one, and no custom host', async () => {
+  it('needs a bucket, only its own, and rejects a custom host', async () => {
     const { vertex_storage_bucket_name: _bucket, ...none } = project;
     await expect(open(none).client.files.list()).rejects.toMatchObject({ param: 'vertex_storage_bucket_name' });
     const other = open();
@@ -120,7 +120,7 @@ describe('a file of the bucket', () => {
   });
 });
 
-describe('a batch', () => {
+describe('a Vertex AI batch', () => {
   const long = `id-ÄÖ-${'x'.repeat(50)}`;
   const line = (id: string, model = '@gcp/gemini-2.5-flash') => ({
     custom_id: id,
@@ -149,7 +149,7 @@ describe('a batch', () => {
   const folder = (model: string) =>
     `svc-batches/1/chat.${Buffer.from(model).toString('base64url')}/prediction-model-2026-01-01T00:00:00Z`;
 
-  it('of Gemini is made of its file in the form of generateContent, and its results find their ids again', async () => {
+  it('of Gemini has its file in the format of generateContent, and its results have their ids', async () => {
     const { harness, client, sent, script } = open();
     script(jsonl(line('a'), line(long)), object('x'), object('note'), job());
     const batch = await create(client);
@@ -195,7 +195,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('keeps the file it was made of, and its metadata', async () => {
+  it('keeps its input file and its metadata', async () => {
     const { harness, client, sent, script } = open();
     const metadata = { team: 'Größe' };
     const file = idOf('svc-files/batch/1/in.jsonl');
@@ -211,7 +211,7 @@ describe('a batch', () => {
     expect((await client.batches.list()).data).toMatchObject([{ input_file_id: file, metadata }, { metadata: null }]);
   });
 
-  it('has the model that its headers, or those of its upload, name', async () => {
+  it('has the model of its headers, or of its upload’s headers', async () => {
     const { harness, client, sent, script } = open();
     const headers = { 'x-svc-provider-model': 'gemini-2.5-pro' };
     script(object('x'));
@@ -252,7 +252,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('is read, listed and cancelled by its number', async () => {
+  it('can be read, listed and cancelled by its number', async () => {
     const { harness, client, script } = open();
     const done = job({
       state: 'JOB_STATE_SUCCEEDED',
@@ -282,7 +282,7 @@ describe('a batch', () => {
     expect(harness.calls).toHaveLength(count);
   });
 
-  it('of two models, or of a model that runs none, is refused without a job', async () => {
+  it('with two models, or an unsupported model, is rejected without a job', async () => {
     const { harness, client, script } = open();
     script(jsonl(line('a'), line('b', 'gemini-2.5-pro')), object('x'));
     await expect(create(client)).rejects.toMatchObject({ status: 400, param: 'input_file_id' });
@@ -292,7 +292,7 @@ describe('a batch', () => {
   });
 });
 
-describe('a fine-tuning job', () => {
+describe('a Vertex AI fine-tuning job', () => {
   const job = (more: JsonObject = {}): JsonObject => ({
     name: 'projects/123/locations/us-central1/tuningJobs/89',
     state: 'JOB_STATE_PENDING',
@@ -302,7 +302,7 @@ describe('a fine-tuning job', () => {
     ...more,
   });
 
-  it('is made of contents in the form of Gemini', async () => {
+  it('has its contents in the format of Gemini', async () => {
     const { harness, client, sent, script } = open();
     const messages = [
       { role: 'system', content: 'Be kind.' },
@@ -337,7 +337,7 @@ describe('a fine-tuning job', () => {
     expect(made).toMatchObject({ id: '89', object: 'fine_tuning.job', status: 'queued', hyperparameters: { n_epochs: 2 } });
   });
 
-  it('is read, listed and cancelled', async () => {
+  it('can be read, listed and cancelled', async () => {
     const { harness, client, script } = open();
     const endpoint = 'projects/123/locations/us-central1/endpoints/55';
     script(job({ state: 'JOB_STATE_SUCCEEDED', endTime: '2026-01-01T01:00:00Z', tunedModel: { model: 'm', endpoint } }));

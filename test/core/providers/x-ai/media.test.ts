@@ -21,7 +21,7 @@ function gateway(script: Script) {
   return { harness, sent, client: openAiOver(harness, { 'x-svc-provider': '@grok' }) };
 }
 
-it('draws images and says what became of the parameters', async () => {
+it('x-ai: creates images and reports changed parameters', async () => {
   const { client, harness, sent } = gateway(answer(200, fixture('image').providerReply));
   const { data, response } = await client.images.generate(fixture('image').request as never).withResponse();
   expect((data as { data?: unknown[] }).data).toHaveLength(2);
@@ -31,7 +31,7 @@ it('draws images and says what became of the parameters', async () => {
   expect(harness.records[0]).toMatchObject({ media: { units: { generated_images: 2 } } });
 });
 
-it('edits images of a form', async () => {
+it('x-ai: edits images of a form', async () => {
   const { client, harness, sent } = gateway(answer(200, fixture('image-edit').providerReply));
   const image = await toFile(Buffer.from('iVBORw0KGgo=', 'base64'), 'a.png', { type: 'image/png' });
   const edited = await client.images.edit({ model: 'grok-imagine-image', image, prompt: 'a red roof', n: 1 });
@@ -40,7 +40,7 @@ it('edits images of a form', async () => {
   expect(findHeader(harness.calls[0]?.headers ?? [], 'content-type')).toBe('application/json');
 });
 
-it('does not edit where a mask would be lost', async () => {
+it('x-ai: rejects an edit whose mask would be lost', async () => {
   const { client, harness } = gateway(answer(200, {}));
   const file = await toFile(Buffer.from('x'), 'a.png', { type: 'image/png' });
   const call = client.images.edit({ model: 'grok-imagine-image', image: file, mask: file, prompt: 'x' });
@@ -48,7 +48,7 @@ it('does not edit where a mask would be lost', async () => {
   expect(harness.calls).toEqual([]);
 });
 
-it('speaks, byte for byte, and counts characters', async () => {
+it('x-ai: speech passes byte for byte, and counts characters', async () => {
   const audio = patternBytes(5000);
   const { client, harness, sent } = gateway((_call, handler) => {
     handler.onHead(200, ['content-type', 'audio/mpeg']);
@@ -86,7 +86,7 @@ it.each([
   expect(harness.records[0]).toMatchObject({ media: { units: { audio_seconds: 2.4 } } });
 });
 
-it('says that it has no translations', async () => {
+it('x-ai: reports that it has no translations', async () => {
   const { client } = gateway(answer(200, {}));
   const file = await toFile(Buffer.from('ID3'), 'a.mp3', { type: 'audio/mpeg' });
   const call = client.audio.translations.create({ model: 'grok-stt', file });

@@ -30,7 +30,7 @@ function recording(): { chat: Operation; calls: OperationCall[] } {
   return { chat, calls };
 }
 
-it('hands one lenient chat call, in chat words, to request, reply and stream alike', () => {
+it('Messages over chat: one lenient chat call is passed to request, reply and stream', () => {
   const { chat, calls } = recording();
   const operation = messagesOverChat(chat);
   const call = callOf(params, { strict: true }, {});
@@ -52,7 +52,7 @@ it('hands one lenient chat call, in chat words, to request, reply and stream ali
   expect(calls[0]?.params).not.toHaveProperty('max_tokens');
 });
 
-it('reports what either side has dropped on the call of the client, once', () => {
+it('Messages over chat: dropped fields of both sides are reported once, on the client’s call', () => {
   const { chat } = recording();
   const call = callOf({ ...params, top_k: 3 }, {}, {});
   const operation = messagesOverChat(chat);
@@ -62,7 +62,7 @@ it('reports what either side has dropped on the call of the client, once', () =>
   expect(call.dropped).toEqual(['top_k', 'seen_by_chat']);
 });
 
-it('gives every provider with chat completions a Messages route, and leaves the native one alone', () => {
+it('Messages over chat: every provider with chat completions gets a Messages route, and the native one is unchanged', () => {
   for (const provider of providers.values()) {
     if (provider.operations.chatComplete)
       expect([provider.id, typeof provider.operations.messages]).toEqual([provider.id, 'object']);

@@ -21,7 +21,7 @@ describe.each(cases.map((fixture) => [fixture.name, fixture] as const))(
   (_, fixture) => {
     const operation = operations[fixture.provider ?? 'openai'] as Operation;
 
-    it('reaches the provider as a chat call, and says what was lost', () => {
+    it('reaches the provider as a chat call, and reports dropped fields', () => {
       const call = callOf(fixture.request, {}, {});
       expect(operation.toProvider?.(call.params, call)).toEqual(fixture.providerRequest);
       expect(call.dropped).toEqual(fixture.dropped ?? []);
@@ -29,13 +29,13 @@ describe.each(cases.map((fixture) => [fixture.name, fixture] as const))(
       expect(operation.path(call)).toBe('/chat/completions');
     });
 
-    it('is answered in the Messages format', () => {
+    it('gets a reply in the Messages format', () => {
       const call = callOf(fixture.request, {}, {});
       expect(operation.fromProvider?.(fixture.providerReply, call)).toEqual(fixture.reply);
       expect(operation.usage(fixture.providerReply)).toEqual({ ...expected(fixture.usage), raw: fixture.providerReply.usage });
     });
 
-    it('lets unknown fields through both ways', () => {
+    it('keeps unknown fields in both directions', () => {
       const call = callOf({ ...fixture.request, svc_unknown: [1] }, {}, {});
       expect(operation.toProvider?.(call.params, call).svc_unknown).toEqual([1]);
       expect(operation.fromProvider?.({ ...fixture.providerReply, svc_unknown: [2] }, call).svc_unknown).toEqual([2]);
@@ -45,12 +45,12 @@ describe.each(cases.map((fixture) => [fixture.name, fixture] as const))(
     const events = eventsOfText(fixture.chunks);
     const streamed = { ...fixture.request, stream: true };
 
-    it('asks for a stream with token counts', () => {
+    it('requests a stream with token counts', () => {
       const call = callOf(streamed, {}, {});
       expect(operation.toProvider?.(call.params, call)).toEqual(fixture.stream?.providerRequest);
     });
 
-    it('streams the same answer as the plain reply', () => {
+    it('streams the same content as the plain reply', () => {
       const sent = translated(operation, events, callOf(streamed, {}, {}));
       expect(answersOfEvents('messages', sent)).toEqual(answersOfReply('messages', fixture.reply));
       if (fixture.events !== null) expect(sent).toEqual(eventsOfText(fixture.events));

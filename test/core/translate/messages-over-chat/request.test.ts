@@ -16,8 +16,8 @@ function sent(params: JsonObject, understands: readonly ChatExtra[] = []) {
   return { body: toChatParams(call.params, call, understands), dropped: call.dropped, adapted: call.adapted };
 }
 
-describe('what a provider understands beyond chat', () => {
-  it('keeps caching hints where they were', () => {
+describe('provider extensions of chat', () => {
+  it('keep caching hints in place', () => {
     const hint = { type: 'ephemeral' };
     const { body, dropped } = sent(
       {
@@ -39,7 +39,7 @@ describe('what a provider understands beyond chat', () => {
     expect(dropped).toEqual([]);
   });
 
-  it('keeps top_k, thinking and earlier thoughts', () => {
+  it('keep top_k, thinking and earlier reasoning', () => {
     const thought = { type: 'thinking', thinking: 'hm', signature: '' };
     const { body, dropped } = sent(
       {
@@ -63,7 +63,7 @@ it.each([
     { type: 'tool', name: 'a', disable_parallel_tool_use: true },
     { tool_choice: { type: 'function', function: { name: 'a' } }, parallel_tool_calls: false },
   ],
-])('turns the tool choice %j into %j', (choice, expected) => {
+])('Messages request: tool choice %j becomes %j', (choice, expected) => {
   const { body } = sent({ tools: [{ name: 'a', input_schema: { type: 'object' } }], tool_choice: choice });
   const { tool_choice, parallel_tool_calls } = body;
   expect(JSON.parse(JSON.stringify({ tool_choice, parallel_tool_calls }))).toEqual(expected);
@@ -78,14 +78,14 @@ it.each([
     { properties: { n: { type: 'array', items: { properties: { m: {} } } } }, required: ['n'], additionalProperties: false },
     undefined,
   ],
-])('asks for strict output only by a schema the strict mode takes: %s', (_, schema, strict) => {
+])('Messages request: strict output is requested only with a supported schema: %s', (_, schema, strict) => {
   const { body } = sent({ output_config: { format: { type: 'json_schema', schema } } });
   const format = body.response_format as { json_schema: JsonObject };
   expect(format.json_schema.schema).toEqual(schema);
   expect(format.json_schema.strict).toBe(strict);
 });
 
-it('carries documents of text and search results as text, and what only Anthropic can read not at all', () => {
+it('Messages request: text documents and search results become text, and Anthropic-only ones are dropped', () => {
   const { body, dropped } = sent({
     messages: [
       {
@@ -103,12 +103,12 @@ it('carries documents of text and search results as text, and what only Anthropi
   expect(dropped).toEqual(['messages.container_upload']);
 });
 
-it('passes chat parts inside a Messages call', () => {
+it('Messages request: chat parts are passed', () => {
   const part = { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } };
   expect(sent({ messages: [{ role: 'user', content: [part] }] }).body.messages).toEqual([{ role: 'user', content: [part] }]);
 });
 
-describe('what cannot be carried over', () => {
+describe('content without a chat counterpart', () => {
   it.each([
     ['messages', { messages: undefined }],
     ['messages[0]', { messages: [7] }],
@@ -133,7 +133,7 @@ describe('what cannot be carried over', () => {
     ],
     ['tools[0]', { tools: ['web_search'] }],
     ['system', { system: 7 }],
-  ])('is refused with the name of the parameter: %s', (param, params) => {
+  ])('is rejected with the name of the parameter: %s', (param, params) => {
     let thrown: unknown;
     try {
       sent(params);
@@ -146,7 +146,7 @@ describe('what cannot be carried over', () => {
   });
 });
 
-describe('content that a chat provider cannot read', () => {
+describe('content that a chat provider does not support', () => {
   const turns = (block: JsonObject, role = 'assistant') => [...hello, { role, content: [{ type: 'text', text: 'Hi. ' }, block] }];
 
   it('a compaction block becomes text, because it holds the conversation so far', () => {
@@ -155,13 +155,13 @@ describe('content that a chat provider cannot read', () => {
     expect(adapted).toEqual(['messages.compaction']);
   });
 
-  it.each(['assistant', 'user'])('a block of an unknown type in a turn of the %s is left out and reported', (role) => {
+  it.each(['assistant', 'user'])('a block of an unknown type in a turn of the %s is dropped and reported', (role) => {
     const { body, dropped } = sent({ messages: turns({ type: 'hologram', data: 'x' }, role) });
     expect((body.messages as JsonObject[])[1]).toEqual({ role, content: 'Hi. ' });
     expect(dropped).toEqual(['messages.hologram']);
   });
 
-  it('an unknown block in the system prompt is left out and reported', () => {
+  it('an unknown block in the system prompt is dropped and reported', () => {
     const { body, dropped } = sent({
       system: [
         { type: 'text', text: 'Rules' },
@@ -177,7 +177,7 @@ describe('content that a chat provider cannot read', () => {
   });
 });
 
-describe('results of tools', () => {
+describe('tool results', () => {
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
   const messages = [
     ...hello,
@@ -185,7 +185,7 @@ describe('results of tools', () => {
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', is_error: true, content: [image] }] },
   ];
 
-  it('keep errors and images for a provider that takes them', () => {
+  it('keep errors and images for a provider that supports them', () => {
     const { body, dropped, adapted } = sent({ messages }, ['tool_errors', 'tool_media']);
     expect((body.messages as JsonObject[])[2]).toEqual({
       role: 'tool',
@@ -203,8 +203,8 @@ describe('results of tools', () => {
   });
 });
 
-describe('fields that mean something to Anthropic alone', () => {
-  it('are reported with the tool they stand on', () => {
+describe('Anthropic-only fields', () => {
+  it('are reported with their tool', () => {
     const tool = { name: 'a', input_schema: { type: 'object' } };
     const fields = { defer_loading: true, eager_input_streaming: true, input_examples: [{}], allowed_callers: ['direct'] };
     const { body, dropped } = sent({
@@ -228,26 +228,26 @@ describe('fields that mean something to Anthropic alone', () => {
 describe("limits of OpenAI's models", () => {
   const asked = { temperature: 0.2, top_p: 0.5, stop_sequences: ['END'] };
 
-  it.each([['o3'], ['gpt-5.4-mini'], ['openai/o4-mini'], ['ft:gpt-5:acme::1']])('%s gets no sampling and no stop', (model) => {
+  it.each([['o3'], ['gpt-5.4-mini'], ['openai/o4-mini'], ['ft:gpt-5:acme::1']])('drop sampling and stop for %s', (model) => {
     const { body, dropped } = sent({ model, ...asked });
     expect(body).toEqual({ model, messages: hello, max_completion_tokens: 10 });
     expect([...dropped].sort()).toEqual(['stop', 'temperature', 'top_p']);
   });
 
-  it('keeps sampling with effort none', () => {
+  it('keep sampling with effort none', () => {
     const { body, dropped } = sent({ model: 'gpt-5.2', temperature: 0.2, top_p: 0.5, output_config: { effort: 'none' } });
     expect(body).toMatchObject({ temperature: 0.2, top_p: 0.5, reasoning_effort: 'none' });
     expect(dropped).toEqual([]);
   });
 
-  it('does not report values that are the default', () => {
+  it('do not report default values', () => {
     const { body, dropped } = sent({ model: 'o3', temperature: 1, top_p: 1 });
     expect(body).toEqual({ model: 'o3', messages: hello, max_completion_tokens: 10 });
     expect(dropped).toEqual([]);
   });
 
   it.each([['gpt-4.1'], ['gpt-5-chat-latest'], ['marco-o1'], ['openai/gpt-oss-120b'], ['mistral-large-latest']])(
-    '%s gets all of it',
+    'keep everything for %s',
     (model) => {
       const { body, dropped } = sent({ model, ...asked });
       expect(body).toMatchObject({ temperature: 0.2, top_p: 0.5, stop: ['END'] });
@@ -258,7 +258,7 @@ describe("limits of OpenAI's models", () => {
   it.each([
     ['gpt-4.1', 4, ['stop']],
     ['mistral-large-latest', 5, []],
-  ])('%s gets %d of five stop sequences', (model, count, lost) => {
+  ])('for %s keep %d of five stop sequences', (model, count, lost) => {
     const { body, dropped } = sent({ model, stop_sequences: ['a', 'b', 'c', 'd', 'e'] });
     expect(body.stop).toEqual(['a', 'b', 'c', 'd', 'e'].slice(0, count));
     expect(dropped).toEqual(lost);
@@ -273,11 +273,11 @@ describe('documents', () => {
     return (body.messages as JsonObject[])[0]?.content;
   };
 
-  it('go by URL to providers that fetch them', () => {
+  it('are sent by URL to providers that fetch URLs', () => {
     expect(told([link], ['file_urls'])).toEqual([{ type: 'file', file: { file_data: link.source.url } }]);
   });
 
-  it('by URL are 400 for other providers', () => {
+  it('by URL are rejected with 400 for other providers', () => {
     expect(() => told([link])).toThrow('a document must be base64 or text here');
   });
 

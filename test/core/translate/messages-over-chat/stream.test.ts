@@ -43,7 +43,7 @@ function expectOneBlockAtATime(events: readonly StreamEvent[]): void {
 }
 
 describe('the end of a stream', () => {
-  it('comes without [DONE] when the answer had ended', () => {
+  it('comes without [DONE] after a finish reason', () => {
     const events = translated(operation, [chunk({ content: 'Hi' }), chunk({}, 'stop')], call());
     expect(types(events).slice(-3)).toEqual(['content_block_stop', 'message_delta', 'message_stop']);
   });
@@ -58,7 +58,7 @@ describe('the end of a stream', () => {
     expect(types(events)).toEqual(['message_start', 'content_block_start', 'content_block_delta']);
   });
 
-  it('does not come after an error, which is passed on in the Messages format', () => {
+  it('does not come after an error, which is returned in the Messages format', () => {
     const error = { event: null, data: { error: { message: 'out of capacity', type: 'server_error' } } };
     const events = translated(operation, [chunk({ content: 'Hi' }), error, done], call());
     expect(events.at(-1)).toEqual({
@@ -69,13 +69,13 @@ describe('the end of a stream', () => {
     expect(translated(operation, [error, done], call())).toEqual([]);
   });
 
-  it('frames an answer of nothing', () => {
+  it('comes for an empty reply too', () => {
     expect(types(translated(operation, [done], call()))).toEqual(['message_start', 'message_delta', 'message_stop']);
   });
 });
 
 describe('tool calls', () => {
-  it('come out one after the other, each whole, when their pieces were mixed', () => {
+  it('come one after the other, each complete, if their pieces were mixed', () => {
     const mixed = [
       tool(0, '', 'a'),
       tool(0, '{"x"'),
@@ -94,7 +94,7 @@ describe('tool calls', () => {
     ]);
   });
 
-  it('are sent on as they come, not held back until the end', () => {
+  it('are sent as they arrive', () => {
     const translator = operation.translateStream?.(call());
     translator?.push(tool(0, '', 'a'));
     expect(types(translator?.push(tool(0, '{"x":1}')) ?? [])).toEqual(['content_block_delta']);
@@ -108,7 +108,7 @@ describe('tool calls', () => {
     expect([answer?.text, answer?.toolCalls.length, answer?.finish]).toEqual(['after', 1, 'tool_use']);
   });
 
-  it('with arguments that are no JSON become a call without arguments in a plain reply', () => {
+  it('with malformed arguments have no arguments in a plain reply', () => {
     const message = {
       role: 'assistant',
       content: null,
@@ -119,8 +119,8 @@ describe('tool calls', () => {
   });
 });
 
-describe('thoughts', () => {
-  it('keep their signatures where the provider hands out signed blocks, one block per signature', () => {
+describe('reasoning in Messages', () => {
+  it('keeps signatures if the provider returns signed blocks, one block per signature', () => {
     const piece = (index: number, delta: JsonObject) => chunk({ content_blocks: [{ index, delta }] });
     const pieces = [
       piece(0, { type: 'thinking', thinking: '', signature: '' }),
@@ -147,7 +147,7 @@ describe('thoughts', () => {
     ]);
   });
 
-  it('keep their signatures in plain replies', () => {
+  it('keeps signatures in plain replies', () => {
     const thought = { type: 'thinking', thinking: 'one', signature: 's1' };
     const message = { role: 'assistant', content: 'So.', content_blocks: [thought, { type: 'text', text: 'So.' }] };
     const reply = { id: 'c1', model: 'm', choices: [{ index: 0, message, finish_reason: 'stop' }] };
@@ -155,7 +155,7 @@ describe('thoughts', () => {
   });
 });
 
-it('reads text that comes as a list of parts', () => {
+it('Messages stream: text may come as a list of parts', () => {
   const parts = (text: string) => chunk({ content: [{ type: 'text', text }] });
   const events = translated(operation, [parts('Hel'), parts('lo'), chunk({}, 'stop'), done], call());
   expect(answersOfEvents('messages', events)[0]?.text).toBe('Hello');
@@ -177,11 +177,11 @@ describe('stop reasons', () => {
     ['stop_sequence', 'stop_sequence'],
     ['svc_new_reason', 'end_turn'],
     [null, 'end_turn'],
-  ])('%s reads as %s', (finish, expected) => {
+  ])('%s becomes %s', (finish, expected) => {
     expect(endingOf({ finish_reason: finish }, said(false)).stop_reason).toBe(expected);
   });
 
-  it('are tool_use for a reply with calls that says stop', () => {
+  it('are tool_use for a reply with calls and the reason stop', () => {
     expect(endingOf({ finish_reason: 'stop' }, said(true)).stop_reason).toBe('tool_use');
     expect(endingOf({ finish_reason: 'length' }, said(true)).stop_reason).toBe('max_tokens');
   });

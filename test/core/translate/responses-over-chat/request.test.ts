@@ -26,11 +26,11 @@ function refusal(params: JsonObject): GatewayError {
   throw new Error('it was not refused');
 }
 
-it('passes parameters it does not know', () => {
+it('Responses request: passes unknown parameters', () => {
   expect(asked({ input: 'x', svc_unknown: { deep: [1] } }).body).toMatchObject({ svc_unknown: { deep: [1] } });
 });
 
-describe('state that only a provider with its own API keeps', () => {
+describe('stateful parameters of the Responses API', () => {
   it.each([
     ['previous_response_id', { previous_response_id: 'resp_1' }],
     ['conversation', { conversation: { id: 'conv_1' } }],
@@ -48,13 +48,13 @@ describe('state that only a provider with its own API keeps', () => {
     ],
     ['input[0]', { input: [{ type: 'compaction', encrypted_content: 'x' }] }],
     ['input[0].content[0].image_url', { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'file_1' }] }] }],
-  ])('is refused by name: %s', (param, params) => {
+  ])('are rejected by name: %s', (param, params) => {
     const error = refusal({ input: 'x', ...params });
     expect([error.status, error.param]).toEqual([400, param]);
     expect(error.message).toContain('needs a provider with its own Responses API');
   });
 
-  it('is not asked for by its default values', () => {
+  it('are accepted with their default values', () => {
     const idle = { previous_response_id: null, conversation: null, store: false, background: false, truncation: 'disabled' };
     expect(asked({ input: 'x', ...idle })).toEqual({
       body: { model: 'm', messages: [{ role: 'user', content: 'x' }] },
@@ -64,7 +64,7 @@ describe('state that only a provider with its own API keeps', () => {
   });
 });
 
-describe('malformed input is refused by name', () => {
+describe('malformed input is rejected by name', () => {
   it.each([
     ['input', {}],
     ['input', { input: 7 }],
@@ -81,7 +81,7 @@ describe('malformed input is refused by name', () => {
   });
 });
 
-describe('what has no counterpart is reported in the words of the caller', () => {
+describe('content without a chat counterpart is reported with Responses names', () => {
   it('tools that OpenAI runs, and a choice of one', () => {
     const { body, dropped } = asked({
       input: 'x',
@@ -93,7 +93,7 @@ describe('what has no counterpart is reported in the words of the caller', () =>
     expect(dropped).toEqual(['tools.web_search', 'tools.custom', 'tool_choice']);
   });
 
-  it('items of such tools, and thoughts that another provider sealed', () => {
+  it('items of such tools, and reasoning that another provider sealed', () => {
     const { body, dropped } = asked({
       input: [
         { type: 'web_search_call', id: 'ws_1', status: 'completed' },
@@ -116,7 +116,7 @@ describe('what has no counterpart is reported in the words of the caller', () =>
     expect(dropped).toEqual(['max_tool_calls', 'truncation', 'reasoning.mode', 'include']);
   });
 
-  it('what the adapter drops, renamed', () => {
+  it('dropped fields of the adapter, renamed', () => {
     const mistral = providers.get('mistral-ai')?.operations.createModelResponse;
     const params = { model: 'm', input: 'x', text: { verbosity: 'low' }, top_logprobs: 2, max_output_tokens: 9 };
     const call = callOf(params, {}, {});
@@ -126,7 +126,7 @@ describe('what has no counterpart is reported in the words of the caller', () =>
   });
 });
 
-it('limits the tools to those that are allowed', () => {
+it('Responses request: limits the tools to the allowed ones', () => {
   const tools = ['f', 'g'].map((name) => ({ type: 'function', name, parameters: {} }));
   const choice = { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'g' }] };
   const { body, adapted } = asked({ input: 'x', tools, tool_choice: choice });
@@ -135,7 +135,7 @@ it('limits the tools to those that are allowed', () => {
   expect(adapted).toEqual(['tool_choice']);
 });
 
-it('asks for log probabilities by either of their names', () => {
+it('Responses request: accepts both names for log probabilities', () => {
   expect(asked({ input: 'x', include: ['message.output_text.logprobs'] }).body).toMatchObject({ logprobs: true });
   expect(asked({ input: 'x', top_logprobs: 3 }).body).toMatchObject({ logprobs: true, top_logprobs: 3 });
 });
@@ -151,7 +151,7 @@ describe('results of tools with images and files', () => {
     { type: 'function_call_output', call_id: 'b', output: 'done' },
   ];
 
-  it('follow the last of them as a message of the user, so that results stay together', () => {
+  it('follow the last result as a user message, so that results stay together', () => {
     const { body, adapted } = asked({ input });
     const messages = body.messages as JsonObject[];
     expect(messages.map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'tool', 'user']);
@@ -162,7 +162,7 @@ describe('results of tools with images and files', () => {
     expect(adapted).toEqual(['input.function_call_output']);
   });
 
-  it('stay where they are for a provider that takes them there', () => {
+  it('stay in place for a provider that supports them there', () => {
     const { body, adapted } = asked({ input }, ['tool_media']);
     const messages = body.messages as JsonObject[];
     expect(messages).toHaveLength(4);
@@ -171,7 +171,7 @@ describe('results of tools with images and files', () => {
   });
 });
 
-it('keeps caching hints for providers that take them, and reports them for others', () => {
+it('Responses request: keeps caching hints for providers that support them, and reports them for others', () => {
   const input = [{ role: 'user', content: [{ type: 'input_text', text: 'x', cache_control: { type: 'ephemeral' } }] }];
   expect(asked({ input }).dropped).toEqual(['cache_control']);
   const kept = asked({ input }, ['cache_control']);

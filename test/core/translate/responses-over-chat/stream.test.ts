@@ -27,7 +27,7 @@ function plain(message: JsonObject, more: JsonObject = {}): JsonObject {
 const types = (events: readonly JsonObject[]) => events.map((event) => event.type);
 const outputOf = (events: readonly JsonObject[]) => (events.at(-1) as { response: JsonObject }).response.output;
 
-it('tells of a text by the whole sequence of typed events, numbered without gaps', () => {
+it('Responses stream: a text has the whole sequence of typed events, numbered without gaps', () => {
   const events = streamed(chunk({ role: 'assistant', content: '' }), chunk({ content: 'Hi' }), chunk({}, 'stop'), done);
   expect(types(events)).toEqual([
     'response.created',
@@ -44,13 +44,13 @@ it('tells of a text by the whole sequence of typed events, numbered without gaps
   expect(events.at(-1)).toMatchObject({ response: { metadata: { run: '7' }, status: 'completed', store: false } });
 });
 
-it('shows each event as things were then', () => {
+it('Responses stream: each event shows the state at its time', () => {
   const events = streamed(chunk({ content: 'a' }), chunk({ content: 'b' }), chunk({}, 'stop'), done);
   expect(events[0]).toMatchObject({ response: { output: [], status: 'in_progress', usage: null } });
   expect(events[2]).toMatchObject({ item: { content: [], status: 'in_progress' } });
 });
 
-it('keeps parallel calls apart whose arguments come mixed', () => {
+it('Responses stream: parallel calls with mixed arguments stay separate', () => {
   const call = (index: number, more: JsonObject) => chunk({ tool_calls: [{ index, ...more }] });
   const events = streamed(
     call(0, { id: 'a', function: { name: 'f', arguments: '{"n":' } }),
@@ -70,7 +70,7 @@ it('keeps parallel calls apart whose arguments come mixed', () => {
   expect(places).toEqual([0, 0, 1]);
 });
 
-it('says that a call was cut in the middle of its arguments', () => {
+it('Responses stream: a call that is cut in its arguments is incomplete', () => {
   const call = { index: 0, id: 'a', function: { name: 'f', arguments: '{"n":' } };
   const events = streamed(chunk({ tool_calls: [call] }), chunk({}, 'length'), done);
   expect(events.at(-1)).toMatchObject({
@@ -80,12 +80,12 @@ it('says that a call was cut in the middle of its arguments', () => {
   expect(outputOf(events)).toMatchObject([{ status: 'incomplete', arguments: '{"n":' }]);
 });
 
-it('closes a whole stream without [DONE], and not one that was cut', () => {
+it('Responses stream: a complete stream is closed without [DONE], a cut one is not', () => {
   expect(types(streamed(chunk({ content: 'a' }), chunk({}, 'stop'))).at(-1)).toBe('response.completed');
   expect(types(streamed(chunk({ content: 'a' }))).at(-1)).toBe('response.output_text.delta');
 });
 
-it('tells of a fault in its own format, with what was said before it', () => {
+it('Responses stream: an error has the format of the API, after the content so far', () => {
   const error = { event: null, data: { error: { message: 'too many', type: 'rate_limit_error' } } };
   const events = streamed(chunk({ content: 'a' }), error, chunk({ content: 'late' }), done);
   expect(events.at(-1)).toMatchObject({
@@ -95,7 +95,7 @@ it('tells of a fault in its own format, with what was said before it', () => {
   expect(types(events).filter((type) => type === 'response.output_text.delta')).toHaveLength(1);
 });
 
-describe('plain and streamed alike', () => {
+describe('plain and streamed Responses replies', () => {
   it('a refusal is a part of its own', () => {
     const events = streamed(chunk({ content: 'Well.' }), chunk({ refusal: 'No.' }), chunk({}, 'stop'), done);
     const content = [
@@ -106,7 +106,7 @@ describe('plain and streamed alike', () => {
     expect(plain({ content: 'Well.', refusal: 'No.' }).output).toMatchObject([{ type: 'message', content }]);
   });
 
-  it('log probabilities come with their text', () => {
+  it('log probabilities belong to their text', () => {
     const logprobs = { content: [{ token: 'Hi', logprob: -0.1, top_logprobs: [] }] };
     const events = streamed(chunk({ content: 'Hi' }, null, { logprobs }), chunk({}, 'stop'), done);
     const expected = [{ content: [{ text: 'Hi', logprobs: logprobs.content }] }];
@@ -124,14 +124,14 @@ describe('plain and streamed alike', () => {
     expect(plain({ content: 'Hi', annotations }).output).toMatchObject([{ content: [{ annotations: expected }] }]);
   });
 
-  it('images that were made are items', () => {
+  it('generated images are items', () => {
     const images = [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }];
     const expected = [{ type: 'message' }, { type: 'image_generation_call', status: 'completed', result: 'iVBORw0KGgo=' }];
     expect(outputOf(streamed(chunk({ content: 'Here' }), chunk({ images }), chunk({}, 'stop'), done))).toMatchObject(expected);
     expect(plain({ content: 'Here', images }).output).toMatchObject(expected);
   });
 
-  it('thoughts, texts and calls keep the order in which the model had them', () => {
+  it('reasoning, texts and calls keep the order of the model', () => {
     const blocks = [
       { type: 'thinking', thinking: 'one', signature: 's1' },
       { type: 'text', text: 'first' },
