@@ -53,7 +53,7 @@ module.exports = {
     only('usage', '^core/pipeline/usage/', '^core/(pipeline/(usage|request|attempt)|contract)/'),
     only('target', '^core/pipeline/target/', '^(core/(pipeline|contract)/|config/did-you-mean)'),
     only('attempt', '^core/pipeline/attempt/', '^core/(pipeline|contract)/'),
-    only('pipeline', '^core/pipeline/[^/]+$', '^core/(pipeline|contract|batches)/'),
+    only('pipeline', '^core/pipeline/[^/]+$', '^core/(pipeline|contract)/'),
     only('explain', '^core/explain/', '^core/(explain|pipeline|contract)/'),
     only('model-list', '^core/model-list/', '^core/(model-list|pipeline|contract)/'),
     only('realtime', '^core/realtime/', '^core/(realtime|pipeline|contract)/'),

@@ -15,7 +15,7 @@ export const batches = {
     'Bytes of all files of one workspace in the service’s own store.',
     bytes(1024, 1_125_899_906_842_624),
   ),
-  keptOnManyTargets: row(
+  storedOnManyTargets: row(
     'FILES_ON_MANY_TARGETS',
     'false',
     'Whether configs with several targets may be used for files, batches and fine-tuning jobs.',

@@ -14,7 +14,7 @@ const lineCharactersMax = 32 * 1024 * 1024;
 /**
  * Checks the models of a batch before a provider runs it: `allow` throws `model_not_allowed` for those that the integration
  * restricts. Reads the input files from the provider, because they may have been uploaded elsewhere or earlier, and no provider
- * changes a file under its id. Throws `bad_request` for input that cannot be checked.
+ * changes a file under its id. Returns the call to send. Throws `bad_request` for input that cannot be checked.
  */
 export async function checkBatch(
   ctx: RequestContext,
@@ -22,13 +22,12 @@ export async function checkBatch(
   outgoing: Outgoing,
   transport: StepTransport,
   allow: (model: string) => void,
-): Promise<void> {
+): Promise<Outgoing> {
   const { operation, operationCall, call } = outgoing;
-  if (!operation || !operationCall) return;
+  if (!operation || !operationCall) return outgoing;
   if (operation.steps) {
     if (!operation.checksModels) throw unjudged('this provider cannot create batches while models are restricted');
-    Object.assign(operationCall, { allowModel: allow });
-    return;
+    return { ...outgoing, operationCall: { ...operationCall, allowModel: allow } };
   }
   const body = call.body instanceof Uint8Array ? parseJson(call.body) : null;
   if (!body || !operation.requestFiles) throw unjudged('this provider cannot create batches while models are restricted');
@@ -43,6 +42,7 @@ export async function checkBatch(
   } finally {
     abort();
   }
+  return outgoing;
 }
 
 /** Fields of a new batch that name its requests and are looked through. */

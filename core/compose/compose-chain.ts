@@ -8,7 +8,7 @@ import { PlanStore } from '../pipeline/plan/plan-store.ts';
 import { sortPlugins } from './order-plugins.ts';
 
 /** The services that the composition adds itself. */
-type Added = 'plans' | 'newSlot' | 'slot';
+type Added = 'newSlot' | 'slot';
 
 export interface ChainParts {
   readonly services: Omit<CoreServices, Added>;
@@ -43,7 +43,7 @@ export function composeChain({ services: given, keys, added, planEntriesMax, lim
       },
     };
   };
-  const services: CoreServices = { ...given, plans, newSlot, slot };
+  const services: CoreServices = { ...given, newSlot, slot };
   const chain = compileChain(mergePlugins(builtInPlugins(keys), added), services);
   plans.start(chain, services);
   return { services, chain, plans };

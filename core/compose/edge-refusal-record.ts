@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { toRecord } from '../../plugins/record/index.ts';
 import { RequestContext } from '../contract/plugin/context.ts';
-import type { PlanSource } from '../contract/plugin/core-plugin.ts';
 import type { RequestRecord } from '../contract/plugin/record.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
 import type { InboundRequest } from '../contract/values/http.ts';
+import type { PlanStore } from '../pipeline/plan/plan-store.ts';
 import { readGatewayHeaders } from '../pipeline/request/gateway-headers.ts';
 import { traceIdOf } from '../pipeline/request/trace-id.ts';
 
@@ -13,7 +13,11 @@ import { traceIdOf } from '../pipeline/request/trace-id.ts';
 export function refusedRecord(
   error: GatewayError,
   request: InboundRequest,
-  { prefixes, clock, plans }: { readonly prefixes: readonly string[]; readonly clock: Clock; readonly plans: PlanSource },
+  {
+    prefixes,
+    clock,
+    plans,
+  }: { readonly prefixes: readonly string[]; readonly clock: Clock; readonly plans: Pick<PlanStore, 'base'> },
 ): RequestRecord {
   const { values, prefix } = readGatewayHeaders(request.headers, prefixes);
   const id = randomUUID();

@@ -1,11 +1,16 @@
+import { batchSteps } from '../batches/batch-steps.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import { addDebugRoute } from '../explain/debug-route.ts';
 import { explainConfig } from '../explain/explain-config.ts';
 import { listModels } from '../model-list/list-models.ts';
 import { isSession } from '../pipeline/attempt/socket-call.ts';
+import type { Dispatcher } from '../pipeline/dispatch.ts';
 import type { EndpointHandler, EndpointHandlers, PipelineOptions } from '../pipeline/run.ts';
 import { runSession } from '../realtime/run-session.ts';
+
+/** Steps around the attempts of operations that need more than one call to a provider. */
+export const attemptSteps: Dispatcher['stepsOf'] = { createBatch: batchSteps };
 
 /** The handlers of endpoints that are not one call to a provider. */
 export const endpointHandlers: EndpointHandlers = { handlerOf, debugRoute: addDebugRoute };

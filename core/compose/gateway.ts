@@ -59,7 +59,7 @@ import { addGauges } from './add-gauges.ts';
 import { createTurnClock } from './cached-clock.ts';
 import { composeChain } from './compose-chain.ts';
 import { refusedRecord } from './edge-refusal-record.ts';
-import { endpointHandlers } from './endpoint-handlers.ts';
+import { attemptSteps, endpointHandlers } from './endpoint-handlers.ts';
 import { internalRoutes } from './internal-routes.ts';
 import { createBusChannel, createIpcChannel } from './notice-channels.ts';
 import { headerOpener, modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
@@ -212,7 +212,6 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       countTokens: async (texts, timeoutMs) => workers.run('count-tokens', { texts: cutForCount(texts) }, timeoutMs),
       tasks: workers,
       tokens,
-      keptOnManyTargets: settings.keptOnManyTargets,
       settingNames,
       isProvider: (id) => providers.has(id) || id === ownStoreProvider,
       providerHint: (id) => didYouMean(id, [...providers.keys()]),
@@ -264,6 +263,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   });
   const handle = createHandler({
     endpoints: endpointHandlers,
+    storedOnManyTargets: settings.storedOnManyTargets,
     sessions,
     chain,
     plans,
@@ -285,6 +285,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       resolve,
       services,
       retryBudget,
+      stepsOf: attemptSteps,
       timers: realTimers,
       passedUsage,
       sign: createTokenFetch(tokenFetch),

@@ -49,6 +49,7 @@ function endpointOf(route: Route): Endpoint {
     body: route.body ?? 'json',
     method: route.method,
     ...(route.isStored ? { isStored: true as const } : {}),
+    ...(route.hasModelsInFile ? { hasModelsInFile: true as const } : {}),
   };
 }
 

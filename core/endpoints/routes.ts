@@ -12,6 +12,8 @@ export interface Route {
   readonly body?: BodyKind;
   /** True for files, batches and fine-tuning jobs: see `Endpoint.isStored`. */
   readonly isStored?: true;
+  /** True for batches: see `Endpoint.hasModelsInFile`. */
+  readonly hasModelsInFile?: true;
   /** Absent = `completions.write`. */
   readonly scopes?: readonly string[];
 }
@@ -59,7 +61,7 @@ export const routes: readonly Route[] = [
   { method: 'GET', path: '/files/{id}/content', operation: 'retrieveFileContent', body: 'none', ...stored },
   { method: 'DELETE', path: '/files/{id}', operation: 'deleteFile', body: 'none', ...stored },
 
-  { method: 'POST', path: '/batches', operation: 'createBatch', ...stored },
+  { method: 'POST', path: '/batches', operation: 'createBatch', hasModelsInFile: true, ...stored },
   { method: 'GET', path: '/batches', operation: 'listBatches', body: 'none', ...stored },
   { method: 'GET', path: '/batches/{id}', operation: 'retrieveBatch', body: 'none', ...stored },
   { method: 'GET', path: '/batches/{id}/output', operation: 'getBatchOutput', body: 'none', ...stored },
@@ -79,6 +81,7 @@ export const standaloneRoutes: ReadonlyMap<string, Endpoint> = new Map<string, E
     {
       name: 'listModels',
       operation: null,
+      routing: 'optional',
       scopes: ['completions.write', 'models.list', 'virtual_keys.list'],
       format: 'plain',
       proxyPath: '/models',
@@ -86,13 +89,21 @@ export const standaloneRoutes: ReadonlyMap<string, Endpoint> = new Map<string, E
   ],
   [
     'GET /realtime',
-    { name: 'realtime', operation: null, scopes: ['completions.write'], format: 'plain', proxyPath: '/realtime' },
+    {
+      name: 'realtime',
+      operation: null,
+      isRealtime: true,
+      scopes: ['completions.write'],
+      format: 'plain',
+      proxyPath: '/realtime',
+    },
   ],
   [
     'POST /configs/explain',
     {
       name: 'explainConfig',
       operation: null,
+      routing: 'none',
       body: 'json',
       scopes: ['completions.write', 'configs.read'],
       format: 'plain',

@@ -17,7 +17,7 @@ export async function addDebugRoute(ctx: RequestContext, dispatcher: Dispatcher)
   if (value !== 'true' && value !== 'false') {
     throw new GatewayError('bad_request', { message: 'x-svc-debug-route: expected true or false', param: 'x-svc-debug-route' });
   }
-  const isRouted = ctx.endpoint !== null && ctx.endpoint.name !== 'explainConfig' && ctx.endpoint.name !== 'listModels';
+  const isRouted = ctx.endpoint !== null && ctx.endpoint.routing === undefined;
   if (value === 'false' || !isRouted) return;
   const route: JsonObject = ctx.identity?.scopes.has('configs.read')
     ? await explainRouteShortly(ctx, dispatcher).catch((thrown: unknown) => ({ error: toGatewayError(thrown).message }))

@@ -6,6 +6,7 @@ import { findHeader, type HeaderList, type InboundRequest } from '../contract/va
 import { issueText } from '../contract/values/input-issues.ts';
 import { isObject, isPromise, type JsonObject } from '../contract/values/json.ts';
 import { encode } from '../pipeline/attempt/outgoing-body.ts';
+import { adoptPlan } from '../pipeline/plan/adopt-plan.ts';
 import { readGatewayHeaders } from '../pipeline/request/gateway-headers.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import { explainRoute } from './explain-route.ts';
@@ -48,6 +49,7 @@ export async function explainConfig(options: PipelineOptions, asking: RequestCon
   }
   const ctx = contextOf(options, asking, parsed.output);
   await findConfig(options, ctx);
+  adoptPlan(ctx, options);
   if (ctx.plan.slug !== null && !asking.identity?.scopes.has('configs.read')) {
     throw new GatewayError('forbidden', {
       message: 'Forbidden! The API key requires the scope configs.read to read a saved config',
@@ -65,7 +67,7 @@ type Question = v.InferOutput<typeof question>;
 function contextOf(options: PipelineOptions, asking: RequestContext, { config, request }: Question): RequestContext {
   const [path, query = ''] = request.path.split(/\?(.*)/s) as [string, string?];
   const endpoint = options.match(request.method, path);
-  if (typeof endpoint === 'string' || endpoint.name === 'explainConfig' || endpoint.name === 'listModels') {
+  if (typeof endpoint === 'string' || endpoint.routing !== undefined) {
     throw new GatewayError('bad_request', {
       message: `request.path: ${request.method} ${path.slice(0, 200)} is not sent to a provider by a config`,
       param: 'request.path',
@@ -133,7 +135,7 @@ function wire(value: string): string {
   return Buffer.from(value, 'utf8').toString('latin1');
 }
 
-/** Runs the hooks of stage `config`, as for every request. */
+/** Runs the hooks of stage `config`, as for every request. Sets `ctx.configChoice`. */
 async function findConfig({ chain }: PipelineOptions, ctx: RequestContext): Promise<void> {
   for (const plugin of chain.plugins) {
     if (plugin.stage !== 'config') continue;

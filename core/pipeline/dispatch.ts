@@ -2,7 +2,7 @@ import type { AttemptResult, RequestContext } from '../contract/plugin/context.t
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { PassedUsage } from '../contract/plugin/passed-usage.ts';
 import type { Target } from '../contract/plugin/plan.ts';
-import type { SignServices } from '../contract/provider/provider.ts';
+import type { OperationName, SignServices } from '../contract/provider/provider.ts';
 import type { UpstreamTransport } from '../contract/provider/upstream.ts';
 import { GatewayError, reasonOf, toGatewayError } from '../contract/values/errors.ts';
 import type { ReplySink } from '../contract/values/http.ts';
@@ -12,7 +12,7 @@ import type { Answer } from './answer.ts';
 import type { OutgoingOptions } from './attempt/outgoing-call.ts';
 import type { RetryBudget } from './attempt/retry-budget.ts';
 import { runRetries } from './retry-loop.ts';
-import { clientClosed, resultOf, runAttempt, unresolved } from './run-attempt.ts';
+import { type AttemptSteps, clientClosed, runAttempt, unresolved } from './run-attempt.ts';
 import { renewCredential } from './target/renew-credential.ts';
 import type { ResolvedTarget, ResolveTarget } from './target/resolve-target.ts';
 
@@ -22,6 +22,8 @@ export interface Dispatcher {
   readonly outgoing: OutgoingOptions;
   readonly services: CoreServices;
   readonly retryBudget: RetryBudget;
+  /** Steps around the attempts of some operations. */
+  readonly stepsOf: Readonly<Partial<Record<OperationName, AttemptSteps>>>;
   /** Timers of the waits between retries. */
   readonly timers: Timers;
   /** Reads usage from replies that are passed through. */
@@ -69,23 +71,23 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
     }
     ctx.provider = resolved.adapter.id;
     ctx.providerSlug = resolved.slug;
-    const triesBefore = ctx.attempts.length;
+    const attemptsBefore = ctx.attempts.length;
     const leave = plan.onTargetStart.length === 0 ? null : enter(ctx, target, dispatcher.services.log);
     answer = await runTarget(ctx, sink, target, resolved, dueMs, dispatcher);
     if (resolved.renew) {
       const renewed = await renewCredential(ctx, answer, resolved.renew, () => resolveOrFail(ctx, target, dispatcher));
       if (renewed && clock.elapsed() < dueMs) answer = await runTarget(ctx, sink, target, renewed, dueMs, dispatcher);
     }
-    leave?.(ctx.attempts.length === triesBefore || answer.kind === 'replaced' ? null : (ctx.attempts.at(-1) as AttemptResult));
-    // The record of a client that left is written already, with the try that was under way.
+    leave?.(ctx.attempts.length === attemptsBefore || answer.kind === 'replaced' ? null : (ctx.attempts.at(-1) as AttemptResult));
+    // The record of a client that left is written already, with the attempt that was under way.
     if (ctx.aborted) return answer;
     last = ctx.attempts.at(-1) as AttemptResult;
     if (answer.kind === 'streamed' || answer.kind === 'replaced' || answer.kind === 'upgraded' || ctx.bodyTaken) return answer;
   }
 }
 
-/** One try, or as many as the target's `retry` has; each leaves its result in `ctx.attempts`. */
-async function runTarget(
+/** Runs one attempt, or as many as the target's `retry` allows. */
+function runTarget(
   ctx: RequestContext,
   sink: ReplySink,
   target: Target,
@@ -94,13 +96,10 @@ async function runTarget(
   dispatcher: Dispatcher,
 ): Promise<Answer> {
   if (target.retry !== null) return runRetries(ctx, sink, target, target.retry, resolved, dueMs, dispatcher);
-  const { clock } = dispatcher.services;
-  const beganMs = clock.elapsed();
+  const beganMs = dispatcher.services.clock.elapsed();
   const given = { target, resolved, isLast: true, beganMs, timeMs: dueMs - beganMs };
   ctx.retryAttemptCount = 0;
-  const answer = await runAttempt(ctx, sink, given, dispatcher);
-  if (!ctx.aborted) ctx.attempts.push(resultOf(ctx, answer, given, clock));
-  return answer;
+  return runAttempt(ctx, sink, given, dispatcher);
 }
 
 /**

@@ -4,12 +4,12 @@ import type { ReplySink } from '../contract/values/http.ts';
 import type { Answer } from './answer.ts';
 import { mayRetry, retryWaitMs, waitUnlessLeft } from './attempt/retry-wait.ts';
 import type { Dispatcher } from './dispatch.ts';
-import { clientClosed, resultOf, runAttempt } from './run-attempt.ts';
+import { clientClosed, runAttempt } from './run-attempt.ts';
 import type { ResolvedTarget } from './target/resolve-target.ts';
 
 /**
- * All tries at a target that has a `retry`, each with its result in `ctx.attempts`. Stops at a reply that stands or that has begun
- * to leave, when the tries are used up, and when the next one would be too late or beyond the budget. `dueMs`: until when the
+ * Runs the attempts at a target that has a `retry`. Stops at a reply that stands or that has begun to leave, when the attempts are
+ * used up, and when the next one would be too late or beyond the budget. `dueMs`: until when the
  * whole request may go on, monotonic.
  */
 export async function runRetries(
@@ -29,18 +29,17 @@ export async function runRetries(
     retry.totalTimeMs === null ? Number.POSITIVE_INFINITY : clock.elapsed() + retry.totalTimeMs,
   );
   let waitedMs = 0;
-  for (let tries = 0; ; tries++) {
-    ctx.retryAttemptCount = tries;
+  for (let retries = 0; ; retries++) {
+    ctx.retryAttemptCount = retries;
     const beganMs = clock.elapsed();
     const timeMs = Math.min(retry.attemptTimeMs ?? Number.POSITIVE_INFINITY, dueMs - beganMs);
-    const given = { target, resolved, isLast: tries >= retry.attempts, beganMs, timeMs };
+    const given = { target, resolved, isLast: retries >= retry.attempts, beganMs, timeMs };
     const answer = await runAttempt(ctx, sink, given, dispatcher);
     if (ctx.aborted) return answer;
-    const last: AttemptResult = resultOf(ctx, answer, given, clock);
-    ctx.attempts.push(last);
+    const last = ctx.attempts.at(-1) as AttemptResult;
     const stands = answer.kind === 'streamed' || answer.kind === 'replaced' || answer.kind === 'upgraded';
     if (stands || ctx.bodyTaken || !mayRetry(retry, last)) return answer;
-    const waitMs = given.isLast ? null : retryWaitMs(retry, tries, waitedMs, last, random);
+    const waitMs = given.isLast ? null : retryWaitMs(retry, retries, waitedMs, last, random);
     const isLate = waitMs !== null && clock.elapsed() + waitMs >= dueMs;
     const isTooMuch = waitMs !== null && !isLate && !account?.retry();
     if (isLate) ctx.decide(target.path, 'total_time');

@@ -1,16 +1,15 @@
-import { checkBatch } from '../batches/check-batch.ts';
-import { noteBatch } from '../batches/note-batch.ts';
 import type { AttemptResult, RequestContext } from '../contract/plugin/context.ts';
 import type { Target } from '../contract/plugin/plan.ts';
 import type { OutgoingCall } from '../contract/provider/provider.ts';
-import type { UpstreamTimeouts, UpstreamTransport } from '../contract/provider/upstream.ts';
+import type { UpstreamTransport } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { ReplySink } from '../contract/values/http.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
 import type { Answer } from './answer.ts';
 import { judgeHead, judgeWhole } from './attempt/judge-response.ts';
-import { proxyCall, shapedCall } from './attempt/outgoing-call.ts';
+import { type Outgoing, proxyCall, shapedCall } from './attempt/outgoing-call.ts';
+import { prepareCall, signedCall } from './attempt/prepare-call.ts';
 import type { JudgeStream } from './attempt/reply-stream.ts';
 import { mayRetry } from './attempt/retry-wait.ts';
 import { runSteps } from './attempt/run-steps.ts';
@@ -18,14 +17,13 @@ import { attempt } from './attempt/send-attempt.ts';
 import { isSession, socketCall } from './attempt/socket-call.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { stepBytes } from './request/large-json/json-steps.ts';
-import { encodeLarge } from './request/large-json/large-json.ts';
 import { targetOfModel } from './target/gate-models.ts';
 import { isRefusal } from './target/renew-credential.ts';
 import type { ResolvedTarget } from './target/resolve-target.ts';
 import { isEstimated } from './usage/estimate-usage.ts';
 import { countRoughly } from './usage/unfinished-usage.ts';
 
-/** One try: which target, whether there is another after it, and how long it may take. */
+/** One attempt: its target, whether another attempt may follow, and its time limit. */
 export interface AttemptPlan {
   readonly target: Target;
   readonly resolved: ResolvedTarget;
@@ -36,48 +34,65 @@ export interface AttemptPlan {
   readonly timeMs: number;
 }
 
-/** Shapes the call, sends it, and follows its reply. Never throws: what goes wrong is the answer. */
+/** Steps of one operation around its attempts; see `Dispatcher.stepsOf`. */
+export interface AttemptSteps {
+  /**
+   * Runs before the call is sent. `allow` throws `model_not_allowed`; it is null if the target does not restrict its models. Returns the
+   * call to send. What it throws fails the attempt.
+   */
+  beforeSend(
+    ctx: RequestContext,
+    plan: Pick<AttemptPlan, 'target' | 'resolved'>,
+    outgoing: Outgoing,
+    transport: StepTransport,
+    allow: ((model: string) => void) | null,
+  ): Maybe<Outgoing>;
+  /** Runs with the answer of the provider. Must not throw. */
+  onAnswer(ctx: RequestContext, plan: AttemptPlan, answer: Answer): void;
+}
+
+/** Runs one attempt, and adds its result to `ctx.attempts` unless the client has left. Never throws: errors are the answer. */
 export async function runAttempt(
   ctx: RequestContext,
   sink: ReplySink,
   given: AttemptPlan,
   dispatcher: Dispatcher,
 ): Promise<Answer> {
+  const answer = await send(ctx, sink, given, dispatcher);
+  if (!ctx.aborted) addResult(ctx, answer, given, dispatcher.services.clock);
+  return answer;
+}
+
+/** Shapes the call, sends it, and follows its reply. */
+async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, dispatcher: Dispatcher): Promise<Answer> {
   const { target } = given;
+  const steps = ctx.endpoint?.operation ? dispatcher.stepsOf[ctx.endpoint.operation] : undefined;
   try {
     for (const hook of ctx.plan.onAttempt) {
       const outcome = hook(ctx, target);
       const reply = isPromise(outcome) ? await outcome : outcome;
       if (reply) return { kind: 'replaced', reply };
     }
-    const resolved = given.resolved.ofModel ? await targetOfModel(ctx, target, given.resolved) : given.resolved;
+    const allow = given.resolved.ofModel ?? null;
+    const resolved = allow ? await targetOfModel(ctx, target, given.resolved) : given.resolved;
     if (ctx.requestBytes > stepBytes) await ctx.memory?.turn();
     const shape = ctx.endpoint?.operation ? shapedCall : isSession(ctx) ? socketCall : proxyCall;
-    const outgoing = shape(ctx, target, resolved, dispatcher.outgoing);
-    if (outgoing.json) {
-      Object.assign(outgoing.call, { body: await encodeLarge(ctx, outgoing.json, ctx.requestBytes) });
-    }
-    if (given.timeMs !== Number.POSITIVE_INFINITY) {
-      Object.assign(outgoing.call, { timeouts: within(outgoing.call.timeouts, given.timeMs) });
-    }
-    if (given.resolved.ofModel && ctx.endpoint?.operation === 'createBatch') {
-      await checkBatch(ctx, resolved, outgoing, stepTransport(ctx, target, resolved, dispatcher), given.resolved.ofModel);
+    const prepared = prepareCall(ctx, shape(ctx, target, resolved, dispatcher.outgoing), given.timeMs);
+    let outgoing = isPromise(prepared) ? await prepared : prepared;
+    if (steps) {
+      const transport = stepTransport(ctx, target, resolved, dispatcher);
+      outgoing = await steps.beforeSend(ctx, { target, resolved }, outgoing, transport, allow);
     }
     if (outgoing.operation?.steps) {
       await announce(ctx);
       if (ctx.aborted) return clientClosed();
       const answer = await runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, target, resolved, dispatcher));
-      return await judged(ctx, given, withBatch(ctx, given, answer), dispatcher);
+      steps?.onAnswer(ctx, given, answer);
+      return await judged(ctx, given, answer, dispatcher);
     }
     if (resolved.adapter.sign) {
-      const signed = {
-        ...outgoing.call,
-        headers: [...outgoing.call.headers],
-        body: outgoing.call.body instanceof Uint8Array ? outgoing.call.body : null,
-      };
-      const signing = signCall(ctx, signed, resolved, dispatcher);
-      if (isPromise(signing)) await signing;
-      Object.assign(outgoing.call, { headers: signed.headers, path: signed.path, origin: signed.origin });
+      const signed = signedCall(outgoing, (call) => signCall(ctx, call, resolved, dispatcher));
+      outgoing = isPromise(signed) ? await signed : signed;
     }
     // No call is sent for a client that has left while a hook or a token endpoint took its time.
     if (ctx.aborted) return clientClosed();
@@ -90,7 +105,7 @@ export async function runAttempt(
       passedUsage,
       clock: services.clock,
       judge: judgeOf(ctx, target, services.clock),
-      onLeft: () => void ctx.attempts.push(resultOf(ctx, clientClosed(), given, services.clock)),
+      onLeft: () => addResult(ctx, clientClosed(), given, services.clock),
       isFinal: (status) => {
         // A body that was streamed is gone: whatever the answer is, there is no second one.
         if (ctx.bodyTaken) return true;
@@ -108,12 +123,13 @@ export async function runAttempt(
           retryAfterMs: null,
         };
         if (ctx.plan.onTarget(ctx, seen) !== null) return false;
-        // Its headers leave before the loop of tries hears of it.
+        // Its headers leave before the loop of attempts sees it.
         if (mayRetry(target.retry, seen)) ctx.retryAttemptCount = -1;
         return true;
       },
     });
-    return await judged(ctx, given, withBatch(ctx, given, answer), dispatcher);
+    steps?.onAnswer(ctx, given, answer);
+    return await judged(ctx, given, answer, dispatcher);
   } catch (thrown) {
     return { kind: 'error', error: toGatewayError(thrown) };
   }
@@ -135,16 +151,11 @@ function judged(ctx: RequestContext, given: AttemptPlan, answer: Answer, { servi
   // A client that leaves while a plugin decides has caused this attempt all the same.
   ctx.abortUpstream = () => {
     if (isEstimated(ctx)) countRoughly(ctx, ctx.stream ? null : answer.body);
-    ctx.attempts.push(resultOf(ctx, answer, given, services.clock));
+    addResult(ctx, answer, given, services.clock);
   };
   return judgeWhole(ctx, given.target, answer, services.clock).finally(() => {
     ctx.abortUpstream = null;
   });
-}
-
-function withBatch(ctx: RequestContext, { target, resolved }: AttemptPlan, answer: Answer): Answer {
-  if (ctx.endpoint?.operation === 'createBatch') noteBatch(ctx, target, resolved, answer);
-  return answer;
 }
 
 /** Returns the function that judges responses by their head; null if no plugin judges responses. */
@@ -182,13 +193,13 @@ export function clientClosed(): Answer {
   return { kind: 'error', error: new GatewayError('client_closed') };
 }
 
-/** Returns the result of an attempt for strategies and records. */
-export function resultOf(ctx: RequestContext, answer: Answer, given: AttemptPlan, clock: Clock): AttemptResult {
+/** Adds the result of an attempt for strategies and records. */
+function addResult(ctx: RequestContext, answer: Answer, given: AttemptPlan, clock: Clock): void {
   const error = answer.kind === 'replaced' ? null : answer.error;
   const status = answer.kind === 'error' ? answer.error.status : answer.kind === 'replaced' ? answer.reply.status : answer.status;
   const durationMs = Math.max(0, clock.elapsed() - given.beganMs);
   const streamedAtMs = answer.kind === 'streamed' ? ctx.firstByteAtMs : null;
-  return {
+  ctx.attempts.push({
     ...resultShape(given),
     status,
     errorCode: error?.code ?? null,
@@ -197,7 +208,7 @@ export function resultOf(ctx: RequestContext, answer: Answer, given: AttemptPlan
     error,
     retryAfterMs: answer.kind === 'plain' ? answer.retryAfterMs : null,
     firstByteMs: streamedAtMs === null ? durationMs : Math.max(0, streamedAtMs - given.beganMs),
-  };
+  });
 }
 
 /** The result of a target that was never reached because it cannot be used. */
@@ -223,16 +234,4 @@ function resultShape({
   resolved,
 }: AttemptPlan): Pick<AttemptResult, 'targetPath' | 'provider' | 'providerSlug' | 'targetIndex'> {
   return { targetPath: target.path, provider: resolved.adapter.id, providerSlug: resolved.slug, targetIndex: target.index };
-}
-
-/** The usual limits, none of them longer than `timeMs`. A reply that streams may go on: its clock stops at the first byte. */
-function within(timeouts: UpstreamTimeouts, timeMs: number): UpstreamTimeouts {
-  const ms = Math.max(1, Math.ceil(timeMs));
-  const least = (limit: number): number => (limit === 0 ? ms : Math.min(limit, ms));
-  return {
-    connectMs: least(timeouts.connectMs),
-    firstByteMs: least(timeouts.firstByteMs),
-    idleMs: timeouts.idleMs,
-    totalMs: timeouts.totalMs === 0 ? 0 : least(timeouts.totalMs),
-  };
 }

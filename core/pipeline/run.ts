@@ -12,9 +12,9 @@ import { adoptProtocolKeys } from './attempt/socket-call.ts';
 import { streamError } from './attempt/stream-error.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { endRequest } from './end.ts';
+import { type AdoptOptions, adoptPlan } from './plan/adopt-plan.ts';
 import type { Chain } from './plan/compile-plan.ts';
 import { nameSvcOption } from './plan/name-svc-options.ts';
-import type { PlanStore } from './plan/plan-store.ts';
 import { readGatewayHeaders } from './request/gateway-headers.ts';
 import { releaseBytes } from './request/hold-bytes.ts';
 import { holdForLimits, isLimited } from './request/hold-for-limits.ts';
@@ -48,10 +48,9 @@ export interface EndpointHandlers {
   debugRoute(ctx: RequestContext, dispatcher: Dispatcher): Promise<void>;
 }
 
-export interface PipelineOptions {
+export interface PipelineOptions extends AdoptOptions {
   readonly endpoints: EndpointHandlers;
   readonly chain: Chain;
-  readonly plans: PlanStore;
   readonly services: CoreServices;
   readonly dispatcher: Dispatcher;
   readonly prefixes: readonly string[];
@@ -127,7 +126,7 @@ function noRoute(options: PipelineOptions, { method, path }: InboundRequest): Ga
 
 /** A pass-through path without a provider may be a misspelt route of the gateway. */
 function explained(options: PipelineOptions, ctx: RequestContext, error: GatewayError): GatewayError {
-  if (error.code !== 'missing_provider' || ctx.endpoint?.name !== 'proxy') return error;
+  if (error.code !== 'missing_provider' || ctx.endpoint?.traffic === undefined) return error;
   return options.explainPath(ctx.request.method, ctx.request.path) ?? error;
 }
 
@@ -137,6 +136,7 @@ async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promis
   for (let i = 0; ; i++) {
     if (i === beforeBody && (ctx.endpoint?.operation || ctx.endpoint?.body)) await readParams(ctx, options.bodies);
     if (i === beforePlan) {
+      adoptPlan(ctx, options);
       options.plans.enter(ctx);
       if (!ctx.endpoint?.operation && ctx.body === null && mustBuffer(ctx, options.bodies.jsonBytesMax)) {
         ctx.body = await readBytes(ctx, options.bodies.jsonBytesMax);

@@ -61,7 +61,7 @@ export async function runSession(
       client,
       provider,
       readUsage: sessionReader(ctx, answer.adapter.realtime?.usage ?? null, options.dispatcher.passedUsage),
-      readsBinary: ctx.endpoint?.name !== 'realtime',
+      readsBinary: !ctx.endpoint?.isRealtime,
       isEstimated: sessionTraffic(ctx.endpoint?.proxyPath ?? '') === 'unknown',
       counted: () => firstError(ctx, ctx.plan.onSessionUsage),
       looked: () => firstError(ctx, ctx.plan.onSessionLook),

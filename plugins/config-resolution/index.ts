@@ -4,7 +4,6 @@ import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } 
 import type { ConfigDocument, WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
-import { cachedPlan } from './cached-plan.ts';
 import { type MetadataHeaders, readMetadata } from './metadata.ts';
 import { asksForCache, checkRequestOptions } from './request-options.ts';
 import { readRequestTarget, type SettingHeaders, settingHeadersOf, stripModelSlug } from './request-target.ts';
@@ -36,7 +35,7 @@ function createHooks(services: CoreServices): CoreHooks {
     if (!workspace) throw new GatewayError('forbidden', { message: 'Forbidden! The workspace of this key has been deleted' });
     ctx.workspace = workspace;
     // Its config is the one it asks about, not one it runs under.
-    if (ctx.endpoint?.name === 'explainConfig') {
+    if (ctx.endpoint?.routing === 'none') {
       ctx.metadata = readMetadata(ctx, identity, workspace, mapped);
       return undefined;
     }
@@ -97,33 +96,6 @@ function applyConfig(
 ): void {
   const header = ctx.gatewayHeaders.get('config');
   const inline = header !== undefined && header !== '' && !isConfigSlug(header) ? header : null;
-  if (asksForCache(ctx)) ctx.plan = cachedPlan(document, inline, services.plans);
-  else if (document) ctx.plan = services.plans.saved(document);
-  else if (inline !== null) ctx.plan = services.plans.inline(inline);
-  ctx.configSlug = ctx.plan.slug;
-  ctx.configVersionId = ctx.plan.versionId;
-  const modelSlug = stripModelSlug(ctx);
-  ctx.requestTarget = readRequestTarget(ctx, modelSlug, services, settingHeaders);
-  if (ctx.endpoint?.isStored) return checkOneTarget(ctx, services);
-  // Without a provider the list of models is the workspace's own.
-  if (ctx.endpoint?.name === 'listModels') return undefined;
-  if (ctx.requestTarget?.provider === undefined || ctx.requestTarget.provider === null) {
-    for (const target of ctx.plan.targets) if (target.provider === null) throw missingProvider();
-  }
-}
-
-/** A resource stored by one provider does not exist at another: a second target could only miss. */
-function checkOneTarget(ctx: RequestContext, services: CoreServices): void {
-  if (ctx.plan.targets.length <= 1 || services.keptOnManyTargets) return;
-  throw new GatewayError('invalid_config', {
-    message: 'Invalid config passed: files, batches and fine-tuning jobs allow at most one target',
-    param: 'x-svc-config',
-  });
-}
-
-function missingProvider(): GatewayError {
-  return new GatewayError('missing_provider', {
-    message: 'Either x-svc-config or x-svc-provider header is required, or a model of the form @provider-slug/model',
-    param: 'x-svc-provider',
-  });
+  ctx.configChoice = { document, inline, isCached: asksForCache(ctx) };
+  ctx.requestTarget = readRequestTarget(ctx, stripModelSlug(ctx), services, settingHeaders);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { startHealth } from '../../core/circuits/start-circuits.ts';
 import { composeChain } from '../../core/compose/compose-chain.ts';
-import { endpointHandlers } from '../../core/compose/endpoint-handlers.ts';
+import { attemptSteps, endpointHandlers } from '../../core/compose/endpoint-handlers.ts';
 import type { CallHold } from '../../core/contract/plugin/call-hold.ts';
 import type { CorePlugin, CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { DocumentReader, Reply } from '../../core/contract/plugin/plugin.ts';
@@ -232,6 +232,7 @@ export function createHarness(
       transport,
       services,
       passedUsage,
+      stepsOf: attemptSteps,
       retryBudget: createRetryBudget({
         clock,
         percent: options.retryBudget?.percent ?? 20,

@@ -1,4 +1,4 @@
-import type { RateLimitDocument, UsageLimitsDocument, WorkspaceDocument } from '../protocol/documents.ts';
+import type { ConfigDocument, RateLimitDocument, UsageLimitsDocument, WorkspaceDocument } from '../protocol/documents.ts';
 import type { Credentials, OperationName } from '../provider/provider.ts';
 import type { BodyMemory } from '../values/body-memory.ts';
 import type { GatewayError } from '../values/errors.ts';
@@ -31,6 +31,15 @@ export interface Endpoint {
   readonly name: OperationName | 'proxy' | 'listModels' | 'realtime' | 'explainConfig';
   /** The operation whose JSON is shaped; null = pass-through, the body is never parsed. */
   readonly operation: OperationName | null;
+  /**
+   * How configs route the endpoint. Absent: to a provider, which the request or the config must name. `optional`: the provider may be
+   * missing. `none`: no config applies.
+   */
+  readonly routing?: 'optional' | 'none';
+  /** True for the route of realtime sessions. */
+  readonly isRealtime?: true;
+  /** True if the body names a file whose lines name the models. */
+  readonly hasModelsInFile?: true;
   /** Scopes of which the key needs one. */
   readonly scopes: readonly string[];
   /** Wire format of errors, in streams and plain. */
@@ -39,6 +48,16 @@ export interface Endpoint {
   readonly proxyPath: string;
   /** The kind of traffic of a pass-through request, for budgets; absent on all other routes. */
   readonly traffic?: PassedTraffic;
+}
+
+/** The config that a request selected. The gateway looks up its plan behind the plugins of stage `config`. */
+export interface ConfigChoice {
+  /** The saved config; null if there is none. */
+  readonly document: ConfigDocument | null;
+  /** The text of the inline config; null if there is none. */
+  readonly inline: string | null;
+  /** True: a config without cache settings gets the simple cache. */
+  readonly isCached: boolean;
 }
 
 /** The facts about the price of a pass-through request, read from its bytes without parsing them whole. */
@@ -141,6 +160,7 @@ export class RequestContext {
   keyHeader: string | null = null;
   /** The JWT of the caller, null for API keys. No copy of it is sent upstream either. */
   token: Secret | null = null;
+  configChoice: ConfigChoice | null = null;
   configSlug: string | null = null;
   configVersionId: string | null = null;
   requestTarget: RequestTarget | null = null;

@@ -1,5 +1,4 @@
 import type { GenericSchema } from 'valibot';
-import type { ConfigDocument } from '../protocol/documents.ts';
 import type { Leases } from '../protocol/leases.ts';
 import type { TokenVerifier } from '../protocol/tokens.ts';
 import type { SettingNames } from '../provider/setting-names.ts';
@@ -9,7 +8,7 @@ import type { CallHold } from './call-hold.ts';
 import type { Health } from './circuits.ts';
 import type { AttemptResult, RequestContext } from './context.ts';
 import type { GatewayConfig } from './gateway-config.ts';
-import type { Plan, Target } from './plan.ts';
+import type { Target } from './plan.ts';
 import type { DocumentReader, Hooks, PlanScope, Plugin, Services } from './plugin.ts';
 import type { RequestRecord } from './record.ts';
 import type { RouteExplanation } from './route-explanation.ts';
@@ -61,7 +60,6 @@ export interface CoreServices extends Services {
   readonly leases?: Leases;
   /** An index in `ctx.slots` that belongs to the caller alone; ask once, at start. */
   newSlot(): number;
-  readonly plans: PlanSource;
   /** Runs CPU work, off the main thread if the input is large. */
   readonly tasks: TaskRunner;
   /** Saved-only mode of the whole deployment: requests bring no config, provider or host of their own. */
@@ -72,8 +70,6 @@ export interface CoreServices extends Services {
   readonly headersToMetadata?: { readonly names: readonly string[]; readonly keyPrefix: string };
   /** Verifies tokens that organisations sign; absent: they are no credential. */
   readonly tokens?: TokenVerifier;
-  /** Allows a config with several targets for files, batches and fine-tuning jobs. */
-  readonly keptOnManyTargets?: boolean;
   readonly isProvider: (id: string) => boolean;
   /** Provider settings that config targets and request headers carry. */
   readonly settingNames: SettingNames;
@@ -81,15 +77,6 @@ export interface CoreServices extends Services {
   readonly providerHint?: (id: string) => string;
   /** Checks the text of a caller's custom host; returns the error message, or null if it is allowed. */
   readonly checkCustomHost: (url: string) => string | null;
-}
-
-/** Plans of saved and inline configs, compiled once and stored. */
-export interface PlanSource {
-  /** The plan without any config. */
-  readonly base: Plan;
-  saved(document: ConfigDocument): Plan;
-  /** Throws GatewayError `invalid_config`. `text` is the header as sent, the key of the cache. */
-  inline(text: string): Plan;
 }
 
 /** Takes the record of each request and keeps it safe from a crash of this process. */

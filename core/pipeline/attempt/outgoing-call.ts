@@ -206,13 +206,11 @@ export function proxyCall(ctx: RequestContext, target: Target, resolved: Resolve
     timeouts: timeoutsOf(ctx, target, options, null),
     bodyBytesMax: options.streamedBodyBytesMax,
   };
-  if (resolved.adapter.adjustProxyCall) {
-    const adjusted: OutgoingCall = { ...call, body: ctx.body };
-    resolved.adapter.adjustProxyCall(adjusted, ctx.request);
-    const { path: adjustedPath, headers: adjustedHeaders } = adjusted;
-    Object.assign(call, { path: adjustedPath, headers: adjustedHeaders, body: adjusted.body ?? call.body });
-  }
-  return { call, operation: null, operationCall: null, json: null };
+  if (!resolved.adapter.adjustProxyCall) return { call, operation: null, operationCall: null, json: null };
+  const adjusted: OutgoingCall = { ...call, body: ctx.body };
+  resolved.adapter.adjustProxyCall(adjusted, ctx.request);
+  const changed = { path: adjusted.path, headers: adjusted.headers, body: adjusted.body ?? call.body };
+  return { call: { ...call, ...changed }, operation: null, operationCall: null, json: null };
 }
 
 /** Returns true if this client header holds a key of the gateway. Such a header is never sent. */

@@ -16,8 +16,8 @@ const handshakeMsMax = 60_000;
 
 /** True for requests that become a session where a provider lets them. */
 export function isSession(ctx: RequestContext): boolean {
-  const name = ctx.endpoint?.name;
-  return name === 'realtime' || (name === 'proxy' && (ctx.request.webSocketProtocols ?? null) !== null);
+  const { endpoint } = ctx;
+  return endpoint?.isRealtime === true || (endpoint?.traffic !== undefined && (ctx.request.webSocketProtocols ?? null) !== null);
 }
 
 /**
@@ -37,7 +37,7 @@ export function adoptProtocolKeys(request: InboundRequest, prefix: string): void
 export function socketCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
   const outgoing = proxyCall(ctx, target, resolved, options);
   const { timeouts } = outgoing.call;
-  const isRealtime = ctx.endpoint?.name === 'realtime';
+  const isRealtime = ctx.endpoint?.isRealtime === true;
   return {
     ...outgoing,
     call: {

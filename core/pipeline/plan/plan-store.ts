@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { LRUCache } from 'lru-cache';
 import { newEntryCache } from '../../contract/entry-cache.ts';
 import type { RequestContext } from '../../contract/plugin/context.ts';
-import type { CoreServices, PlanSource } from '../../contract/plugin/core-plugin.ts';
+import type { CoreServices } from '../../contract/plugin/core-plugin.ts';
 import {
   configLimits,
   type GatewayConfig,
@@ -20,7 +20,7 @@ import { type Chain, compilePlan, invalidConfig } from './compile-plan.ts';
  * Plans by config, compiled once and kept. A saved config that does not compile is reported and its last good plan goes on
  * serving; only a config that never compiled refuses its requests.
  */
-export class PlanStore implements PlanSource {
+export class PlanStore {
   #base: Plan | null = null;
   #compiler: { readonly chain: Chain; readonly services: CoreServices } | null = null;
   readonly #limits: TargetLimits;
@@ -35,7 +35,7 @@ export class PlanStore implements PlanSource {
     this.#inline = newEntryCache(entriesMax, { disposeAfter: (plan) => this.#retire(plan) });
   }
 
-  /** Completes the store, once, before its first use: plugins are compiled with services that hold this store. */
+  /** Completes the store, once, before its first use. */
   start(chain: Chain, services: CoreServices): void {
     this.#compiler = { chain, services };
     this.#base = this.#compile({ config: {}, slug: null, versionId: null });

@@ -52,7 +52,7 @@ function inParams(ctx: RequestContext, target: Target, isRestricted: boolean): s
   if (parts.length > 1) throw new GatewayError('bad_request', { message: 'model: given twice', param: 'model' });
   const params = shapeParams(ctx.params ?? {}, target);
   const kind = ctx.endpoint?.body ?? 'json';
-  if (isRestricted && kind !== 'none' && kind !== 'stream' && ctx.endpoint?.operation !== 'createBatch') {
+  if (isRestricted && kind !== 'none' && kind !== 'stream' && !ctx.endpoint?.hasModelsInFile) {
     if (ctx.streamedForm !== null) throw hidden('model', 'send a form of at most FORM_BUFFER_MAX bytes');
     if (parts.some((part) => part.filename !== null)) throw notOneModel('the form');
     requireOne(params, ['model'], 'the body');

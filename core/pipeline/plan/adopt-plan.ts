@@ -1,0 +1,82 @@
+import type { ConfigChoice, RequestContext } from '../../contract/plugin/context.ts';
+import type { Plan } from '../../contract/plugin/plan.ts';
+import type { ConfigDocument } from '../../contract/protocol/documents.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { PlanStore } from './plan-store.ts';
+
+export interface AdoptOptions {
+  readonly plans: PlanStore;
+  /** Allows a config with several targets for files, batches and fine-tuning jobs. */
+  readonly storedOnManyTargets?: boolean;
+}
+
+/**
+ * Sets the plan of the config that the plugins of stage `config` chose. Throws GatewayError `invalid_config` for a config that does not
+ * compile or does not fit the endpoint, and `missing_provider` if neither the request nor a target names a provider.
+ */
+export function adoptPlan(ctx: RequestContext, { plans, storedOnManyTargets }: AdoptOptions): void {
+  const { configChoice, endpoint } = ctx;
+  if (configChoice === null) return;
+  const plan = planOf(configChoice, plans);
+  ctx.plan = plan;
+  ctx.configSlug = plan.slug;
+  ctx.configVersionId = plan.versionId;
+  if (endpoint?.isStored) {
+    // A resource stored by one provider does not exist at another: a second target could only miss.
+    if (plan.targets.length > 1 && !storedOnManyTargets) throw manyTargets();
+    return;
+  }
+  if (endpoint?.routing === 'optional' || (ctx.requestTarget?.provider ?? null) !== null) return;
+  for (const target of plan.targets) if (target.provider === null) throw missingProvider();
+}
+
+function planOf({ document, inline, isCached }: ConfigChoice, plans: PlanStore): Plan {
+  if (isCached) return cachedPlan(document, inline, plans);
+  if (document) return plans.saved(document);
+  return inline === null ? plans.base : plans.inline(inline);
+}
+
+/** The variant of a saved config with the simple cache. One object per document, so that its plan is compiled once. */
+const cachedDocuments = new WeakMap<ConfigDocument, ConfigDocument>();
+
+/** Returns the plan of `x-svc-cache: simple`: the config with the simple cache, unless it has cache settings. */
+function cachedPlan(document: ConfigDocument | null, inline: string | null, plans: PlanStore): Plan {
+  if (document) return plans.saved(cachedDocument(document));
+  if (inline === null) return plans.inline(JSON.stringify(cached({})));
+  try {
+    const config: unknown = JSON.parse(inline);
+    return plans.inline(isObject(config) && config.cache === undefined ? JSON.stringify(cached(config)) : inline);
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return plans.inline(inline);
+    throw thrown;
+  }
+}
+
+function cachedDocument(document: ConfigDocument): ConfigDocument {
+  if (document.config.cache !== undefined) return document;
+  let made = cachedDocuments.get(document);
+  if (!made) {
+    made = { ...document, id: `${document.id} cached`, config: cached(document.config) };
+    cachedDocuments.set(document, made);
+  }
+  return made;
+}
+
+function cached(config: JsonObject): JsonObject {
+  return { ...config, cache: { mode: 'simple' } };
+}
+
+function manyTargets(): GatewayError {
+  return new GatewayError('invalid_config', {
+    message: 'Invalid config passed: files, batches and fine-tuning jobs allow at most one target',
+    param: 'x-svc-config',
+  });
+}
+
+function missingProvider(): GatewayError {
+  return new GatewayError('missing_provider', {
+    message: 'Either x-svc-config or x-svc-provider header is required, or a model of the form @provider-slug/model',
+    param: 'x-svc-provider',
+  });
+}
