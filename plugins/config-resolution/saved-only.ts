@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { ownStoreProvider } from '../../core/contract/provider/own-store.ts';
 import type { SettingNames } from '../../core/contract/provider/setting-names.ts';
 import { type ErrorCode, GatewayError } from '../../core/contract/values/errors.ts';
 
@@ -18,7 +19,7 @@ export function blockedHeadersOf({ settings, secrets, hosts, inline }: SettingNa
 
 /**
  * Checks a request in saved-only mode. Throws for a config, provider, host or forwarded headers of the request's own,
- * with the name of the first such header. Saved configs by slug, `@slug` providers and models, and a bare Authorization pass.
+ * with the name of the first such header. Saved configs by slug, `@slug` providers and models, `svc` and a bare Authorization pass.
  * `byDeployment`: `BLOCK_INLINE_CONFIG` is set, so no organisation can allow inline use.
  */
 export function checkSavedOnly(ctx: RequestContext, byDeployment: boolean, blockedHeaders: BlockedHeaders): void {
@@ -31,8 +32,8 @@ export function checkSavedOnly(ctx: RequestContext, byDeployment: boolean, block
   const config = headers.get('config');
   if (config && !isConfigSlug(config)) throw blocked('inline_config_blocked', 'config', 'Inline configs', saveConfig);
   const provider = headers.get('provider');
-  // Beside a virtual key, it only names the type of that stored provider.
-  if (provider && !provider.startsWith('@') && !headers.get('virtual-key')) {
+  // Beside a virtual key, it only names the type of that stored provider. The service's own store has no settings or credentials.
+  if (provider && provider !== ownStoreProvider && !provider.startsWith('@') && !headers.get('virtual-key')) {
     throw blocked('inline_provider_blocked', 'provider', 'Inline providers', saveProvider);
   }
   if (headers.get('custom-host')) {

@@ -85,6 +85,14 @@ describe('a gateway whose deployment decides', () => {
     expect([reply.status, await reply.json()]).toMatchObject([400, { error: { code: 'inline_config_blocked' } }]);
   });
 
+  it("serves the service's own store by its name, which carries no settings or credentials", async () => {
+    const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provider': 'svc' };
+    const listed = await fetch(`${gateway.baseUrl}/files`, { headers });
+    expect([listed.status, await listed.json()]).toMatchObject([200, { object: 'list', data: [] }]);
+    const aimed = await fetch(`${gateway.baseUrl}/files`, { headers: { ...headers, 'x-svc-custom-host': 'https://example.com' } });
+    expect([aimed.status, await aimed.json()]).toMatchObject([400, { error: { code: 'inline_custom_host_blocked' } }]);
+  });
+
   it('records the headers it was told to as metadata, below what was sent as such', async () => {
     const metadataOf = async (answer: Awaited<ReturnType<typeof gateway.call>>) => {
       const { metrics } = await gateway.logOf(answer);
