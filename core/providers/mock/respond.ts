@@ -25,7 +25,7 @@ export interface MockReply {
   readonly head: boolean;
 }
 
-export type MockOperation = 'chat' | 'text' | 'embeddings' | MockMedia;
+export type MockOperation = 'chat' | 'text' | 'embeddings' | 'audio' | MockMedia;
 
 /** Returns the operation of a request path, or null. `passThroughReply` handles all other paths. */
 export function mockOperation(method: string, path: string): MockOperation | null {
@@ -37,33 +37,43 @@ export function mockOperation(method: string, path: string): MockOperation | nul
   return mediaPaths[bare ?? ''] ?? null;
 }
 
-const mediaPaths: Readonly<Record<string, MockMedia>> = {
+const mediaPaths: Readonly<Record<string, MockMedia | 'audio'>> = {
   '/v1/audio/speech': 'speech',
+  '/v1/audio/transcriptions': 'audio',
+  '/v1/audio/translations': 'audio',
   '/v1/images/generations': 'images',
   '/v1/moderations': 'moderations',
   '/v1/rerank': 'rerank',
 };
 
-/** Replies that need no body: the list of models, and what is said to a form. Null for every other path. */
-export function respondUnread(method: string, path: string, bytes: number): MockReply | null {
-  const bare = path.split('?', 1)[0];
-  if (method === 'GET' && bare === '/v1/models') return orderly(200, jsonHeaders, JSON.stringify(modelsReply()));
-  if (method !== 'POST' || !/^\/v1\/audio\/(transcriptions|translations)$/.test(bare ?? '')) return null;
-  return orderly(200, jsonHeaders, JSON.stringify(heard(bytes)));
+/** The reply that needs no body: the list of models. Null for every other path. */
+export function respondUnread(method: string, path: string): MockReply | null {
+  if (method !== 'GET' || path.split('?', 1)[0] !== '/v1/models') return null;
+  return orderly(200, jsonHeaders, JSON.stringify(modelsReply()));
 }
 
-/** The reply to a request body of one of the operations. */
-export function respond(operation: MockOperation, bytes: Uint8Array, nowMs: number): MockReply {
+/** The reply to a form with audio. */
+export async function respondToForm(bytes: Uint8Array, contentType: string): Promise<MockReply> {
+  const form = await new Response(bytes, { headers: { 'content-type': contentType } }).formData().catch(() => null);
+  if (form === null) return refusal(400, 'the body is not a multipart form', null);
+  const asked = behaviourOf(form.get('model'));
+  if ('refused' in asked) return asked.refused;
+  const file = form.get('file');
+  if (!(file instanceof File)) return lacks('file');
+  return timed(asked.behaviour, [JSON.stringify(heard(file.size))], false);
+}
+
+/** The reply to a JSON body of one of the operations. */
+export function respond(operation: Exclude<MockOperation, 'audio'>, bytes: Uint8Array, nowMs: number): MockReply {
   const body = parse(bytes);
   if (body === null) return refusal(400, 'the body is not a JSON object', null);
-  if (typeof body.model !== 'string') return refusal(400, 'model is required, for example "echo"', 'model');
-  const behaviour = parseModelName(body.model);
-  if ('issue' in behaviour) return refusal(behaviour.unknownModel ? 404 : 400, behaviour.issue, 'model');
-  if (behaviour.status >= 300) return injected(behaviour);
+  const asked = behaviourOf(body.model);
+  if ('refused' in asked) return asked.refused;
+  const { behaviour } = asked;
   const missing = missingParam(operation, body);
-  if (missing !== null) return refusal(400, `Missing required parameter: '${missing}'.`, missing, 'missing_required_parameter');
+  if (missing !== null) return lacks(missing);
   if (operation === 'embeddings') {
-    return timed(behaviour, [JSON.stringify(embeddingReply(body, body.model, behaviour.usage))], false);
+    return timed(behaviour, [JSON.stringify(embeddingReply(body, String(body.model), behaviour.usage))], false);
   }
   if (operation === 'speech') {
     const { status, delayMs } = behaviour;
@@ -74,7 +84,7 @@ export function respond(operation: MockOperation, bytes: Uint8Array, nowMs: numb
   }
   const answer = answerTo(body, behaviour);
   const id = `${operation === 'chat' ? 'chatcmpl' : 'cmpl'}-${randomUUID()}`;
-  const frame = { kind: operation, id, model: body.model, createdSeconds: Math.floor(nowMs / 1000) };
+  const frame = { kind: operation, id, model: String(body.model), createdSeconds: Math.floor(nowMs / 1000) };
   if (body.stream === true) return timed(behaviour, streamedReply(frame, answer, behaviour.chunks, body), true);
   return timed(behaviour, [JSON.stringify(plainReply(frame, answer))], false);
 }
@@ -105,6 +115,18 @@ function timed(behaviour: MockBehaviour, whole: readonly string[], streamed: boo
   const chunks = fits ? whole : streamed ? whole.slice(0, sent) : [(whole[0] as string).slice(0, sent)];
   const ending = fits ? 'end' : sent === cutAfter ? 'cut' : 'silence';
   return { status, headers: streamed ? streamHeaders : jsonHeaders, delayMs, cadenceMs, chunks, ending, head: sent > 0 };
+}
+
+/** The behaviour that a model name asks for, or the refusal that it asks for or earns. */
+function behaviourOf(model: unknown): { readonly behaviour: MockBehaviour } | { readonly refused: MockReply } {
+  if (typeof model !== 'string') return { refused: refusal(400, 'model is required, for example "echo"', 'model') };
+  const behaviour = parseModelName(model);
+  if ('issue' in behaviour) return { refused: refusal(behaviour.unknownModel ? 404 : 400, behaviour.issue, 'model') };
+  return behaviour.status >= 300 ? { refused: injected(behaviour) } : { behaviour };
+}
+
+function lacks(param: string): MockReply {
+  return refusal(400, `Missing required parameter: '${param}'.`, param, 'missing_required_parameter');
 }
 
 /** The parameter that OpenAI requires of this operation and the body lacks; null if none. */

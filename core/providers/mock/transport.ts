@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { UpstreamCall, UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
+import { findHeader } from '../../contract/values/http.ts';
 import type { MockClock } from './clock.ts';
 import { wallClock } from './clock.ts';
 import { playReply } from './exchange.ts';
 import { mockOrigin } from './index.ts';
 import type { MockReply } from './respond.ts';
-import { mockOperation, passThroughReply, respond, respondUnread } from './respond.ts';
+import { mockOperation, passThroughReply, respond, respondToForm, respondUnread } from './respond.ts';
 
-/** Largest body of a mock completion or embedding, in bytes; pass-through bodies are hashed as they stream and have no limit. */
+/** Largest body of a unified function of the mock, in bytes; pass-through bodies are hashed as they stream and have no limit. */
 const bodyBytesMax = 32 * 1024 * 1024;
 
 /** A transport that answers calls to the mock provider itself and hands every other call to `inner`. */
@@ -42,10 +43,13 @@ function receive(
     else hash.update(chunk);
   };
   const finish = (): void => {
-    if (operation) reply(respond(operation, Buffer.concat(parts), clock.now()));
+    if (operation === 'audio') {
+      const contentType = findHeader(call.headers, 'content-type') ?? '';
+      void respondToForm(Buffer.concat(parts), contentType).then(reply);
+    } else if (operation) reply(respond(operation, Buffer.concat(parts), clock.now()));
     else {
       const seen = { bytes, sha256: hash.digest('hex') };
-      reply(respondUnread(call.method, call.path, bytes) ?? passThroughReply(call.method, call.path, call.headers, seen));
+      reply(respondUnread(call.method, call.path) ?? passThroughReply(call.method, call.path, call.headers, seen));
     }
   };
   const { body } = call;

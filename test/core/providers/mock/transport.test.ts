@@ -176,6 +176,45 @@ describe('injected mock errors', () => {
   });
 });
 
+describe.each(['/v1/audio/transcriptions', '/v1/audio/translations'])('the mock asked for %s', (path) => {
+  const hear = async (fields: Readonly<Record<string, string | Blob>>) => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries(fields)) form.append(name, value as string);
+    const sent = new Response(form);
+    const headers = ['content-type', sent.headers.get('content-type') as string];
+    const recording = record(
+      mockTransport(noNetwork),
+      mockCall('', { path, headers, body: new Uint8Array(await sent.arrayBuffer()) }),
+    );
+    await recording.over;
+    return [recording.status, recording.json()];
+  };
+  const file = new Blob(['twelve bytes']);
+
+  it('says how many bytes of audio it has heard', async () => {
+    expect(await hear({ model: 'echo', file })).toEqual([200, { text: '12 bytes were heard' }]);
+  });
+
+  it.each([
+    ['no file', { model: 'echo' }, 'file'],
+    ['a text in place of the file', { model: 'echo', file: 'a.wav' }, 'file'],
+    ['no model', { file }, 'model'],
+  ])('refuses a form with %s', async (_, fields, param) => {
+    expect(await hear(fields)).toMatchObject([400, { error: { param, type: 'invalid_request_error' } }]);
+  });
+
+  it('replies with the status that the model name asks for', async () => {
+    expect(await hear({ model: 'status=503', file })).toMatchObject([503, { error: { type: 'server_error' } }]);
+  });
+
+  it('refuses a body that is no form', async () => {
+    const headers = ['content-type', 'multipart/form-data; boundary=x'];
+    const recording = record(mockTransport(noNetwork), mockCall('nothing', { path, headers }));
+    await recording.over;
+    expect([recording.status, recording.json()]).toMatchObject([400, { error: { message: expect.stringContaining('form') } }]);
+  });
+});
+
 describe('mock timing and flow control', () => {
   it('waits before the head and between events', () => {
     const timeouts = { connectMs: 0, firstByteMs: 9_000, idleMs: 9_000, totalMs: 9_000 };
