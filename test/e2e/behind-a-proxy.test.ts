@@ -21,8 +21,8 @@ async function told(
   });
   expect(reply.status).toBe(200);
   const { body } = await running.admin.get(`/audit-logs?${span}&resource_type=configs&action=create`);
-  const [record] = body.records as { request_body: { name: string }; client_ip: string; country: string | null }[];
-  expect(record?.request_body.name).toBe(name);
+  const [record] = body.records as { request_body: string; client_ip: string; country: string | null }[];
+  expect(JSON.parse(record?.request_body ?? '{}').name).toBe(name);
   return [record?.client_ip ?? '', record?.country ?? null];
 }
 

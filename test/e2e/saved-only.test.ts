@@ -89,7 +89,9 @@ describe('a gateway whose deployment decides', () => {
     const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provider': 'svc' };
     const listed = await fetch(`${gateway.baseUrl}/files`, { headers });
     expect([listed.status, await listed.json()]).toMatchObject([200, { object: 'list', data: [] }]);
-    const aimed = await fetch(`${gateway.baseUrl}/files`, { headers: { ...headers, 'x-svc-custom-host': 'https://example.com' } });
+    const aimed = await fetch(`${gateway.baseUrl}/files`, {
+      headers: { ...headers, 'x-svc-custom-host': 'https://example.com' },
+    });
     expect([aimed.status, await aimed.json()]).toMatchObject([400, { error: { code: 'inline_custom_host_blocked' } }]);
   });
 

@@ -45,10 +45,11 @@ const record = v.strictObject({
   method,
   uri: v.string(),
   request_id: v.string(),
-  /** As it was sent, secrets masked. */
-  request_body: v.unknown(),
-  query_params: v.record(v.string(), v.string()),
-  request_headers: v.record(v.string(), v.string()),
+  /** JSON of the body with masked secrets. */
+  request_body: nullableText,
+  /** JSON objects of strings. */
+  query_params: v.string(),
+  request_headers: v.string(),
   user_id: nullableUuid,
   user_type: userType,
   organisation_id: uuid,

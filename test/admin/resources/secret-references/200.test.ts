@@ -57,7 +57,7 @@ describe.each(databases)('secret references that are accepted, on %s', (database
     for (const seen of [await rowOf('vault'), await read('vault'), list.body, audits.body, plane.log.lines]) {
       expect(JSON.stringify(seen)).not.toContain('planted');
     }
-    const told = audits.body.records[0].request_body;
+    const told = JSON.parse(audits.body.records[0].request_body);
     expect(told).toMatchObject({ secret_path: 'secret/data/openai', auth_config: { ...vault, vault_token: '***' } });
     expect(await sealedIn('vault')).toEqual({ vault_token: vault.vault_token });
   });
