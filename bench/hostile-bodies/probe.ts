@@ -16,7 +16,8 @@ export interface ProbeResult {
 }
 
 const { origin, key, everyMs } = workerData as ProbeInput;
-const agent = new Agent({ keepAlive: true });
+// The gateway closes connections that are idle for 10 s.
+const agent = new Agent({ keepAlive: true, timeout: 5000 });
 const body = JSON.stringify({ model: '@mock/echo', messages: [{ role: 'user', content: 'hello' }] });
 const headers = { 'x-svc-api-key': key, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
 let latenciesMs: number[] = [];

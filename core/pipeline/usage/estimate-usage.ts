@@ -26,19 +26,23 @@ const audioSecondsMax = 604_800;
 /** Maximum time in milliseconds that the end of a reply waits for its count. */
 const timeoutMs = 2000;
 
+/** Replies up to this size are parsed to count their tokens; parsing a longer one would block other requests. */
+const parsedBytesMax = 1024 * 1024;
+
 /** Fields of replies that hold text the model wrote. */
 const replyKeys = ['choices', 'content', 'output'] as const;
 
 /**
  * Returns the tokens of a reply whose provider reported none, marked as estimated. The prompt and a plain reply are counted by a
- * tokenizer. A stream counts one token per event, which is how providers split them. Null if the count is unavailable: the reply
- * must not fail because of it.
+ * tokenizer. A stream counts one token per event, which is how providers split them. Null if the reply is longer than 1 MiB or the count
+ * is unavailable: the reply must not fail because of it.
  */
 export async function estimateUsage(
   ctx: RequestContext,
   services: CoreServices,
   reply: Uint8Array | null,
 ): Promise<Usage | null> {
+  if (reply !== null && reply.length > parsedBytesMax) return null;
   try {
     const inputTokens = await services.countTokens(promptTexts(ctx.params), timeoutMs);
     const outputTokens =

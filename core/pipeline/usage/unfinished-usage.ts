@@ -52,17 +52,21 @@ function promptTokens(ctx: RequestContext): number {
 /** Matches the start of a reply field that holds text of the model, in every format. */
 const textField = /"(?:content|text|thinking|reasoning|reasoning_content|arguments|refusal)"\s*:\s*"/g;
 
+/** Bytes of a reply that are searched; the rest is taken to hold as much text. Searching 64 MiB would block other requests. */
+const searchedBytesMax = 1024 * 1024;
+
 /** Characters of what the model wrote, in JSON that may end anywhere. */
 function textLength(body: Uint8Array): number {
   let length = 0;
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+  const searched = Math.min(body.byteLength, searchedBytesMax);
+  const text = Buffer.from(body.buffer, body.byteOffset, searched).toString('utf8');
   textField.lastIndex = 0;
   while (textField.test(text)) {
     const start = textField.lastIndex;
     textField.lastIndex = endOfText(text, start);
     length += textField.lastIndex - start;
   }
-  return length;
+  return searched === body.byteLength ? length : Math.round(length * (body.byteLength / searched));
 }
 
 /**

@@ -41,6 +41,16 @@ async function recordOf(
 const head = (handler: UpstreamHandler): unknown => handler.onHead(200, ['content-type', 'application/json']);
 const part = (text: string, bytes: number): Buffer => Buffer.from(JSON.stringify(chatReply(text)).slice(0, bytes));
 
+it('a reply of 3 MB without counts is counted by its length, and not parsed for it', async () => {
+  const harness = createHarness();
+  harness.script(answer(200, { ...chatReply('x'.repeat(3_000_000)), usage: undefined }));
+  await harness.send({ method: 'POST', path: '/v1/chat/completions', body });
+  const [record] = harness.records;
+  expect(record).toMatchObject({ outcome: 'success', usageEstimated: true });
+  expect(record?.outputTokens).toBeGreaterThan(749_000);
+  expect(record?.outputTokens).toBeLessThan(751_000);
+});
+
 describe('usage of a request whose client disconnects', () => {
   it('before the reply counts the prompt', async () => {
     const record = await recordOf(createHarness(), (leave) => [() => setImmediate(leave)]);

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+
+/** Many large bodies at once through one gateway process whose memory is watched from outside. */
+const bodyMemoryMax = 128 * 1024 * 1024;
+/** The bound that the description of BODY_MEMORY_MAX states. */
+const residentMax = 400 * 1024 * 1024 + 2 * bodyMemoryMax;
+let gateway: GatewayWithUpstream;
+beforeAll(async () => {
+  gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '1', BODY_MEMORY_MAX: String(bodyMemoryMax) } });
+});
+afterAll(() => gateway?.close());
+
+/** Resident memory of the gateway process, from Linux's `/proc`. */
+function residentBytes(): number {
+  const [pid] = gateway.pidsOf('gateway');
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+}
+
+it.each([
+  ['requests', '/chat/completions', 15_000_000],
+  ['requests to be translated', '/responses', 15_000_000],
+])(
+  '%s of 15 MB, many at once, stay within the bound on resident memory, and small calls beside them are served',
+  async (_, path, bytes) => {
+    const text = 'QUJD'.repeat(bytes / 4);
+    const content = path === '/responses' ? { input: text } : { messages: [{ role: 'user', content: text }] };
+    const body = JSON.stringify({ model: '@oai/gpt-5', ...content });
+    const small = { model: '@mock/echo', messages: [{ role: 'user', content: 'hello' }] };
+    let peak = 0;
+    const watch = setInterval(() => {
+      peak = Math.max(peak, residentBytes());
+    }, 10);
+    const statuses = new Map<number, number>();
+    for (let round = 0; round < 4; round++) {
+      const large = Array.from({ length: 12 }, () =>
+        gateway.call(path, { headers: { 'content-type': 'application/json' }, body }),
+      );
+      for (let call = 0; call < 20; call++) expect((await gateway.call('/chat/completions', { body: small })).status).toBe(200);
+      for (const reply of await Promise.all(large)) {
+        await reply.arrayBuffer();
+        statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
+      }
+      gateway.upstream.reset();
+    }
+    clearInterval(watch);
+    expect([...statuses.keys()].sort()).toEqual([200, 503]);
+    expect(peak).toBeGreaterThan(100 * 1024 * 1024);
+    expect(peak).toBeLessThan(residentMax);
+  },
+);
