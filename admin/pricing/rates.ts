@@ -1,6 +1,6 @@
 import { calcPrice } from '@pydantic/genai-prices';
 import { LRUCache } from 'lru-cache';
-import { priceIdOf } from '../../core/providers/declarations.ts';
+import { priceNamesOf } from '../../core/providers/declarations.ts';
 import type { PayAsYouGo, PricingConfig } from './schema.ts';
 import { type Rates, type TokenUnit, tokenUnits, unitAliases } from './units.ts';
 
@@ -65,30 +65,21 @@ function inMicroUsd(prices: Readonly<Record<string, { readonly price: number }>>
  * cost more). Null if the list does not contain the model: unknown is not free.
  */
 export function publicRates(provider: string, model: string, inputTokens: number, at: Date): Rates | null {
-  for (const name of namesOf(provider, model)) {
-    const found = listedPrices(provider, name, at);
+  const { id, names } = priceNamesOf(provider, model);
+  for (const name of names) {
+    const found = listedPrices(id, name, at);
     if (found) return toRates(found, inputTokens);
   }
   return null;
 }
 
-/** Returns the model's name, then the name without its marks of region, tuning or size. */
-function namesOf(provider: string, model: string): string[] {
-  const names = [model];
-  if (provider === 'openai' && model.startsWith('ft:')) names.push(model.split(':')[1] ?? '');
-  if (provider.startsWith('azure')) names.push(model.replace(/\.ft.*$/, ''));
-  if (provider === 'bedrock') names.push(model.replace(/^(?:us|eu|apac|global|us-gov|jp|au)\./, ''));
-  if (provider === 'google' || provider === 'vertex-ai') names.push(model.replace(/^models\/|-(?:gt|lte)-128k$/g, ''));
-  return [...new Set(names)].filter((name) => name !== '');
-}
-
 type Listed = Readonly<Record<string, unknown>>;
 
-function listedPrices(provider: string, model: string, at: Date): Listed | null {
-  const name = `${provider}/${model}`;
+function listedPrices(providerId: string, model: string, at: Date): Listed | null {
+  const name = `${providerId}/${model}`;
   if (unknownModels.has(name)) return null;
   try {
-    const found = calcPrice({}, model, { providerId: priceIdOf(provider), timestamp: at });
+    const found = calcPrice({}, model, { providerId, timestamp: at });
     if (found) return found.model_price;
   } catch {
     // A price list that cannot price an empty request cannot price others.

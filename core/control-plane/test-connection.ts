@@ -94,25 +94,18 @@ async function check(given: ProviderDocument, options: ConnectionTestOptions, fi
   }
 }
 
-/** Sends a call without messages, which a deployment refuses: free, and 404 if there is no such deployment. */
+/** Checks that the deployments of an integration exist, with free calls. */
 async function checkDeployments(
   resolved: ResolvedTarget,
   document: ProviderDocument,
   options: ConnectionTestOptions,
 ): Promise<ConnectionCheck[]> {
-  const rows = document.settings.azure_deployment_config;
-  if (document.provider !== 'azure-openai' || !Array.isArray(rows)) return [];
+  const probes = resolved.adapter.deploymentProbes?.(document.settings) ?? [];
   return Promise.all(
-    rows.slice(0, deploymentsMax).map(async (row: Record<string, unknown>, index): Promise<ConnectionCheck> => {
-      const name = String(row.azure_deployment_name);
-      const version = String(row.azure_api_version);
-      const field = `configurations.azure_deployment_config[${index}].azure_deployment_name`;
-      const isDated = /^\d/.test(version);
-      const path = isDated
-        ? `${below(resolved, `/deployments/${encodeURIComponent(name)}/chat/completions`)}?api-version=${encodeURIComponent(version)}`
-        : '/openai/v1/chat/completions';
-      const body = JSON.stringify({ model: name, messages: [] });
-      const { status, said } = await ask(resolved, 'POST', resolved.basePath + path, body, document, options);
+    probes.slice(0, deploymentsMax).map(async (probe): Promise<ConnectionCheck> => {
+      const field = `configurations.${probe.field}`;
+      const path = resolved.basePath + probe.path;
+      const { status, said } = await ask(resolved, 'POST', path, JSON.stringify(probe.body), document, options);
       if (status === 404)
         return { field, status: 'failed', message: `the deployment does not exist (404)${said && `: ${said}`}` };
       if (status === 401 || status === 403 || status >= 500) return { field, status: 'unknown', message: `answered ${status}` };

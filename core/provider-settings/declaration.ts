@@ -12,6 +12,8 @@ export interface ProviderDeclaration {
   readonly aliases: readonly string[];
   /** Id of the provider in the public price list. */
   readonly priceId: string;
+  /** Returns the name of a model in that list: without marks of region, tuning or size. Absent: models have their own names there. */
+  readonly priceName?: (model: string) => string;
   /** `required`: all calls need a key. `optional`: no call needs one, or only some authentication modes do. */
   readonly key: 'required' | 'optional';
   /** By config name. The header of a setting is its name with `-` for `_` after the gateway's header prefix. */
@@ -56,6 +58,8 @@ export interface SettingDeclaration {
   readonly choosesModel?: true;
   /** The names that a stored value gives to models. */
   readonly aliases?: (value: unknown) => ModelAlias[];
+  /** If the value is true, calls on provisioned capacity have no price. */
+  readonly skipsProvisioned?: true;
   /** Stored without effect, for clients that send it. Replies list it as unused. */
   readonly unused?: true;
   /** Requests may set it where inline providers are blocked: it selects a behaviour of the same account. */

@@ -58,3 +58,12 @@ export function providersWithMode(setting: string, mode: string): string[] {
 export function priceIdOf(provider: string): string {
   return byName.get(provider)?.priceId ?? provider;
 }
+
+/** The names of a provider's model in the public price list, most specific first, with the provider's id there. */
+export function priceNamesOf(provider: string, model: string): { readonly id: string; readonly names: readonly string[] } {
+  const names = [model, byName.get(provider)?.priceName?.(model) ?? model];
+  return { id: priceIdOf(provider), names: [...new Set(names)].filter((name) => name !== '') };
+}
+
+/** Settings that exempt calls on provisioned capacity from prices. */
+export const skipProvisionedNames = namesOf(({ skipsProvisioned }) => skipsProvisioned === true);

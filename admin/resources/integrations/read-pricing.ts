@@ -1,4 +1,5 @@
 import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import { skipProvisionedNames } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { IntegrationPricing } from '../../pricing/price-record.ts';
 import { providers } from '../providers/entity.ts';
@@ -40,7 +41,7 @@ export async function readPricing(
       adjustments: integration.pricingAdjustments ?? null,
       models: new Map(own.map((one) => [one.slug, { pricing: one.pricingConfig ?? null, baseModel: one.baseModelSlug ?? null }])),
       aliases: new Map(deploymentsOf(integration).map(({ alias, model }) => [alias, model])),
-      skipsProvisioned: integration.configurations.vertex_skip_ptu_cost_attribution === true,
+      skipsProvisioned: skipProvisionedNames.some((name) => integration.configurations[name] === true),
     });
   }
   return ({ workspaceId, providerSlug }) => pricing.get(`${workspaceId}/${providerSlug}`) ?? null;

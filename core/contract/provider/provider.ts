@@ -104,6 +104,11 @@ export interface ProviderAdapter {
   /** Requests and reads the provider's list of models, if it is not the base URL's `/models` in OpenAI's form. */
   readonly models?: ModelList;
   /**
+   * Free calls that show whether the deployments in an integration's stored settings exist: a call without messages gets 404 for a missing
+   * deployment. Absent: the provider has no deployments.
+   */
+  deploymentProbes?(settings: ProviderSettings): readonly DeploymentProbe[];
+  /**
    * Last change to a pass-through call, once its body is at hand: `call.body` is null where there is none or where it streams
    * through unread. Adapters that change bodies set `buffersProxyBodies`.
    */
@@ -325,6 +330,15 @@ export interface ModelPage {
   readonly models: readonly ListedModel[];
   /** Path of the next page, or null. */
   readonly nextPath?: string | null;
+}
+
+/** One POST that shows whether a deployment exists. */
+export interface DeploymentProbe {
+  /** Path of the deployment's name in the configurations of the integration. */
+  readonly field: string;
+  /** Path below the origin's base path, with its query. */
+  readonly path: string;
+  readonly body: JsonObject;
 }
 
 /** One model of a provider's list in OpenAI's terms. */

@@ -1,11 +1,13 @@
 import { azureAuth, azureIdentitySettings } from '../../provider-settings/azure.ts';
 import { defineProvider } from '../../provider-settings/declaration.ts';
 import { choice, label, text, url } from '../../provider-settings/kinds.ts';
+import { azurePriceName } from '../../provider-settings/price-names.ts';
 
 /** Declares the provider `azure-ai`. */
 export const declaration = defineProvider({
   id: 'azure-ai',
   priceId: 'azure',
+  priceName: azurePriceName,
   key: 'optional',
   settings: {
     azure_foundry_url: url({

@@ -8,6 +8,7 @@ import { declared, settingsSchema } from '../../provider-settings/declaration.ts
 import { sealedReasoning } from '../../translate/chat-over-responses/chat-over-responses.ts';
 import type { ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { addApiVersion, baseUrl, proxyPath, realtimePath } from './address.ts';
+import { deploymentProbes } from './deployment-probes.ts';
 import { mergeNames } from './merge-names.ts';
 import {
   byResponses,
@@ -33,6 +34,7 @@ const adapter: ProviderAdapter & { readonly chatExtras: ChatExtras } = {
     return signWithIdentity('azure-openai', call, given, credentials, services);
   },
   proxyPath,
+  deploymentProbes,
   operations: {
     chatComplete,
     complete,

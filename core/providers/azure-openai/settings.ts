@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { azureAuth, azureIdentitySettings } from '../../provider-settings/azure.ts';
 import { defineProvider, type ModelAlias, type SettingDeclaration } from '../../provider-settings/declaration.ts';
 import { label, text } from '../../provider-settings/kinds.ts';
+import { azurePriceName } from '../../provider-settings/price-names.ts';
 
 const deployment = { pattern: /^[\w.-]{1,128}$/, expected: 'the name of a deployment', example: 'gpt-5-mini' } as const;
 const version = {
@@ -76,6 +77,7 @@ const configSettings = {
 export const declaration = defineProvider({
   id: 'azure-openai',
   priceId: 'azure',
+  priceName: azurePriceName,
   key: 'optional',
   settings: {
     azure_resource_name: label({ about: 'Name of the Azure resource, part of its host.', ...resource }),

@@ -7,6 +7,8 @@ import { storedResourceSettings } from '../../provider-settings/stored-resources
 export const declaration = defineProvider({
   id: 'bedrock',
   priceId: 'aws',
+  // An inference profile has a region before the model.
+  priceName: (model) => model.replace(/^(?:us|eu|apac|global|us-gov|jp|au)\./, ''),
   key: 'optional',
   settings: {
     ...awsSettings,

@@ -1,4 +1,10 @@
 import { defineProvider } from '../../provider-settings/declaration.ts';
+import { geminiPriceName } from '../../provider-settings/price-names.ts';
 
 /** Declares the provider `google`. It has no settings of its own. */
-export const declaration = defineProvider({ id: 'google', aliases: ['palm'], load: () => import('./index.ts') });
+export const declaration = defineProvider({
+  id: 'google',
+  aliases: ['palm'],
+  priceName: geminiPriceName,
+  load: () => import('./index.ts'),
+});

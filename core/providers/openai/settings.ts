@@ -5,6 +5,8 @@ import { headerValue } from '../../provider-settings/kinds.ts';
 /** Declares the provider `openai`. */
 export const declaration = defineProvider({
   id: 'openai',
+  // A fine-tuned model: ft:<base>:<organisation>::<id>.
+  priceName: (model) => (model.startsWith('ft:') ? (model.split(':')[1] ?? '') : model),
   aliases: ['open-ai'],
   settings: {
     openai_organization: headerValue({ about: 'Organization that is billed.', example: 'org-1' }),

@@ -1,5 +1,6 @@
 import { defineProvider } from '../../provider-settings/declaration.ts';
 import { bucket, choice, flag, jsonSecret, text } from '../../provider-settings/kinds.ts';
+import { geminiPriceName } from '../../provider-settings/price-names.ts';
 import { storedResourceSettings } from '../../provider-settings/stored-resources.ts';
 import { credentialFileProblem } from './credential-file.ts';
 
@@ -7,6 +8,7 @@ import { credentialFileProblem } from './credential-file.ts';
 export const declaration = defineProvider({
   id: 'vertex-ai',
   priceId: 'google',
+  priceName: geminiPriceName,
   key: 'optional',
   settings: {
     ...storedResourceSettings,
@@ -40,6 +42,7 @@ export const declaration = defineProvider({
     vertex_skip_ptu_cost_attribution: flag({
       about: 'Requests answered by provisioned throughput cost nothing.',
       only: 'integration',
+      skipsProvisioned: true,
     }),
     vertex_map_metadata: flag({ about: 'Stored without effect.', only: 'integration', unused: true }),
   },

@@ -1,0 +1,9 @@
+/** Returns the base of a fine-tuned model of Azure in the public price list. */
+export function azurePriceName(model: string): string {
+  return model.replace(/\.ft.*$/, '');
+}
+
+/** Returns a Gemini model without its folder and without its context size. */
+export function geminiPriceName(model: string): string {
+  return model.replace(/^models\/|-(?:gt|lte)-128k$/g, '');
+}
