@@ -4,14 +4,14 @@ import { configs } from '../../admin/resources/configs/entity.ts';
 import { type Plane, startPlane } from './support/plane.ts';
 import { databases } from './support/test-database.ts';
 
-describe.each(databases)('what the log tells of a failure, on %s', (database) => {
+describe.each(databases)('the log of a failure, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
   });
   afterAll(() => plane?.close());
 
-  it('names code, constraint and place of a database error, and none of the data it quotes', async () => {
+  it('has code, constraint and column of a database error, and none of its data', async () => {
     const em = plane.control.services.database.em();
     await plane.ask('POST', '/configs', { body: { name: 'planted', slug: 'planted', config: { provider: '@mock' } } });
     const error = await em.nativeUpdate(configs, {}, { status: 'planted' as 'active' }).catch((thrown: unknown) => thrown);
@@ -24,7 +24,7 @@ describe.each(databases)('what the log tells of a failure, on %s', (database) =>
     expect(JSON.stringify(causeOf(error))).not.toContain('planted');
   });
 
-  it('keeps the words of our own errors, and copes with what is no error', () => {
+  it('has the message of own errors, and accepts values that are not errors', () => {
     expect(causeOf(new TypeError('x is not a function'))).toMatchObject({
       name: 'TypeError',
       message: 'x is not a function',

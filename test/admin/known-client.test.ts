@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => plane?.close());
 
 describe('a client of another gateway', () => {
-  it('saves, lists, reads, changes and deletes configs, and sends the slug along', async () => {
+  it('saves, lists, reads, changes and deletes configs, and also sends the slug', async () => {
     const config = { provider: '@mock' };
     const made = await client.configs.create({ name: 'c', config, workspace_id: plane.workspaceId });
     const { slug, version_id: first } = (made as unknown as { data: { slug: string; version_id: string } }).data;
@@ -43,7 +43,7 @@ describe('a client of another gateway', () => {
     await expect(client.virtualKeys.retrieve({ slug })).rejects.toMatchObject({ status: 404 });
   });
 
-  it('spells older fields in snake case, as they are taken too', async () => {
+  it('accepts older fields in snake case', async () => {
     const azure = { provider: 'azure-openai', key: 'k', resourceName: 'r', deploymentName: 'd', apiVersion: 'v1' };
     const made = await client.virtualKeys.create({ name: 'azure', workspace_id: plane.workspaceId, ...azure });
     const slug = (made as { data?: { slug: string } }).data?.slug as string;
@@ -55,7 +55,7 @@ describe('a client of another gateway', () => {
     expect((await client.virtualKeys.retrieve({ slug })).model_config).toMatchObject({ azure_deployment_config: rows(['e']) });
   });
 
-  it('makes, reads, changes and deletes keys of each type, and sends type, sub-type and id along', async () => {
+  it('creates, reads, changes and deletes keys of each type, and also sends type, sub-type and id', async () => {
     const path = { workspace_id: plane.workspaceId };
     const kinds = [
       { type: 'workspace', 'sub-type': 'service', scopes: ['completions.write'], ...path },
@@ -96,7 +96,7 @@ describe('a client of another gateway', () => {
     await plane.ask('DELETE', `/admin/workspaces/${other.id}`);
   });
 
-  it('shares an integration, opens its models, and builds a provider on it', async () => {
+  it('shares an integration, opens its models, and creates a provider on it', async () => {
     const slug = 'shared';
     await client.integrations.create({ name: 'i', slug, ai_provider_id: 'openai', key: 'sk-0123456789abcdef' });
     await client.integrations.update({ slug, description: 'd' });

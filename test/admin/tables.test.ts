@@ -34,7 +34,7 @@ it('resources: order follows `after`, and errors name the resource', () => {
   expect(() => named(['a', ['b']], ['b', ['a']])).toThrow('after forms a circle: a, b, a');
 });
 
-it('routes: no route hides a more special one that stands behind it', () => {
+it('routes: no route hides a more specific one behind it', () => {
   const hides = (earlier: string[], later: string[]) =>
     earlier.length === later.length && earlier.every((part, at) => part === later[at] || part.startsWith(':'));
   const seen: { method: string; path: string; parts: string[] }[] = [];
@@ -47,7 +47,7 @@ it('routes: no route hides a more special one that stands behind it', () => {
   }
 });
 
-it('migrations: names and order stay those of databases that exist', () => {
+it('migrations: names and order stay those of existing databases', () => {
   expect(migrations.slice(0, 17).map(({ name }) => name)).toEqual([
     '0001-first-slice',
     '0002-revisions',
@@ -83,7 +83,7 @@ it('samples: one for each create route that they name', () => {
   for (const { create } of samples) expect(posts).toContain(create);
 });
 
-it('gateways: send the paths of every route to the control plane', () => {
+it('gateways: the paths of every route are forwarded to the control plane', () => {
   for (const { method, path } of [...adminRoutes, ...publicRoutes]) {
     // PUT /batches/{id} is matched by method, because providers have the other batch routes.
     if (method === 'PUT' && path.startsWith('/batches/')) continue;
@@ -96,7 +96,7 @@ it('imports: the rules cover every folder of admin', () => {
   expect(entries.map(({ name }) => name).sort()).toEqual([...rules.adminFolders, 'resources'].sort());
 });
 
-it('imports: resources that use each other form no circle', () => {
+it('imports: resources do not import each other in a circle', () => {
   const reachable = (from: string, seen = new Set<string>()): Set<string> => {
     for (const next of rules.resourceArrows[from] ?? []) if (!seen.has(next)) reachable(next, seen.add(next));
     return seen;

@@ -17,7 +17,7 @@ async function startProxy(): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-test('the yardstick is correct: bodies of any size pass both ways unchanged', async () => {
+test('bare proxy: bodies of any size pass in both directions unchanged', async () => {
   const origin = await startProxy();
   for (const size of [0, 1, 13_999, 14_000, 14_001, 100_000, 3_000_000]) {
     const body = randomBytes(size);
@@ -27,7 +27,7 @@ test('the yardstick is correct: bodies of any size pass both ways unchanged', as
   }
 });
 
-test('the yardstick is correct: streams pass as they come, cuts look cut, leaving is passed on', async () => {
+test('bare proxy: streams pass chunk by chunk, cuts look cut, and disconnects are forwarded', async () => {
   const origin = await startProxy();
   upstream.once('/events', eventStream(['data: 1\n\n', 'data: 2\n\n']));
   expect(await (await fetch(`${origin}/events`)).text()).toBe('data: 1\n\ndata: 2\n\n');

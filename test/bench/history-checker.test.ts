@@ -17,30 +17,30 @@ const check = (writes: Write[], ...reads: Read[][]) =>
   checkHistory({ writes, reads: new Map(reads.map((list, index) => [`g${index + 1}`, list])) });
 
 describe('the history checker', () => {
-  it('finds nothing where every gateway goes up and ends with the last write', () => {
+  it('accepts a history in which every gateway advances and ends with the last write', () => {
     expect(check([write(0), write(1), write(2)], [read(0, 50), read(1, 120), read(2, 230)], [read(0, 50), read(2, 400)])).toEqual(
       [],
     );
   });
 
-  it('finds a change that never arrived', () => {
+  it('reports a change that never arrived', () => {
     expect(check([write(0), write(1)], [read(0, 50), read(0, 900)])).toEqual(['g1: ends with 0, not 1']);
   });
 
-  it('finds a gateway that never answered', () => {
+  it('reports a gateway that never replied', () => {
     expect(check([write(0)], [])).toEqual(['g1: never answered']);
   });
 
-  it('finds changes applied in the wrong order', () => {
+  it('reports changes applied in the wrong order', () => {
     const writes = [write(0), write(1), write(2)];
     expect(check(writes, [read(2, 250), read(1, 300), read(2, 350)])).toEqual(['g1 at 300 ms: goes back from 2 to 1']);
   });
 
-  it('lets a process that was started anew begin with what was last stored', () => {
+  it('lets a restarted process begin with the last stored state', () => {
     expect(check([write(0), write(1)], [read(1, 150, 1), read(0, 300, 2), read(1, 400, 2)])).toEqual([]);
   });
 
-  it('finds what was refused, what was never written, and what is shown too early', () => {
+  it('reports rejected, unwritten and premature values', () => {
     const writes = [write(0), write(1, 'refused'), write(2)];
     expect(check(writes, [read(1, 150), read(7, 180), read(2, 190), read(2, 300)])).toEqual(
       [

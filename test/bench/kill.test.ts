@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { limitKinds, runKills } from '../../bench/kill/run-kills.ts';
 
-it('limits hold while gateway processes and the control plane are killed: their units return, and no call is without its record', async () => {
+it('kill bench: limits hold while gateway processes and the control plane are killed, units return, and every call has a record', async () => {
   const limit = 150;
   const { kinds, failures: errors } = await runKills({
     kills: 3,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runProgram } from './run-program.ts';
 
-test('the benchmark measures what it is asked for and prints its tables', async () => {
+test('benchmark: measures the requested scenarios and prints its tables', async () => {
   const args = ['--seconds', '1', '--rounds', '1', '--only', 'plain,stream', '--against', 'direct,bare', '--streams', '4'];
   const { code, output } = await runProgram('main.ts', args);
   expect(code, output).toBe(0);
@@ -9,7 +9,7 @@ test('the benchmark measures what it is asked for and prints its tables', async 
   expect(output).toMatch(/^\| 4 \| steady \| upstream, nothing in between \| .* \| 0 \| 0 \|$/m);
 }, 120_000);
 
-test('the benchmark refuses options it does not know, with the list of those it does', async () => {
+test('benchmark: rejects unknown options with the list of known ones', async () => {
   const { code, output } = await runProgram('main.ts', ['--only', 'plane']);
   expect(code).toBe(2);
   expect(output).toContain('--only: plane is none of plain, stream, pass-through, cached');

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runProgram } from './run-program.ts';
 
 // The long runs are `bench/*.ts` by hand; these show in every run of the tests that the guarantees hold and the programs work.
-test('killing gateway processes under load loses only calls in flight on them, and every reply has one record', async () => {
+test('kill under load: only calls in flight on killed processes fail, and every reply has one record', async () => {
   const { code, output } = await runProgram('kill-under-load.ts', [
     '--seconds',
     '4',
@@ -16,7 +16,7 @@ test('killing gateway processes under load loses only calls in flight on them, a
   expect(output).toMatch(/^[1-9]\d* records stored/m);
 }, 240_000);
 
-test('no call fails while the control plane, NATS or PostgreSQL is away, and changes are enforced on return', async () => {
+test('outage under load: no call fails while the control plane, NATS or PostgreSQL is away, and changes apply afterwards', async () => {
   const { code, output } = await runProgram('outage-under-load.ts', ['--seconds', '2', '--connections', '4']);
   expect(code, output).toBe(0);
   expect(output).toMatch(/^control-plane-stopped: [1-9]\d* replies, 0 failed/m);

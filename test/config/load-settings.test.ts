@@ -114,7 +114,7 @@ describe('loadSettings', () => {
     });
   });
 
-  it('keeps the control plane on loopback beside gateways, and on HOST where it runs alone', () => {
+  it('keeps the control plane on loopback beside gateways, and on HOST if it runs alone', () => {
     expect(loadSettings({ ...keys, HOST: '0.0.0.0' }).controlPlaneHost).toBe('127.0.0.1');
     expect(loadSettings({ ...keys, HOST: '0.0.0.0', ROLE: 'control-plane' }).controlPlaneHost).toBe('0.0.0.0');
     expect(loadSettings({ ...keys, CONTROL_PLANE_HOST: '::1' }).controlPlaneUrl).toBe('http://[::1]:8788');
@@ -312,7 +312,7 @@ describe('loadSettings', () => {
     });
   });
 
-  it('names what was given and what is expected, one line per fault, all faults at once', () => {
+  it('names given and expected values, one line per error, all at once', () => {
     expect(issuesOf({ PORT: '70000', ROLE: 'boss', GATEWAY_PROCESSES: '1e3', METRICS: 'maybe' })).toEqual([
       'PORT: got "70000", expected a whole number from 0 to 65535',
       'ROLE: got "boss", expected one of all, gateway, control-plane',
@@ -340,7 +340,7 @@ describe('loadSettings', () => {
     ['UWS_BINARY', 'mine'],
     ['UWS_BINARY', 'uws.node'],
     ['KEEP_ALIVE_WITHOUT_BODY', 'off'],
-  ])('refuses %s=%s', (name, value) => {
+  ])('loadSettings: rejects %s=%s', (name, value) => {
     expect(issuesOf({ [name]: value })).toEqual([expect.stringContaining(`${name}: got ${JSON.stringify(value)}, expected `)]);
   });
 
@@ -354,19 +354,19 @@ describe('loadSettings', () => {
     ['SMTP_URL', 'http://me:hunter2-hunter2@mail'],
     ['BOOTSTRAP_ADMIN_KEY', 'svc_ws_hunter2-hunter2'],
     ['BOOTSTRAP_WORKSPACE_KEY', 'svc_admin_hunter2-hunter2'],
-  ])('refuses a bad %s without repeating it', (name, value) => {
+  ])('loadSettings: rejects an invalid %s without repeating it', (name, value) => {
     const issues = issuesOf({ [name]: value });
     expect(issues).toHaveLength(1);
     expect(issues[0]).toMatch(new RegExp(`^${name}: the value is invalid, expected `));
     expect(issues[0]).not.toContain(value);
   });
 
-  it('refuses to start without both keys', () => {
+  it('requires both keys', () => {
     expect(() => loadSettings({})).toThrow(SettingsError);
     expect(() => loadSettings({ ...keys, CLUSTER_KEY: undefined })).toThrow(/^CLUSTER_KEY: not set, expected 32 random bytes/);
   });
 
-  it('gives one bearer text for one cluster key, however it is spelt', () => {
+  it('derives one bearer text from one cluster key in any spelling', () => {
     const bytes = Buffer.from('fb'.repeat(32), 'hex');
     const spelt = [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('base64').replace('=', '')];
     expect(new Set(spelt.map((CLUSTER_KEY) => loadSettings({ ...keys, CLUSTER_KEY }).clusterKeyText))).toEqual(
@@ -374,7 +374,7 @@ describe('loadSettings', () => {
     );
   });
 
-  it('refuses a certificate without its key, a country nobody can vouch for, and two listeners on one port', () => {
+  it('rejects a certificate without its key, a country header without a trusted proxy, and two listeners on one port', () => {
     const pem = join(mkdtempSync(join(tmpdir(), 'settings-')), 'file.pem');
     writeFileSync(pem, 'pem');
     expect(issuesOf({ TLS_CERT: pem })).toEqual([
@@ -389,7 +389,7 @@ describe('loadSettings', () => {
 });
 
 describe('misspeltSettings', () => {
-  it('finds the setting that was meant', () => {
+  it('suggests the closest setting', () => {
     expect(
       misspeltSettings({ GATEWAY_PROCESES: '2', DATABASE_URI: 'x', LOGLEVEL: 'x', DRIAN_TIMEOUT: '1', data_dir: 'x' }),
     ).toEqual([
@@ -401,7 +401,7 @@ describe('misspeltSettings', () => {
     ]);
   });
 
-  it('is silent about our own names and about foreign ones', () => {
+  it('ignores known and foreign names', () => {
     const own = Object.fromEntries(Object.values(settingsTable).map((row) => [row.name, 'x']));
     const foreign = [
       'PATH',

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 
 describe('prepareKeys', () => {
-  it('generates two different keys, readable by the owner alone, and gives the same ones ever after', () => {
+  it('generates two different keys, readable by the owner only, and returns the same ones afterwards', () => {
     const first = prepareKeys({ DATA_DIR: dataDir });
     expect(first.ENCRYPTION_KEY).not.toBe(first.CLUSTER_KEY);
     expect(loadSettings(first).encryptionKey).toHaveLength(32);
@@ -30,7 +30,7 @@ describe('prepareKeys', () => {
     expect(() => readdirSync(dataDir)).toThrow(/ENOENT/);
   });
 
-  it.each(['encryption.key', 'cluster.key'])('refuses to replace a lost %s when there is data, and writes nothing', (file) => {
+  it.each(['encryption.key', 'cluster.key'])('does not replace a lost %s if there is data, and writes nothing', (file) => {
     prepareKeys({ DATA_DIR: dataDir });
     mkdirSync(join(dataDir, 'pgdata'));
     rmSync(join(dataDir, file));
@@ -39,13 +39,13 @@ describe('prepareKeys', () => {
     expect(readdirSync(dataDir)).toEqual(before);
   });
 
-  it('goes on with the key files when there is data', () => {
+  it('uses the key files if there is data', () => {
     const first = prepareKeys({ DATA_DIR: dataDir });
     mkdirSync(join(dataDir, 'pgdata'));
     expect(prepareKeys({ DATA_DIR: dataDir })).toEqual(first);
   });
 
-  it.skipIf(process.platform !== 'linux')('names DATA_DIR if its folder cannot be made, without looping', () => {
+  it.skipIf(process.platform !== 'linux')('names DATA_DIR if its folder cannot be created, without looping', () => {
     expect(() => prepareKeys({ DATA_DIR: '/proc/nope' })).toThrow(
       /^DATA_DIR: got "\/proc\/nope", expected a folder that this process can write/,
     );
@@ -59,7 +59,7 @@ describe('prepareKeys', () => {
     );
   });
 
-  it.each(['gateway', 'control-plane'])('generates nothing for ROLE=%s, where all machines need the same keys', (ROLE) => {
+  it.each(['gateway', 'control-plane'])('generates nothing for ROLE=%s, because all machines need the same keys', (ROLE) => {
     expect(() => prepareKeys({ DATA_DIR: dataDir, ROLE })).toThrow(SettingsError);
     expect(() => prepareKeys({ DATA_DIR: dataDir, ROLE })).toThrow(
       /ENCRYPTION_KEY: not set.*\nCLUSTER_KEY: not set.*all machines need the same key/,
@@ -67,12 +67,12 @@ describe('prepareKeys', () => {
     expect(() => readdirSync(dataDir)).toThrow(/ENOENT/);
   });
 
-  it('reports all other faults before it touches the disk', () => {
+  it('reports all other errors before it writes to the disk', () => {
     expect(() => prepareKeys({ DATA_DIR: dataDir, PORT: 'x', ROLE: 'y' })).toThrow(/^PORT: .*\nROLE: .*$/);
     expect(() => readdirSync(dataDir)).toThrow(/ENOENT/);
   });
 
-  it('says that the data folder cannot be written', () => {
+  it('reports that the data folder cannot be written', () => {
     const file = join(mkdtempSync(join(tmpdir(), 'keys-')), 'file');
     writeFileSync(file, '');
     expect(() => prepareKeys({ DATA_DIR: join(file, 'below') })).toThrow(

@@ -92,8 +92,8 @@ const signed: Readonly<Record<string, readonly Format[]>> = {
 };
 
 describe.each(looping.map((provider) => [provider.name, provider] as const))('an agent through %s', (id, provider) => {
-  describe.each(['chat', 'messages', 'responses'] as const)('that speaks %s', (format) => {
-    it.each(['plain', 'streamed'] as const)('%s, reaches its answer', async (kind) => {
+  describe.each(['chat', 'messages', 'responses'] as const)('with %s', (format) => {
+    it.each(['plain', 'streamed'] as const)('reaches its answer: %s', async (kind) => {
       const cities: string[] = [];
       const schema = {
         type: 'object',

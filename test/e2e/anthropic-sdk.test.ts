@@ -35,8 +35,8 @@ const image: Anthropic.ImageBlockParam = {
   source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' },
 };
 
-describe('answered by Anthropic', () => {
-  it('sends and returns the bytes as they are, fields nobody knows included', async () => {
+describe('the Anthropic client with Anthropic', () => {
+  it('sends and returns the bytes unchanged, including unknown fields', async () => {
     const text = JSON.stringify({ ...request, some_new_field: { deep: [1, 2.0, 'x'] } });
     const answer = `{ "id":"msg_1", "type":"message","role":"assistant","model":"m", "content":[],"novelty": 1.0,\n"usage":{"input_tokens":3,"output_tokens":0}}`;
     gateway.upstream.once('/v1/messages', reply(200, Buffer.from(answer), { 'content-type': 'application/json' }));
@@ -45,7 +45,7 @@ describe('answered by Anthropic', () => {
     expect(gateway.upstream.last.text).toBe(text);
   });
 
-  it('carries the stored credential and the headers of the client, never the key of the gateway', async () => {
+  it('sends the stored credential and the client’s headers, never the key of the gateway', async () => {
     await native.messages.create(request, {
       headers: { 'anthropic-beta': 'one-2026-01-01,two-2026-01-01', 'anthropic-version': '2023-01-01' },
     });
@@ -57,7 +57,7 @@ describe('answered by Anthropic', () => {
     expect(sent.headerNames().filter((name) => name.startsWith('x-svc-'))).toEqual([]);
   });
 
-  it('streams the message that the plain call gives', async () => {
+  it('streams the message that the plain call returns', async () => {
     const plain = await native.messages.create(request);
     expect(plain.content).toEqual([{ type: 'text', text: 'You said: hello there' }]);
     const stream = native.messages.stream(request);
@@ -77,7 +77,7 @@ describe('answered by Anthropic', () => {
     expect(gateway.upstream.last.json()).toEqual({ model, system, messages });
   });
 
-  it('reaches routes the gateway knows nothing of through the pass-through', async () => {
+  it('reaches routes unknown to the gateway through the pass-through', async () => {
     gateway.upstream.once('/v1/models', reply(200, { data: [{ id: model, type: 'model' }], has_more: false }));
     const listed: string[] = [];
     for await (const item of native.models.list()) listed.push(item.id);
@@ -89,8 +89,8 @@ describe('answered by Anthropic', () => {
 describe.each([
   ['Anthropic', () => native, '/v1/messages'],
   ['an OpenAI-format provider', () => translated, '/v1/chat/completions'],
-])('answered by %s', (_, clientOf, path) => {
-  it('answers a plain message', async () => {
+])('the Anthropic client with %s', (_, clientOf, path) => {
+  it('gets a plain message', async () => {
     const message = await clientOf().messages.create(request);
     expect(message).toMatchObject({ type: 'message', role: 'assistant', stop_reason: 'end_turn' });
     expect(message.content).toMatchObject([{ type: 'text', text: 'You said: hello there' }]);
@@ -110,7 +110,7 @@ describe.each([
     expect([streamed.stop_reason, streamed.usage.output_tokens]).toEqual([plain.stop_reason, plain.usage.output_tokens]);
   });
 
-  it('calls a tool, plain and streamed, and answers from its result', async () => {
+  it('calls a tool, plain and streamed, and replies from its result', async () => {
     const plain = await clientOf().messages.create({ ...request, tools });
     const streamed = await clientOf()
       .messages.stream({ ...request, tools })
@@ -132,7 +132,7 @@ describe.each([
     expect(answered.content).toMatchObject([{ type: 'text', text: 'The tool said: rain' }]);
   });
 
-  it('closes the connection to the provider when the client gives up before the reply', async () => {
+  it('ends the call to the provider when the client aborts before the reply', async () => {
     const held = stallBeforeHead();
     gateway.upstream.once(path, held);
     const controller = new AbortController();
@@ -145,7 +145,7 @@ describe.each([
     expect(await exchange.request.closed).toBe('client-left');
   });
 
-  it('closes the connection to the provider when the client leaves a stream half-way', async () => {
+  it('ends the call to the provider when the client aborts a stream', async () => {
     const chat = {
       id: 'c',
       object: 'chat.completion.chunk',
@@ -166,8 +166,8 @@ describe.each([
   });
 });
 
-describe('answered by an OpenAI-format provider', () => {
-  it('asks in its format: system, images, tools, stop and limits under their other names', async () => {
+describe('the Anthropic client with an OpenAI-format provider', () => {
+  it('sends its format: system, images, tools, stop and limits under their other names', async () => {
     await translated.messages.create({
       ...request,
       stop_sequences: ['END'],
@@ -198,8 +198,8 @@ describe('answered by an OpenAI-format provider', () => {
   });
 });
 
-describe('errors become the classes of the client', () => {
-  it('raises AuthenticationError for an unknown key', async () => {
+describe('errors of the Anthropic client', () => {
+  it('include AuthenticationError for an unknown key', async () => {
     const stranger = new Anthropic({ baseURL: gateway.origin, apiKey: 'sk-ant-not-ours', maxRetries: 0 });
     const error = await stranger.messages.create(request).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(Anthropic.AuthenticationError);
@@ -213,7 +213,7 @@ describe('errors become the classes of the client', () => {
     [429, 'rate_limit_error', Anthropic.RateLimitError],
     [500, 'api_error', Anthropic.InternalServerError],
     [529, 'overloaded_error', Anthropic.InternalServerError],
-  ])('raises the class of a %i of Anthropic', async (status, type, expected) => {
+  ])('include the class of a %i of Anthropic', async (status, type, expected) => {
     gateway.upstream.once('/v1/messages', anthropicError(status, type, 'its own words', { 'retry-after': '2' }));
     const error = await native.messages.create(request).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(expected);
@@ -225,14 +225,14 @@ describe('errors become the classes of the client', () => {
     [400, Anthropic.BadRequestError],
     [429, Anthropic.RateLimitError],
     [500, Anthropic.InternalServerError],
-  ])('raises the class of a %i of an OpenAI-format provider', async (status, expected) => {
+  ])('include the class of a %i of an OpenAI-format provider', async (status, expected) => {
     gateway.upstream.once('/v1/chat/completions', openaiError(status, 'its own words'));
     const error = await translated.messages.create(request).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(expected);
     expect(error.error).toMatchObject({ type: 'error', error: { message: 'openai error: its own words' } });
   });
 
-  it('raises 400 for a route the provider does not have', async () => {
+  it('include 400 for a route that the provider lacks', async () => {
     const { messages } = request;
     const error = await translated.messages.countTokens({ model, messages }).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(Anthropic.BadRequestError);

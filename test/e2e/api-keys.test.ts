@@ -36,7 +36,7 @@ async function settles(what: string, key: string, status: number, code?: string)
   expect((await everywhere(key)).every(isNew)).toBe(true);
 }
 
-it('a key loses with its grantor what that may no longer give away, and gets it back', async () => {
+it('API keys: a key loses the scopes that its granting key loses, and gets them back', async () => {
   const { admin } = gateway;
   const scopes = ['workspace_service_api_keys.create', 'completions.write'];
   const grantor = await admin.createKey({ scopes });
@@ -49,7 +49,7 @@ it('a key loses with its grantor what that may no longer give away, and gets it 
   await settles('the scope that came back', key, 200);
 });
 
-it('both secrets of a rotated key work, and neither once it is deleted', async () => {
+it('API keys: both secrets of a rotated key work, and neither after deletion', async () => {
   const { admin } = gateway;
   const { id, key } = await admin.createKey();
   await settles('the first secret', key, 200);
@@ -62,7 +62,7 @@ it('both secrets of a rotated key work, and neither once it is deleted', async (
   await settles('the end of the old secret', key, 401);
 });
 
-it('a key ends by itself when its time has come, and lives again with a later end', async () => {
+it('API keys: a key expires at its time, and works again with a later end', async () => {
   const { admin } = gateway;
   const { id, key } = await admin.createKey({ expires_at: new Date(Date.now() + 3_000).toISOString() });
   await settles('the end of the key', key, 401, '01');

@@ -5,7 +5,7 @@ import { reply } from '../support/fake-upstream.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
 
-describe.each(databases)('what batches cost, on %s', (name) => {
+describe.each(databases)('costs of batches, on %s', (name) => {
   let gateway: GatewayWithUpstream;
   let database: Awaited<ReturnType<typeof newReadyDatabase>> | null = null;
   const wanted = { endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
@@ -92,7 +92,7 @@ describe.each(databases)('what batches cost, on %s', (name) => {
   /** The records of what a batch has cost. */
   const costs = (traceId: string, count: number) => logsOf(traceId, count, 'result');
 
-  it('is recorded once a provider has done them, by model as it was asked for, at half the price', async () => {
+  it('are recorded after a provider has run them, by requested model, at half the price', async () => {
     const output = [
       answered('a', 'dear-2026-01-01', 10, 5),
       answered('b', 'dear-2026-01-01', 20, 5),
@@ -120,7 +120,7 @@ describe.each(databases)('what batches cost, on %s', (name) => {
     expect(made.batch).toEqual({ id: 'batch_1', part: 'made', requests: 0 });
   });
 
-  it('counts against budgets, which then refuse the next call', async () => {
+  it('count against budgets, which then reject the next call', async () => {
     const made = await gateway.admin.post('/api-keys/workspace/service', {
       ...{ name: 'budget', workspace_id: gateway.workspaceId, scopes: ['completions.write', 'virtual_keys.list'] },
       usage_limits: { type: 'cost', credit_limit: 1 },
@@ -137,7 +137,7 @@ describe.each(databases)('what batches cost, on %s', (name) => {
     await until(async () => (await call()).status === 412, { what: 'the exhausted budget', deadlineMs });
   });
 
-  it('follows batches in other forms than that of OpenAI too', async () => {
+  it('are read from batches in other formats than OpenAI’s too', async () => {
     const { upstream } = gateway;
     const counts = { processing: 0, succeeded: 1, errored: 0, canceled: 0, expired: 0 };
     const ended = { id: 'msgbatch_1', processing_status: 'ended', created_at: '2026-01-01T00:00:00Z', request_counts: counts };
@@ -160,7 +160,7 @@ describe.each(databases)('what batches cost, on %s', (name) => {
     expect(cost.metrics).toMatchObject({ ai_org: 'anthropic', price_source: 'public', req_units: 1_000 });
   });
 
-  it('is the usual price, line by line, where the service runs them', async () => {
+  it('are the usual price, line by line, if the service runs them', async () => {
     const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.workspaceKey, maxRetries: 0 });
     const file = await client.files.create({
       file: new File([JSON.stringify(line('a', '@oai/dear'))], 'in.jsonl'),
@@ -174,7 +174,7 @@ describe.each(databases)('what batches cost, on %s', (name) => {
     expect(cost).toBeCloseTo(0.1 * input + 0.2 * output, 8);
   });
 
-  it('is nobody’s word but that of the service: a trace id makes no line of a batch', async () => {
+  it('cannot be claimed by a caller: a trace id makes no line of a batch', async () => {
     const traceId = `svc_batch_not-one-${name}`;
     await gateway.call('/chat/completions', {
       headers: { 'x-svc-provider': '@oai', 'x-svc-trace-id': traceId },
@@ -184,7 +184,7 @@ describe.each(databases)('what batches cost, on %s', (name) => {
     expect(log.batch).toBeNull();
   });
 
-  it('is recorded once, although the control plane is killed while it reads', async () => {
+  it('are recorded once, although the control plane is killed while it reads', async () => {
     const { upstream } = gateway;
     provide('batch_3', [line('a', 'dear')], [answered('a', 'dear', 10, 5)], []);
     let asked = 0;

@@ -46,7 +46,7 @@ const notAllowed = { status: 412, message: expect.stringContaining('Model bad is
 const made = { id: 'batch_1', object: 'batch', status: 'validating' };
 const wanted = { endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
 
-describe('a batch that its provider runs, made of a file that lies there', () => {
+describe('a batch that its provider runs, from a file at the provider', () => {
   const create = (more: object = {}) => client('oai').batches.create({ input_file_id: 'file-1', ...wanted, ...more } as never);
   const sent = () => gateway.upstream.requests.map(({ method, path }) => `${method} ${path}`);
 
@@ -55,7 +55,7 @@ describe('a batch that its provider runs, made of a file that lies there', () =>
     gateway.upstream.on('/v1/batches', reply(200, made as never));
   }
 
-  it('is made when all lines name models that are enabled, however long the file is', async () => {
+  it('is created if all lines name allowed models, however long the file is', async () => {
     const filler = 'é'.repeat(1_000);
     fileIs(`${jsonl(...Array.from({ length: 3_000 }, (_, i) => line(`a${i}`, 'good', { user: filler })))}\n\n`);
     expect(await create()).toMatchObject({ id: 'batch_1' });
@@ -70,13 +70,13 @@ describe('a batch that its provider runs, made of a file that lies there', () =>
     ['has a line that is none', `${jsonl(line('a', 'good'))}\n{"custom_id":`, { status: 400, param: 'input_file_id line 2' }],
     ['has a line without a body', '{"custom_id":"a","model":"bad"}', { status: 400, param: 'input_file_id line 1' }],
     ['has a model that is no text', '{"custom_id":"a","body":{"model":["bad"]}}', { status: 400 }],
-  ])('is not made when the file %s', async (_, text, error) => {
+  ])('is not created if the file %s', async (_, text, error) => {
     fileIs(text);
     await expect(create()).rejects.toMatchObject(error);
     expect(sent()).toEqual(['GET /v1/files/file-1/content']);
   });
 
-  it('is judged by the file that the provider is told of', async () => {
+  it('is checked with the file that the provider gets', async () => {
     fileIs(jsonl(line('a', 'good')));
     fileIs(jsonl(line('a', 'bad')), 'file-2');
     await expect(create({ provider_options: { input_file_id: 'file-2' } })).rejects.toMatchObject(notAllowed);
@@ -85,7 +85,7 @@ describe('a batch that its provider runs, made of a file that lies there', () =>
     expect(sent()).not.toContain('POST /v1/batches');
   });
 
-  it('is not made when the file cannot be read', async () => {
+  it('is not created if the file cannot be read', async () => {
     const { upstream } = gateway;
     upstream.on('/v1/batches', reply(200, made as never));
     upstream.on('/v1/files/file-1/content', reply(404, { error: { message: 'No such File object' } } as never));
@@ -93,7 +93,7 @@ describe('a batch that its provider runs, made of a file that lies there', () =>
     expect(sent()).not.toContain('POST /v1/batches');
   });
 
-  it('is judged by the model beside its lines too, where the provider has one', async () => {
+  it('is also checked with the model outside its lines, if the provider has one', async () => {
     gateway.upstream.on('/v1/files/f-1/content', reply(200, jsonl({ custom_id: 'a', body: { messages: [] } })));
     gateway.upstream.on('/v1/batch/jobs', reply(200, { id: 'job-1', status: 'QUEUED' } as never));
     const at = (more: object) => client('mis').batches.create({ input_file_id: 'f-1', ...wanted, ...more } as never);
@@ -104,11 +104,11 @@ describe('a batch that its provider runs, made of a file that lies there', () =>
   });
 });
 
-describe('a batch made of a file of the service', () => {
+describe('a batch from a file of the service', () => {
   const upload = (slug: string, text: string) =>
     client(slug).files.create({ file: new File([text], 'in.jsonl'), purpose: 'batch' });
 
-  it('is not made at a provider that is sent the lines when one of them names another model', async () => {
+  it('is not created at a provider that is sent the lines if one of them names another model', async () => {
     const { upstream } = gateway;
     upstream.on('/v1/messages/batches', reply(200, { id: 'msgbatch_1', processing_status: 'in_progress' } as never));
     const create = async (text: string) =>
@@ -121,13 +121,13 @@ describe('a batch made of a file of the service', () => {
     });
   });
 
-  it('is judged by the model that the provider is told beside a dataset', async () => {
+  it('is checked with the model that the provider gets beside a dataset', async () => {
     const create = (more: object) => client('coh').batches.create({ input_file_id: 'ds-1', ...wanted, ...more } as never);
     await expect(create({ model: 'good', provider_options: { model: 'bad' } })).rejects.toMatchObject(notAllowed);
     expect(gateway.upstream.requests).toEqual([]);
   });
 
-  it('that the service runs itself has the refusal as the answer of the line', async () => {
+  it('has the rejection as the reply of the line if the service runs it', async () => {
     const file = await upload('ant', jsonl(line('a', '@oai/good'), line('b', '@oai/bad')));
     const { id } = await client('oai').batches.create({
       ...{ input_file_id: file.id, endpoint: wanted.endpoint },
@@ -155,7 +155,7 @@ describe('a batch made of a file of the service', () => {
   });
 });
 
-describe('a batch made on a pass-through route', () => {
+describe('a batch on a pass-through route', () => {
   const ask = (provider: string, path: string, body: object | string, headers: object = {}) =>
     gateway.call(path, {
       method: 'POST',
@@ -163,7 +163,7 @@ describe('a batch made on a pass-through route', () => {
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
 
-  it('is refused where its file would go unseen, and judged where it holds its requests', async () => {
+  it('is rejected if its file would not be checked, and checked if it holds its requests', async () => {
     const refused = await ask('@oai', '/proxy/batches', { input_file_id: 'file-1', ...wanted });
     expect(refused.status).toBe(400);
     expect((await refused.json()).error).toMatchObject({ param: 'input_file_id' });

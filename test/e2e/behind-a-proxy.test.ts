@@ -26,7 +26,7 @@ async function told(
   return [record?.client_ip ?? '', record?.country ?? null];
 }
 
-it('is the client where the proxy is trusted, in the trail and its filter', async () => {
+it('client address: it is the client’s behind a trusted proxy, in the audit log and its filter', async () => {
   gateway = await startGateway({ env: { TRUSTED_PROXIES: '127.0.0.0/8', COUNTRY_HEADER: 'cf-ipcountry' } });
   const headers = { 'x-forwarded-for': `6.6.6.6, ${client}`, 'cf-ipcountry': 'at' };
   expect(await told(gateway, headers)).toEqual([client, 'AT']);
@@ -41,7 +41,7 @@ it('is the client where the proxy is trusted, in the trail and its filter', asyn
   }
 });
 
-it('is the proxy where it is not trusted, whatever it says', async () => {
+it('client address: it is the proxy’s if the proxy is not trusted, whatever its headers contain', async () => {
   gateway = await startGateway({ env: { TRUSTED_PROXIES: '10.0.0.0/8', COUNTRY_HEADER: 'cf-ipcountry' } });
   expect(await told(gateway, { 'x-forwarded-for': client, 'cf-ipcountry': 'AT' })).toEqual(['127.0.0.1', null]);
 });

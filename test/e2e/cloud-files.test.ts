@@ -117,7 +117,7 @@ describe('S3 and batches of bedrock', () => {
     usage: { inputTokens: 1, outputTokens: 2, totalTokens: 3 },
   });
 
-  it('carry a batch from its file to its results', async () => {
+  it('run a batch from its file to its results', async () => {
     const client = await amazon('aws', { aws_bedrock_model: model });
     const options = { provider_options: { role_arn: 'arn:aws:iam::123456789012:role/batch' } };
     const file = await runBatch(client, options, () => aws.runJobs(answer));
@@ -127,7 +127,7 @@ describe('S3 and batches of bedrock', () => {
     await expect(client.files.retrieve(file.id)).rejects.toMatchObject({ status: 404 });
   });
 
-  it('keep a file of several parts byte for byte', async () => {
+  it('store a file of several parts byte for byte', async () => {
     const client = await amazon('parts');
     const bytes = patternBytes(20 * 1024 * 1024 + 7);
     const file = await client.files.create(
@@ -147,7 +147,7 @@ describe('S3 and batches of bedrock', () => {
     expect(clouds.requests.at(-1)).toMatchObject({ method: 'DELETE', query: expect.stringMatching(/^uploadId=/) });
   });
 
-  it('see a wrong secret for what it is', async () => {
+  it('report a wrong secret', async () => {
     const client = await amazon('wrong', { aws_secret_access_key: 'another-secret' });
     await expect(client.files.list()).rejects.toMatchObject({
       status: 403,
@@ -162,14 +162,14 @@ describe('Cloud Storage and batches of vertex-ai', () => {
     usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 2, totalTokenCount: 3 },
   });
 
-  it('carry a batch from its file to its results', async () => {
+  it('run a batch from its file to its results', async () => {
     const client = await googleCloud('gcp', { provider_model: 'gemini-2.5-flash' });
     const file = await runBatch(client, {}, () => google.runJobs(answer));
     expect((await client.files.list({ purpose: 'batch' })).data.map(({ id }) => id)).toContain(file.id);
     expect(await client.files.retrieve(file.id)).toMatchObject({ bytes: Buffer.byteLength(input('a', 'b')) });
   });
 
-  it('keep a large file byte for byte', async () => {
+  it('store a large file byte for byte', async () => {
     const client = await googleCloud('large');
     const bytes = patternBytes(20 * 1024 * 1024 + 7);
     const file = await client.files.create({ file: await toFile(bytes, 'ä b.jsonl'), purpose: 'batch' });
@@ -178,14 +178,14 @@ describe('Cloud Storage and batches of vertex-ai', () => {
     expect(read.equals(bytes)).toBe(true);
   });
 
-  it('see a wrong key for what it is', async () => {
+  it('report a wrong key', async () => {
     const { privateKey: other } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const client = await googleCloud('wrong-key', { vertex_service_account_json: credentials(other) });
     await expect(client.files.list()).rejects.toMatchObject({ message: expect.stringContaining('invalid_grant') });
   });
 });
 
-it('the client that an integration of stability-ai names is told to it', async () => {
+it('stability-ai gets the client name of its integration', async () => {
   const { upstream } = gateway;
   await gateway.admin.createUpstream('stab', upstream.origin, {
     ai_provider_id: 'stability-ai',

@@ -101,7 +101,7 @@ describe('files of cohere', () => {
   const upload = (text: string, purpose = 'batch', headers = {}) =>
     client.files.create({ file: new File([text], 'in put.jsonl'), purpose: purpose as 'batch' }, { headers });
 
-  it('are datasets: an upload for batches is one in the provider’s form, and a batch is made of it as it is', async () => {
+  it('are datasets: an upload for batches is converted, and a batch uses it unchanged', async () => {
     const { upstream } = gateway;
     upstream.on(({ url }) => url.startsWith('/v1/datasets?'), json({ id: 'in-1' }));
     const text = `${line('a', { max_tokens: 9, messages: [{ role: 'user', content: 'Grüße' }] })}\n`;
@@ -137,7 +137,7 @@ describe('files of cohere', () => {
     await expect(client.files.content('in-1')).rejects.toMatchObject({ status: 400, param: 'id' });
   });
 
-  it('have the model, endpoint and name that headers say', async () => {
+  it('have the model, endpoint and name of the headers', async () => {
     gateway.upstream.on(({ url }) => url.startsWith('/v1/datasets?'), json({ id: 'in-1' }));
     const headers = {
       'x-svc-provider-model': 'embed-v4.0',
@@ -154,7 +154,7 @@ describe('files of cohere', () => {
   it.each([
     ['fine-tune', 'chat-finetune-input'],
     ['embed-input', 'embed-input'],
-  ])('for %s are datasets of type %s, of the bytes as they are', async (purpose, type) => {
+  ])('for %s are datasets of type %s, with unchanged bytes', async (purpose, type) => {
     gateway.upstream.on(({ url }) => url.startsWith('/v1/datasets?'), json({ id: 'in-1' }));
     expect(await upload('{"a":1}\n', purpose)).toMatchObject({ id: 'in-1', purpose });
     const { query, lines } = await uploaded();
@@ -168,7 +168,7 @@ describe('files of cohere', () => {
     ['without lines', '\n', 'batch', 'file'],
     ['for an endpoint without batches', line('a', {}, '/v1/responses'), 'batch', 'endpoint'],
     ['of two models', `${line('a', { messages: [] })}\n${line('b', { messages: [], model: 'other' })}`, 'batch', 'b: model'],
-  ])('%s are refused, and no dataset is left', async (_, text, purpose, param) => {
+  ])('with %s are rejected, and no dataset remains', async (_, text, purpose, param) => {
     const { upstream } = gateway;
     upstream.on(({ url }) => url.startsWith('/v1/datasets?'), json({ id: 'in-1' }));
     await expect(upload(text, purpose)).rejects.toMatchObject({ status: 400, param });
@@ -202,7 +202,7 @@ describe('files of cohere', () => {
 });
 
 describe('batches of cohere', () => {
-  it('are made of a file that the service keeps, once the provider has looked through it', async () => {
+  it('can be created from a file of the service after the provider has validated it', async () => {
     const { upstream } = gateway;
     upstream.on(({ url }) => url.startsWith('/v1/datasets?'), json({ id: 'in-1' }));
     upstream.on('/v1/datasets/in-1', json(dataset('in-1')));
@@ -256,13 +256,13 @@ describe('batches of cohere', () => {
     ['response_format', line('a', { messages: [], response_format: { type: 'json_object' } }), 'response_format'],
     ['two models', `${line('a', { messages: [] })}\n${line('b', { messages: [], model: 'other' })}`, 'model'],
     ['no lines', '\n', 'input_file_id'],
-  ])('are refused where the provider could not take them: %s', async (_, text, named) => {
+  ])('are rejected if the provider could not accept them: %s', async (_, text, named) => {
     gateway.upstream.on(({ url }) => url.startsWith('/v1/datasets?'), json({ id: 'in-1' }));
     await expect(create(text)).rejects.toMatchObject({ status: 400, message: expect.stringContaining(named) });
     expect(gateway.upstream.requests.some(({ url }) => url.startsWith('/v2/batches'))).toBe(false);
   });
 
-  it('leave no dataset behind that the provider refused', async () => {
+  it('leave no dataset that the provider rejected', async () => {
     const { upstream } = gateway;
     upstream.on(({ url }) => url.startsWith('/v1/datasets?'), json({ id: 'in-1' }));
     upstream.on('/v1/datasets/in-1', json(dataset('in-1', { validation_status: 'failed', validation_error: 'row 1: no' })));
@@ -273,7 +273,7 @@ describe('batches of cohere', () => {
     expect(upstream.last).toMatchObject({ method: 'DELETE', url: '/v1/datasets/in-1' });
   });
 
-  it('embed, too', async () => {
+  it('can embed', async () => {
     const { upstream } = gateway;
     upstream.on(({ url }) => url.startsWith('/v1/datasets?'), json({ id: 'in-1' }));
     upstream.on('/v1/datasets/in-1', json(dataset('in-1')));
@@ -302,7 +302,7 @@ describe('batches of cohere', () => {
     expect((await client.batches.cancel('b-1')).status).toBe('cancelling');
   });
 
-  it('give their output as chat completions, and the link to it gets no credential', async () => {
+  it('return their output as chat completions, and its link gets no credential', async () => {
     const { upstream } = gateway;
     const body = {
       id: 'r-1',
@@ -370,7 +370,7 @@ describe('batches of cohere', () => {
     expect(content.map((one) => JSON.parse(one).custom_id)).toEqual(['b', 'a']);
   });
 
-  it('are not followed to a host that keeps none of them', async () => {
+  it('do not follow links to other hosts', async () => {
     const { upstream } = gateway;
     upstream.on('/v2/batches/b-1', json({ batch: done }));
     upstream.on('/v1/datasets/out-1', json(dataset('out-1', { dataset_parts: [{ url: 'https://169.254.169.254/latest' }] })));

@@ -66,23 +66,23 @@ async function refused(path: string, init: CallInit = {}): Promise<Refused> {
   return { status: response.status, headers: response.headers, body };
 }
 
-describe('keys', () => {
+describe('API key errors', () => {
   it.each([
     ['no key', { 'x-svc-api-key': '' }],
     ['a key of no known form', { 'x-svc-api-key': 'hello' }],
     ['a key nobody has', { 'x-svc-api-key': planted.unknownKey }],
-  ])('refuses %s with 401', async (_, headers) => {
+  ])('return 401 for %s', async (_, headers) => {
     const { status, body } = await refused('/chat/completions', { body: good, headers });
     expect([status, body.error.type, body.error.code]).toEqual([401, 'authentication_error', '03']);
     expect(body.message).toMatch(/^Svc Error: Invalid API Key.* Error Code: 03$/);
   });
 
-  it('refuses a known key whose secret is wrong with 401', async () => {
+  it('return 401 for a known key with a wrong secret', async () => {
     const key = gateway.workspaceKey.slice(0, -1) + (gateway.workspaceKey.endsWith('A') ? 'B' : 'A');
     expect((await refused('/chat/completions', { body: good, headers: { 'x-svc-api-key': key } })).status).toBe(401);
   });
 
-  it('refuses a key from the moment it expires with 401', async () => {
+  it('return 401 for a key as soon as it expires', async () => {
     const { key } = await gateway.admin.createKey({ expires_at: new Date(Date.now() + 1500).toISOString() });
     const headers = { 'x-svc-api-key': key };
     const expired = await until(async () => {
@@ -95,7 +95,7 @@ describe('keys', () => {
     expect([status, body.message]).toEqual([401, 'Svc Error: API Key Expired. Error Code: 01']);
   });
 
-  it('refuses a key of the wrong kind or without the scope with 403, naming what is needed', async () => {
+  it('return 403 for a key of the wrong kind or without the scope, naming the scope', async () => {
     const admin = await refused('/chat/completions', { body: good, headers: { 'x-svc-api-key': gateway.adminKey } });
     expect([admin.status, admin.body.error.code]).toEqual([403, '033']);
     expect(admin.body.message).toContain('use a workspace API key');
@@ -105,7 +105,7 @@ describe('keys', () => {
   });
 });
 
-describe('where to go', () => {
+describe('routing errors', () => {
   const withConfig = (config: string, body: object = good) =>
     refused('/chat/completions', { body: { ...body }, headers: { 'x-svc-config': config } });
 
@@ -116,21 +116,21 @@ describe('where to go', () => {
     ['{"strategy":{"mode":"loadbalance"}}', 'targets'],
     ['{"options":[]}', 'options'],
     ['{"plugins":{"nobody":{}}}', 'plugins.nobody'],
-  ])('refuses the inline config %s with 400, naming %s', async (config, path) => {
+  ])('return 400 for the inline config %s, naming %s', async (config, path) => {
     const { status, body } = await withConfig(config);
     expect([status, body.error.code]).toEqual([400, 'invalid_config']);
     expect(body.errors.join()).toContain(`${path}:`);
     expect(body.message).toContain(path);
   });
 
-  it('refuses a config that is no JSON, and one that nobody saved, with 400', async () => {
+  it('return 400 for a config that is not JSON, and for one that was never saved', async () => {
     const broken = await withConfig(`{"api_key":"${planted.inline}"`);
     expect([broken.status, broken.body.message]).toEqual([400, expect.stringContaining('valid json')]);
     const unknown = await withConfig('pc-nobody-1234');
     expect([unknown.status, unknown.body.message]).toEqual([400, expect.stringContaining('pc-nobody-1234')]);
   });
 
-  it('refuses to save an invalid config, naming the path', async () => {
+  it('name the path of an invalid config when it is saved', async () => {
     const made = await gateway.admin.post('/configs', {
       name: 'bad',
       workspace_id: gateway.workspaceId,
@@ -140,7 +140,7 @@ describe('where to go', () => {
     expect(JSON.stringify(made.body)).toContain('retry.attempts');
   });
 
-  it('refuses an unknown provider with 400, wherever it is named', async () => {
+  it('return 400 for an unknown provider, in every place that names one', async () => {
     for (const [headers, body] of [
       [{ 'x-svc-provider': '@nowhere' }, { ...good, model: 'm' }],
       [{ 'x-svc-provider': 'nowhere' }, { ...good, model: 'm' }],
@@ -154,7 +154,7 @@ describe('where to go', () => {
     }
   });
 
-  it('says what is missing when nothing names a provider', async () => {
+  it('list the missing choices if no provider is named', async () => {
     const { status, body } = await refused('/chat/completions', { body: { ...good, model: 'm' } });
     expect([status, body.error.code, body.message]).toEqual([400, 'missing_provider', expect.stringContaining('x-svc-provider')]);
   });
@@ -169,7 +169,7 @@ describe('where to go', () => {
     'http://localhost:8080/v1',
     'file:///etc/passwd',
     'http://user:pass@example.com',
-  ])('refuses the custom host %s with 400', async (host) => {
+  ])('return 400 for the custom host %s', async (host) => {
     const own = { 'x-svc-provider': 'openai', authorization: `Bearer ${planted.caller}` };
     const asked = await refused('/chat/completions', {
       body: { ...good, model: 'm' },
@@ -181,7 +181,7 @@ describe('where to go', () => {
     expect([configured.status, configured.body.message]).toEqual([400, expect.stringContaining('ustom host')]);
   });
 
-  it('refuses an integration at a private host when it is saved, naming the field', async () => {
+  it('name the field of an integration at a private host when it is saved', async () => {
     const saved = await gateway.admin.post('/integrations', {
       name: 'inside',
       ai_provider_id: 'openai',
@@ -194,7 +194,7 @@ describe('where to go', () => {
     ]);
   });
 
-  it('sends a stored credential to no other host than its own', async () => {
+  it('prevent sending a stored credential to another host', async () => {
     const headers = { 'x-svc-custom-host': 'http://127.0.0.1:18080/elsewhere' };
     const { status, body } = await refused('/chat/completions', { body: good, headers });
     expect([status, body.error.code]).toEqual([400, 'invalid_custom_host']);
@@ -202,19 +202,19 @@ describe('where to go', () => {
   });
 });
 
-describe('the request itself', () => {
+describe('request errors', () => {
   it.each([
     ['{"model": "m", }', 15],
     ['{"model": "m"', 13],
     ['', 0],
-  ])('refuses the broken JSON %s with 400 and the position', async (text, position) => {
+  ])('return 400 with the position for the malformed JSON %s', async (text, position) => {
     const init = { method: 'POST', body: text, headers: { 'content-type': 'application/json' } };
     const { status, body } = await refused('/chat/completions', init);
     expect([status, body.error.code]).toEqual([400, 'invalid_json']);
     expect(body.message).toContain(`position ${position} (line 1, column ${position + 1})`);
   });
 
-  it('refuses JSON that is no object, and other content types, with 400', async () => {
+  it('return 400 for JSON that is no object, and other content types', async () => {
     const json = { 'content-type': 'application/json' };
     expect((await refused('/chat/completions', { method: 'POST', body: '[1]', headers: json })).body.message).toContain(
       'an array',
@@ -223,7 +223,7 @@ describe('the request itself', () => {
     expect([xml.status, xml.body.message]).toEqual([400, expect.stringContaining('application/json')]);
   });
 
-  it('refuses bodies over their limit with 413, of known length and in chunks, JSON and passed through', async () => {
+  it('return 413 for bodies over their limit, of known length and in chunks, JSON and pass-through', async () => {
     const big = { ...good, filler: 'x'.repeat(200_000) };
     const known = await refused('/chat/completions', { body: big });
     expect([known.status, known.body.error.code]).toEqual([413, 'body_too_large']);
@@ -236,14 +236,14 @@ describe('the request itself', () => {
     expect((await refused('/files', passed)).status).toBe(413);
   });
 
-  it('refuses a header block over its limit with 431', async () => {
+  it('return 431 for a header block over its limit', async () => {
     const client = await openRawClient(gateway.port);
     // The HTTP addon answers this one by itself, before there is a request: it is the one refusal without a record.
     client.send(`GET /v1/models HTTP/1.1\r\nhost: a\r\nx-large: ${'a'.repeat(70_000)}\r\n\r\n`);
     expect((await client.closed()).toString('latin1')).toMatch(/^HTTP\/1\.1 431 /);
   });
 
-  it('refuses paths and methods that mean nothing with 404 and 405', async () => {
+  it('return 404 and 405 for unknown paths and methods', async () => {
     const response = await fetch(`${gateway.origin}/nothing/here`, { headers: { 'x-svc-trace-id': 'refusal-404' } });
     expect([response.status, await response.text()]).toEqual([404, expect.stringContaining('/nothing/here')]);
     refusals.set('refusal-404', 404);
@@ -255,17 +255,17 @@ describe('the request itself', () => {
     ['x-svc-metadata', '{"a":{}}'],
     ['x-svc-strict-open-ai-compliance', 'maybe'],
     ['x-svc-forward-headers', 'x-svc-forward-headers'],
-  ])('refuses %s: %s with 400, naming the header', async (name, value) => {
+  ])('return 400 for %s: %s, naming the header', async (name, value) => {
     const { status, body } = await refused('/chat/completions', { body: good, headers: { [name]: value } });
     expect([status, body.error.param]).toEqual([400, name]);
     expect(body.message.length).toBeGreaterThan(20);
   });
 });
 
-describe('the provider', () => {
+describe('provider errors', () => {
   const path = '/v1/chat/completions';
 
-  it.each(['reset', 'fin'] as const)('turns a connection it closed (%s) into 502', async (how) => {
+  it.each(['reset', 'fin'] as const)('return 502 for a closed connection (%s)', async (how) => {
     // Twice: a kept connection may have been closed before the request came, so that is tried once more on a new one.
     gateway.upstream.on(path, cutBeforeHead(how), 2);
     const { status, body } = await refused('/chat/completions', { body: good });
@@ -273,7 +273,7 @@ describe('the provider', () => {
     expect([status, body.error.code, body.error.type]).toEqual([502, 'upstream_reset', 'upstream_error']);
   });
 
-  it('turns an unreadable reply and an unreachable host into 502', async () => {
+  it('return 502 for an unreadable reply and an unreachable host', async () => {
     gateway.upstream.once(path, invalidJson());
     expect((await refused('/chat/completions', { body: good })).body.error.code).toBe('upstream_invalid');
     const nobody = await freePort();
@@ -286,7 +286,7 @@ describe('the provider', () => {
     expect([unreachable.status, unreachable.body.error.code]).toEqual([502, 'upstream_connect']);
   });
 
-  it('turns a silence longer than the timeout into 408', async () => {
+  it('return 408 for a silence longer than the timeout', async () => {
     const held = stallBeforeHead();
     gateway.upstream.once(path, held);
     const { status, body } = await refused('/chat/completions', { body: good, headers: { 'x-svc-request-timeout': '200' } });
@@ -294,15 +294,15 @@ describe('the provider', () => {
     expect(await (await held.reached).request.closed).toBe('client-left');
   });
 
-  it('says what the provider said when its error is no JSON', async () => {
+  it('contain the provider’s text if its error is not JSON', async () => {
     gateway.upstream.once(path, reply(503, '<h1>maintenance</h1>', { 'content-type': 'text/html' }));
     const response = await gateway.call('/chat/completions', { body: good });
     expect([response.status, (await response.json()).error.message]).toEqual([503, expect.stringContaining('maintenance')]);
   });
 });
 
-describe('the control plane', () => {
-  it('being away, known keys still work and unknown ones get 503 with a retry-after, until it is back', async () => {
+describe('control-plane errors', () => {
+  it('return 503 with retry-after for unknown keys during an outage, and known keys still work', async () => {
     const unseen = await gateway.admin.createKey();
     const [pid] = gateway.pidsOf('control-plane') as [number];
     process.kill(pid, 'SIGSTOP');
@@ -322,8 +322,8 @@ describe('the control plane', () => {
   });
 });
 
-describe('afterwards', () => {
-  it('no process has died, and every refusal has left one record with its status', async () => {
+describe('after all errors', () => {
+  it('all processes are alive, and every rejection has left one record with its status', async () => {
     expect(gateway.pidsOf('gateway')).toEqual(gatewayPids);
     expect((await gateway.call('/chat/completions', { body: good })).status).toBe(200);
     // Refusals of unknown keys belong to no tenant, so no route shows them: they are looked for where they are stored.
@@ -342,7 +342,7 @@ describe('afterwards', () => {
     for (const secret of secrets()) expect(everything).not.toContain(secret);
   });
 
-  it('no reply, log line or file holds a secret', async () => {
+  it('replies, log lines and files contain no secret', async () => {
     const printed = gateway.output().slice(banner.length);
     expect(printed).toContain('"level":');
     const files: string[] = [];

@@ -35,18 +35,18 @@ const call = (file: string, more: JsonObject = {}, headers: Record<string, strin
     headers: { 'x-svc-config': slugs.get(file) ?? '', ...headers },
   });
 
-it('has a line in the README for every file', () => {
+it('example configs: the README has a line for every file', () => {
   const readme = readFileSync(join(folder, 'README.md'), 'utf8');
   expect(files.length).toBeGreaterThan(5);
   for (const file of files) expect(readme).toContain(`| \`${file}\` |`);
 });
 
-it.each(files)('%s also works inline', async (file) => {
+it.each(files)('example configs: %s also works inline', async (file) => {
   const headers = { 'x-svc-config': JSON.stringify(JSON.parse(textOf(file))), 'x-svc-metadata': '{"team":"red"}' };
   expect((await gateway.call('/chat/completions', { body, headers })).status).toBe(200);
 });
 
-it('single.json fills in, sets and drops parameters', async () => {
+it('single.json applies, sets and drops parameters', async () => {
   expect((await call('single.json', { user: 'ann', temperature: 0.9 })).status).toBe(200);
   expect(gateway.upstream.last.json()).toEqual({ ...body, temperature: 0.9, model: 'gpt-4o-mini' });
   await call('single.json');
@@ -54,14 +54,14 @@ it('single.json fills in, sets and drops parameters', async () => {
 });
 
 describe('fallback.json', () => {
-  it('asks the second provider, with its own model, when the first fails', async () => {
+  it('calls the second provider, with its own model, if the first fails', async () => {
     gateway.upstream.once(path, openaiError(503, 'overloaded'));
     const response = await call('fallback.json');
     expect([response.status, response.headers.get('x-svc-last-used-option-index')]).toEqual([200, 'config.targets[1]']);
     expect((await response.json()).model).toBe('claude-sonnet-5-5');
   });
 
-  it('leaves a fault of the caller to the caller', async () => {
+  it('returns errors of the caller to the caller', async () => {
     gateway.upstream.once(path, openaiError(400, 'bad'));
     const response = await call('fallback.json');
     expect([response.status, response.headers.get('x-svc-last-used-option-index')]).toEqual([400, 'config.targets[0]']);
@@ -74,7 +74,7 @@ describe('by-prompt-length.json', () => {
     ['a short prompt', 'hello', {}, 'config.targets[0]'],
     ['a long prompt', 'word '.repeat(4000), {}, 'config.targets[1]'],
     ['a gold customer who asks for the best', 'hello', { 'x-svc-metadata': '{"tier":"gold"}' }, 'config.targets[1]'],
-  ])('sends %s where it should go, as explain says beforehand', async (_name, content, headers, path) => {
+  ])('sends %s to the right target, as explain predicts', async (_name, content, headers, path) => {
     const sent = { model: 'best-one', messages: [{ role: 'user', content }] };
     const config = slugs.get('by-prompt-length.json');
     const asked = await gateway.call('/configs/explain', { body: { config, request: { headers, body: sent } } });
@@ -87,7 +87,7 @@ describe('by-prompt-length.json', () => {
 });
 
 describe('retry-and-timeouts.json', () => {
-  it('asks the same provider again as soon as it may', async () => {
+  it('retries the same provider as soon as allowed', async () => {
     gateway.upstream.on(path, openaiError(429, 'slow down', null, { 'retry-after-ms': '1' }), 2);
     const response = await call('retry-and-timeouts.json');
     const { headers } = response;
@@ -95,7 +95,7 @@ describe('retry-and-timeouts.json', () => {
     expect(headers.get('x-svc-last-used-option-index')).toBe('config.targets[0]');
   });
 
-  it('goes on to the next one when the tries are used up, and when it is silent', async () => {
+  it('continues with the next target after the retries, and after a timeout', async () => {
     gateway.upstream.on(path, openaiError(429, 'slow down', null, { 'retry-after-ms': '1' }), 3);
     expect((await call('retry-and-timeouts.json')).headers.get('x-svc-last-used-option-index')).toBe('config.targets[1]');
     expect(gateway.upstream.requests.map((request) => request.path)).toEqual([path, path, path, '/v1/messages']);
@@ -106,7 +106,7 @@ describe('retry-and-timeouts.json', () => {
   });
 });
 
-it('circuit-breaker.json leaves out a provider that has failed three times', async () => {
+it('circuit-breaker.json skips a provider that has failed three times', async () => {
   gateway.upstream.on(path, openaiError(500, 'down'), 3);
   for (let i = 0; i < 4; i++) {
     const response = await call('circuit-breaker.json');
@@ -115,7 +115,7 @@ it('circuit-breaker.json leaves out a provider that has failed three times', asy
   expect(gateway.upstream.requests.filter((request) => request.path === path)).toHaveLength(3);
 });
 
-it('fastest-target.json keeps away from a target that fails', async () => {
+it('fastest-target.json avoids a target that fails', async () => {
   // Neither status is tried again; the credential is refused at once, which must not look fast.
   for (const status of [501, 401]) {
     gateway.upstream.reset();
@@ -126,7 +126,7 @@ it('fastest-target.json keeps away from a target that fails', async () => {
   }
 });
 
-it('fill-then-spill.json sends to the second target what the first has no room for', async () => {
+it('fill-then-spill.json sends requests above the capacity of the first target to the second', async () => {
   const held = stallBeforeHead();
   gateway.upstream.once(path, held);
   const first = call('fill-then-spill.json');
@@ -137,7 +137,7 @@ it('fill-then-spill.json sends to the second target what the first has no room f
   expect(used).toEqual(['config.targets[0]', 'config.targets[1]']);
 });
 
-it('cache.json answers the same request from memory, plain and streamed, until it is asked anew', async () => {
+it('cache.json serves the same request from memory, plain and streamed, until a refresh', async () => {
   for (const stream of [false, true]) {
     gateway.upstream.reset();
     const texts: string[] = [];
@@ -153,7 +153,7 @@ it('cache.json answers the same request from memory, plain and streamed, until i
   }
 });
 
-it('inline-provider-key.json sends its key to its own host and forwards the header, and is not saved', async () => {
+it('inline-provider-key.json sends its key to its own host and forwards the header, and cannot be saved', async () => {
   const config = JSON.parse(textOf(inlineOnly));
   const headers = { 'x-svc-config': JSON.stringify(config), 'x-request-tag': 'abc', 'x-other': 'no' };
   expect((await gateway.call('/chat/completions', { body, headers })).status).toBe(200);
@@ -167,7 +167,7 @@ it('inline-provider-key.json sends its key to its own host and forwards the head
   expect([saved.status, JSON.stringify(saved.body)]).toEqual([400, expect.stringContaining('config.api_key')]);
 });
 
-it('required-metadata.json refuses without the metadata and shows it on the reply', async () => {
+it('required-metadata.json rejects requests without the metadata and shows it on the reply', async () => {
   expect((await call('required-metadata.json')).status).toBe(400);
   const response = await call('required-metadata.json', {}, { 'x-svc-metadata': '{"team":"red"}' });
   expect([response.status, response.headers.get('x-svc-team')]).toEqual([200, 'red']);

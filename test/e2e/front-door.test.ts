@@ -20,7 +20,7 @@ async function raw(bytes: string) {
 const auth = () => `Host: a\r\nx-svc-api-key: ${gateway.adminKey}\r\n`;
 
 describe('routes of the control plane on the gateway port', () => {
-  it('take a POST that has neither a body nor a length header', async () => {
+  it('accept a POST that has neither a body nor a length header', async () => {
     const reply = await raw(`POST /v1/integrations/none/test HTTP/1.1\r\n${auth()}\r\n`);
     expect(reply.status).toBe(404);
     expect(reply.json).toMatchObject({ success: false, data: { errorCode: 'AB08' } });
@@ -33,21 +33,21 @@ describe('routes of the control plane on the gateway port', () => {
     ['PATCH /v1/configs', 'Content-Length: 0\r\n', 405, 'GET, POST'],
     [`GET /v1/configs?search=${'a'.repeat(8200)}`, '', 414, undefined],
     ['GET /v1/configs', 'x-a: a\x7fb\r\n', 400, undefined],
-  ])('answer %s in the form of their document', async (line, headers, status, allow) => {
+  ])('return %s in the format of their description', async (line, headers, status, allow) => {
     const reply = await raw(`${line} HTTP/1.1\r\n${auth()}${headers}\r\n`);
     expect([reply.status, reply.headers.allow]).toEqual([status, allow]);
     expect(reply.json).toEqual({ success: false, data: expect.objectContaining({ message: expect.any(String) }) });
     expect(reply.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('have PUT /batches/{id}', async () => {
+  it('include PUT /batches/{id}', async () => {
     const reply = await raw(`PUT /v1/batches/batch_1 HTTP/1.1\r\n${auth()}Content-Length: 2\r\n\r\n{}`);
     expect(reply.json).toMatchObject({ success: false });
   });
 });
 
 describe('errors of the gateway', () => {
-  it('give SDKs a request id, by which the record is found', async () => {
+  it('have a request id for SDKs, which finds the record', async () => {
     const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.workspaceKey, maxRetries: 0 });
     const error = await client.chat.completions.create({ model: 'm', messages: [] }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(APIError);

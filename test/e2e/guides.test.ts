@@ -94,7 +94,7 @@ describe('docs/guides', () => {
     expect((await upstream.nextRequest()).json()).toMatchObject({ model: 'llama3.2' });
   });
 
-  it('jwt.md: a signed token is accepted in the place of a key', async () => {
+  it('jwt.md: a signed token replaces a key', async () => {
     const reply = await shell(blocksOf('jwt.md', 'sh').join('\n'));
     expect(reply).toContain('"content":"hello"');
   });

@@ -56,7 +56,7 @@ async function settles(what: string, headers: Record<string, string>, isNew: (an
   expect((await everywhere(headers, params)).every(isNew)).toBe(true);
 }
 
-it('spreads connections over both processes', async () => {
+it('hot reload: connections are spread over both processes', async () => {
   const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provider': '@oai' };
   const answered = async () => {
     const page = await (await fetch(`${gateway.origin}/metrics`)).text();
@@ -68,7 +68,7 @@ it('spreads connections over both processes', async () => {
   });
 });
 
-it('follows a changed config', async () => {
+it('hot reload: a changed config applies', async () => {
   const { admin } = gateway;
   const slug = await admin.createConfig({ provider: '@oai', override_params: { user: 'first' } });
   const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-config': slug };
@@ -82,7 +82,7 @@ it('follows a changed config', async () => {
   await settles('the end of the config', headers, ({ status }) => status === 400);
 });
 
-it('follows the default config of a workspace', async () => {
+it('hot reload: a changed default config of a workspace applies', async () => {
   const { admin } = gateway;
   const made = await admin.post('/admin/workspaces', { name: 'with a default' });
   expect(made.status).toBe(200);
@@ -109,7 +109,7 @@ it('follows the default config of a workspace', async () => {
   await settles('the default config', headers, ({ status }) => status === 200);
 });
 
-it('lets a new key in at once, follows its scopes, and refuses it once it is deleted', async () => {
+it('hot reload: a new key works at once, its scopes follow, and it is rejected once deleted', async () => {
   const { admin } = gateway;
   const { id, key } = await admin.createKey();
   const headers = { 'x-svc-api-key': key, 'x-svc-provider': '@oai' };
@@ -120,7 +120,7 @@ it('lets a new key in at once, follows its scopes, and refuses it once it is del
   await settles('the end of the key', headers, ({ status }) => status === 401);
 });
 
-it('sends a changed credential, and a changed host, from then on', async () => {
+it('hot reload: a changed credential, and a changed host, are used from then on', async () => {
   const { admin, upstream } = gateway;
   const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provider': '@oai' };
   await everywhere(headers);
@@ -146,7 +146,7 @@ it('sends a changed credential, and a changed host, from then on', async () => {
   expect((await admin.put('/integrations/int-oai', { key: storedKeys.openai })).status).toBe(200);
 });
 
-it('lets a request in flight end under the config it began with', async () => {
+it('hot reload: a request in flight ends under the config it began with', async () => {
   const { admin, upstream } = gateway;
   const slug = await admin.createConfig({ provider: '@ant' });
   const headers = { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-config': slug };

@@ -32,7 +32,7 @@ const ask = async (path = '/chat/completions', provider = '@guarded') => {
 };
 const sent = (name: string) => gateway.upstream.last.headerValues(name);
 
-it('go to the host of the integration with every call, pass-through too, and change while it runs', async () => {
+it('integration headers: they are sent to the integration’s host with every call, pass-through too, and follow changes', async () => {
   const answer = await ask();
   expect(answer.status).toBe(200);
   expect([sent('cf-access-client-secret'), sent('x-team')]).toEqual([[planted], ['a']]);
@@ -48,7 +48,7 @@ it('go to the host of the integration with every call, pass-through too, and cha
   });
 });
 
-it('go along when the connection is tested, stored or not, and what a host repeats of them is not told', async () => {
+it('integration headers: they are sent in connection tests, stored or not, and echoes of them are not returned', async () => {
   const { admin, upstream } = gateway;
   expect((await admin.post('/integrations/int-guarded/test', {})).body.ok).toBe(true);
   expect(sent('cf-access-client-secret')).toEqual([renewed]);
@@ -62,12 +62,12 @@ it('go along when the connection is tested, stored or not, and what a host repea
   seen.push(tried.body);
 });
 
-it('are not told by the built-in provider that says what it was sent', async () => {
+it('integration headers: the built-in echo provider does not return them', async () => {
   const answer = await ask('/proxy/some/route', '@echoing');
   expect((await answer.json()).headers).toMatchObject({ 'x-team': 'a' });
 });
 
-it('are in no reply, log, record or file', async () => {
+it('integration headers: no reply, log, record or file contains them', async () => {
   const { admin, dataDir } = gateway;
   const audit = '/audit-logs?start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z';
   for (const path of ['/integrations/int-guarded', '/providers/guarded', '/logs', audit]) {

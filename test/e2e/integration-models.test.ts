@@ -20,7 +20,7 @@ const putModels = async (body: object) => {
 };
 
 describe('models of an integration', () => {
-  it('are refused before any call when they are not enabled, until they are', async () => {
+  it('are rejected before any call while they are not enabled', async () => {
     await putModels({ models: [{ slug: 'good', enabled: true }], allow_all_models: false });
     await until(async () => (await ask('bad')).status === 412, { what: 'the refusal' });
     gateway.upstream.reset();
@@ -36,7 +36,7 @@ describe('models of an integration', () => {
     await until(async () => (await ask('bad')).status === 200, { what: 'the opened model' });
   });
 
-  it('are refused on pass-through routes too, and under every spelling of a body', async () => {
+  it('are rejected on pass-through routes too, and with every spelling of a body', async () => {
     await putModels({ models: [{ slug: 'bad', enabled: false }], allow_all_models: true });
     await until(async () => (await ask('bad')).status === 412, { what: 'the refusal' });
     gateway.upstream.reset();
@@ -77,7 +77,7 @@ describe('models of an integration', () => {
     expect(upstream.requests).toHaveLength(0);
   });
 
-  it('let a fallback go on to another provider', async () => {
+  it('let a fallback continue with another provider', async () => {
     const key = await gateway.keyFor({
       strategy: { mode: 'fallback' },
       targets: [{ provider: '@oai' }, { provider: '@ant', override_params: { model: 'claude-3' } }],
@@ -90,7 +90,7 @@ describe('models of an integration', () => {
     expect(answer.headers.get('x-svc-last-used-option-index')).toBe('config.targets[1]');
   });
 
-  it('go to a host with headers of their own, with and without the credential of the integration', async () => {
+  it('have their own host and headers, with and without the credential of the integration', async () => {
     const { upstream } = gateway;
     await putModels({
       models: [
@@ -121,7 +121,7 @@ describe('models of an integration', () => {
     expect(keyed.configurations.custom_headers).toEqual({ authorization: '****6789' });
   });
 
-  it('get no credential of the integration on a host of their own, only what they bring themselves', async () => {
+  it('get no credential of the integration on their own host, only their own', async () => {
     const other = await startFakeUpstream();
     try {
       other.always(echo());
@@ -141,7 +141,7 @@ describe('models of an integration', () => {
     }
   });
 
-  it('cost what was saved with them, times what the integration adds', async () => {
+  it('cost their saved price, times the factor of the integration', async () => {
     const config = { type: 'static', pay_as_you_go: { request_token: { price: 1_000 }, response_token: { price: 2_000 } } };
     await putModels({ models: [{ slug: 'priced', enabled: true, pricing_config: config }] });
     const adjustments = { multiplier: { default: 2, response_token: 3 } };
@@ -157,14 +157,14 @@ describe('models of an integration', () => {
     expect(unknown.metrics).toMatchObject({ cost: null, price_source: 'unknown' });
   });
 
-  it('are listed by the workspace only as far as they are enabled', async () => {
+  it('are listed by the workspace only if they are enabled', async () => {
     const list = await (await gateway.call('/models?provider=oai')).json();
     const slugs = list.data.map((one: { slug: string }) => one.slug);
     expect(slugs).toContain('mine');
     expect(slugs).not.toContain('bad');
   });
 
-  it('are out of reach once the workspace has lost the integration', async () => {
+  it('are not reachable after the workspace has lost the integration', async () => {
     const body = { workspaces: [{ id: gateway.workspaceId, enabled: false }] };
     expect((await gateway.admin.put('/integrations/int-oai/workspaces', body)).status).toBe(200);
     await until(async () => (await ask('good')).status === 400, { deadlineMs: 1_000, what: 'the end of the access' });
@@ -175,11 +175,11 @@ describe('models of an integration', () => {
   });
 });
 
-describe('the test of a connection', () => {
+describe('the connection test', () => {
   const tried = (configurations: object, key: string | null = 'sk-tried-0123456789', type = 'openai') =>
     gateway.admin.post('/integrations/test', { ai_provider_id: type, key, configurations } as never);
 
-  it('says that a stored account works', async () => {
+  it('confirms a working stored account', async () => {
     const answer = await gateway.admin.post('/integrations/int-oai/test', {});
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
     expect(answer.body).toEqual({
@@ -192,7 +192,7 @@ describe('the test of a connection', () => {
     expect(gateway.upstream.last.header('authorization')).toBe(`Bearer ${storedKeys.openai}`);
   });
 
-  it('says that nothing listens at the host, that its name is unknown, or that it must not be called', async () => {
+  it('reports a closed port, an unknown name, and a forbidden host', async () => {
     const [free] = await freePorts(1);
     const refused = await tried({ custom_host: `http://127.0.0.1:${free}/v1` });
     expect(refused.body).toMatchObject({ ok: false, checks: [{ field: 'configurations.custom_host', status: 'failed' }] });
@@ -202,7 +202,7 @@ describe('the test of a connection', () => {
     expect(closed.body.data.message).toContain('configurations.custom_host');
   });
 
-  it('says which credential is refused, without repeating it', async () => {
+  it('reports the rejected credential without repeating it', async () => {
     const body = { error: { message: 'Incorrect API key provided: sk-tried-0123456789', type: 'invalid_request_error' } };
     gateway.upstream.always(reply(401, JSON.stringify(body), { 'content-type': 'application/json' }));
     const answer = await tried({ custom_host: gateway.upstream.openaiHost });
@@ -211,7 +211,7 @@ describe('the test of a connection', () => {
     expect(JSON.stringify(answer.body)).not.toContain('0123456789');
   });
 
-  it('is refused to keys that may not change integrations, and the gateway takes tests from nobody else', async () => {
+  it('is rejected for keys that may not change integrations, and gateways accept it only from the control plane', async () => {
     const { key } = await gateway.admin.createKey();
     const headers = { 'x-svc-api-key': key };
     const answer = await gateway.call('/integrations/int-oai/test', { method: 'POST', headers, body: {} });

@@ -20,8 +20,8 @@ const model = 'gpt-4o-mini';
 const messages = [{ role: 'user' as const, content: 'hello there' }];
 const path = '/v1/chat/completions';
 
-describe('calls', () => {
-  it('answers a plain chat and mirrors the reply headers under the prefix of the client', async () => {
+describe('calls of the other gateway’s client', () => {
+  it('get a plain chat with reply headers under the client’s prefix', async () => {
     const completion = await clientFor().chat.completions.create({ model, messages });
     expect(completion.choices?.[0]?.message?.content).toBe('You said: hello there');
     expect(completion.getHeaders()).toMatchObject({
@@ -32,7 +32,7 @@ describe('calls', () => {
     });
   });
 
-  it('answers headers in the prefix of the request alone', async () => {
+  it('get headers in the prefix of the request only', async () => {
     const headers = {
       'x-portkey-api-key': gateway.workspaceKey,
       'x-portkey-provider': '@oai',
@@ -47,7 +47,7 @@ describe('calls', () => {
     expect([...ours.headers.keys()].filter((name) => name.startsWith('x-portkey-'))).toEqual([]);
   });
 
-  it('streams a chat', async () => {
+  it('stream a chat', async () => {
     const texts: string[] = [];
     for await (const chunk of await clientFor().chat.completions.create({ model, messages, stream: true })) {
       texts.push(String(chunk.choices?.[0]?.delta?.content ?? ''));
@@ -56,7 +56,7 @@ describe('calls', () => {
     expect(texts.join('')).toBe('You said: hello there');
   });
 
-  it('calls tools, plain and streamed', async () => {
+  it('call tools, plain and streamed', async () => {
     const tools = [{ type: 'function' as const, function: { name: 'look_up', parameters: { type: 'object', properties: {} } } }];
     const plain = await clientFor().chat.completions.create({ model, messages, tools });
     expect(plain.choices?.[0]?.message?.tool_calls?.[0]).toMatchObject({ function: { name: 'look_up', arguments: '{}' } });
@@ -68,15 +68,15 @@ describe('calls', () => {
     expect(names.filter(Boolean)).toEqual(['look_up']);
   });
 
-  it('embeds', async () => {
+  it('embed', async () => {
     const result = await clientFor().embeddings.create({ model: 'text-embedding-3-small', input: 'a text' });
     expect(result.data?.[0]?.embedding).toHaveLength(8);
     expect(gateway.upstream.last.header('authorization')).toBe(`Bearer ${storedKeys.openai}`);
   });
 });
 
-describe('its options', () => {
-  it('follows a config given as an object and a saved one by its slug', async () => {
+describe('options of the other gateway’s client', () => {
+  it('can be a config object and the slug of a saved one', async () => {
     const config = { strategy: { mode: 'fallback' }, targets: [{ provider: '@oai' }, { provider: '@ant' }] };
     const slug = await gateway.admin.createConfig(config);
     for (const given of [config, slug]) {
@@ -87,12 +87,12 @@ describe('its options', () => {
     }
   });
 
-  it('reaches a provider by its slug given as virtual key', async () => {
+  it('can name a provider by its slug as virtual key', async () => {
     await clientFor({ virtualKey: 'ant' }).chat.completions.create({ model, messages, max_tokens: 9 });
     expect(gateway.upstream.last.path).toBe('/v1/messages');
   });
 
-  it('puts the trace id and the metadata of the client into the log', async () => {
+  it('add the trace id and the metadata of the client to the log', async () => {
     const traceID = 'my-own-trace-1';
     const client = clientFor({ provider: '@oai', traceID, metadata: { _user: 'ann', team: 'red' } });
     const completion = await client.chat.completions.create({ model, messages });
@@ -104,7 +104,7 @@ describe('its options', () => {
     expect(metadata).toEqual({ _user: 'ann', team: 'red' });
   });
 
-  it('sends none of its headers to the provider, save those it asks to be forwarded', async () => {
+  it('are not forwarded to the provider, except requested headers', async () => {
     const options = {
       provider: '@oai',
       metadata: { team: 'red' },
@@ -118,7 +118,7 @@ describe('its options', () => {
     expect(sent.rawHeaders.join('\n')).not.toContain(gateway.workspaceKey);
   });
 
-  it('reaches any other path through the generic calls', async () => {
+  it('allow any other path through the generic calls', async () => {
     gateway.upstream.on('/v1/some/new/route', reply(200, { made: true }));
     const client = clientFor();
     expect(await client.post('/some/new/route', { anyField: 1 })).toMatchObject({ made: true });
@@ -128,8 +128,8 @@ describe('its options', () => {
   });
 });
 
-describe('errors and abort', () => {
-  it('raises 401 for an unknown key and 400 for an unknown provider, saying why', async () => {
+describe('errors and aborts of the other gateway’s client', () => {
+  it('include 401 for an unknown key and 400 for an unknown provider, with the reason', async () => {
     const unknown = clientFor({ apiKey: 'nobody', provider: '@oai' });
     const refused = await unknown.chat.completions.create({ model, messages }).catch((thrown) => thrown);
     expect([refused.status, refused.message]).toEqual([401, expect.stringContaining('Invalid API Key')]);
@@ -140,7 +140,7 @@ describe('errors and abort', () => {
     expect(gateway.upstream.requests).toHaveLength(0);
   });
 
-  it('raises the error of the provider and does not try a 5xx again that the gateway has answered', async () => {
+  it('include the provider’s error, without a retry of a 5xx that the gateway has returned', async () => {
     for (const status of [400, 404, 429, 500]) {
       gateway.upstream.reset();
       gateway.upstream.on(path, openaiError(status, 'its own words', 'some_code'));
@@ -152,7 +152,7 @@ describe('errors and abort', () => {
     }
   });
 
-  it('closes the connection to the provider when it gives up, before the reply and in a stream', async () => {
+  it('end the call to the provider, before the reply and in a stream', async () => {
     const chunk = {
       id: 'c',
       object: 'chat.completion.chunk',

@@ -83,7 +83,7 @@ const credentials = () => ({ 'x-svc-api-key': gateway.workspaceKey, 'x-svc-provi
 it.each([
   ['of known length', { 'content-length': String(total) }],
   ['in chunks', { 'transfer-encoding': 'chunked' }],
-])('streams an upload of 100 MB %s through flat memory', async (_, headers) => {
+])('large bodies: an upload of 100 MB %s is streamed with flat memory', async (_, headers) => {
   await upload({ 'transfer-encoding': 'chunked' }, 10, () => undefined);
   const before = residentBytes();
   let peak = 0;
@@ -95,7 +95,7 @@ it.each([
   expect(peak - before).toBeLessThan(growthBytesMax);
 });
 
-it('makes the client wait with its upload while the provider does not read', async () => {
+it('large bodies: the client’s upload waits while the provider does not read', async () => {
   const before = residentBytes();
   let peak = 0;
   let taken = 0;
@@ -120,7 +120,7 @@ it('makes the client wait with its upload while the provider does not read', asy
   expect(peak - before).toBeLessThan(growthBytesMax);
 });
 
-it('streams a download of 100 MB through flat memory, and stops reading the provider while the client does not read', async () => {
+it('large bodies: a download of 100 MB is streamed with flat memory, and waits while the client does not read', async () => {
   let written = 0;
   const flood: Behaviour = {
     when: 'head',

@@ -46,7 +46,7 @@ async function hammer(gateway: GatewayWithUpstream, key: string, count: number):
 
 const count = (replies: readonly FreshReply[], status: number): number => replies.filter((one) => one.status === status).length;
 
-it('two processes together admit exactly as many requests as the limit of a key says', async () => {
+it('limits: two processes together admit exactly the requests of a key’s limit', async () => {
   const gateway = await start(2);
   const limit = [{ type: 'requests', unit: 'rpd', value: 100 }];
   const { key } = await gateway.admin.createKey({ rate_limits: limit });
@@ -82,7 +82,7 @@ it('rate limits: the units of a killed process return when its successor starts,
   expect(count([...before, ...after], 200)).toBe(200);
 });
 
-it('what a killed process held of a budget is free again once the next one has shipped its records', async () => {
+it('limits: budget units of a killed process are free after its successor has shipped its records', async () => {
   const gateway = await start(1);
   const { key } = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 10_000 } });
   gateway.upstream.always(reply(200, JSON.stringify(answerOf(100)), { 'content-type': 'application/json' }));
@@ -100,7 +100,7 @@ it('what a killed process held of a budget is free again once the next one has s
   expect((await send(9_850)).status).toBe(412);
 });
 
-it('a budget of cost is kept, shown with what was used, marked when it is used up, and begun anew by hand', async () => {
+it('limits: a cost budget is enforced, shown with its usage, marked when exhausted, and reset by hand', async () => {
   const gateway = await start(2);
   const usage = { type: 'cost', credit_limit: 2, alert_threshold: 1 };
   const { key, id } = await gateway.admin.createKey({ usage_limits: usage });
@@ -131,7 +131,7 @@ it('a budget of cost is kept, shown with what was used, marked when it is used u
   expect(await read()).toMatchObject({ status: 'active', usage_limits: { status: 'active' } });
 });
 
-it('a budget holds for requests that are passed through, and counts an estimate where the reply states nothing', async () => {
+it('limits: a budget applies to pass-through requests, and counts an estimate if the reply states nothing', async () => {
   const gateway = await start(1);
   const json = { 'content-type': 'application/json' };
   const pass = (key: string, path: string): Promise<FreshReply> =>
@@ -162,7 +162,7 @@ interface Logged {
   readonly metrics: { readonly api_key_id: string; readonly usage_source: string | null };
 }
 
-it('a rate limit lets requests pass and a budget goes on with its lease while the control plane is away', async () => {
+it('limits: a rate limit admits requests and a budget continues with its lease while the control plane is away', async () => {
   const gateway = await start(1);
   const rate = await gateway.admin.createKey({ rate_limits: [{ type: 'requests', unit: 'rpd', value: 10_000 }] });
   const budget = await gateway.admin.createKey({ usage_limits: { type: 'tokens', credit_limit: 1_000_000 } });

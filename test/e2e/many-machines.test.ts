@@ -128,7 +128,7 @@ describe.skipIf(postgresMissing !== null || natsMissing !== null)('the guide for
 
   const typeCheck = () => run('bash', ['-euc', here(check as string)], { cwd: join(folder, '10.0.0.11') });
 
-  it('ends with a cluster that is ready, administers itself and answers calls', async () => {
+  it('ends with a ready cluster that serves admin requests and calls', async () => {
     const { stdout } = await typeCheck();
     expect(stdout).toContain('"message":"Ready"');
     expect(stdout).toContain('hello from the cluster');
@@ -144,7 +144,7 @@ describe.skipIf(postgresMissing !== null || natsMissing !== null)('the guide for
     expect([tested.status, await tested.text()]).toEqual([200, expect.not.stringContaining('AB10')]);
   });
 
-  it('goes on without a gateway and a control plane', async () => {
+  it('continues without a gateway and a control plane', async () => {
     for (const address of ['10.0.0.11', '10.0.0.22']) {
       const { process: child } = machines.get(address) as Machine;
       child.kill('SIGTERM');

@@ -56,7 +56,7 @@ afterEach(async () => {
 });
 
 describe('npm start', () => {
-  it('runs on the Node that came with it, and ends all its processes when npm is asked to stop', async () => {
+  it('runs on its own Node, and ends all its processes when npm is stopped', async () => {
     const pids = await npmStart();
     // The supervisor, one control plane, two gateways.
     expect(pids).toHaveLength(4);

@@ -37,10 +37,10 @@ async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-describe('speech', () => {
+describe('speech with the OpenAI client', () => {
   const request = { model: 'gpt-4o-mini-tts', voice: 'alloy', input: 'Good morning' };
 
-  it('gives the audio byte for byte, with the headers of the gateway', async () => {
+  it('returns the audio byte for byte, with the headers of the gateway', async () => {
     const response = await client.audio.speech.create(request);
     expect(Buffer.compare(Buffer.from(await response.arrayBuffer()), Buffer.from(spokenBytes))).toBe(0);
     expect(response.headers.get('content-type')).toBe('audio/mpeg');
@@ -49,7 +49,7 @@ describe('speech', () => {
     expect(gateway.upstream.last.header('authorization')).toBe(`Bearer ${storedKeys.openai}`);
   });
 
-  it('passes events where they are asked for', async () => {
+  it('streams events on request', async () => {
     const response = await gateway.call('/audio/speech', {
       headers: { 'x-svc-provider': '@oai' },
       body: { ...request, stream_format: 'sse' },
@@ -58,7 +58,7 @@ describe('speech', () => {
     expect(await response.text()).toMatch(/speech\.audio\.delta[\s\S]*speech\.audio\.done/);
   });
 
-  it('raises what the provider refuses', async () => {
+  it('raises the provider’s error', async () => {
     gateway.upstream.once('/v1/audio/speech', openaiError(400, 'no such voice', 'invalid_voice'));
     const error = await client.audio.speech.create(request).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(OpenAI.BadRequestError);
@@ -67,7 +67,7 @@ describe('speech', () => {
 });
 
 describe('transcriptions and translations', () => {
-  it('sends the audio on and gives the text', async () => {
+  it('send the audio and return the text', async () => {
     const result = await client.audio.transcriptions.create({ file: await audio(), model: 'whisper-1' });
     expect(result.text).toBe('Good morning');
     const form = await formSent();
@@ -77,7 +77,7 @@ describe('transcriptions and translations', () => {
     expect(Buffer.compare(Buffer.from(await file.arrayBuffer()), Buffer.from(patternBytes(400_000)))).toBe(0);
   });
 
-  it.each(['text', 'srt', 'vtt'] as const)('gives %s as the provider wrote it', async (format) => {
+  it.each(['text', 'srt', 'vtt'] as const)('return %s as the provider wrote it', async (format) => {
     const result = await client.audio.transcriptions.create({
       file: await audio(),
       model: 'whisper-1',
@@ -97,7 +97,7 @@ describe('transcriptions and translations', () => {
     expect(result).toMatchObject({ text: 'In English' });
   });
 
-  it('lets a form that is too large to be kept through, its model without the slug', async () => {
+  it('stream a form that is too large to buffer, its model without the slug', async () => {
     const big = patternBytes(5_000_000);
     const form = new FormData();
     form.append('model', '@oai/whisper-1');
@@ -111,8 +111,8 @@ describe('transcriptions and translations', () => {
   });
 });
 
-describe('images', () => {
-  it('generates, plain and streamed', async () => {
+describe('images with the OpenAI client', () => {
+  it('can be generated, plain and streamed', async () => {
     const plain = await client.images.generate({ model: 'gpt-image-1', prompt: 'a lighthouse', n: 2 });
     expect(plain.data?.map((image) => image.b64_json)).toEqual([onePixelPng, onePixelPng]);
     const events = await collect(
@@ -121,7 +121,7 @@ describe('images', () => {
     expect(events.map((event) => event.type)).toEqual(['image_generation.partial_image', 'image_generation.completed']);
   });
 
-  it('edits, plain and streamed, with all images and the mask', async () => {
+  it('can be edited, plain and streamed, with all images and the mask', async () => {
     const request = { model: 'gpt-image-1', prompt: 'a red roof', image: [await png(), await png()], mask: await png() };
     expect((await client.images.edit(request)).data).toHaveLength(1);
     const form = await formSent();
@@ -131,19 +131,19 @@ describe('images', () => {
     expect(events.map((event) => event.type)).toEqual(['image_edit.partial_image', 'image_edit.completed']);
   });
 
-  it('edits from JSON as it came', async () => {
+  it('can be edited from unchanged JSON', async () => {
     const body = { model: 'gpt-image-1', prompt: 'a red roof', images: [{ image_url: `data:image/png;base64,${onePixelPng}` }] };
     const response = await gateway.call('/images/edits', { headers: { 'x-svc-provider': '@oai' }, body });
     expect(response.status).toBe(200);
     expect(gateway.upstream.last.json()).toEqual(body);
   });
 
-  it('makes variations', async () => {
+  it('can be varied', async () => {
     expect((await client.images.createVariation({ image: await png(), n: 3 })).data).toHaveLength(3);
   });
 });
 
-describe('a form', () => {
+describe('a form of the OpenAI client', () => {
   it('is sent to the next target when the first fails, byte for byte the same', async () => {
     const apiKey = await gateway.keyFor({
       strategy: { mode: 'fallback' },
@@ -193,7 +193,7 @@ describe('a form', () => {
     expect((await formSent()).get('model')).toBe('whisper-1');
   });
 
-  it('that cannot be read is a 400, and so is JSON where a form is expected', async () => {
+  it('is rejected with 400 if malformed, and so is JSON instead of a form', async () => {
     const headers = { 'x-svc-provider': '@oai' };
     for (const init of [
       { headers: { ...headers, 'content-type': 'multipart/form-data; boundary=x' }, body: 'no form at all' },
@@ -208,27 +208,27 @@ describe('a form', () => {
   });
 });
 
-describe('other routes', () => {
-  it('moderates', async () => {
+describe('other routes of the OpenAI client', () => {
+  it('include moderations', async () => {
     const result = await client.moderations.create({ model: 'omni-moderation-latest', input: 'I will hurt you' });
     expect(result.results[0]?.flagged).toBe(true);
   });
 
-  it('refuses what a provider has not, naming both', async () => {
+  it('return an error with provider and function if the provider lacks them', async () => {
     const response = await gateway.call('/moderations', { headers: { 'x-svc-provider': '@ant' }, body: { input: 'x' } });
     expect(response.status).toBe(400);
     expect((await response.json()).error.message).toBe('POST /v1/moderations is not supported by anthropic');
   });
 });
 
-describe('models', () => {
-  it('lists those of the provider that is named, in one form, with its type', async () => {
+describe('model lists of the OpenAI client', () => {
+  it('are those of the named provider, in one format, with its type', async () => {
     const models = await collect(await client.models.list());
     expect(models.map((model) => model.id)).toContain('gpt-4o-mini');
     expect(models[0]).toMatchObject({ object: 'model', provider: 'openai', owned_by: 'system' });
   });
 
-  it('lists the catalogue of the workspace where no provider is named, and its part where that is asked for', async () => {
+  it('are the catalogue of the workspace without a provider, and a part of it on request', async () => {
     // Providers on hosts of their own list the models that were added to their integration.
     await addModels('oai', ['gpt-4o-mini']);
     await addModels('ant', ['claude-sonnet-5', 'claude-haiku-5']);
@@ -246,7 +246,7 @@ describe('models', () => {
     expect([bad.status, (await bad.json()).error.param]).toEqual([400, 'limit']);
   });
 
-  it('has a new provider in the catalogue as soon as it is made', async () => {
+  it('include a new provider at once', async () => {
     await gateway.call('/models');
     await gateway.admin.createUpstream('later', gateway.upstream.openaiHost, { key: 'sk-later' });
     await addModels('later', ['gpt-4o-mini']);
@@ -255,7 +255,7 @@ describe('models', () => {
       .toBeGreaterThan(0);
   });
 
-  it('answers in the shape of Anthropic to its clients, and passes single models', async () => {
+  it('have the format of Anthropic for its clients, and single models pass through', async () => {
     const list = await (await gateway.call('/models', { headers: { 'anthropic-version': '2023-06-01' } })).json();
     expect(list).toMatchObject({ has_more: false });
     expect(list.data[0]).toMatchObject({ type: 'model' });

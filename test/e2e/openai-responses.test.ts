@@ -28,8 +28,8 @@ const kept = {
   usage: { input_tokens: 5, output_tokens: 7 },
 };
 
-describe('responses a provider keeps', () => {
-  it('are fetched, with the query as it came', async () => {
+describe('stored responses of a provider', () => {
+  it('are fetched with an unchanged query', async () => {
     gateway.upstream.once('/v1/responses/resp_1', reply(200, kept));
     const found = await native.responses.retrieve('resp_1', { include: ['reasoning.encrypted_content'] });
     expect(found.id).toBe('resp_1');
@@ -37,7 +37,7 @@ describe('responses a provider keeps', () => {
     expect(decodeURIComponent(gateway.upstream.last.query)).toContain('reasoning.encrypted_content');
   });
 
-  it('are fetched as a stream from where it broke off, byte by byte', async () => {
+  it('are fetched as a stream from where it broke off, byte for byte', async () => {
     const done = { type: 'response.completed', sequence_number: 9, response: kept };
     gateway.upstream.once('/v1/responses/resp_1', eventStream([namedEvent(done)]));
     const types: string[] = [];
@@ -53,7 +53,7 @@ describe('responses a provider keeps', () => {
     expect(gateway.upstream.last.method).toBe('DELETE');
   });
 
-  it('are cancelled, and show what went in', async () => {
+  it('are cancelled, and return their input items', async () => {
     gateway.upstream.once('/v1/responses/resp_1/cancel', reply(200, { ...kept, status: 'cancelled' }));
     expect((await native.responses.cancel('resp_1')).status).toBe('cancelled');
     expect(gateway.upstream.last.method).toBe('POST');
@@ -63,7 +63,7 @@ describe('responses a provider keeps', () => {
     expect(gateway.upstream.last.query).toContain('limit=1');
   });
 
-  it('have their input counted, by the model that a slug names', async () => {
+  it('have their input counted, by a model with a slug', async () => {
     gateway.upstream.once('/v1/responses/input_tokens', reply(200, { object: 'response.input_tokens', input_tokens: 11 }));
     const client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.workspaceKey, maxRetries: 0 });
     const counted = await client.responses.inputTokens.count({ model: '@oai/gpt-5', input: 'hello' });
@@ -71,7 +71,7 @@ describe('responses a provider keeps', () => {
     expect(gateway.upstream.last.json()).toEqual({ model: 'gpt-5', input: 'hello' });
   });
 
-  it('are counted when they are made, not when they are fetched', async () => {
+  it('are counted when they are created, not when they are fetched', async () => {
     gateway.upstream.once('/v1/responses/resp_1', reply(200, kept));
     const { response } = await native.responses.retrieve('resp_1').withResponse();
     const log = await gateway.logOf(response.headers.get('x-svc-trace-id') as string);
@@ -93,8 +93,8 @@ describe('responses a provider keeps', () => {
   });
 });
 
-describe('responses answered by Anthropic', () => {
-  it('read the same plain and streamed', async () => {
+describe('responses over Anthropic', () => {
+  it('have the same content plain and streamed', async () => {
     const params = { model: 'claude-test', input: 'hello there', max_output_tokens: 100, store: false } as const;
     const plain = await overAnthropic.responses.create(params);
     expect(plain).toMatchObject({ object: 'response', status: 'completed', store: false, output_text: 'You said: hello there' });
@@ -103,7 +103,7 @@ describe('responses answered by Anthropic', () => {
     expect(gateway.upstream.last.path).toBe('/v1/messages');
   });
 
-  it('say what the client cannot have, naming the parameter', async () => {
+  it('reject unsupported parameters by name', async () => {
     const ask = (more: object) =>
       overAnthropic.responses.create({ model: 'claude-test', input: 'x', ...more }).catch((thrown: unknown) => thrown);
     for (const more of [{ previous_response_id: 'resp_1' }, { store: true }, { background: true }, { conversation: 'conv_1' }]) {
@@ -114,7 +114,7 @@ describe('responses answered by Anthropic', () => {
     expect(gateway.upstream.requests).toHaveLength(0);
   });
 
-  it('report the tools that only OpenAI runs', async () => {
+  it('report tools that only OpenAI runs', async () => {
     const { data, response } = await overAnthropic.responses
       .create({ model: 'claude-test', input: 'x', store: false, tools: [{ type: 'web_search' }] })
       .withResponse();

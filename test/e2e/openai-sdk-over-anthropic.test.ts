@@ -41,8 +41,8 @@ const toolUses = [
   { type: 'tool_use', id: 'toolu_b', name: 'time', input: { city: 'Rome' } },
 ];
 
-describe('an OpenAI call answered by Anthropic', () => {
-  it('is asked in the Messages format with the stored credential and answered as a completion', async () => {
+describe('an OpenAI call over Anthropic', () => {
+  it('is sent in the Messages format with the stored credential and returns a completion', async () => {
     const completion = await client.chat.completions.create({ ...request, stop: ['END'] });
     expect(completion.object).toBe('chat.completion');
     expect(completion.choices[0]).toMatchObject({ message: { role: 'assistant', content: 'You said: hello there' } });
@@ -55,7 +55,7 @@ describe('an OpenAI call answered by Anthropic', () => {
     expect(JSON.stringify(sent.json().system)).toContain('be brief');
   });
 
-  it('streams the same text, finish reason and usage as the plain reply has', async () => {
+  it('streams the same text, finish reason and usage as the plain reply', async () => {
     const plain = await client.chat.completions.create(request);
     const stream = client.chat.completions.stream({ ...request, stream_options: { include_usage: true } });
     const streamed = await stream.finalChatCompletion();
@@ -64,13 +64,13 @@ describe('an OpenAI call answered by Anthropic', () => {
     expect(streamed.usage).toMatchObject({ prompt_tokens: 2, completion_tokens: 4, total_tokens: 6 });
   });
 
-  it('shows no usage chunk to a client that did not ask for one', async () => {
+  it('has no usage chunk unless requested', async () => {
     for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) {
       expect([chunk.choices.length, chunk.usage ?? null]).toEqual([1, null]);
     }
   });
 
-  it('shows a piece to the client while the provider is still writing', async () => {
+  it('streams a piece while the provider is still writing', async () => {
     const delta = (text: string) => event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } });
     const opening = event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } });
     const end = { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage };
@@ -87,7 +87,7 @@ describe('an OpenAI call answered by Anthropic', () => {
     expect(texts).toEqual(['early', ' late']);
   });
 
-  it('turns images into the blocks Anthropic knows', async () => {
+  it('converts images to Anthropic’s blocks', async () => {
     const content: OpenAI.ChatCompletionContentPart[] = [
       { type: 'text', text: 'what is this' },
       { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } },
@@ -101,7 +101,7 @@ describe('an OpenAI call answered by Anthropic', () => {
     ]);
   });
 
-  it('answers with JSON when a schema is asked for', async () => {
+  it('returns JSON for a schema', async () => {
     const schema = {
       type: 'object',
       properties: { answer: { type: 'string' } },
@@ -118,7 +118,7 @@ describe('an OpenAI call answered by Anthropic', () => {
 });
 
 describe('tools over Anthropic', () => {
-  it('calls a tool and answers from its result', async () => {
+  it('call a tool and reply from its result', async () => {
     const asked = await client.chat.completions.create({ ...request, tools: [tool('weather')] });
     const call = asked.choices[0]?.message.tool_calls?.[0] as OpenAI.ChatCompletionMessageFunctionToolCall;
     expect(asked.choices[0]?.finish_reason).toBe('tool_calls');
@@ -133,7 +133,7 @@ describe('tools over Anthropic', () => {
     expect(turns.at(-1).content[0]).toMatchObject({ type: 'tool_result', tool_use_id: call.id });
   });
 
-  it('keeps parallel tool calls apart, plain and streamed alike', async () => {
+  it('keep parallel tool calls apart, plain and streamed alike', async () => {
     const call = { ...request, tools: [tool('weather'), tool('time')] };
     gateway.upstream.once(path, reply(200, { ...start.message, content: toolUses, stop_reason: 'tool_use', usage }));
     const plain = await client.chat.completions.create(call);
@@ -157,14 +157,14 @@ describe('tools over Anthropic', () => {
   });
 });
 
-describe('errors of Anthropic', () => {
+describe('errors over Anthropic', () => {
   it.each([
     [400, 'invalid_request_error', OpenAI.BadRequestError],
     [401, 'authentication_error', OpenAI.AuthenticationError],
     [404, 'not_found_error', OpenAI.NotFoundError],
     [429, 'rate_limit_error', OpenAI.RateLimitError],
     [529, 'overloaded_error', OpenAI.InternalServerError],
-  ])('raise the class of a %i with the words of the provider', async (status, type, expected) => {
+  ])('raise the class of a %i with the provider’s message', async (status, type, expected) => {
     gateway.upstream.once(path, anthropicError(status, type, 'its own words', { 'retry-after': '3' }));
     const error = await client.chat.completions.create(request).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(expected);
@@ -172,7 +172,7 @@ describe('errors of Anthropic', () => {
     expect(error.headers.get('retry-after')).toBe('3');
   });
 
-  it('raise in the middle of a stream, whether the provider says so or only leaves', async () => {
+  it('raise in the middle of a stream, for an error event and a cut', async () => {
     const opening = event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'half' } });
     const said = event({ type: 'error', error: { type: 'overloaded_error', message: 'too busy' } });
     const begun = [namedEvent(start), opening];
@@ -186,7 +186,7 @@ describe('errors of Anthropic', () => {
     }
   });
 
-  it('closes the connection to Anthropic when the client leaves a stream half-way', async () => {
+  it('end the call to Anthropic when the client aborts a stream', async () => {
     const held = stallMidStream([namedEvent(start)], []);
     gateway.upstream.once(path, held);
     const stream = await client.chat.completions.create({ ...request, stream: true });

@@ -42,7 +42,7 @@ async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe('chat completions', () => {
-  it('answers a plain call with the stored credential and sends the body as the client wrote it', async () => {
+  it('return a plain reply with the stored credential and send the client’s own body', async () => {
     const body = { model, messages, temperature: 0.25, seed: 7, metadata: { a: 'b' } };
     const completion = await client.chat.completions.create(body);
     expect(completion.choices[0]?.message.content).toBe('You said: hello there');
@@ -53,7 +53,7 @@ describe('chat completions', () => {
     expect(sent.text).toBe(JSON.stringify(body));
   });
 
-  it('gives the reply headers of the provider and the trace id to who asks for the response', async () => {
+  it('provide the provider’s reply headers and the trace id', async () => {
     const { response } = await client.chat.completions.create({ model, messages }).withResponse();
     expect(response.headers.get('x-request-id')).toBe('req_fake');
     expect(response.headers.get('openai-processing-ms')).toBe('12');
@@ -62,7 +62,7 @@ describe('chat completions', () => {
     expect(response.headers.get('x-svc-last-used-option-index')).toBe('config');
   });
 
-  it('streams text piece by piece, without usage when nobody asked for it', async () => {
+  it('stream text piece by piece, without usage by default', async () => {
     const chunks = await collect(await client.chat.completions.create({ model, messages, stream: true }));
     expect(chunks.map((item) => item.choices[0]?.delta.content ?? '').join('')).toBe('You said: hello there');
     expect(chunks.every((item) => item.choices.length === 1 && !item.usage)).toBe(true);
@@ -70,7 +70,7 @@ describe('chat completions', () => {
     expect(chunks.length).toBeGreaterThan(4);
   });
 
-  it('streams the usage when the client asks for it, equal to that of the plain reply', async () => {
+  it('stream the usage on request, equal to that of the plain reply', async () => {
     const plain = await client.chat.completions.create({ model, messages });
     const stream = await client.chat.completions.create({
       model,
@@ -83,7 +83,7 @@ describe('chat completions', () => {
     expect(last?.usage).toEqual(plain.usage);
   });
 
-  it('shows a chunk to the client while the provider is still writing', async () => {
+  it('stream a chunk while the provider is still writing', async () => {
     const held = stallMidStream([chunk({ role: 'assistant', content: 'first' })], [chunk({}, 'stop'), dataEvent('[DONE]')]);
     gateway.upstream.once('/v1/chat/completions', held);
     const stream = await client.chat.completions.create({ model, messages, stream: true });
@@ -96,7 +96,7 @@ describe('chat completions', () => {
     expect((await iterator.next()).done).toBe(true);
   });
 
-  it('passes images and stop sequences to the provider unchanged', async () => {
+  it('pass images and stop sequences unchanged', async () => {
     const content: OpenAI.ChatCompletionContentPart[] = [
       { type: 'text', text: 'what is this' },
       { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' } },
@@ -111,7 +111,7 @@ describe('chat completions', () => {
     expect(gateway.upstream.last.json()).toMatchObject({ stop: ['END', '\n\n'], messages: [{ content }] });
   });
 
-  it('parses a reply against a JSON schema', async () => {
+  it('parse a reply against a JSON schema', async () => {
     const schema = {
       type: 'object',
       properties: { answer: { type: 'string' } },
@@ -128,8 +128,8 @@ describe('chat completions', () => {
   });
 });
 
-describe('tools', () => {
-  it('calls a tool and answers from its result', async () => {
+describe('tools with the OpenAI client', () => {
+  it('are called, and the reply uses their result', async () => {
     const asked = await client.chat.completions.create({ model, messages, tools: [weather()] });
     const call = asked.choices[0]?.message.tool_calls?.[0] as OpenAI.ChatCompletionMessageFunctionToolCall;
     expect(asked.choices[0]?.finish_reason).toBe('tool_calls');
@@ -142,14 +142,14 @@ describe('tools', () => {
     expect(answered.choices[0]?.message.content).toBe('The tool said: rain');
   });
 
-  it('streams a tool call that adds up to the plain one', async () => {
+  it('are streamed with the same calls as the plain reply', async () => {
     const plain = await client.chat.completions.create({ model, messages, tools: [weather()] });
     const streamed = await client.chat.completions.stream({ model, messages, tools: [weather()] }).finalChatCompletion();
     expect(streamed.choices[0]?.message.tool_calls).toMatchObject(plain.choices[0]?.message.tool_calls ?? []);
     expect(streamed.choices[0]?.finish_reason).toBe('tool_calls');
   });
 
-  it('keeps parallel tool calls apart, plain and streamed, also when their pieces interleave', async () => {
+  it('stay apart in parallel calls, plain and streamed, also with interleaved pieces', async () => {
     const calls = [
       { id: 'call_a', type: 'function' as const, function: { name: 'weather', arguments: '{"city":"Oslo"}' } },
       { id: 'call_b', type: 'function' as const, function: { name: 'time', arguments: '{"city":"Rome"}' } },
@@ -179,8 +179,8 @@ describe('tools', () => {
   });
 });
 
-describe('other routes', () => {
-  it('gives the same embedding as base64 (what the client asks for by itself) and as numbers', async () => {
+describe('further routes of the OpenAI client', () => {
+  it('return the same embedding as base64 (the client’s default) and as numbers', async () => {
     const input = ['one text', 'another'];
     const packed = await client.embeddings.create({ model: 'text-embedding-3-small', input });
     expect(gateway.upstream.last.json().encoding_format).toBe('base64');
@@ -191,7 +191,7 @@ describe('other routes', () => {
     expect(packed.usage.prompt_tokens).toBe(3);
   });
 
-  it('answers text completions, plain and streamed', async () => {
+  it('return text completions, plain and streamed', async () => {
     const request = { model: 'gpt-3.5-turbo-instruct', prompt: 'once upon' };
     const plain = await client.completions.create(request);
     expect(plain.choices[0]?.text).toBe(' You said: once upon');
@@ -200,7 +200,7 @@ describe('other routes', () => {
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('stop');
   });
 
-  it('answers responses, plain and streamed alike', async () => {
+  it('return responses, plain and streamed alike', async () => {
     const plain = await client.responses.create({ model, input: 'hello there' });
     expect(plain.output_text).toContain('hello there');
     const stream = client.responses.stream({ model, input: 'hello there' });
@@ -211,14 +211,14 @@ describe('other routes', () => {
     expect(final.usage).toEqual(plain.usage);
   });
 
-  it('lists models through the pass-through', async () => {
+  it('list models through the pass-through', async () => {
     const ids = (await collect(await client.models.list())).map((item) => item.id);
     expect(ids).toContain('gpt-4o-mini');
   });
 });
 
-describe('errors become the classes of the client', () => {
-  it('raises AuthenticationError for an unknown key, without asking the provider', async () => {
+describe('errors of the OpenAI client', () => {
+  it('include AuthenticationError for an unknown key, without a call to the provider', async () => {
     const stranger = new OpenAI({ baseURL: gateway.baseUrl, apiKey: 'sk-not-ours', maxRetries: 0 });
     const error = await stranger.chat.completions.create({ model, messages }).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(OpenAI.AuthenticationError);
@@ -234,7 +234,7 @@ describe('errors become the classes of the client', () => {
     [422, OpenAI.UnprocessableEntityError],
     [500, OpenAI.InternalServerError],
     [503, OpenAI.InternalServerError],
-  ])('raises the class of a %i of the provider, plain and streamed, with its words', async (status, expected) => {
+  ])('include the class of a %i of the provider, plain and streamed, with its message', async (status, expected) => {
     for (const stream of [false, true]) {
       gateway.upstream.once('/v1/chat/completions', openaiError(status, 'the words of the provider', 'some_code'));
       const error = await client.chat.completions.create({ model, messages, stream }).catch((thrown) => thrown);
@@ -243,7 +243,7 @@ describe('errors become the classes of the client', () => {
     }
   });
 
-  it('raises RateLimitError with the wait the provider asked for', async () => {
+  it('include RateLimitError with the wait of the provider', async () => {
     gateway.upstream.once('/v1/chat/completions', openaiError(429, 'slow down', 'rate_limit_exceeded', { 'retry-after': '7' }));
     const error = await client.chat.completions.create({ model, messages }).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(OpenAI.RateLimitError);
@@ -251,7 +251,7 @@ describe('errors become the classes of the client', () => {
     expect(error.code).toBe('rate_limit_exceeded');
   });
 
-  it('lets the retries of the client follow the wait of the provider', async () => {
+  it('lead to retries after the wait of the provider', async () => {
     gateway.upstream.once('/v1/chat/completions', openaiError(429, 'slow down', null, { 'retry-after-ms': '1' }));
     const patient = new OpenAI({ baseURL: gateway.baseUrl, apiKey, maxRetries: 1 });
     const completion = await patient.chat.completions.create({ model, messages });
@@ -259,7 +259,7 @@ describe('errors become the classes of the client', () => {
     expect(gateway.upstream.requests).toHaveLength(2);
   });
 
-  it('raises an error in the middle of a stream that the provider cuts', async () => {
+  it('include an error in the middle of a stream that the provider cuts', async () => {
     gateway.upstream.once('/v1/chat/completions', eventStream([chunk({ role: 'assistant', content: 'half' })]));
     const stream = await client.chat.completions.create({ model, messages, stream: true });
     const seen: string[] = [];
@@ -272,8 +272,8 @@ describe('errors become the classes of the client', () => {
   });
 });
 
-describe('abort', () => {
-  it('closes the connection to the provider when the client gives up before the reply', async () => {
+describe('abort of the OpenAI client', () => {
+  it('ends the call to the provider before the reply', async () => {
     const held = stallBeforeHead();
     gateway.upstream.once('/v1/chat/completions', held);
     const controller = new AbortController();
@@ -284,7 +284,7 @@ describe('abort', () => {
     expect(await request.closed).toBe('client-left');
   });
 
-  it('closes the connection to the provider when the client leaves a stream half-way', async () => {
+  it('ends the call to the provider in a stream', async () => {
     const held = stallMidStream([chunk({ role: 'assistant', content: 'first' })], [dataEvent('[DONE]')]);
     gateway.upstream.once('/v1/chat/completions', held);
     const stream = await client.chat.completions.create({ model, messages, stream: true });

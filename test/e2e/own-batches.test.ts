@@ -5,7 +5,7 @@ import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/g
 import { patternBytes } from '../support/pattern-bytes.ts';
 import { until } from '../support/until.ts';
 
-describe.each(databases)('files and batches that the service keeps itself, on %s', (name) => {
+describe.each(databases)('files and batches of the service, on %s', (name) => {
   let gateway: GatewayWithUpstream;
   let client: OpenAI;
   let database: Awaited<ReturnType<typeof newReadyDatabase>> | null = null;
@@ -51,7 +51,7 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
       svc_options: options,
     } as never);
 
-  it('keeps a file byte for byte, lists it and deletes it', async () => {
+  it('include a file stored byte for byte, listed and deleted', async () => {
     const bytes = patternBytes(1_500_003);
     const file = await client.files.create({ file: await toFile(bytes, 'data.bin'), purpose: 'user_data' });
     expect(file).toMatchObject({ object: 'file', bytes: bytes.length, filename: 'data.bin', purpose: 'user_data' });
@@ -63,7 +63,7 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
     await expect(client.files.retrieve(file.id)).rejects.toMatchObject({ status: 404 });
   });
 
-  it('refuses a file beyond FILE_MAX while it is on its way, and keeps nothing of it', async () => {
+  it('exclude a file above FILE_MAX, which is rejected during the upload', async () => {
     const before = (await client.files.list()).data.map(({ id }) => id);
     const file = await toFile(patternBytes(37_000_000), 'large.bin');
     await expect(client.files.create({ file, purpose: 'user_data' })).rejects.toMatchObject({ status: 413, param: 'file' });
@@ -74,7 +74,7 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
     ['half a character in the id', () => jsonl([{ ...line('x'), custom_id: 'half \ud800' }]), 'invalid_request'],
     ['a body nested too deeply', () => nested(200_000), 'invalid_request'],
     ['a line without an end', () => `${jsonl([line('x')])}\n${'x'.repeat(34_000_000)}`, 'line_too_long'],
-  ])('says what is wrong with a file that cannot be run instead of trying for ever: %s', async (_, text, code) => {
+  ])('own batches: an invalid file is reported at once: %s', async (_, text, code) => {
     const batch = await ended((await create((await upload(text())).id)).id);
     expect([batch.status, batch.errors?.data?.at(-1)?.code]).toEqual(['failed', code]);
   });
@@ -82,7 +82,7 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
   const nested = (depth: number) =>
     jsonl([line('x')]).replace('"content":"x"', () => `"content":${'['.repeat(depth)}${']'.repeat(depth)}`);
 
-  it('does not show one workspace what another one keeps', async () => {
+  it('are not visible to another workspace', async () => {
     const file = await upload(jsonl([line('a')]));
     const other = await gateway.admin.post('/admin/workspaces', { name: 'Other' });
     const made = await gateway.admin.post('/api-keys/workspace/service', {
@@ -95,7 +95,7 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
     expect((await stranger.files.list()).data).toEqual([]);
   });
 
-  it('answers every line once, failing ones in the error file, although control plane and gateway are killed meanwhile', async () => {
+  it('have one reply per line, failures in the error file, although control plane and gateway are killed', async () => {
     const { upstream } = gateway;
     upstream.on(
       (request) => request.path.endsWith('/chat/completions'),
@@ -159,7 +159,7 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
     upstream.reset();
   }, 240_000);
 
-  it('refuses a file with a bad line as a whole and says which one', async () => {
+  it('reject a file with an invalid line as a whole, naming the line', async () => {
     const file = await upload(`${jsonl([line('a'), line('a')])}\nnot json\n`);
     const batch = await ended((await create(file.id)).id);
     expect(batch.status).toBe('failed');
@@ -172,7 +172,7 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
     expect(await client.batches.retrieve(batch.id)).toMatchObject({ internal_output_file_id: 'f-1', status: 'failed' });
   });
 
-  it('stops within a bucket when it is cancelled', async () => {
+  it('stop within a bucket when cancelled', async () => {
     gateway.upstream.on((request) => request.path.endsWith('/chat/completions'), {
       when: 'body',
       run: () => new Promise(() => {}),
@@ -187,7 +187,7 @@ describe.each(databases)('files and batches that the service keeps itself, on %s
     gateway.upstream.reset();
   }, 90_000);
 
-  it('names the field of a batch that cannot be', async () => {
+  it('name the field of an invalid batch', async () => {
     const file = await upload(jsonl([line('a')]));
     const provided = { input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: 'immediate' };
     await expect(client.batches.create({ ...provided, provider_options: { model: 'other' } } as never)).rejects.toMatchObject({

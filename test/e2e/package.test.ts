@@ -53,12 +53,12 @@ describe('the packed tarball', () => {
     expect(targets.filter((target) => !existsSync(join(installed, target)))).toEqual([]);
   });
 
-  it('answers --version and --help from any directory', async () => {
+  it('runs --version and --help in any directory', async () => {
     expect((await run(command, ['--version'], { cwd: tmpdir(), env })).stdout).toBe(`${version}\n`);
     expect((await run(command, ['--help'], { cwd: tmpdir(), env })).stdout).toContain('GATEWAY_PROCESSES');
   });
 
-  it('starts, prints its keys, answers a first call and stops on SIGTERM', async () => {
+  it('starts, prints its keys, serves a first call and stops on SIGTERM', async () => {
     const [port, controlPlanePort] = (await freePorts(2)) as [number, number];
     const settings = {
       PORT: String(port),

@@ -85,7 +85,7 @@ describe('methods and bodies', () => {
     ['5 MB', 'application/octet-stream', patternBytes(5_000_000)],
   ];
 
-  it.each(bodies)('passes %s both ways without changing a bit', async (_, type, body) => {
+  it.each(bodies)('pass %s in both directions without changing a bit', async (_, type, body) => {
     gateway.upstream.once('/v1/anything', mirror);
     const answer = await send('POST', '/v1/anything', body, { 'content-type': type });
     const sent = gateway.upstream.last;
@@ -98,7 +98,7 @@ describe('methods and bodies', () => {
     expect(sha256(answer.body)).toBe(sha256(body));
   });
 
-  it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])('passes %s with a body and without', async (method) => {
+  it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])('pass %s with a body and without', async (method) => {
     for (const body of [Buffer.from('some bytes'), null]) {
       gateway.upstream.once('/v1/anything', mirror);
       const answer = await send(method, '/v1/anything', body);
@@ -107,7 +107,7 @@ describe('methods and bodies', () => {
     }
   });
 
-  it('passes a chunked upload, and a reply that begins before the upload is over', async () => {
+  it('pass a chunked upload, and a reply that begins before the upload is over', async () => {
     const body = patternBytes(3_000_000);
     gateway.upstream.once('/v1/anything', echo());
     const answer = await send('POST', '/v1/anything', body);
@@ -127,7 +127,7 @@ describe('methods and bodies', () => {
     expect(gateway.upstream.last.sha256).toBe(sha256(body));
   });
 
-  it('passes a compressed reply untouched', async () => {
+  it('pass a compressed reply unchanged', async () => {
     const packed = gzipSync(Buffer.from('{"text":"packed by the provider"}'.repeat(500)));
     const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip', etag: '"abc"' };
     gateway.upstream.once('/v1/anything', reply(200, packed, headers));
@@ -137,7 +137,7 @@ describe('methods and bodies', () => {
     expect(sha256(answer.body)).toBe(sha256(packed));
   });
 
-  it('forces the pass-through for a built-in route below /v1/proxy', async () => {
+  it('pass a built-in route below /v1/proxy', async () => {
     const body = Buffer.from('{ "model":"m",  "messages":[] }');
     gateway.upstream.once('/v1/chat/completions', mirror);
     const answer = await send('POST', '/v1/proxy/chat/completions', body, { 'content-type': 'application/json' });
@@ -145,7 +145,7 @@ describe('methods and bodies', () => {
     expect(gateway.upstream.last.path).toBe('/v1/chat/completions');
   });
 
-  it('answers HEAD itself, without a body, and stays in step with the connection', async () => {
+  it('include HEAD without a body, and the connection stays in step', async () => {
     client = await openRawClient(gateway.port);
     client.send(head('HEAD', '/v1/anything'));
     expect((await client.reply({ toHead: true })).status).toBe(405);
@@ -155,7 +155,7 @@ describe('methods and bodies', () => {
   });
 });
 
-describe('a config that routes by parameters', () => {
+describe('routing by parameters', () => {
   const byPurpose = (query: object) => ({
     'x-svc-provider': '',
     'x-svc-config': JSON.stringify({
@@ -185,7 +185,7 @@ describe('a config that routes by parameters', () => {
     ['a form too large to be kept', form, largeForm, 'yes'],
     ['what says that it is a form and is none', 'multipart/form-data', Buffer.from('purpose=batch'), 'no'],
     ['another type', 'text/plain', Buffer.from('{"purpose":"batch"}'), 'no'],
-  ])('reads %s, and passes its very bytes, of known length or chunked', async (_, type, body, then) => {
+  ])('with %s forwards the body unchanged, of known length or chunked', async (_, type, body, then) => {
     const asks = byPurpose({ 'params.purpose': 'batch' });
     const framings: Record<string, string>[] = [{}, { 'transfer-encoding': 'chunked' }];
     for (const framing of framings) {
@@ -196,7 +196,7 @@ describe('a config that routes by parameters', () => {
     }
   });
 
-  it('has no parameters where there is no body', async () => {
+  it('has no parameters without a body', async () => {
     const answer = await send('GET', '/v1/anything', null, byPurpose({ 'params.purpose': { $ne: 'batch' } }));
     expect(answer.message.headers['x-svc-last-used-option-index']).toBe('config.targets[0]');
   });
@@ -221,8 +221,8 @@ describe('the request target', () => {
   });
 });
 
-describe('headers', () => {
-  it('removes what ends at the gateway, and its own headers, and passes the others', async () => {
+describe('pass-through headers', () => {
+  it('lose hop-by-hop headers and those of the gateway, and keep the others', async () => {
     gateway.upstream.once('/v1/anything', mirror);
     client = await openRawClient(gateway.port);
     const lines = [
@@ -250,7 +250,7 @@ describe('headers', () => {
     ['x-svc-api-key', (key: string) => key],
     ['authorization', (key: string) => `Bearer ${key}`],
     ['x-api-key', (key: string) => key],
-  ])('never sends the key of the gateway on when it came in %s, only the stored credential', async (name, toValue) => {
+  ])('never contain the key of the gateway if it came in %s, only the stored credential', async (name, toValue) => {
     gateway.upstream.on('/v1/anything', mirror);
     const headers = { 'x-svc-provider': '@oai', [name]: toValue(gateway.workspaceKey) };
     const answer = await fetch(`${gateway.baseUrl}/anything`, { headers });
@@ -260,14 +260,14 @@ describe('headers', () => {
     expect(sent.rawHeaders.join('\n')).not.toContain(gateway.workspaceKey);
   });
 
-  it("sends the caller's own provider key where no credential is stored", async () => {
+  it("contain the caller's own provider key if no credential is stored", async () => {
     gateway.upstream.once('/anything', mirror);
     const headers = { 'x-svc-provider': 'openai', 'x-svc-custom-host': gateway.upstream.origin, authorization: 'Bearer sk-own' };
     expect((await send('GET', '/v1/anything', null, headers)).status).toBe(200);
     expect(gateway.upstream.last.header('authorization')).toBe('Bearer sk-own');
   });
 
-  it('removes what ends at the gateway from the reply, and passes the others, repeated ones too', async () => {
+  it('lose hop-by-hop headers in the reply, and keep the others, also repeated ones', async () => {
     const text =
       'HTTP/1.1 200 OK\r\nconnection: close, x-only-here\r\nx-only-here: 1\r\nkeep-alive: timeout=5\r\nproxy-authenticate: Basic\r\n' +
       'x-svc-provider: forged\r\nset-cookie: svc_session=a; Path=/\r\naccess-control-allow-origin: *\r\nx-twice: 1\r\nx-twice: 2\r\n' +
@@ -282,8 +282,8 @@ describe('headers', () => {
   });
 });
 
-describe('replies', () => {
-  it.each([201, 400, 404, 418, 429, 500, 503])('passes a %i with its own bytes', async (status) => {
+describe('pass-through replies', () => {
+  it.each([201, 400, 404, 418, 429, 500, 503])('pass a %i with its own bytes', async (status) => {
     gateway.upstream.once(
       '/v1/anything',
       reply(status, `{ "own":"bytes of ${status}" }`, { 'content-type': 'application/problem+json' }),
@@ -297,7 +297,7 @@ describe('replies', () => {
     ['204 No Content', ''],
     ['304 Not Modified', 'etag: "x"\r\n'],
     ['302 Found', 'location: https://elsewhere.example/a\r\ncontent-length: 0\r\n'],
-  ])('passes %s without a body and without following anything', async (line, headers) => {
+  ])('pass %s without a body and without following redirects', async (line, headers) => {
     gateway.upstream.once('/v1/anything', rawBytes(`HTTP/1.1 ${line}\r\n${headers}\r\n`));
     client = await openRawClient(gateway.port);
     client.send(head('GET', '/v1/anything'));
@@ -314,7 +314,7 @@ describe('replies', () => {
     expect((await client.reply()).status).toBe(200);
   });
 
-  it.each(['reset', 'fin'] as const)('leaves a reply of known length short when the provider cuts it by %s', async (how) => {
+  it.each(['reset', 'fin'] as const)('of known length stay short if the provider cuts them by %s', async (how) => {
     gateway.upstream.once('/v1/anything', cutAfterBytes('x'.repeat(1000), 300, how));
     client = await openRawClient(gateway.port);
     client.send(head('GET', '/v1/anything'));
@@ -324,7 +324,7 @@ describe('replies', () => {
     expect(bytes.split('\r\n\r\n')[1]?.length).toBeLessThan(1000);
   });
 
-  it('leaves a chunked reply without its last chunk when the provider cuts it', async () => {
+  it('in chunks lack the last chunk if the provider cuts them', async () => {
     const held = stallThenCut(['data: one\n\n', 'data: two\n\n']);
     gateway.upstream.once('/v1/anything', held);
     client = await openRawClient(gateway.port);

@@ -43,7 +43,7 @@ async function chat(headers: Record<string, string>): Promise<number> {
   return reply.status;
 }
 
-it('a key stops when its owner may no longer call models, starts again, and is gone with its owner', async () => {
+it('users: a key stops when its owner may no longer call models, works again, and is deleted with its owner', async () => {
   const { userId, key, token } = await invitee('leaver@example.com', 'member');
   const becomes = async (status: number) => {
     const since = performance.now();
@@ -62,7 +62,7 @@ it('a key stops when its owner may no longer call models, starts again, and is g
   expect(self.status).toBe(401);
 });
 
-it('a browser works with its cookie through the gateway, for pages of the gateway only', async () => {
+it('users: a browser uses its cookie through the gateway, on pages of the gateway only', async () => {
   const { cookie, userId } = await invitee('browser@example.com', 'manager');
   expect(cookie).toMatch(/^svc_session=svc_session_/);
   const self = await fetch(`${gateway.baseUrl}/auth/self`, { headers: { cookie } });
@@ -79,7 +79,7 @@ it('a browser works with its cookie through the gateway, for pages of the gatewa
   expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
 });
 
-it('a session is no key for models, and reaches no provider', async () => {
+it('users: a session is no key for models, and is not sent to providers', async () => {
   const { key, token, cookie } = await invitee('careless@example.com', 'member');
   expect(await chat({ authorization: `Bearer ${token}` })).toBe(401);
   expect(await chat({ 'x-svc-api-key': token })).toBe(401);

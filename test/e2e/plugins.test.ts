@@ -29,7 +29,7 @@ const call = (config: JsonObject | string, headers: Record<string, string> = {},
   });
 
 describe('the example plugin', () => {
-  it('is the one that plugins/README.md shows', () => {
+  it('is the one in plugins/README.md', () => {
     const readme = readFileSync('plugins/README.md', 'utf8');
     expect(readme).toContain(`\`\`\`js\n${readFileSync(example, 'utf8')}\`\`\`\n`);
   });
@@ -41,7 +41,7 @@ describe('the example plugin', () => {
     expect([response.status, response.headers.get('x-svc-team')]).toEqual([200, null]);
   });
 
-  it('refuses in its own words before the provider is asked, and the refusal is recorded', async () => {
+  it('rejects with its own message before the provider is called, and the rejection is recorded', async () => {
     const response = await call(config, { 'x-svc-metadata': '{"team":"red"}' });
     expect([response.status, (await response.json()).error]).toMatchObject([400, { code: 'missing_metadata' }]);
     expect(gateway.upstream.requests).toHaveLength(0);
@@ -49,7 +49,7 @@ describe('the example plugin', () => {
     expect([log.outcome, log.metrics.response_status_code]).toEqual(['refused', 400]);
   });
 
-  it('adds to the reply, plain and streamed, and hears of every end', async () => {
+  it('adds to the reply, plain and streamed, and its onEnd runs for every request', async () => {
     const slug = await gateway.admin.createConfig(config);
     for (const stream of [false, true]) {
       const response = await call(slug, { 'x-svc-metadata': '{"team":"red","stage":"test"}' }, { stream });
@@ -66,7 +66,7 @@ describe('the example plugin', () => {
     ]);
   });
 
-  it('is checked when a config is saved: its settings, and whether it is installed', async () => {
+  it('is validated when a config is saved: its settings, and whether it is installed', async () => {
     const save = async (plugins: JsonObject) => {
       const reply = await fetch(`${gateway.baseUrl}/configs`, {
         method: 'POST',
@@ -86,7 +86,7 @@ describe('the example plugin', () => {
     ]);
   });
 
-  it('has its settings checked by its own schema, with the path', async () => {
+  it('has its settings validated by its own schema, with the path', async () => {
     const response = await call({ ...config, plugins: { 'required-metadata': { keys: ['team', ''], more: 1 } } });
     const { errors } = await response.json();
     expect(response.status).toBe(400);
@@ -99,7 +99,7 @@ describe('a plugin that throws', () => {
   const withHook = (hook: string, more: JsonObject = {}) => ({ provider: '@oai', plugins: { throwing: { hook } }, ...more });
 
   it.each(['onRequest', 'onAttempt', 'onReply', 'onChunk'])(
-    'in %s ends its request with 500 and no word of why',
+    'in %s ends its request with 500 without the reason',
     async (hook) => {
       const pids = gateway.pidsOf('gateway');
       const response = await call(withHook(hook));
@@ -120,14 +120,14 @@ describe('a plugin that throws', () => {
     expect((await call({ provider: '@oai' })).status).toBe(200);
   });
 
-  it('in onError leaves the error it was told of to the client', async () => {
+  it('in onError leaves the original error to the client', async () => {
     const response = await call(withHook('onError', { custom_host: 'http://10.0.0.1' }));
     expect([response.status, (await response.json()).error.code]).toEqual([400, 'invalid_custom_host']);
     gateway.upstream.once('/v1/chat/completions', openaiError(503, 'its own words'));
     expect((await call(withHook('onError'))).status).toBe(503);
   });
 
-  it('in onEnd takes neither the reply nor the record', async () => {
+  it('in onEnd affects neither the reply nor the record', async () => {
     const response = await call(withHook('onEnd'));
     expect([response.status, (await response.json()).object]).toEqual([200, 'chat.completion']);
     expect((await gateway.logOf(response)).outcome).toBe('success');
@@ -138,7 +138,7 @@ describe('a plugin that breaks its contract', () => {
   const does = (thing: string, stream = false) => call({ provider: '@oai', plugins: { odd: { does: thing } } }, {}, { stream });
 
   it.each(['malformed', 'number headers', 'hangs in onRequest', 'hangs in onReply', 'async onChunk'])(
-    '%s: a 500 that names it, and the process goes on',
+    '%s: a 500 that names it, and the process continues',
     async (thing) => {
       const pids = gateway.pidsOf('gateway');
       for (const stream of [false, true]) {
@@ -151,21 +151,21 @@ describe('a plugin that breaks its contract', () => {
     },
   );
 
-  it('that drops chunks sends nothing of a plain reply and nothing of a stream', async () => {
+  it('and drops chunks sends nothing of a plain reply and nothing of a stream', async () => {
     for (const stream of [false, true]) expect(await (await does('drops chunks', stream)).text()).toBe('');
   });
 
-  it('that throws the GatewayError of its import refuses with its status', async () => {
+  it('and throws the GatewayError of its import rejects with its status', async () => {
     const response = await does('refuses');
     expect([response.status, (await response.json()).message]).toEqual([403, expect.stringContaining('not with this config')]);
   });
 
-  it('that reads the environment finds no keys in it', async () => {
+  it('and reads the environment finds no keys in it', async () => {
     expect(await (await does('reads the environment')).json()).toEqual([null, null]);
   });
 });
 
-it('names the plugins it has loaded in one line', () => {
+it('plugins: the gateway logs the loaded ones in one line', () => {
   const lines = gateway.output().match(/^.*"plugins loaded".*$/gm) ?? [];
   expect(JSON.parse(lines[0] ?? '{}').plugins).toEqual([
     'required-metadata (limits)',
@@ -174,7 +174,7 @@ it('names the plugins it has loaded in one line', () => {
   ]);
 });
 
-it('does not start with a plugin that cannot be loaded, and says which', async () => {
+it('plugins: the gateway does not start with one that cannot be loaded, and names it', async () => {
   const failure = await startGateway({ env: { PLUGINS: './no-such-plugin.mjs' } }).then(
     async (running) => {
       await running.stop();

@@ -29,7 +29,7 @@ const lines = (text: string) =>
     .split('\n')
     .map((line) => JSON.parse(line));
 
-describe('a provider with the API of OpenAI', () => {
+describe('files and batches at an OpenAI-compatible provider', () => {
   const file = {
     id: 'file-1',
     object: 'file',
@@ -48,7 +48,7 @@ describe('a provider with the API of OpenAI', () => {
     error_file_id: 'file-3',
   };
 
-  it('gets an upload as the client sent it, under the stored credential', async () => {
+  it('get the client’s own upload with the stored credential', async () => {
     const { upstream } = gateway;
     upstream.on('/v1/files', json(file));
     const bytes = patternBytes(3_000_000);
@@ -64,7 +64,7 @@ describe('a provider with the API of OpenAI', () => {
     expect(Buffer.from(await (form.get('file') as File).arrayBuffer()).equals(bytes)).toBe(true);
   });
 
-  it('is asked for files, their bytes and their end', async () => {
+  it('include reading, content and deletion of files', async () => {
     const { upstream } = gateway;
     upstream.on('/v1/files', json({ object: 'list', data: [file], has_more: false }));
     upstream.on('/v1/files/file-1', json(file));
@@ -78,7 +78,7 @@ describe('a provider with the API of OpenAI', () => {
     expect(upstream.last.method).toBe('DELETE');
   });
 
-  it('runs batches, and their output is one stream of its two files', async () => {
+  it('run, and their output is one stream of two files', async () => {
     const { upstream } = gateway;
     upstream.on('/v1/batches', json(batch));
     upstream.on('/v1/batches/batch_1', json(batch));
@@ -98,7 +98,7 @@ describe('a provider with the API of OpenAI', () => {
     expect(lines(await output.text())).toEqual([{ custom_id: 'a' }, { custom_id: 'b' }]);
   });
 
-  it('has its fine-tuning jobs', async () => {
+  it('include fine-tuning jobs', async () => {
     const { upstream } = gateway;
     const job = { id: 'ftjob-1', object: 'fine_tuning.job', status: 'running' };
     upstream.on('/v1/fine_tuning/jobs', json(job));
@@ -111,7 +111,7 @@ describe('a provider with the API of OpenAI', () => {
     expect((await client.fineTuning.jobs.listEvents('ftjob-1')).data).toEqual([]);
   });
 
-  it('is the only one a config may name', async () => {
+  it('must be the only provider of a config', async () => {
     const apiKey = await gateway.keyFor({
       strategy: { mode: 'fallback' },
       targets: [{ provider: '@oai' }, { provider: '@ant' }],
@@ -126,7 +126,7 @@ describe('a provider with the API of OpenAI', () => {
   });
 });
 
-describe('message batches of anthropic in the form of OpenAI', () => {
+describe('message batches of anthropic in the format of OpenAI', () => {
   const created = {
     id: 'msgbatch_1',
     type: 'message_batch',
@@ -148,7 +148,7 @@ describe('message batches of anthropic in the form of OpenAI', () => {
   const create = (id: string, more: object = {}) =>
     viaAnthropic.batches.create({ input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h', ...more });
 
-  it('are made of a file that the service keeps', async () => {
+  it('can be created from a file of the service', async () => {
     const { upstream } = gateway;
     upstream.on('/v1/messages/batches', json(created));
     const file = await upload(`${JSON.stringify(line('a'))}\n${JSON.stringify(line('b'))}\n`);
@@ -168,7 +168,7 @@ describe('message batches of anthropic in the form of OpenAI', () => {
     ]);
   });
 
-  it('keep the file and metadata they were made with under the id they got', async () => {
+  it('keep their file and metadata under their id', async () => {
     const { upstream } = gateway;
     upstream.on('/v1/messages/batches', json(created));
     upstream.on('/v1/messages/batches/msgbatch_1', json(created));
@@ -188,7 +188,7 @@ describe('message batches of anthropic in the form of OpenAI', () => {
     await expect(viaAnthropic.batches.retrieve('a%2F..%2Fb')).rejects.toMatchObject({ status: 400, param: 'id' });
   });
 
-  it('say that metadata was dropped which would make an id too long', async () => {
+  it('report dropped metadata that would make an id too long', async () => {
     gateway.upstream.on('/v1/messages/batches', json(created));
     const file = await upload(JSON.stringify(line('a')));
     const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`key-${i}`, 'x'.repeat(500)]));
@@ -198,13 +198,13 @@ describe('message batches of anthropic in the form of OpenAI', () => {
     expect(data.id.length).toBeLessThan(200);
   });
 
-  it('are refused where the provider could not take a line, by its name', async () => {
+  it('are rejected if the provider could not accept a line, naming the line', async () => {
     gateway.upstream.on('/v1/messages/batches', json(created));
     const file = await upload(JSON.stringify(line('no blanks here')));
     await expect(create(file.id)).rejects.toMatchObject({ status: 400, param: 'custom_id' });
   });
 
-  it('give their results as chat completions, line by line', async () => {
+  it('return their results as chat completions, line by line', async () => {
     const { upstream } = gateway;
     const counts = { processing: 0, succeeded: 1, errored: 1, canceled: 0, expired: 0 };
     const ended = { ...created, processing_status: 'ended', ended_at: '2026-01-01T01:00:00Z', request_counts: counts };
@@ -246,8 +246,8 @@ describe('message batches of anthropic in the form of OpenAI', () => {
   });
 });
 
-describe('batch jobs of mistral in the form of OpenAI', () => {
-  it('are made, read and named alike', async () => {
+describe('batch jobs of mistral in the format of OpenAI', () => {
+  it('can be created, read and named', async () => {
     const { upstream } = gateway;
     const job = {
       id: 'job-1',

@@ -55,7 +55,7 @@ describe.each(Object.entries(openAiLike))('files and batches of %s', (name, { ai
     client = await clientOf(`kept-${name}`, id, { ...configurations, ...host });
   });
 
-  it('gets the upload as it was sent and the batch that is made of it', async () => {
+  it('get the unchanged upload and a batch from it', async () => {
     const { upstream } = gateway;
     const file = { id: 'file-1', object: 'file', bytes: 200_000, created_at: 1, filename: 'in.jsonl', purpose: 'batch' };
     const batch = {
@@ -81,7 +81,7 @@ describe.each(Object.entries(openAiLike))('files and batches of %s', (name, { ai
     expect(JSON.parse(upstream.last.text)).toEqual(body);
   });
 
-  it('is asked for what it keeps, and the output of a batch is one stream', async () => {
+  it('can be read, and the output of a batch is one stream', async () => {
     const { upstream } = gateway;
     const done = { id: 'batch_1', object: 'batch', status: 'completed', output_file_id: 'file-2', error_file_id: 'file-3' };
     upstream.on(`${base}/files`, json({ object: 'list', data: [{ id: 'file-1' }], has_more: false }));
@@ -112,7 +112,7 @@ describe('fine-tuning jobs of azure-ai', () => {
   });
 });
 
-describe('datasets and supervised jobs of fireworks-ai in the form of OpenAI', () => {
+describe('datasets and supervised jobs of fireworks-ai in the format of OpenAI', () => {
   const dataset = {
     name: 'accounts/acme/datasets/d-1',
     displayName: 'train.jsonl',
@@ -141,7 +141,7 @@ describe('datasets and supervised jobs of fireworks-ai in the form of OpenAI', (
     client = await clientOf('fw', 'fireworks-ai', { custom_host: host, fireworks_account_id: 'acme' });
   });
 
-  it('an upload makes a dataset and fills it with the form as it was sent', async () => {
+  it('include an upload that creates a dataset and sends the unchanged form', async () => {
     const { upstream } = gateway;
     upstream.on('/v1/accounts/acme/datasets', json({ ...dataset, state: 'UPLOADING' }));
     upstream.on(
@@ -163,7 +163,7 @@ describe('datasets and supervised jobs of fireworks-ai in the form of OpenAI', (
     expect(file).toMatchObject({ id: datasetId, object: 'file', bytes: 400_000, filename: 'train.jsonl', status: 'uploaded' });
   });
 
-  it('a dataset that could not be filled is taken away again', async () => {
+  it('exclude a dataset whose upload failed, which is deleted', async () => {
     const { upstream } = gateway;
     upstream.on('/v1/accounts/acme/datasets', json(dataset));
     upstream.on(({ url }) => path(url).endsWith(':upload'), json({ code: 3, message: 'line 1 is no JSON', details: [] }, 400));
@@ -175,7 +175,7 @@ describe('datasets and supervised jobs of fireworks-ai in the form of OpenAI', (
     expect(upstream.requests.map(({ method }) => method)).toEqual(['POST', 'POST', 'DELETE']);
   });
 
-  it('files are listed over all pages of the provider', async () => {
+  it('are listed over all pages of the provider', async () => {
     const { upstream } = gateway;
     const named = (id: string) => ({ ...dataset, name: `accounts/acme/datasets/${id}` });
     upstream.on(({ url }) => url.includes('pageToken=two'), json({ datasets: [named('d-3')], nextPageToken: '', totalSize: 3 }));
@@ -193,7 +193,7 @@ describe('datasets and supervised jobs of fireworks-ai in the form of OpenAI', (
     });
   });
 
-  it('jobs are made, listed, read and cancelled', async () => {
+  it('can be created, listed, read and cancelled', async () => {
     const { upstream } = gateway;
     const running = { ...job, state: 'JOB_STATE_RUNNING', completedTime: undefined };
     upstream.on('/v1/accounts/acme/supervisedFineTuningJobs', json(running));
@@ -227,7 +227,7 @@ describe('datasets and supervised jobs of fireworks-ai in the form of OpenAI', (
     expect((await client.fineTuning.jobs.cancel('j-1')).status).toBe('cancelled');
   });
 
-  it('parameters it has nothing for are named', async () => {
+  it('report unsupported parameters', async () => {
     const { upstream } = gateway;
     upstream.on('/v1/accounts/acme/supervisedFineTuningJobs', json(job));
     const { response } = await client.fineTuning.jobs
@@ -236,7 +236,7 @@ describe('datasets and supervised jobs of fireworks-ai in the form of OpenAI', (
     expect(response.headers.get('x-svc-dropped-params')).toBe('hyperparameters.batch_size, seed');
   });
 
-  it('files for batches stay with the service, where the upload says so', async () => {
+  it('exclude files for batches, which stay in the service if the upload requests it', async () => {
     const file = await client.files.create(
       { file: new File(['{}'], 'in.jsonl'), purpose: 'batch' },
       { headers: { 'x-svc-file-purpose': 'batch' } },
@@ -245,7 +245,7 @@ describe('datasets and supervised jobs of fireworks-ai in the form of OpenAI', (
     expect(gateway.upstream.requests).toHaveLength(0);
   });
 
-  it('an account has to be named', async () => {
+  it('require an account', async () => {
     const nameless = await clientOf('fw-nameless', 'fireworks-ai', { custom_host: `${gateway.upstream.origin}/inference/v1` });
     await expect(nameless.files.list()).rejects.toMatchObject({
       status: 400,

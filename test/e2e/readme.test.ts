@@ -54,14 +54,14 @@ async function type(block: number): Promise<string> {
   return (await run('bash', ['-euc', keys.replaceAll('curl ', 'curl -sS ')], { cwd, env })).stdout;
 }
 
-describe('the five minutes of README', () => {
-  it('create an integration and a provider', async () => {
+describe('the README walkthrough', () => {
+  it('creates an integration and a provider', async () => {
     const [integration, provider] = (await type(1)).split('}{').map((part) => part.trim());
     expect(integration).toContain('"slug":"openai"');
     expect(provider).toContain('"slug":"openai-prod"');
   });
 
-  it('call it with the OpenAI SDK, streamed', async () => {
+  it('calls it with the OpenAI SDK, streamed', async () => {
     const text = await type(2);
     const request = await upstream.nextRequest();
     expect(request.header('authorization')).toBe('Bearer sk-of-the-reader');
@@ -69,7 +69,7 @@ describe('the five minutes of README', () => {
     expect(text).toBe('You said: Say hello.');
   });
 
-  it('save a config with a fallback, and see it used and recorded', async () => {
+  it('saves a config with a fallback, which is used and recorded', async () => {
     expect(await type(3)).toContain('with-fallback');
     const reply = await type(4);
     expect(reply).toMatch(/^HTTP\/1\.1 200/);

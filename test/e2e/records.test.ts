@@ -34,8 +34,8 @@ async function summary(response: LooseResponse) {
   return { outcome: log.outcome, req_units, res_units, total_units, ai_org, ai_model, virtual_key, response_status_code, mode };
 }
 
-describe('what a record says', () => {
-  it('holds tokens, status and target of a call, the same for its plain and its streamed reply', async () => {
+describe('the record of a call', () => {
+  it('holds tokens, status and target, the same for a plain and a streamed reply', async () => {
     const plain = await chat();
     await plain.arrayBuffer();
     const expected = {
@@ -62,7 +62,7 @@ describe('what a record says', () => {
     ['Anthropic behind the chat format', '/chat/completions', '@ant', 'anthropic'],
     ['OpenAI behind the Messages format', '/messages', '@oai', 'openai'],
     ['OpenAI responses', '/responses', '@oai', 'openai'],
-  ])('counts %s alike, plain and streamed', async (_, route, provider, type) => {
+  ])('records: %s count the same, plain and streamed', async (_, route, provider, type) => {
     const input = route === '/responses' ? { input: 'one two three' } : { messages, max_tokens: 50 };
     const summaries = [];
     for (const stream of [false, true]) {
@@ -74,7 +74,7 @@ describe('what a record says', () => {
     expect(summaries[1]).toEqual(summaries[0]);
   });
 
-  it('knows the price of a known model, per token, in whatever form the reply came', async () => {
+  it('has the price of a known model, per token, in every reply format', async () => {
     const costs = [];
     for (const stream of [false, true]) {
       const response = await chat({ model: '@oai/gpt-4o', stream });
@@ -98,7 +98,7 @@ describe('what a record says', () => {
     expect(traced.headers.get('x-svc-trace-id')).toBe('0af7651916cd43dd8448eb211c80319c');
   });
 
-  it('is one per pass-through call too, with what went through', async () => {
+  it('is also written for a pass-through call, with its bytes', async () => {
     const response = await gateway.call('/some/path', { body: { any: 'thing' }, headers: { 'x-svc-provider': '@oai' } });
     expect(response.status).toBe(404);
     const log = await gateway.logOf(response);
@@ -107,8 +107,8 @@ describe('what a record says', () => {
   });
 });
 
-describe('what did not go well', () => {
-  it('shows both attempts of a fallback, and the reply names the target that answered', async () => {
+describe('the record of a failure', () => {
+  it('holds both attempts of a fallback, and the reply names the target that replied', async () => {
     const config = { strategy: { mode: 'fallback' }, targets: [{ provider: '@oai' }, { provider: '@ant' }] };
     const slug = await gateway.admin.createConfig(config);
     gateway.upstream.once(path, openaiError(503, 'overloaded'));
@@ -128,7 +128,7 @@ describe('what did not go well', () => {
     });
   });
 
-  it('records the error of a provider as the client saw it', async () => {
+  it('holds the provider error that the client got', async () => {
     gateway.upstream.once(path, openaiError(429, 'slow down'));
     const response = await chat();
     expect(response.status).toBe(429);
@@ -137,7 +137,7 @@ describe('what did not go well', () => {
     expect(log.error.message).toContain('slow down');
   });
 
-  it('records a client that gave up as 499', async () => {
+  it('has 499 for a client that disconnected', async () => {
     const held = stallBeforeHead();
     gateway.upstream.once(path, held);
     const controller = new AbortController();
@@ -153,7 +153,7 @@ describe('what did not go well', () => {
     expect(log.metrics.req_units).toBe(Math.ceil(messages.map((message) => message.content).join('').length / 4));
   });
 
-  it('records a client that left a stream as 499, with the tokens counted so far', async () => {
+  it('has 499 for a client that left a stream, with the tokens so far', async () => {
     const usage = { input_tokens: 21, output_tokens: 1 };
     const start = {
       type: 'message_start',
@@ -170,7 +170,7 @@ describe('what did not go well', () => {
     expect([log.outcome, log.metrics.response_status_code, log.metrics.req_units]).toEqual(['aborted', 499, 21]);
   });
 
-  it('counts a stream that the client left before the provider counted it, by its events', async () => {
+  it('counts the events of a stream that the client left before the provider counted it', async () => {
     const held = stallMidStream([chunk('one'), chunk('two'), chunk('three')], []);
     gateway.upstream.once(path, held);
     const response = await chat({ stream: true });
@@ -184,7 +184,7 @@ describe('what did not go well', () => {
     expect(metrics.req_units).toBeGreaterThan(0);
   });
 
-  it('records a stream that the provider cut as cut', async () => {
+  it('has the outcome cut for a stream that the provider cut', async () => {
     gateway.upstream.once(path, cutMidStream([chunk('half')]));
     const response = await chat({ stream: true });
     const text = await response.text();
@@ -195,7 +195,7 @@ describe('what did not go well', () => {
     expect(['stream_incomplete', 'upstream_reset']).toContain(log.error.code);
   });
 
-  it('records a refusal with its reason', async () => {
+  it('holds a rejection with its reason', async () => {
     const response = await chat({ model: '@nobody/m' });
     expect(response.status).toBe(400);
     const log = await gateway.logOf(response);
@@ -204,7 +204,7 @@ describe('what did not go well', () => {
   });
 });
 
-it('keeps one record per request when many come at once', async () => {
+it('records: each of many concurrent requests has one', async () => {
   const traces = Array.from({ length: 100 }, (_, i) => `burst-${i}`);
   const calls = traces.map((trace) =>
     gateway.call('/chat/completions', { body: { model: '@oai/m', messages }, headers: { 'x-svc-trace-id': trace } }),
@@ -215,7 +215,7 @@ it('keeps one record per request when many come at once', async () => {
   for (const trace of traces) expect((await gateway.logOf(trace)).outcome).toBe('success');
 });
 
-it('shows records to keys of their own workspace alone', async () => {
+it('records: keys read those of their own workspace only', async () => {
   const response = await chat();
   const traceId = response.headers.get('x-svc-trace-id') as string;
   await gateway.logOf(response);

@@ -58,7 +58,7 @@ describe.each(Object.entries(routes))('%s', (_name, route) => {
   const isFirst = (request: { path: string }) => !request.path.startsWith('/spare');
   beforeEach(() => gateway.upstream.on((request) => request.path.includes('/echo/'), echo()));
 
-  it('falls over when nobody listens there', async () => {
+  it('continues with the next target if the port is closed', async () => {
     const response = await send(route, { strategy: { mode: 'fallback' }, targets: [{ provider: '@closed' }, spare] });
     expect([response.status, response.headers.get('x-svc-last-used-option-index')]).toEqual([200, 'config.targets[1]']);
     await response.arrayBuffer();
@@ -70,14 +70,14 @@ describe.each(Object.entries(routes))('%s', (_name, route) => {
     ]);
   });
 
-  it('is tried again after a try that took too long', async () => {
+  it('is retried after an attempt that took too long', async () => {
     gateway.upstream.on(isFirst, stallBeforeHead(), 1);
     const response = await send(route, { provider, retry: { attempts: 1, max_attempt_time_ms: 300 } });
     expect([response.status, response.headers.get('x-svc-retry-attempt-count')]).toEqual([200, '1']);
     await response.arrayBuffer();
   });
 
-  it('ends with 408 when the time of all tries is up', async () => {
+  it('ends with 408 when the time of all attempts is over', async () => {
     gateway.upstream.on(isFirst, stallBeforeHead());
     const response = await send(route, { provider, retry: { attempts: 5, on_status_codes: [408], max_total_time_ms: 300 } });
     expect(response.status).toBe(408);
@@ -113,7 +113,7 @@ describe('a stream that has begun', () => {
     },
   );
 
-  it('tells it as an event of its own on /messages', async () => {
+  it('has an error event on /messages', async () => {
     gateway.upstream.always(
       cutMidStream(['event: message_start\ndata: {"type":"message_start","message":{"id":"m","usage":{"input_tokens":1}}}\n\n']),
     );
@@ -122,7 +122,7 @@ describe('a stream that has begun', () => {
     expect(text.trim().split('\n\n').at(-1)).toMatch(/^event: error\ndata: \{"type":"error"/);
   });
 
-  it('cuts the connection where the format is not ours, on a pass-through route', async () => {
+  it('is cut on a pass-through route, whose format is not the gateway’s', async () => {
     gateway.upstream.always(cutMidStream([chunk('a')]));
     const response = await send(routes['a pass-through of JSON'] as Route, { provider: '@oai' });
     await expect(response.text()).rejects.toThrow();
@@ -130,7 +130,7 @@ describe('a stream that has begun', () => {
   });
 });
 
-it('metrics show retries, refused ones, and circuits', async () => {
+it('resilience: metrics count retries, rejected retries, and circuits', async () => {
   gateway.upstream.once('/v1/chat/completions', reply(503, {}));
   await (await send(routes['a plain reply'] as Route, { provider: '@oai', retry: { attempts: 1 } })).arrayBuffer();
   const page = await (await fetch(`${gateway.origin}/metrics`)).text();

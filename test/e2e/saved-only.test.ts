@@ -26,7 +26,7 @@ describe('a running gateway', () => {
     expect([reply.status, reply.body]).toEqual([200, {}]);
   };
 
-  it('takes inline configs until the organisation blocks them, and then saved ones only', async () => {
+  it('accepts inline configs until the organisation blocks them, and then saved ones only', async () => {
     expect((await call(inline)).status).toBe(200);
     await put('/organisations/self', { data_plane_security_settings: { block_inline_config: true } });
     await settle('inline configs are blocked everywhere', inline, 400);
@@ -48,7 +48,7 @@ describe('a running gateway', () => {
     await settle('inline configs pass again everywhere', inline, 200);
   });
 
-  it('blocks them for one workspace, where the organisation lets it', async () => {
+  it('blocks them for one workspace, if the organisation allows it', async () => {
     await put('/organisations/self', { override_settings: { data_plane: true } });
     await put('/workspaces/ws-default', { data_plane_security_settings: { block_inline_config: true } });
     await settle('inline configs are blocked for the workspace', inline, 400);
@@ -56,7 +56,7 @@ describe('a running gateway', () => {
     await settle('inline configs pass in the workspace', inline, 200);
   });
 
-  it('stops the keys of a workspace when it is deleted', async () => {
+  it('rejects the keys of a workspace when it is deleted', async () => {
     const made = await gateway.admin.post('/workspaces', { name: 'Short lived' });
     const key = await gateway.admin.post('/api-keys/workspace/service', {
       name: 'k',
@@ -71,7 +71,7 @@ describe('a running gateway', () => {
   });
 });
 
-describe('a gateway whose deployment decides', () => {
+describe('a gateway with deployment settings', () => {
   let gateway: GatewayWithUpstream;
   beforeAll(async () => {
     gateway = await startGatewayWithUpstream({
@@ -80,7 +80,7 @@ describe('a gateway whose deployment decides', () => {
   });
   afterAll(() => gateway?.close());
 
-  it('blocks inline configs whatever organisations say', async () => {
+  it('blocks inline configs with any organisation setting', async () => {
     const reply = await gateway.call('/chat/completions', { body, headers: inline });
     expect([reply.status, await reply.json()]).toMatchObject([400, { error: { code: 'inline_config_blocked' } }]);
   });

@@ -67,7 +67,7 @@ const settlesOn = (key: string) =>
     { what: `calls with ${key}` },
   );
 
-it('a call is made with what a secret manager keeps, and with what the reference says from then on', async () => {
+it('secret references: a call uses the value of the secret manager, and follows changes of the reference', async () => {
   expect((await ask()).status).toBe(200);
   expect(gateway.upstream.last.header('authorization')).toBe('Bearer sk-kept-elsewhere-1');
   await put({ secret_key: 'other' });
@@ -76,7 +76,7 @@ it('a call is made with what a secret manager keeps, and with what the reference
   await settlesOn('sk-kept-elsewhere-3');
 });
 
-it('a mapping of the virtual key has the last word', async () => {
+it('secret references: the mapping of a virtual key takes precedence', async () => {
   await put({ secret_path: 'secret/data/openai', secret_key: 'api_key' });
   const secret_mappings = [{ target_field: 'key', secret_reference_id: 'vault', secret_key: 'other' }];
   const at = `/virtual-keys/kept?workspace_id=${gateway.workspaceId}`;
@@ -84,7 +84,7 @@ it('a mapping of the virtual key has the last word', async () => {
   await settlesOn('sk-kept-elsewhere-2');
 });
 
-it('a test of the connection reads it too, and says which mapping is wrong', async () => {
+it('secret references: a connection test reads the value too, and names the wrong mapping', async () => {
   const { body: key } = await gateway.admin.get(`/virtual-keys/kept?workspace_id=${gateway.workspaceId}`);
   const test = async () => (await gateway.admin.post(`/integrations/${key.integration_id}/test`, {})).body;
   expect(await test()).toMatchObject({ ok: true });
@@ -96,7 +96,7 @@ it('a test of the connection reads it too, and says which mapping is wrong', asy
   expect(JSON.stringify(checks)).not.toMatch(/planted|kept-elsewhere/);
 });
 
-it('a reference that leads nowhere is no fault of the caller, and is named without what it holds', async () => {
+it('secret references: an unreadable reference is a 503 that names it without its content', async () => {
   const refused = await until(
     async () => {
       const reply = await ask();
@@ -110,7 +110,7 @@ it('a reference that leads nowhere is no fault of the caller, and is named witho
   expect(text).not.toMatch(/planted|kept-elsewhere|secret\/data/);
 });
 
-it('a workspace that may no longer use the reference has the provider no more', async () => {
+it('secret references: a workspace without access has no provider', async () => {
   const other = await gateway.admin.post('/admin/workspaces', { name: 'Other' });
   await put({ secret_path: 'secret/data/openai', allowed_workspaces: [String(other.body.id)] });
   await until(async () => (await ask()).status === 400, { what: 'the refusal' });
@@ -118,7 +118,7 @@ it('a workspace that may no longer use the reference has the provider no more', 
   await settlesOn('sk-kept-elsewhere-2');
 });
 
-it('what is kept elsewhere goes to no host of a model, and no record or log tells of it', async () => {
+it('secret references: mapped values are not sent to a model’s own host, and are in no record or log', async () => {
   const elsewhere = await startFakeUpstream();
   try {
     elsewhere.always(echo());

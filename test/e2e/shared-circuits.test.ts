@@ -41,7 +41,7 @@ const targetOf = (reply: FreshReply): string => `${reply.status} ${reply.headers
 const chatCalls = ({ upstream }: GatewayWithUpstream): number =>
   upstream.requests.filter((request) => request.path === chatPath).length;
 
-it('a circuit opened by one gateway process of a machine is open in the other', async () => {
+it('shared circuits: one opened by a gateway process of a machine is open in the other', async () => {
   const gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '2' } });
   closers.push(() => gateway.close());
   const slug = await gateway.admin.createConfig(config);
@@ -75,7 +75,7 @@ it('a circuit opened by one gateway process of a machine is open in the other', 
 });
 
 if (natsMissing) console.warn(`skipped: circuits between machines (${natsMissing})`);
-describe.skipIf(natsMissing)('between machines', () => {
+describe.skipIf(natsMissing)('circuits of several machines', () => {
   /** Another machine: a gateway process of its own, with the same keys and the control plane of the first. */
   async function startSecondMachine(first: GatewayWithUpstream, env: Record<string, string>): Promise<string> {
     const port = await freePort();
@@ -109,7 +109,7 @@ describe.skipIf(natsMissing)('between machines', () => {
     return origin;
   }
 
-  it('an opened circuit is told over NATS, and found out by each machine while NATS is away', async () => {
+  it('are shared over NATS, and detected by each machine while NATS is away', async () => {
     const nats = await newNatsServer();
     await nats.start();
     closers.push(() => nats.kill());

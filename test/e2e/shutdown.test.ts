@@ -64,7 +64,7 @@ afterEach(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('signals to the whole process group', () => {
-  it('SIGHUP ends nothing, and SIGTERM lets a running stream finish', async () => {
+  it('end nothing with SIGHUP, and let a running stream finish with SIGTERM', async () => {
     const [port, controlPlanePort] = (await freePorts(2)) as [number, number];
     const dataDir = join(folder, 'whole');
     await copyEmptyDataDir(dataDir);
@@ -100,7 +100,7 @@ describe('readiness', () => {
   });
   afterAll(() => plane.stop());
 
-  it('is 503 with the reason until the control plane answers, and only then the gateway is called ready', async () => {
+  it('is 503 with the reason until the control plane replies, and then the gateway is reported ready', async () => {
     const [port] = (await freePorts(1)) as [number];
     await plane.stop();
     service = new Service(port, {
@@ -123,7 +123,7 @@ describe('DRAIN_DELAY', () => {
     gateway = await startLoneGateway({ DRAIN_DELAY: '2000' });
   });
 
-  it('turns /ready 503 while the listener still serves new connections', async () => {
+  it('turns /ready to 503 while the listener still serves new connections', async () => {
     const closed = gateway.close();
     const body = await until(async () => {
       const reply = await fetch(`${gateway.origin}/ready`);

@@ -75,8 +75,8 @@ async function trail(resource = 'jwt'): Promise<JsonObject[]> {
   return (await gateway.admin.get(`/audit-logs?start_time=${from}&end_time=${to}&resource_type=${resource}`)).body.records;
 }
 
-describe('with the OpenAI SDK, a token as apiKey', () => {
-  it('calls models, plain and streamed; its record says whom it is for, and it goes nowhere else', async () => {
+describe('a JWT as apiKey of the OpenAI SDK', () => {
+  it('calls models, plain and streamed; its record has the subject, and it is not forwarded', async () => {
     const token = sign({ sub: 'machine 7', defaults: { metadata: { team: 'core' } } });
     const { data, response } = await clientWith(token)
       .chat.completions.create({ model: '@oai/m', messages: [{ role: 'user', content: 'hello' }] })
@@ -97,7 +97,7 @@ describe('with the OpenAI SDK, a token as apiKey', () => {
     expect(host.asked.filter((one) => one === path)).toHaveLength(1);
   });
 
-  it('runs under the config it names by slug or id, follows its changes, and is refused once it is gone', async () => {
+  it('uses the config that it names by slug or id, follows its changes, and is rejected once it is gone', async () => {
     const config = (model: string) => ({ provider: '@oai', override_params: { model } });
     const own = { workspace_id: 'ws-default' };
     const made = await gateway.admin.post('/configs', {
@@ -123,7 +123,7 @@ describe('with the OpenAI SDK, a token as apiKey', () => {
     expect(await outcome(sign({ defaults: { config_id: 'pc-nowhere' } }))).toEqual([400, 'invalid_config']);
   });
 
-  it('is refused with what is wrong, as an SDK reads it', async () => {
+  it('is rejected with a reason, in the format of an SDK', async () => {
     const now = Math.floor(Date.now() / 1000);
     expect(await outcome(sign({}, newSigningKey(key.kid)))).toEqual([401, '03']);
     expect(await outcome(sign({}, newSigningKey('unknown')))).toEqual([401, '03']);
@@ -144,7 +144,7 @@ describe('with the OpenAI SDK, a token as apiKey', () => {
     await becomes(sign(), 403);
   });
 
-  it('goes on with the next key when keys rotate, and those signed before stay good', async () => {
+  it('may use the next key after a rotation, and earlier ones stay valid', async () => {
     const next = newSigningKey();
     const old = sign();
     expect((await outcome(old))[0]).toBe(200);
@@ -159,7 +159,7 @@ describe('with the OpenAI SDK, a token as apiKey', () => {
     expect((await outcome(sign({}, next)))[0]).toBe(200);
   });
 
-  it('is 503 while its keys cannot be read, and works when they can be; known ones stay', async () => {
+  it('is 503 while its keys cannot be read, and works when they can; verified ones stay valid', async () => {
     host.failWith = 302;
     const [status] = await outcome(sign());
     expect(status).toBe(503);
@@ -170,7 +170,7 @@ describe('with the OpenAI SDK, a token as apiKey', () => {
     expect((await outcome(sign()))[0]).toBe(200);
   });
 
-  it('is held to the limits it claims, each token for itself', async () => {
+  it('is limited by its own claims, each JWT separately', async () => {
     const rate_limits = [{ type: 'requests', unit: 'rpd', value: 2 }];
     const [one, other] = [sign({ rate_limits }), sign({ rate_limits })];
     expect((await outcome(one))[0]).toBe(200);
@@ -183,7 +183,7 @@ describe('with the OpenAI SDK, a token as apiKey', () => {
     expect(await outcome(few)).toEqual([412, '04']);
   });
 
-  it('is held to the limits of its workspace', async () => {
+  it('is limited by its workspace', async () => {
     const made = await gateway.admin.post('/workspaces', {
       name: 'Limited',
       slug: 'ws-limited',
@@ -204,7 +204,7 @@ describe('with the OpenAI SDK, a token as apiKey', () => {
   });
 });
 
-it('keeps files of the service, and starts no batch of it that would outlive the token', async () => {
+it('can store files of the service, and cannot start a batch that would outlive it', async () => {
   const client = clientWith(sign());
   const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model: '@oai/m', messages: [] } };
   const file = await client.files.create({ purpose: 'batch', file: new File([JSON.stringify(line)], 'in.jsonl') });
@@ -212,8 +212,8 @@ it('keeps files of the service, and starts no batch of it that would outlive the
   await expect(client.batches.create(batch)).rejects.toMatchObject({ status: 403 });
 });
 
-describe('a token of a user', () => {
-  it('acts with their role where they are members, chooses with x-svc-workspace, and ends with them', async () => {
+describe('the JWT of a user', () => {
+  it('has their role in their workspaces, selects one with x-svc-workspace, and ends with them', async () => {
     const second = await gateway.admin.post('/workspaces', { name: 'Second', slug: 'ws-second' });
     const third = await gateway.admin.post('/workspaces', { name: 'Third', slug: 'ws-third' });
     expect([second.status, third.status]).toEqual([200, 200]);
@@ -257,7 +257,7 @@ describe('a token of a user', () => {
   });
 });
 
-describe('the admin API', () => {
+describe('a JWT in the admin API', () => {
   const ask = async (token: string, method: string, url: string, body?: JsonObject, headers: Record<string, string> = {}) => {
     const reply = await fetch(`${gateway.baseUrl}${url}`, {
       method,
@@ -268,7 +268,7 @@ describe('the admin API', () => {
     return { status: reply.status, body: (await reply.json()) as any };
   };
 
-  it('takes a token as a key of its workspace, with the scopes it claims, and never as more', async () => {
+  it('acts as a key of its workspace, with its claimed scopes only', async () => {
     const token = sign({
       sub: 'deployer',
       scope: 'svc.configs.create configs.list organisation_settings.read workspaces.create audit_logs.list',
@@ -289,13 +289,13 @@ describe('the admin API', () => {
     expect(direct.status).toBe(200);
   });
 
-  it('gives no token a key that would outlive it', async () => {
+  it('cannot create a key, which would outlive it', async () => {
     const scope = 'workspace_service_api_keys.create workspace_service_api_keys.list completions.write';
     const body = { name: 'k', scopes: ['completions.write'], workspace_id: gateway.workspaceId };
     expect((await ask(sign({ scope }), 'POST', '/api-keys/workspace/service', body)).status).toBe(403);
   });
 
-  it('holds a token of a user to their role, and lets them choose their workspace', async () => {
+  it('of a user is limited to their role, and they can select their workspace', async () => {
     const path = await gateway.admin.post('/workspaces', { name: 'Managed', slug: 'ws-managed' });
     const workspaces = [
       { id: gateway.workspaceId, role: 'viewer' },
@@ -310,7 +310,7 @@ describe('the admin API', () => {
     expect((await ask(token, 'GET', '/configs', undefined, { 'x-svc-workspace': 'ws-nowhere' })).status).toBe(403);
   });
 
-  it('tells a token whom it is for and what it may do, but tells a key nothing of the sort', async () => {
+  it('can read its own subject and rights', async () => {
     const path = await gateway.admin.post('/workspaces', { name: 'Told', slug: 'ws-told' });
     const id = await invite('told@example.com', [{ id: path.body.id, role: 'member' }]);
     const self = (apiKey: string) => fetch(`${gateway.baseUrl}/auth/self`, { headers: { 'x-svc-api-key': apiKey } });
@@ -341,7 +341,7 @@ describe('the admin API', () => {
     expect((await self(gateway.workspaceKey)).status).toBe(403);
   });
 
-  it('refuses what is no good, and says so in the audit trail, once for a flood', async () => {
+  it('is rejected if invalid, with an audit entry, once for a flood', async () => {
     const forged = sign({ sub: 'mallory' }, newSigningKey(key.kid), { typ: 'logout+jwt' });
     const before = (await trail()).length;
     for (let i = 0; i < 20; i++) {
@@ -359,7 +359,7 @@ describe('the admin API', () => {
     expect((await ask(expired, 'GET', '/configs')).body.data.errorCode).toBe('AB05');
   });
 
-  it('is told whose a token is by nobody but a gateway', async () => {
+  it('is verified by a gateway only', async () => {
     const check = { token: sign(), workspace: null, clientAddress: 'a', method: 'GET', path: '/', requestId: 'r' };
     const reply = await fetch(`${gateway.origin}/internal/v1/token-checks`, {
       method: 'POST',

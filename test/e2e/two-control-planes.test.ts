@@ -67,7 +67,7 @@ describe.skipIf(postgresMissing !== null)('two control planes', () => {
     return pids;
   }
 
-  it('share the batches, run each line once, and finish what one of them leaves when it is killed', async () => {
+  it('share the batches, run each line once, and finish those of a killed one', async () => {
     const { upstream } = gateway;
     const times = new Map<string, number>();
     upstream.on(

@@ -67,7 +67,7 @@ describe.each([
     expect([inputTokens, outputTokens]).toEqual([plain.usage.inputTokens, plain.usage.outputTokens]);
   });
 
-  it('runs an agent through a tool call to its answer', async () => {
+  it('runs an agent through a tool call to its result', async () => {
     const { cities, tools } = weather();
     const result = await new ToolLoopAgent({ model: model(), tools, stopWhen: isStepCount(4), maxRetries }).generate({ prompt });
     expect(cities).toEqual(['sample']);
@@ -87,7 +87,7 @@ describe.each([
     expect(await result.text).toContain('rain');
   });
 
-  it('raises the error of the provider with status and words', async () => {
+  it('raises the error of the provider with status and message', async () => {
     gateway.upstream.once(path, openaiError(400, 'its own words'));
     const error = await generateText({ model: model(), prompt, maxRetries }).catch((thrown) => thrown);
     expect(APICallError.isInstance(error)).toBe(true);
@@ -95,14 +95,14 @@ describe.each([
     expect(error.message).toContain('its own words');
   });
 
-  it('tries again by itself after a 429 that names a wait', async () => {
+  it('retries by itself after a 429 with a wait', async () => {
     gateway.upstream.once(path, openaiError(429, 'slow down', null, { 'retry-after-ms': '1' }));
     const result = await generateText({ model: model(), prompt, maxRetries: 1 });
     expect(result.text).toContain('You said');
     expect(gateway.upstream.requests).toHaveLength(2);
   });
 
-  it('closes the connection to the provider when it is aborted', async () => {
+  it('ends the call to the provider when it is aborted', async () => {
     const held = stallBeforeHead();
     gateway.upstream.once(path, held);
     const controller = new AbortController();
@@ -114,7 +114,7 @@ describe.each([
   });
 });
 
-it('closes the connection to the provider when a stream is aborted half-way', async () => {
+it('Vercel AI SDK: ends the call to the provider when a stream is aborted', async () => {
   const chunk = {
     id: 'c',
     object: 'chat.completion.chunk',
@@ -135,7 +135,7 @@ it('closes the connection to the provider when a stream is aborted half-way', as
   expect(await (await held.reached).request.closed).toBe('client-left');
 });
 
-it('generates an object after a schema', async () => {
+it('Vercel AI SDK: generates an object for a schema', async () => {
   const schema = {
     type: 'object',
     properties: { answer: { type: 'string' } },
@@ -147,7 +147,7 @@ it('generates an object after a schema', async () => {
   expect(result.output).toEqual({ answer: 'sample' });
 });
 
-it('embeds one text and many', async () => {
+it('Vercel AI SDK: embeds one text and many', async () => {
   const model = openai.embedding('text-embedding-3-small');
   const one = await embed({ model, value: 'first', maxRetries });
   const many = await embedMany({ model, values: ['first', 'second'], maxRetries });
@@ -157,7 +157,7 @@ it('embeds one text and many', async () => {
   expect(gateway.upstream.last.header('authorization')).toBe(`Bearer ${storedKeys.openai}`);
 });
 
-it('raises 401 for an unknown key', async () => {
+it('Vercel AI SDK: raises 401 for an unknown key', async () => {
   const stranger = createOpenAI({ baseURL: gateway.baseUrl, apiKey: 'sk-not-ours' });
   const error = await generateText({ model: stranger.chat('gpt-4o-mini'), prompt, maxRetries }).catch((thrown) => thrown);
   expect([error.statusCode, error.isRetryable]).toEqual([401, false]);

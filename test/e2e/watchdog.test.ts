@@ -22,7 +22,7 @@ const hang = (): Promise<unknown> =>
     );
 
 describe('a gateway whose event loop hangs', () => {
-  it('is killed and replaced, its stack is in the log, and another process goes on serving meanwhile', async () => {
+  it('is killed and replaced, its stack is in the log, and another process serves meanwhile', async () => {
     gateway = await startGatewayWithUpstream({
       env: { PLUGINS: hanging, WATCHDOG_TIMEOUT: '2000', GATEWAY_PROCESSES: '2', LOG_LEVEL: 'info' },
     });
@@ -43,7 +43,7 @@ describe('a gateway whose event loop hangs', () => {
     expect((response as Response).status).toBe(200);
   });
 
-  it('does not keep the service from stopping', async () => {
+  it('does not block the shutdown of the service', async () => {
     gateway = await startGatewayWithUpstream({ env: { PLUGINS: hanging, WATCHDOG_TIMEOUT: '3000', LOG_LEVEL: 'info' } });
     const cut = hang();
     // The control plane still answers: the hanging process is the gateway alone.

@@ -16,7 +16,7 @@ if (missing.length > 0) console.error(`skipped: not installed here: ${missing.jo
 
 const chat = { model: '@oai/gpt-4o-mini', messages: [{ role: 'user', content: 'hello' }] };
 
-describe.skipIf(missing.length > 0)('what a caller sees when', () => {
+describe.skipIf(missing.length > 0)('failure table: dependencies', () => {
   let gateway: GatewayWithUpstream;
   const database = postgres as Service;
   const bus = nats as Service;
@@ -49,14 +49,14 @@ describe.skipIf(missing.length > 0)('what a caller sees when', () => {
     await Promise.all([postgres?.close(), nats?.close()]);
   });
 
-  describe('the database is down', () => {
+  describe('while the database is down', () => {
     beforeAll(() => database.down());
     afterAll(async () => {
       await database.up();
       await until(async () => (await gateway.admin.get('/configs')).status === 200, { what: 'the database', deadlineMs: 20_000 });
     });
 
-    it('known keys are served, by a process that started meanwhile too', async () => {
+    it('known keys are served, also by a process that started meanwhile', async () => {
       expect(await manyCalls()).toEqual(allGood);
       const [killed] = gateway.pidsOf('gateway') as [number, number];
       process.kill(killed, 'SIGKILL');
@@ -64,13 +64,13 @@ describe.skipIf(missing.length > 0)('what a caller sees when', () => {
       await until(async () => (await manyCalls()).every((status) => status === 200), { what: 'good replies from both' });
     });
 
-    it('an unknown key is answered 503, never 401', async () => {
+    it('unknown keys get 503, never 401', async () => {
       const unknown = await call({ 'x-svc-api-key': newApiKey('ws').text });
       expect(unknown.status).toBe(503);
       expect(unknown.headers['retry-after']).toMatch(/^\d+$/);
     });
 
-    it('reads and writes of the admin API are answered 503 with retry-after', async () => {
+    it('reads and writes of the admin API get 503 with retry-after', async () => {
       const read = await gateway.admin.get('/configs');
       expect([read.status, read.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
       const write = await gateway.admin.post('/configs', { name: 'half-written', config: { provider: '@oai' } });
@@ -78,7 +78,7 @@ describe.skipIf(missing.length > 0)('what a caller sees when', () => {
     });
   });
 
-  it('the database is back: nothing of the failed write is there, records of the time between are', async () => {
+  it('after the database is back: failed writes left nothing, and records of the outage are stored', async () => {
     const list = await gateway.admin.get('/configs');
     expect(list.status).toBe(200);
     expect(JSON.stringify(list.body)).not.toContain('half-written');
@@ -86,8 +86,8 @@ describe.skipIf(missing.length > 0)('what a caller sees when', () => {
     expect((await gateway.logOf(traceOf(reply))).outcome).toBe('success');
   });
 
-  describe('NATS is down', () => {
-    it('calls and changes go on, and a change made meanwhile holds once it is back', async () => {
+  describe('while NATS is down', () => {
+    it('calls and changes continue, and a change made meanwhile applies afterwards', async () => {
       const config = (model: string) => ({ provider: '@oai', override_params: { model } });
       const slug = await gateway.admin.createConfig(config('before'));
       const headers = { 'x-svc-config': slug };
@@ -106,8 +106,8 @@ describe.skipIf(missing.length > 0)('what a caller sees when', () => {
     });
   });
 
-  describe('the control plane is down', () => {
-    it('known keys are served, unknown ones get 503, and it is started again', async () => {
+  describe('while the control plane is down', () => {
+    it('known keys are served, unknown ones get 503, and it is restarted', async () => {
       const unseen = (await gateway.admin.createKey()).key;
       const [pid] = gateway.pidsOf('control-plane') as [number];
       process.kill(pid, 'SIGSTOP');
@@ -121,8 +121,8 @@ describe.skipIf(missing.length > 0)('what a caller sees when', () => {
     });
   });
 
-  describe('a gateway process is killed', () => {
-    it('the others go on, it is replaced, and what it had answered is recorded once', async () => {
+  describe('after a gateway process is killed', () => {
+    it('the others continue, it is replaced, and its replies are recorded once', async () => {
       const before = gateway.pidsOf('gateway');
       const replies = await Promise.all(Array.from({ length: 24 }, () => call()));
       const killed = before[0] as number;

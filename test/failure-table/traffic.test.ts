@@ -14,7 +14,7 @@ const chat = (more: object = {}) => ({ model: '@oai/gpt-4o-mini', messages: [{ r
 const chunk = (content: string) =>
   dataEvent({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { content } }] });
 
-describe('what a caller sees when', () => {
+describe('failure table: traffic', () => {
   let gateway: GatewayWithUpstream;
   let dataDir: string;
   const bodyMemoryMax = 4_000_000;
@@ -75,7 +75,7 @@ describe('what a caller sees when', () => {
     });
   });
 
-  it('the client is gone: the call to the provider ends too, and what was used is recorded', async () => {
+  it('client leaves: the call to the provider ends too, and the usage is recorded', async () => {
     const held = stallMidStream([chunk('one')], [chunk('two')]);
     gateway.upstream.once(path, held);
     const leaving = new AbortController();
@@ -94,7 +94,7 @@ describe('what a caller sees when', () => {
   });
 
   // A parsed and rewritten body counts three times: as it came, as a value, and as it is sent.
-  it('there is more to hold than fits: 503 with retry-after, before memory grows, and room again afterwards', async () => {
+  it('memory limit reached: 503 with retry-after, before memory grows, and room again afterwards', async () => {
     const held = stallBeforeHead();
     gateway.upstream.on(path, held);
     const large = () => gateway.call('/chat/completions', { body: chat({ user: 'u'.repeat(bodyMemoryMax / 5) }) });
@@ -117,7 +117,7 @@ describe('what a caller sees when', () => {
   });
 
   // The last one: it ends the product.
-  it('it is stopped: nothing new is taken, streams go on to their end, and every record is kept', async () => {
+  it('stop: new requests are rejected, streams finish, and every record is kept', async () => {
     const held = stallMidStream([chunk('one')], [chunk('two'), 'data: [DONE]\n\n']);
     gateway.upstream.once(path, held);
     const reply = await gateway.call('/chat/completions', {

@@ -27,7 +27,7 @@ const weather = {
   required: ['city'],
 };
 
-test('the OpenAI client reads its plain, streamed, tool and embedding answers', async () => {
+test('fake upstream: the OpenAI client reads its plain, streamed, tool and embedding replies', async () => {
   upstream = await startFakeUpstream();
   const client = new OpenAI({ baseURL: upstream.openaiHost, apiKey: 'sk-test' });
   const messages = [{ role: 'user' as const, content: 'hello there' }];
@@ -60,7 +60,7 @@ test('the OpenAI client reads its plain, streamed, tool and embedding answers', 
   expect(upstream.last.header('authorization')).toBe('Bearer sk-test');
 });
 
-test('the Anthropic client reads its plain, streamed and tool answers', async () => {
+test('fake upstream: the Anthropic client reads its plain, streamed and tool replies', async () => {
   upstream = await startFakeUpstream();
   const client = new Anthropic({ baseURL: upstream.origin, apiKey: 'sk-ant' });
   const request = { model: 'claude', max_tokens: 10, messages: [{ role: 'user' as const, content: 'hello' }] };
@@ -74,7 +74,7 @@ test('the Anthropic client reads its plain, streamed and tool answers', async ()
   expect(called.content[0]).toMatchObject({ type: 'tool_use', input: { city: 'sample', unit: 'celsius' } });
 });
 
-test('a request is recorded exactly: target, header spelling, body and hash', async () => {
+test('fake upstream: a request is recorded exactly: target, header spelling, body and hash', async () => {
   upstream = await startFakeUpstream({ keepBodyBytesMax: 10 });
   const socket = connect(upstream.port, upstream.host);
   socket.write('POST /echo/%2e%2E//a?b=%zz HTTP/1.1\r\nHost: x\r\nX-Twice: 1\r\nx-TWICE: 2\r\nContent-Length: 3\r\n\r\nabc');
@@ -90,7 +90,7 @@ test('a request is recorded exactly: target, header spelling, body and hash', as
   expect(() => upstream.last.body).toThrow('was not kept');
 });
 
-test('rules are used in the order newest first, as often as told', async () => {
+test('fake upstream: rules apply newest first, as often as configured', async () => {
   upstream = await startFakeUpstream();
   upstream.on('/v1/models', reply(200, 'always'));
   upstream.on('/v1/models', reply(503, { error: 'busy' }, { 'retry-after': '1' }), 2);
@@ -99,7 +99,7 @@ test('rules are used in the order newest first, as often as told', async () => {
   expect(statuses).toEqual([503, 503, 200]);
 });
 
-test('a client that leaves a stalled request is noticed', async () => {
+test('fake upstream: a client that aborts a stalled request is noticed', async () => {
   upstream = await startFakeUpstream();
   const stall = stallBeforeHead();
   upstream.always(stall);
@@ -112,7 +112,7 @@ test('a client that leaves a stalled request is noticed', async () => {
   stall.release();
 });
 
-test('cuts, garbage and early replies look that way to the client', async () => {
+test('fake upstream: cuts, garbage and early replies arrive as such', async () => {
   upstream = await startFakeUpstream();
   upstream.once('/reset', cutBeforeHead());
   await expect(fetch(`${upstream.origin}/reset`)).rejects.toMatchObject({ cause: { code: 'ECONNRESET' } });
@@ -133,7 +133,7 @@ test('cuts, garbage and early replies look that way to the client', async () => 
   expect([dripped.status, await dripped.json()]).toEqual([201, { dripped: true }]);
 });
 
-test('a body can be refused early or read late', async () => {
+test('fake upstream: a body can be rejected early or read late', async () => {
   upstream = await startFakeUpstream();
   upstream.once('/early', earlyReply(413, 'too large'));
   const socket = connect(upstream.port, upstream.host);

@@ -14,11 +14,11 @@ describe('count-tokens', () => {
     expect(countTokens({ texts: ['hello world'] })).toBe(2);
   });
 
-  it('takes text that spells a special token for text', () => {
+  it('treats the spelling of a special token as text', () => {
     expect(countTokens({ texts: ['<|endoftext|>'] })).toBeGreaterThan(1);
   });
 
-  it('is given at most 1 MiB of text', () => {
+  it('gets at most 1 MiB of text', () => {
     const [first, second, third] = cutForCount(['a'.repeat(1024 * 1024 - 1), 'bb', 'c']);
     expect([first?.length, second, third]).toEqual([1024 * 1024 - 1, 'b', undefined]);
   });
@@ -51,7 +51,7 @@ describe('match-pattern', () => {
     ['i', 'HELLO', 'hello'],
     ['m', '^b', 'a\nb'],
     ['s', 'a.b', 'a\nb'],
-  ])('knows the flag %s', (flag, pattern, text) => {
+  ])('match-pattern: supports the flag %s', (flag, pattern, text) => {
     expect(match(pattern, '', [text]).match).toBeNull();
     expect(match(pattern, flag, [text]).match).not.toBeNull();
   });
@@ -68,7 +68,7 @@ describe('match-pattern', () => {
 describe('check-schema', () => {
   const schema = { type: 'object', properties: { a: { type: 'number' } }, required: ['a', 'b'] };
 
-  it('returns one error per fault, with its path', () => {
+  it('returns one error per issue, with its path', () => {
     expect(checkSchema({ schema, json: '{"a":1,"b":2}' })).toEqual([]);
     expect(checkSchema({ schema, json: '{"a":"x"}' })).toEqual([
       { path: '', message: "must have required property 'b'" },

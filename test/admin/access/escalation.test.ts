@@ -5,7 +5,7 @@ import { accept, newPerson, tokenOf } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { ruleDatabases } from '../support/test-database.ts';
 
-describe.each(ruleDatabases)('nobody does more through somebody else’s key, link or person than they may, on %s', (database) => {
+describe.each(ruleDatabases)('rights cannot be extended through another key, link or user, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database, { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });
@@ -19,7 +19,7 @@ describe.each(ruleDatabases)('nobody does more through somebody else’s key, li
 
   const rotate = (id: string, key: string) => plane.ask('POST', `/api-keys/${id}/rotate`, { key, body: {} });
 
-  it('a key is not rotated by one that lacks its scopes: the new secret would have them', async () => {
+  it('rotating a key needs its scopes, because the new secret has them', async () => {
     const weak = await plane.newKey(['workspace_service_api_keys.rotate', 'configs.list']);
     const strong = await idOf(await plane.newKey(['configs.list', 'configs.create']));
     const equal = await idOf(await plane.newKey(['configs.list']));
@@ -29,7 +29,7 @@ describe.each(ruleDatabases)('nobody does more through somebody else’s key, li
     expect((await rotate(await idOf(weak), weak)).status).toBe(200);
   });
 
-  it('the key of the first start, which acts as an owner, is changed by owners alone', async () => {
+  it('only owners can change the key of the first start, which acts as an owner', async () => {
     const first = await idOf(plane.adminKey);
     const admin = await newPerson(plane, 'admin');
     const key = await plane.newKey(
@@ -44,7 +44,7 @@ describe.each(ruleDatabases)('nobody does more through somebody else’s key, li
     expect((await plane.ask('GET', `/api-keys/${first}`, { key: admin.token })).status).toBe(200);
   });
 
-  it('people rotate their own keys whatever scopes these were given, but not such keys of others', async () => {
+  it('users can rotate their own keys with any scopes, but not such keys of others', async () => {
     const path = [{ id: plane.workspaceId, role: 'manager' as const }];
     const [person, other] = [await newPerson(plane, 'member', path), await newPerson(plane, 'member', path)];
     const made = await plane.ask('POST', '/api-keys/workspace/user', {
@@ -54,7 +54,7 @@ describe.each(ruleDatabases)('nobody does more through somebody else’s key, li
     expect((await rotate(made.body.id, person.token)).status).toBe(200);
   });
 
-  describe('a key that may only make people', () => {
+  describe('a key that can only create users', () => {
     const scopes = ['organisation_users.create', 'organisation_users.update'];
     const admins = () => [{ id: plane.workspaceId, role: 'admin' }];
     let key: string;
@@ -62,7 +62,7 @@ describe.each(ruleDatabases)('nobody does more through somebody else’s key, li
       key = await plane.newKey(scopes, 'organisation/service');
     });
 
-    it('gets no link to somebody who may do more in a workspace', async () => {
+    it('gets no link to a user with more rights in a workspace', async () => {
       const body = { email: 'made-by-key@example.com', role: 'member', workspaces: admins() };
       const made = await plane.ask('POST', '/users', { key, body });
       expect([made.status, made.body.data?.set_password_link]).toEqual([403, undefined]);
@@ -74,7 +74,7 @@ describe.each(ruleDatabases)('nobody does more through somebody else’s key, li
       expect(moved.status).toBe(403);
     });
 
-    it('takes over nobody who may do more in a workspace, by a new password or a new invite', async () => {
+    it('cannot take over a user with more rights in a workspace, by a new password or a new invite', async () => {
       const manager = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'manager' }]);
       const reset = await plane.ask('POST', `/admin/users/${manager.id}/password-reset`, { key, body: {} });
       expect([reset.status, reset.body.reset_link]).toEqual([403, undefined]);
@@ -85,7 +85,7 @@ describe.each(ruleDatabases)('nobody does more through somebody else’s key, li
     });
   });
 
-  it('a key that may only manage members of workspaces gives nobody a role that can do more than it', async () => {
+  it('a key that only manages members of workspaces cannot give a role with more rights than its own', async () => {
     const members = ['workspace_users.create', 'workspace_users.update', 'workspaces.create'];
     const key = await plane.newKey(members, 'organisation/service');
     const [inside, outside] = [
@@ -105,7 +105,7 @@ describe.each(ruleDatabases)('nobody does more through somebody else’s key, li
     expect((await plane.ask('PUT', `${users}/${inside.id}`, { body: { role: 'admin' } })).status).toBe(200);
   });
 
-  describe('what owners keep from admins, admins do not give themselves', () => {
+  describe('admins cannot change what owners hide from them', () => {
     const organisation = '/organisations/self';
     const settings = (path: string, key: string | undefined, body: unknown) =>
       plane.ask('PUT', path, { body, ...(key ? { key } : {}) });
@@ -128,7 +128,7 @@ describe.each(ruleDatabases)('nobody does more through somebody else’s key, li
       expect((await settings(organisation, owner.token, sight(true))).status).toBe(200);
     });
 
-    it('in a workspace that may say something else, nor by taking that word from it', async () => {
+    it('in a workspace that overrides it, nor by removing the override', async () => {
       const [admin, owner] = [await newPerson(plane, 'admin'), await newPerson(plane, 'owner')];
       const workspace = `/workspaces/${(await plane.ask('POST', '/workspaces', { body: { name: 'quiet' } })).body.id}`;
       expect((await settings(organisation, owner.token, { override_settings: { logs: true } })).status).toBe(200);
@@ -139,7 +139,7 @@ describe.each(ruleDatabases)('nobody does more through somebody else’s key, li
     });
   });
 
-  it('the key that goes with an invite lives no longer than the workspace lets keys of users live', async () => {
+  it('the key of an invite expires no later than the workspace allows for keys of users', async () => {
     const made = await plane.ask('POST', '/workspaces', { body: { name: 'short keys' } });
     const set = await plane.ask('PUT', `/workspaces/${made.body.id}`, { body: { settings: { user_api_key_ttl: 3_600 } } });
     expect(set.status, JSON.stringify(set.body)).toBe(200);

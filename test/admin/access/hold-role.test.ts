@@ -5,14 +5,14 @@ import { newPerson } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
 
-describe.each(databases)('a person who grants something, on %s', (database) => {
+describe.each(databases)('a user who grants rights, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
   });
   afterAll(() => plane?.close());
 
-  it('is refused when their role has changed since the request began', async () => {
+  it('is rejected if their role has changed since the request began', async () => {
     const person = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'manager' }]);
     const asOf = (role: 'manager' | 'member'): SignedIn => ({
       userId: person.id,

@@ -4,7 +4,7 @@ import { newPerson, type Person } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { ruleDatabases } from '../support/test-database.ts';
 
-describe.each(ruleDatabases)('settings about the models of integrations, on %s', (database) => {
+describe.each(ruleDatabases)('settings for models of integrations, on %s', (database) => {
   let plane: Plane;
   const people = new Map<string, Person>();
   beforeAll(async () => {
@@ -39,12 +39,12 @@ describe.each(ruleDatabases)('settings about the models of integrations, on %s',
   };
   const of = (who: string) => statuses(people.get(who)?.token ?? '');
 
-  it('let managers see and change, members and viewers see, unless they say otherwise', async () => {
+  it('let managers read and change, members and viewers read by default', async () => {
     for (const who of ['admin', 'manager', 'organisation admin']) expect(await of(who)).toEqual([200, 200, 200]);
     for (const who of ['member', 'viewer']) expect(await of(who)).toEqual([200, 403, 403]);
   });
 
-  it('take from managers what they may change, and then what they may see', async () => {
+  it('remove the rights of managers to change, and then to read', async () => {
     await set({ managersWriteIntegrationModels: false });
     for (const who of ['admin', 'manager']) expect(await of(who)).toEqual([200, 403, 403]);
     await set({ managersViewIntegrationModels: false });
@@ -56,7 +56,7 @@ describe.each(ruleDatabases)('settings about the models of integrations, on %s',
     expect(await of('manager')).toEqual([200, 200, 200]);
   });
 
-  it('hold for members and for keys of theirs', async () => {
+  it('apply to members and their keys', async () => {
     const { id } = people.get('member') as Person;
     const scopes = ['workspace_integrations.read', 'workspace_integrations.list'];
     const body = { name: 'k', scopes, user_id: id, workspace_id: plane.workspaceId };
@@ -71,7 +71,7 @@ describe.each(ruleDatabases)('settings about the models of integrations, on %s',
     await set({ membersViewIntegrationModels: true });
   });
 
-  it('may be said anew by a workspace that is let, and refusals of changes are in the trail', async () => {
+  it('can be overridden by a workspace if allowed, and rejected changes are in the audit log', async () => {
     await plane.ask('PUT', '/organisations/self', { body: { override_settings: { integration_models: true } } });
     const own = { security_settings: { managersWriteIntegrationModels: false } };
     const changed = await plane.ask('PUT', `/workspaces/${plane.workspaceId}`, { body: own });

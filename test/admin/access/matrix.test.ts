@@ -61,7 +61,7 @@ const email = () => `invited-${++count}@example.com`;
 const auditPath = (id: string) =>
   `/audit-logs?organisation_id=${id}&start_time=2020-01-01T00:00:00Z&end_time=2040-01-01T00:00:00Z`;
 
-describe.each(ruleDatabases)('who may do what, on %s', (database) => {
+describe.each(ruleDatabases)('access matrix, on %s', (database) => {
   let plane: Plane;
   let second: string;
   const people = new Map<Role, Person>();
@@ -97,7 +97,7 @@ describe.each(ruleDatabases)('who may do what, on %s', (database) => {
     );
   }
 
-  it('delete workspaces: those above them, and nobody in them', async () => {
+  it('only roles above a workspace can delete it', async () => {
     const { id } = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Third' } })).body;
     const inside = await newPerson(plane, 'member', [{ id, role: 'admin' }]);
     const remove = (key: string) =>
@@ -107,7 +107,7 @@ describe.each(ruleDatabases)('who may do what, on %s', (database) => {
     expect((await plane.ask('GET', '/auth/self', { key: inside.token })).body.workspaces).toEqual([]);
   });
 
-  it('follows the settings of the organisation at once, for people and for their keys', async () => {
+  it('changed settings of the organisation apply at once, to users and their keys', async () => {
     const member = people.get('ws member') as Person;
     const key = await plane.ask('POST', '/api-keys/workspace/user', {
       body: { name: 'K', scopes: ['configs.create', 'configs.list'], user_id: member.id, workspace_id: plane.workspaceId },

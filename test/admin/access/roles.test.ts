@@ -8,7 +8,7 @@ const all = Object.keys(securityDefaults) as (keyof typeof securityDefaults)[];
 const everything = (value: boolean) => Object.fromEntries(all.map((name) => [name, value])) as typeof securityDefaults;
 
 describe('roles', () => {
-  it('give a role in a workspace only what some key of a workspace, or its members, are about', () => {
+  it('give in a workspace only scopes that a key of a workspace, or its members, can use', () => {
     const possible = new Set([...scopesByType['workspace-service']]);
     for (const role of workspaceRoles) {
       const scopes = [...workspaceRoleScopes(role, everything(true))];
@@ -19,7 +19,7 @@ describe('roles', () => {
     }
   });
 
-  it('let viewers look and do nothing, whatever the settings say', () => {
+  it('let viewers read only, with any settings', () => {
     for (const settings of [securityDefaults, everything(true)]) {
       const scopes = [...workspaceRoleScopes('viewer', settings)];
       expect(scopes).toContain('configs.read');
@@ -34,7 +34,7 @@ describe('roles', () => {
     expect(others.filter((scope) => /\.(create|update|delete|publish|rotate|copy|duplicate)$/.test(scope))).toEqual([]);
   });
 
-  it('give owners all that organisation keys can have, and plain members nothing outside workspaces', () => {
+  it('give owners all rights of organisation keys, and plain members none outside workspaces', () => {
     expect(organisationRoleScopes('owner', everything(false))).toEqual(scopesByType['organisation-service']);
     expect(organisationRoleScopes('admin', securityDefaults)).toEqual(scopesByType['organisation-service']);
     expect(organisationRoleScopes('member', everything(true)).size).toBe(0);
@@ -56,7 +56,7 @@ describe('roles', () => {
     }
   });
 
-  it('hold admins of the organisation to its settings about logs, and owners to none', () => {
+  it('apply log settings to admins of the organisation, not to owners', () => {
     const settings = { ...securityDefaults, organisationAdminsViewLogs: false };
     expect(organisationRoleScopes('admin', settings)).not.toContain('logs.view');
     expect(implicitAdminScopes('admin', settings)).not.toContain('logs.view');

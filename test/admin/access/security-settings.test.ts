@@ -12,8 +12,8 @@ const rows = Object.entries(securitySettings) as [SecuritySettingName, Enforced 
 const enforced = rows.flatMap(([name, row]) => ('asks' in row ? [{ name, ...row }] : []));
 const laterParts = rows.flatMap(([name, row]) => ('laterPart' in row ? [{ name, ...row }] : []));
 
-describe('security settings that wait for a later part', () => {
-  it.each(laterParts)('$name is about routes that are not there yet', ({ laterPart }) => {
+describe('security settings of missing routes', () => {
+  it.each(laterParts)('$name concerns routes that do not exist yet', ({ laterPart }) => {
     const used = adminRoutes.filter(
       (route) => route.resource !== 'api_keys' && route.scopes.some((one) => laterPart.includes(one)),
     );
@@ -22,7 +22,7 @@ describe('security settings that wait for a later part', () => {
 });
 
 describe.each(ruleDatabases)(
-  'each security setting lets its role through or refuses it, and changes nothing for others, on %s',
+  'each security setting allows or rejects its role, and changes nothing for others, on %s',
   (database) => {
     let plane: Plane;
     let integration: string;
@@ -99,7 +99,7 @@ describe.each(ruleDatabases)(
       expect(whenFalse.get('owner')).toEqual(all(true));
     });
 
-    it.each(laterParts)('$name decides about the scopes of those routes', async ({ name, decidesFor, laterPart }) => {
+    it.each(laterParts)('$name controls the scopes of those routes', async ({ name, decidesFor, laterPart }) => {
       const inPerson = (['ws admin', 'ws manager', 'ws member', 'ws viewer'] as const).map(
         (one) => [one, people.get(one)] as const,
       );

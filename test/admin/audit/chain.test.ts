@@ -42,7 +42,7 @@ describe.each(databases)('the audit chain, on %s', (database) => {
       await tx.execute('alter table audit_entries enable trigger all');
     });
 
-  it('is intact after changes, refused attempts and changes at the same time', async () => {
+  it('is intact after changes, rejected attempts and concurrent changes', async () => {
     await plane.ask('DELETE', '/configs/none', { key: tenant.adminKey });
     await Promise.all(Array.from({ length: 12 }, (_, index) => create(`at-once-${index}`)));
     const rows = await entries();
@@ -51,7 +51,7 @@ describe.each(databases)('the audit chain, on %s', (database) => {
     expect(await verify()).toEqual({ organisationId: tenant.organisationId, intact: rows.length, error: null });
   });
 
-  it('is one per organisation', async () => {
+  it('is separate per organisation', async () => {
     const other = await plane.newTenant();
     await plane.ask('POST', '/configs', { key: other.adminKey, body: { name: 'x', config: { provider: '@mock' } } });
     expect(await verify(other.organisationId)).toMatchObject({ intact: 2, error: null });
@@ -66,18 +66,18 @@ describe.each(databases)('the audit chain, on %s', (database) => {
     ['the address', "client_ip = '203.0.113.9'"],
     ['the resource', 'resource_id = null'],
     ['the query', `query_params = '{"a":"b"}'`],
-  ])('names the first entry in which %s was changed', async (_, change) => {
+  ])('verification names the first entry in which %s was changed', async (_, change) => {
     const { id } = await at(3);
     await tamper(`update audit_entries set ${change} where id = '${id}'`);
     expect(await verify()).toMatchObject({ intact: 2, error: { seq: 3, rowId: id, what: 'it was changed' } });
   });
 
-  it('names an entry that was removed', async () => {
+  it('verification names a removed entry', async () => {
     await tamper(`delete from audit_entries where id = '${(await at(2)).id}'`);
     expect(await verify()).toMatchObject({ intact: 1, error: { seq: 2, rowId: null, what: 'it is missing' } });
   });
 
-  it('notices that two entries were swapped, even with their hashes', async () => {
+  it('verification detects two swapped entries, even with swapped hashes', async () => {
     const [second, third] = [await at(2), await at(3)];
     await tamper(
       `update audit_entries set seq = case id when '${second.id}' then 1003 else 1002 end where id in ('${second.id}', '${third.id}')`,
@@ -86,7 +86,7 @@ describe.each(databases)('the audit chain, on %s', (database) => {
     expect(await verify()).toMatchObject({ intact: 1, error: { seq: 2, rowId: third.id } });
   });
 
-  it('names a row that was put beside the chain', async () => {
+  it('verification names a row outside the chain', async () => {
     await tamper(
       `insert into audit_entries (id, organisation_id, created_at, method, uri, request_id, query_params, user_type,
          response_status_code, resource_type, action, client_ip)
@@ -95,7 +95,7 @@ describe.each(databases)('the audit chain, on %s', (database) => {
     expect(await verify()).toMatchObject({ error: { seq: null, what: 'it was not written through the chain' } });
   });
 
-  it('names what was cut off the end while the head was left, and by anchors also when it was not', async () => {
+  it('verification names entries cut off the end if the head remains, and by anchors also if not', async () => {
     const last = (await entries()).length;
     await tamper(`delete from audit_entries where seq = ${last} and organisation_id = '${tenant.organisationId}'`);
     expect(await verify()).toMatchObject({ intact: last - 1, error: { seq: last, rowId: null } });
@@ -107,7 +107,7 @@ describe.each(databases)('the audit chain, on %s', (database) => {
     expect(await verify()).toMatchObject({ intact: last - 1, error: { seq: last, rowId: null } });
   });
 
-  it('notices by anchors a chain that was made anew with the key', async () => {
+  it('verification detects by anchors a chain that was rebuilt with the key', async () => {
     const log = newMemoryLog();
     await anchorChains(plane.settings, plane.control.services.database, log, Date.now() + 25 * 3_600_000);
     const last = (await entries()).length;

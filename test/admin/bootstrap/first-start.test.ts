@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
 describe('the first start', () => {
-  it('takes the keys it is given', async () => {
+  it('accepts given keys', async () => {
     await copyEmptyDatabase(dataDir);
     const given = { BOOTSTRAP_ADMIN_KEY: newApiKey('admin').text, BOOTSTRAP_WORKSPACE_KEY: newApiKey('ws').text };
     const plane = await startPlaneWith(testSettings(dataDir, given));
@@ -32,7 +32,7 @@ describe('the first start', () => {
     ['', true],
     ['true', true],
     ['false', false],
-  ])('blocks inline configs as BOOTSTRAP_BLOCK_INLINE_CONFIG=%j says', async (value, blocks) => {
+  ])('sets block_inline_config from BOOTSTRAP_BLOCK_INLINE_CONFIG=%j', async (value, blocks) => {
     await copyEmptyDatabase(dataDir);
     const first = testSettings(dataDir, { BOOTSTRAP_BLOCK_INLINE_CONFIG: value });
     const plane = await startPlaneWith(first);
@@ -45,7 +45,7 @@ describe('the first start', () => {
     await later.close();
   });
 
-  it('makes a link for the first owner, when one is named, and only then', async () => {
+  it('creates a link for the first owner only if one is named', async () => {
     await copyEmptyDatabase(dataDir);
     const plane = await startPlaneWith(testSettings(dataDir, { BOOTSTRAP_OWNER_EMAIL: 'Owner@Example.com' }));
     const link = plane.control.firstKeys?.owner_link ?? '';
@@ -56,7 +56,7 @@ describe('the first start', () => {
     await plane.close();
   });
 
-  it('refuses keys that are not in the key format or of the wrong kind, and leaves the database empty', async () => {
+  it('rejects malformed keys and keys of the wrong kind, and leaves the database empty', async () => {
     await copyEmptyDatabase(dataDir);
     for (const wrong of ['nonsense', newApiKey('ws').text]) {
       const settings = testSettings(dataDir, { BOOTSTRAP_ADMIN_KEY: newApiKey('admin').text });
@@ -68,7 +68,7 @@ describe('the first start', () => {
     await plane.close();
   });
 
-  it('makes an organisation, a workspace, two keys and the mock provider, and nothing on later starts', async () => {
+  it('creates an organisation, a workspace, two keys and the mock provider, and nothing on later starts', async () => {
     await copyEmptyDatabase(dataDir);
     const settings = testSettings(dataDir, {});
     const first = await startPlaneWith(settings);
@@ -87,7 +87,7 @@ describe('the first start', () => {
     await second.close();
   });
 
-  it('is the only one that reads BOOTSTRAP settings: later starts warn of those that differ from what is there', async () => {
+  it('reads BOOTSTRAP settings: later starts warn of differences', async () => {
     await copyEmptyDatabase(dataDir);
     const given = { BOOTSTRAP_ADMIN_KEY: newApiKey('admin').text };
     const settings = testSettings(dataDir, given);
@@ -106,7 +106,7 @@ describe('the first start', () => {
   });
 
   if (postgresMissing) console.warn(`skipped: ${postgresMissing}`);
-  it.skipIf(postgresMissing !== null)('happens once when several control planes start on one server', async () => {
+  it.skipIf(postgresMissing !== null)('happens once if several control planes start at the same time', async () => {
     const database = await newTestDatabase();
     const settings = testSettings(dataDir, { DATABASE_URL: database.url });
     const planes = await Promise.all([0, 1, 2].map(() => startControlPlane(settings, { log: newMemoryLog() })));

@@ -23,14 +23,14 @@ describe('POST /api-keys/workspace/user without user_id', () => {
     expect(reply.body.data.errors).toEqual(['user_id: required, because the API key of this request belongs to no user']);
   });
 
-  it('makes a key of the first owner for the key of the first start', async () => {
+  it('creates a key of the first owner for the key of the first start', async () => {
     const owner = await addUser('owner@example.com', 'owner');
     const reply = await plane.ask('POST', '/api-keys/workspace/user', { body: body() });
     expect(reply).toMatchObject({ status: 200 });
     expect(await ownerOf(reply.body.id)).toBe(owner);
   });
 
-  it('makes a key of the person who signed in', async () => {
+  it('creates a key of the signed-in user', async () => {
     const person = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'admin' }]);
     const reply = await plane.ask('POST', '/api-keys/workspace/user', { key: person.token, body: body() });
     expect(reply, JSON.stringify(reply.body)).toMatchObject({ status: 200 });
@@ -39,7 +39,7 @@ describe('POST /api-keys/workspace/user without user_id', () => {
 });
 
 describe('workspaces', () => {
-  it('take their first users as ids', async () => {
+  it('accept their first users as ids', async () => {
     const [one, two] = [await addUser('one@example.com'), await addUser('two@example.com')];
     const users = [one, { id: two, role: 'manager' }];
     const made = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'with users', users } })).body;
@@ -71,7 +71,7 @@ describe('workspaces', () => {
     ['🚀', '🚀'],
     ['1 One', '1 One'],
     ['Rocket 🚀', 'Rocket 🚀'],
-  ])('%s reads %s with name_format=plain, and keeps its emoji when it is renamed so', async (name, plain) => {
+  ])('workspaces: %s reads %s with name_format=plain, and keeps its emoji when it is renamed to that', async (name, plain) => {
     const { id } = (await plane.ask('POST', '/admin/workspaces', { body: { name } })).body;
     const path = `/admin/workspaces/${id}`;
     const nameOf = async (query = '') => (await plane.ask('GET', `${path}${query}`)).body.name;
@@ -85,7 +85,7 @@ describe('configs', () => {
   const save = (config: object) =>
     plane.ask('POST', '/configs', { body: { name: 'c', config, workspace_id: plane.workspaceId } });
 
-  it('with empty lists of guardrails and hooks are accepted, and with any in them rejected', async () => {
+  it('with empty lists of guardrails and hooks are accepted, with entries rejected', async () => {
     const lists = ['input_guardrails', 'output_guardrails', 'before_request_hooks', 'after_request_hooks', 'input_mutators'];
     const empty = Object.fromEntries(lists.map((name) => [name, []]));
     expect(await save({ provider: '@mock', ...empty })).toMatchObject({ status: 200 });
@@ -114,7 +114,7 @@ describe('providers', () => {
 describe('GET /configs with the data-service token', () => {
   const list = (query: string, key = plane.settings.clusterKeyText) => plane.ask('GET', `/configs${query}`, { key });
 
-  it('lists the configs of the only organisation, and of the one that is named', async () => {
+  it('lists the configs of the only organisation, or of the named one', async () => {
     await plane.ask('POST', '/configs', {
       body: { name: 'seen', config: { provider: '@mock' }, workspace_id: plane.workspaceId },
     });

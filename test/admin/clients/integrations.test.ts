@@ -17,7 +17,7 @@ const created = async (body: object): Promise<string> => {
 const read = async (slug: string) => (await plane.ask('GET', `/integrations/${slug}`)).body;
 
 describe('type', () => {
-  it('is organisation or workspace, on reads and in lists, and the organisation comes first', async () => {
+  it('is organisation or workspace, in reads and lists, with the organisation first', async () => {
     const own = await created({ ai_provider_id: 'openai', key: 'k' });
     const bound = await created({ ai_provider_id: 'openai', key: 'k', workspace_id: plane.workspaceId });
     expect(await read(own)).toMatchObject({ type: 'organisation', workspace_id: null });
@@ -53,7 +53,7 @@ describe('configurations', () => {
         vertex_map_metadata: false,
       },
     ],
-  ])('%s takes %j and returns what is no secret as sent', async (type, configurations) => {
+  ])('configurations of %s accept %j and return non-secret fields as sent', async (type, configurations) => {
     const shown = (await read(await created({ ai_provider_id: type, configurations }))).configurations;
     const { azure_entra_client_secret: _, ...plain } = configurations as Record<string, unknown>;
     expect(shown).toMatchObject(plain);
@@ -66,7 +66,7 @@ describe('configurations', () => {
     ['anthropic', { wif_federation_rule_id: 'r', wif_organization_id: 'o', wif_service_account_id: 's' }, null],
     ['openai', {}, 'configurations.wif_identity_provider_id: required with provider_auth_type wif'],
     ['groq', {}, 'configurations.provider_auth_type: wif is for anthropic and openai; '],
-  ])('provider_auth_type wif of %s with %j', async (type, own, error) => {
+  ])('configurations: provider_auth_type wif of %s with %j', async (type, own, error) => {
     const configurations = { provider_auth_type: 'wif', ...client, ...own };
     const reply = await plane.ask('POST', '/integrations', { body: { name: 'wif', ai_provider_id: type, configurations } });
     if (error !== null) return expect(reply.body.data.errors[0]).toContain(error);
@@ -75,7 +75,7 @@ describe('configurations', () => {
     expect(shown.oauth_client_secret).not.toBe('s');
   });
 
-  it('is_key_required true needs a key', async () => {
+  it('require a key with is_key_required true', async () => {
     const body = { name: 'n', ai_provider_id: 'openai', configurations: { is_key_required: true } };
     const reply = await plane.ask('POST', '/integrations', { body });
     expect(reply).toMatchObject({ status: 400, body: { data: { errors: ['key: required with is_key_required true'] } } });
@@ -91,7 +91,7 @@ describe('models', () => {
   it.each([
     ['the body', (slug: string) => [`/integrations/${slug}/models`, { models: ['one', 'two'] }] as const],
     ['the query', (slug: string) => [`/integrations/${slug}/models?slugs=one,two`, undefined] as const],
-  ])('are removed by the names in %s', async (_, request) => {
+  ])('models: %s removes the named ones', async (_, request) => {
     const slug = await created({ ai_provider_id: 'openai', key: 'k' });
     await plane.ask('PUT', `/integrations/${slug}/models`, { body: { models: ['one', 'two', 'three'].map(custom) } });
     const [path, body] = request(slug);
@@ -102,13 +102,13 @@ describe('models', () => {
     expect(left).not.toContain('two');
   });
 
-  it('a removal that names none is rejected', async () => {
+  it('are not removed by a request without names', async () => {
     const slug = await created({ ai_provider_id: 'openai', key: 'k' });
     const reply = await plane.ask('DELETE', `/integrations/${slug}/models`);
     expect(reply.body.data.errors).toEqual(['slugs: required in the query, or models in the body']);
   });
 
-  it('have the name that was sent, else their slug', async () => {
+  it('have the sent name, else their slug', async () => {
     const slug = await created({ ai_provider_id: 'openai', key: 'k' });
     const put = (body: object) => plane.ask('PUT', `/integrations/${slug}/models`, { body: { models: [body] } });
     const nameOf = async () => (await models(slug)).find((one) => one.slug === 'mine');
@@ -122,7 +122,7 @@ describe('models', () => {
 });
 
 describe('limits', () => {
-  it('are returned without a type if none was sent, and the limit is of US dollars', async () => {
+  it('are returned without a type if none was sent, in US dollars', async () => {
     const sent = { credit_limit: 100, alert_threshold: 75, periodic_reset: 'monthly' };
     const body = { name: 'k', scopes: ['completions.write'], usage_limits: sent };
     const { id } = (await plane.ask('POST', '/api-keys/workspace/service', { body })).body;
@@ -140,7 +140,7 @@ describe('limits', () => {
     expect(await plane.ask('POST', '/api-keys/workspace/service', { body })).toMatchObject({ status: 200 });
   });
 
-  it('of the access of a workspace may have a threshold above the limit', async () => {
+  it('for the access of a workspace may have a threshold above the limit', async () => {
     const slug = await created({ ai_provider_id: 'openai', key: 'k' });
     const usage_limits = [{ type: 'cost', credit_limit: 50, alert_threshold: 75 }];
     const body = { workspaces: [{ id: plane.workspaceId, enabled: true, usage_limits }] };

@@ -65,7 +65,7 @@ describe('path parameters in the body', () => {
     expect(right).toMatchObject({ status: 200 });
   });
 
-  it('a body that no schema reads is checked too', async () => {
+  it('are checked in a body that no schema reads', async () => {
     const id = await newKeyId();
     expect(await plane.ask('DELETE', `/api-keys/${id}`, { body: { id: plane.workspaceId } })).toMatchObject({ status: 400 });
     expect(await plane.ask('DELETE', `/api-keys/${id}`, { body: { id } })).toMatchObject({ status: 200 });
@@ -81,15 +81,15 @@ describe('path parameters in the query', () => {
     expect(await users(`${name}=${other.body.id}`)).toMatchObject({ status: 400 });
   });
 
-  it('the workspace may be named by slug in one place and by id in the other', async () => {
+  it('may name the workspace by slug in one place and by id in the other', async () => {
     const { slug } = (await plane.ask('GET', `/admin/workspaces/${plane.workspaceId}`)).body;
     expect(await users(`workspace_id=${slug}`)).toMatchObject({ status: 200, body: { total: 1 } });
   });
 });
 
-describe('names of query members', () => {
+describe('spelling of query parameters', () => {
   it.each(['/admin/workspaces', '/admin/users', '/admin/users/invites', '/api-keys', '/providers', '/integrations', '/configs'])(
-    '%s takes paging in camel case',
+    '%s accepts paging in camel case',
     async (path) => {
       expect(await plane.ask('GET', `${path}?currentPage=0&pageSize=1`)).toMatchObject({ status: 200 });
       expect(await plane.ask('GET', `${path}?currentPage=0&current_page=1`)).toMatchObject({ status: 400 });

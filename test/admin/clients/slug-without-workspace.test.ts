@@ -25,7 +25,7 @@ async function make(path: string, body: object, slug: string, workspaceId: strin
 describe.each(kinds)('%s', (path, body) => {
   const slug = (name: string) => `${path.slice(1)}-${name}`;
 
-  it('a slug that one workspace has needs no workspace_id', async () => {
+  it('with a slug of one workspace needs no workspace_id', async () => {
     await make(path, body, slug('once'), other.id);
     const item = `${path}/${slug('once')}`;
     expect(await plane.ask('GET', item)).toMatchObject({ status: 200, body: { slug: slug('once') } });
@@ -35,7 +35,7 @@ describe.each(kinds)('%s', (path, body) => {
     expect(await plane.ask('GET', item)).toMatchObject({ status: 404 });
   });
 
-  it('a slug that two workspaces have is rejected with their names', async () => {
+  it('with a slug of two workspaces is rejected with their names', async () => {
     await make(path, body, slug('twice'), plane.workspaceId);
     await make(path, body, slug('twice'), other.id);
     const reply = await plane.ask('GET', `${path}/${slug('twice')}`);
@@ -47,7 +47,7 @@ describe.each(kinds)('%s', (path, body) => {
     expect(named).toMatchObject({ status: 200, body: { workspace_id: other.id } });
   });
 
-  it('a slug of another organisation is not found', async () => {
+  it('with a slug of another organisation is not found', async () => {
     await make(path, body, slug('own'), plane.workspaceId);
     const stranger = await plane.newTenant();
     const reply = await plane.ask('GET', `${path}/${slug('own')}`, { key: stranger.adminKey });
@@ -55,7 +55,7 @@ describe.each(kinds)('%s', (path, body) => {
   });
 });
 
-it('POST /virtual-keys/migrate takes the slug of a virtual key without workspace_id', async () => {
+it('slug without workspace: POST /virtual-keys/migrate accepts the slug of a virtual key', async () => {
   const key = { provider: 'openai', key: 'sk-0123456789abcdef' };
   await make('/virtual-keys', key, 'to-migrate', other.id);
   const migrate = (id: string) => plane.ask('POST', '/virtual-keys/migrate', { body: { virtual_key_id: id } });
@@ -68,7 +68,7 @@ it('POST /virtual-keys/migrate takes the slug of a virtual key without workspace
   expect(await migrate('none')).toMatchObject({ status: 404, body: { data: { errorCode: 'AB02' } } });
 });
 
-it('reads of configs carry their fields at the top and under data', async () => {
+it('slug without workspace: config replies carry their fields at the top and under data', async () => {
   const config = { retry: { attempts: 2 } };
   const made = await plane.ask('POST', '/configs', { body: { name: 'both', config, workspace_id: other.id } });
   const { success, data, ...top } = made.body;

@@ -27,7 +27,7 @@ function run(settings: Settings, ...args: string[]): Promise<{ code: number; out
   });
 }
 
-describe.each(databases)('commands beside the database, on %s', (name) => {
+describe.each(databases)('key commands, on %s', (name) => {
   async function onPlane(work: (plane: Plane, settings: Settings, whileStopped: typeof run) => Promise<void>): Promise<void> {
     const dataDir = await mkdtemp(join(tmpdir(), 'svc-recover-'));
     const database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
@@ -63,7 +63,7 @@ describe.each(databases)('commands beside the database, on %s', (name) => {
       expect(entries).toMatchObject([{ action: 'create', userType: 'system', clientIp: 'local' }]);
     }));
 
-  it('npm run admin-key asks for the organisation if there are several', () =>
+  it('npm run admin-key requires the organisation if there are several', () =>
     onPlane(async (plane, settings, whileStopped) => {
       const other = await plane.newTenant();
       const { code, err } = await whileStopped(settings, 'admin-key');
@@ -73,7 +73,7 @@ describe.each(databases)('commands beside the database, on %s', (name) => {
       expect(self.body.data.id).toBe(other.organisationId);
     }));
 
-  it('neither works with another ENCRYPTION_KEY; npm run cluster-key accepts another CLUSTER_KEY', () =>
+  it('both commands fail with another ENCRYPTION_KEY; npm run cluster-key accepts another CLUSTER_KEY', () =>
     onPlane(async (_plane, settings, whileStopped) => {
       const other = { ...settings, encryptionKey: new Uint8Array(randomBytes(32)) };
       for (const command of ['admin-key', 'cluster-key']) {

@@ -29,7 +29,7 @@ function verify(settings: Settings, ...options: string[]): Promise<{ code: numbe
 }
 
 describe.each(ruleDatabases)('npm run audit:verify, on %s', (name) => {
-  it('tells of every organisation, and which entry is the first bad one', async () => {
+  it('reports every organisation, and the first invalid entry', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'svc-verify-'));
     const database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
     if (!database) await copyEmptyDatabase(dataDir);

@@ -10,7 +10,7 @@ import { newTestDatabase, postgresMissing, type TestDatabase } from '../support/
 
 if (postgresMissing) console.warn(`skipped: ${postgresMissing}`);
 
-describe.skipIf(postgresMissing !== null)('a database that goes away', () => {
+describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
   let database: TestDatabase;
   let proxy: CuttableProxy;
   let plane: Plane;
@@ -42,7 +42,7 @@ describe.skipIf(postgresMissing !== null)('a database that goes away', () => {
     expect(reply.headers.get('retry-after')).toBe('1');
   };
 
-  it('gets 503 with retry-after on reads, writes and gateways’ questions, never 401 or 404', async () => {
+  it('causes 503 with retry-after for reads, writes and gateway requests, never 401 or 404', async () => {
     await proxy.cut();
     expectAway(await promptly(plane.ask('GET', '/configs')));
     expectAway(await promptly(create('cut')));
@@ -53,7 +53,7 @@ describe.skipIf(postgresMissing !== null)('a database that goes away', () => {
     expect((await fetch(`${plane.url}/health`)).status).toBe(200);
   });
 
-  it('gets 503 within the deadline when it is silent, and nothing was written', async () => {
+  it('causes 503 within the deadline if it does not respond, and nothing is written', async () => {
     proxy.stall();
     const [write, read, question] = await Promise.all([
       promptly(create('silent')),
@@ -66,7 +66,7 @@ describe.skipIf(postgresMissing !== null)('a database that goes away', () => {
   });
 
   it.each(['insert into "audit_entries"', 'update change_counter', 'commit'])(
-    'leaves nothing half written when it goes at: %s',
+    'leaves no partial write if it disconnects at: %s',
     async (statement) => {
       const slug = `half-${statement.replace(/\W+/g, '-').slice(0, 20)}`;
       const events = await plane.events();
@@ -82,7 +82,7 @@ describe.skipIf(postgresMissing !== null)('a database that goes away', () => {
     },
   );
 
-  it('works again by itself when it is back', async () => {
+  it('is used again when it is back', async () => {
     await proxy.cut();
     expectAway(await promptly(create('before')));
     await proxy.restore();

@@ -39,7 +39,7 @@ describe.each(databases)('entities and migrations, on %s', (database) => {
     }
   });
 
-  it('name the tenant in every table', () => {
+  it('have the tenant in every table', () => {
     const tables = [...new Set(columns.map((one) => one.table_name))].filter((name) => !shared.includes(name));
     expect(tables).toHaveLength(entities.length);
     for (const table of tables) {

@@ -60,7 +60,7 @@ describe('the control plane as a process on the embedded database', () => {
     expect(child.output.join('')).not.toContain(keys.admin_key.slice(10, 40));
   });
 
-  it('keeps every change it acknowledged when it is killed in the middle of others, again and again', async () => {
+  it('keeps every acknowledged change after repeated kills', async () => {
     const acknowledged: string[] = [];
     for (let round = 0; round < 3; round++) {
       const child = start();
@@ -113,7 +113,7 @@ describe('the control plane as a process on the embedded database', () => {
     expect(await within(child.ended, 'the end')).toBe(0);
   });
 
-  it('ends with 78 and one line when its settings cannot work', async () => {
+  it('ends with 78 and one line if its settings cannot work', async () => {
     const first = start();
     await within(first.ready, 'the start', 60_000);
     const wrongKey = forkPlane({ ...env, DATA_DIR: join(dataDir, 'other'), BOOTSTRAP_ADMIN_KEY: 'secret-but-wrong' });

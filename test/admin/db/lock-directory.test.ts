@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-it('refuses a second holder and frees the place for the next', async () => {
+it('directory lock: rejects a second holder and is free after release', async () => {
   const lock = await lockDirectory(file);
   await expect(lockDirectory(file, 0)).rejects.toThrow(/in use by process \d+/);
   await lock.release();
@@ -20,14 +20,14 @@ it('refuses a second holder and frees the place for the next', async () => {
   await (await lockDirectory(file, 0)).release();
 });
 
-it('waits for a holder that is about to go', async () => {
+it('directory lock: waits for a holder that is about to end', async () => {
   const lock = await lockDirectory(file);
   const next = lockDirectory(file, 5_000);
   await lock.release();
   await (await next).release();
 });
 
-it('takes over from a process that is gone, also when its number belongs to another one now', async () => {
+it('directory lock: is taken over from an ended process, also if its id belongs to another one now', async () => {
   for (const stale of ['999999999 1', `${process.pid} 1`, 'nonsense', '']) {
     await writeFile(file, stale);
     const lock = await lockDirectory(file, 0);

@@ -13,8 +13,8 @@ import { type DatabaseName, databases, newTestDatabase } from '../support/test-d
  * A new version brings the tables up to date while the version before it goes on: every migration must leave what older versions
  * read and write as it was.
  */
-describe.each(databases)('migrations beside an older version, on %s', (database) => {
-  it('add tables and columns, and never take away, rename, retype or demand what older versions know', async () => {
+describe.each(databases)('migrations with an older version running, on %s', (database) => {
+  it('add tables and columns, and never remove, rename, retype or require what older versions use', async () => {
     await onDatabase(database, async (open) => {
       const orm = await open(true);
       for (const [index, migration] of migrations.entries()) {
@@ -35,7 +35,7 @@ describe.each(databases)('migrations beside an older version, on %s', (database)
     });
   });
 
-  it('let the statements of the first version go on while they run', async () => {
+  it('do not block the statements of the first version', async () => {
     await onDatabase(database, async (open) => {
       const [migrating, serving] = [await open(true), await open(false)];
       await migrating.migrator.up(migrations[0]?.name);

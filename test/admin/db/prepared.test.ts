@@ -24,20 +24,20 @@ describe.skipIf(postgresMissing)(`prepared statements${postgresMissing ? ` (${po
 
   const plans = async () => (await database.em().execute('select name from pg_prepared_statements')) as { name: string }[];
 
-  it('are planned once and answer with the values of each call', async () => {
+  it('are planned once and return the values of each call', async () => {
     expect(await database.ask(statement, ['2', 'a?'])).toEqual([{ doubled: 4, told: 'a?' }]);
     expect(await database.ask(statement, ['3', 'b'])).toEqual([{ doubled: 6, told: 'b' }]);
     expect(await plans()).toEqual([{ name: expect.stringMatching(/^double-/) }]);
   });
 
-  it('are told apart by their text: another version of this service behind the same pooler may have one of that name', async () => {
+  it('are named by their text, because another version behind the same pooler may use the same name', async () => {
     expect(await database.ask({ ...statement, text: 'select ?::int * 3 as tripled, ?::text as told' }, ['2', 'a'])).toEqual([
       { tripled: 6, told: 'a' },
     ]);
     expect(await database.ask(statement, ['2', 'a'])).toEqual([{ doubled: 4, told: 'a' }]);
   });
 
-  it('are asked without their plan when a migration beside has changed what they give', async () => {
+  it('are sent without their plan if a migration has changed their columns', async () => {
     await database.em().execute('create table t (a int)');
     await database.em().execute('insert into t values (1)');
     const all = { name: 'all', text: 'select a from t where ?::text is not null' };
@@ -48,12 +48,12 @@ describe.skipIf(postgresMissing)(`prepared statements${postgresMissing ? ` (${po
     expect(log.lines).toEqual([]);
   });
 
-  it('reject with what the database says, and leave the connection usable', async () => {
+  it('fail with the database error, and leave the connection usable', async () => {
     await expect(database.ask(statement, ['no number', ''])).rejects.toMatchObject({ code: '22P02' });
     expect(await database.ask(statement, ['4', ''])).toEqual([{ doubled: 8, told: '' }]);
   });
 
-  it('are given up where a pooler hands out connections that do not know them', async () => {
+  it('are not used if a pooler switches connections', async () => {
     await database.em().execute('deallocate all');
     expect(await database.ask(statement, ['5', ''])).toEqual([{ doubled: 10, told: '' }]);
     expect(await database.ask(statement, ['6', ''])).toEqual([{ doubled: 12, told: '' }]);

@@ -70,7 +70,7 @@ describe.each(ways)('row-level security, on $name', ({ start, forced }) => {
     for (const table of tables) expect(table).toEqual({ name: table.name, enabled: true, forced, policies: 1 });
   });
 
-  it('shows a query that names no tenant the rows of its own organisation only', async () => {
+  it('limits a query without a tenant to the rows of its own organisation', async () => {
     for (const table of [
       'organisations',
       'workspaces',
@@ -89,7 +89,7 @@ describe.each(ways)('row-level security, on $name', ({ start, forced }) => {
     }
   });
 
-  it('holds for finds, counts, query builders and transactions alike', async () => {
+  it('applies to finds, counts, query builders and transactions', async () => {
     expect((await own().find(configs, {})).map((row) => row.slug)).toEqual(['mine']);
     expect(await own().count(configs)).toBe(1);
     expect(await own().findOne(configs, { slug: 'theirs' })).toBeNull();
@@ -98,14 +98,14 @@ describe.each(ways)('row-level security, on $name', ({ start, forced }) => {
     expect(await own().transactional((tx) => tx.transactional((inner) => inner.count(workspaces)))).toBe(1);
   });
 
-  it('keeps changes and deletions without a tenant from the rows of others', async () => {
+  it('protects rows of others from changes and deletions without a tenant', async () => {
     await own().nativeUpdate(configs, { slug: { $ne: '' } }, { name: 'Overwritten' });
     expect(await system().count(configs, { name: 'Theirs' })).toBe(1);
     expect(await own().nativeDelete(configs, { slug: 'theirs' })).toBe(0);
     expect(await system().count(configs, { slug: 'theirs' })).toBe(1);
   });
 
-  it('refuses rows for another organisation', async () => {
+  it('rejects rows for another organisation', async () => {
     const now = new Date();
     const row = { id: newId(), organisationId: other.organisationId, slug: 'planted', name: 'Planted', isDefault: false };
     const planted = { ...row, metadata: {}, status: 'active' as const, createdAt: now, lastUpdatedAt: now };
@@ -115,19 +115,19 @@ describe.each(ways)('row-level security, on $name', ({ start, forced }) => {
     );
   });
 
-  it('finds nothing for an organisation that is none', async () => {
+  it('returns nothing for a non-existent organisation', async () => {
     const nobody = plane.control.services.database.emOf(newId());
     expect(await nobody.count(configs)).toBe(0);
     expect(await nobody.count(auditEntries)).toBe(0);
   });
 
-  it('leaves nothing of a tenant behind on the connection', async () => {
+  it('leaves no tenant on the connection', async () => {
     await own().count(configs);
     await own().transactional((tx) => tx.count(configs));
     expect(await system().count(configs)).toBe(2);
   });
 
-  it('makes a route whose query forgets the tenant find only its own', async () => {
+  it('limits a route whose query omits the tenant to its own rows', async () => {
     const broken = defineRoute({
       method: 'GET',
       path: '/broken/:slug',
@@ -158,7 +158,7 @@ describe.each(ways)('row-level security, on $name', ({ start, forced }) => {
     }
   });
 
-  it('lets nobody change or remove audit entries, requests or the system', async () => {
+  it('forbids changes to audit entries, requests and the system', async () => {
     for (const em of [own, system]) {
       for (const sql of ["update audit_entries set action = 'x'", 'delete from audit_entries', 'truncate audit_entries']) {
         await expect(em().execute(sql), sql).rejects.toThrow(/only ever added|permission denied/);

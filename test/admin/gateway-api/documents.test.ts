@@ -17,7 +17,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
   });
   afterAll(() => plane?.close());
 
-  it('gives every kind in the agreed shape, with the revision it is at least as new as', async () => {
+  it('have every kind in the agreed shape, with a minimum revision', async () => {
     const ids: Record<DocumentKind, string> = {
       'api-key': parseApiKey(plane.workspaceKey)?.id ?? '',
       config: `${plane.workspaceId}/c`,
@@ -46,7 +46,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
     ]);
   });
 
-  it('answers null for ids it does not know, however odd they are', async () => {
+  it('are null for unknown ids, however odd', async () => {
     const odd = [
       'api-key/AAAAAAAAAAAA',
       'config/x',
@@ -63,7 +63,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
     expect((await plane.internal('GET', '/documents/secret/x')).status).toBe(400);
   });
 
-  it('gives many keys at once, in the order they were asked for, as each would come alone', async () => {
+  it('return many keys at once, in order, equal to single look-ups', async () => {
     const ids = [plane.workspaceKey, plane.adminKey].map((key) => parseApiKey(key)?.id ?? '');
     const alone = await Promise.all(ids.map((id) => plane.internal('GET', `/documents/api-key/${id}`)));
     const asked = ['AAAAAAAAAAAA', ids[1], "' or 1=1", ids[0], ids[1]];
@@ -82,13 +82,13 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
     ['too many', { ids: Array.from({ length: 201 }, () => 'a') }],
     ['a number', { ids: [1] }],
     ['no list', {}],
-  ])('names the field when it is asked for %s keys', async (_what, body) => {
+  ])('documents for gateways: a request for %s keys is rejected by field', async (_what, body) => {
     const reply = await plane.internal('POST', '/api-keys', body);
     expect(reply.status).toBe(400);
     expect(JSON.stringify(reply.body)).toContain('ids');
   });
 
-  it('opens to the cluster key only', async () => {
+  it('require the cluster key', async () => {
     for (const key of [plane.adminKey, plane.workspaceKey, '', 'x', plane.settings.clusterKeyText.slice(1)]) {
       for (const path of ['/documents/workspace/x', '/changes?after=0', '/nothing']) {
         expect((await plane.internal('GET', path, undefined, key)).status).toBe(401);
@@ -97,7 +97,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
     }
   });
 
-  it('tells the changes after a revision, and says reset when it cannot', async () => {
+  it('include the changes after a revision, or a reset', async () => {
     const events = await plane.events();
     const all = v.parse(changesReply, (await plane.internal('GET', '/changes?after=0')).body);
     expect(all).toMatchObject({ revision: events.length, reset: false });

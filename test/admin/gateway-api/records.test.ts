@@ -57,7 +57,7 @@ describe.each(databases)('request records, on %s', (database) => {
     expect((await row(odd.id)).record.path).toBe('/v1/a\ufffdb\ufffdc\u{1f600}d\\u0000');
   });
 
-  it('takes records of requests whose key was unknown', async () => {
+  it('accepts records of requests with unknown keys', async () => {
     const unknown = record({
       organisationId: null,
       workspaceId: null,
@@ -71,7 +71,7 @@ describe.each(databases)('request records, on %s', (database) => {
     expect((await plane.ask('GET', `/logs/${unknown.id}`)).status).toBe(404);
   });
 
-  it('puts the public price on a record to the nano-USD, and null if there is none', async () => {
+  it('adds the public price to a record to the nano-USD, and null if there is none', async () => {
     const usage = { inputTokens: 900_000, cacheReadTokens: 100_000, outputTokens: 1_000_000 };
     const priced = record({ provider: 'openai', model: 'gpt-4o-mini', ...usage });
     const free = record({ provider: 'openai', model: 'gpt-4o-mini', inputTokens: 0, outputTokens: 0 });
@@ -90,7 +90,7 @@ describe.each(databases)('request records, on %s', (database) => {
     expect((await row(nonsense.id)).costMicroUsd).toBeNull();
   });
 
-  it('refuses what is no batch', async () => {
+  it('rejects malformed batches', async () => {
     expect((await plane.internal('POST', '/records', '{"a":')).status).toBe(400);
     expect((await plane.internal('POST', '/records', {})).status).toBe(400);
     expect(
@@ -106,7 +106,7 @@ describe.each(databases)('request records, on %s', (database) => {
     expect(await store([])).toEqual({ inserted: 0, duplicates: 0, rejected: [] });
   });
 
-  it('reads back by id and by trace, only to its own tenant', async () => {
+  it('returns records by id and trace, only to their own tenant', async () => {
     const traceId = `trace-${randomUUID()}`;
     const first = record({ traceId, createdAt: '2026-01-01T00:00:00.000Z' });
     const second = record({

@@ -6,14 +6,14 @@ import { newMemoryLog } from '../../support/memory-log.ts';
 const item = v.strictObject({ id: v.string(), more: v.optional(v.strictObject({ at: v.string() })) });
 const route = { method: 'GET' as const, path: '/things', reply: v.strictObject({ data: v.array(item) }) };
 
-describe('what a route answers with', () => {
-  it('leaves as it is when it is what was declared', () => {
+describe('a route’s reply', () => {
+  it('stays unchanged if it matches its schema', () => {
     const log = newMemoryLog();
     expect(allowReply(route, { data: [{ id: 'a' }], gone: undefined }, false, log)).toEqual({ data: [{ id: 'a' }] });
     expect(log.lines).toEqual([]);
   });
 
-  it('loses what was not declared, at any depth, and the log says so without the values', () => {
+  it('loses undeclared members at any depth, and the log names them without values', () => {
     const log = newMemoryLog();
     const reply = {
       data: [
@@ -28,12 +28,12 @@ describe('what a route answers with', () => {
     expect(JSON.stringify(log.lines)).toContain('data.0.digest');
   });
 
-  it('is refused as a whole where it cannot be told what is too much', () => {
+  it('is rejected as a whole if the undeclared members cannot be determined', () => {
     const either = { ...route, reply: v.union([item, v.strictObject({ name: v.string() })]) };
     expect(() => allowReply(either, { name: 'a', digest: 'planted' }, false, newMemoryLog())).toThrow('GET /things');
   });
 
-  it('is an error in tests', () => {
+  it('with undeclared members is an error in tests', () => {
     expect(() => allowReply(route, { data: [], total: 1 }, true, newMemoryLog())).toThrow('GET /things');
   });
 });

@@ -3,7 +3,7 @@ import { AttemptLimit } from '../../../admin/http/attempt-limit.ts';
 import { newFakeTime } from '../../support/fake-time.ts';
 
 describe('AttemptLimit', () => {
-  it('lets an account fail five times in any minute, from wherever', () => {
+  it('allows an account five failures a minute, from any address', () => {
     const time = newFakeTime();
     const limit = new AttemptLimit(time.clock);
     for (let i = 0; i < 5; i++) {
@@ -20,7 +20,7 @@ describe('AttemptLimit', () => {
     for (let i = 0; i < 5; i++) expect(limit.begin('a', '10.0.0.9')).not.toBeNull();
   });
 
-  it('lets an address fail twenty times a minute, and a whole IPv6 network no more', () => {
+  it('allows an address twenty failures a minute, and a whole IPv6 network no more', () => {
     for (const addressOf of [
       () => '192.0.2.1',
       (i: number) => `2001:db8:1:2::${i.toString(16)}`,
@@ -34,7 +34,7 @@ describe('AttemptLimit', () => {
     }
   });
 
-  it('counts attempts that are still running, and forgets those that succeed', () => {
+  it('counts running attempts, and forgets successful ones', () => {
     const limit = new AttemptLimit(newFakeTime().clock);
     const running = Array.from({ length: 5 }, () => limit.begin('a', '192.0.2.1'));
     expect(limit.begin('a', '192.0.2.1')).toBeNull();

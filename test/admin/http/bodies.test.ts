@@ -11,18 +11,18 @@ describe('bodies, queries and headers of admin requests', () => {
 
   const post = (body: unknown, headers: Record<string, string> = {}) => plane.ask('POST', '/configs', { body, headers });
 
-  it('refuses broken JSON with the position and without the text', async () => {
+  it('with malformed JSON are rejected with the position and without the text', async () => {
     const reply = await expectRefusal(plane, () => post('{"name":"planted", oops}'), 400, 'AB01', true);
     expect(reply.body.data.message).toBe('body: invalid JSON at position 19: expected a key in double quotes');
     expect(reply.headers.get('content-type')).toMatch(/^application\/json/);
   });
 
-  it('refuses repeated and dangerous keys', async () => {
+  it('with repeated and dangerous keys are rejected', async () => {
     await expectRefusal(plane, () => post('{"name":"a","name":"b","config":{}}'), 400, 'AB01', true);
     await expectRefusal(plane, () => post('{"name":"a","config":{"__proto__":{"x":1}}}'), 400, 'AB01', true);
   });
 
-  it('refuses other content types, bad UTF-8 and bodies that are no object', async () => {
+  it('with other content types, bad UTF-8 or non-objects are rejected', async () => {
     await expectRefusal(plane, () => post('name=x', { 'content-type': 'text/plain' }), 400, 'AB01', true);
     await expectRefusal(plane, () => post('[]'), 400, 'AB01', true);
     await expectRefusal(plane, () => post('"x"'), 400, 'AB01', true);
@@ -35,7 +35,7 @@ describe('bodies, queries and headers of admin requests', () => {
     expect(await reply.json()).toMatchObject({ data: { message: 'body: not valid UTF-8' } });
   });
 
-  it('refuses bodies over 1 MiB with 413, announced or chunked', async () => {
+  it('over 1 MiB are rejected with 413, announced or chunked', async () => {
     const big = JSON.stringify({ name: 'x'.repeat(1_100_000), config: {} });
     await expectRefusal(plane, () => post(big), 413, 'AB01', true);
     const chunks = new ReadableStream({
@@ -53,7 +53,7 @@ describe('bodies, queries and headers of admin requests', () => {
     expect((await fetch(`${plane.url}/v1/configs`, init as RequestInit)).status).toBe(413);
   });
 
-  it('refuses unknown, repeated and contradicting query parameters', async () => {
+  it('with unknown, repeated and contradicting query parameters are rejected', async () => {
     await expectRefusal(plane, () => plane.ask('GET', '/configs?colour=red'), 400, 'AB01', false);
     await expectRefusal(plane, () => plane.ask('GET', '/configs?page_size=1&page_size=2'), 400, 'AB01', false);
     await expectRefusal(plane, () => plane.ask('GET', '/configs?page_size=101'), 400, 'AB01', false);
@@ -62,7 +62,7 @@ describe('bodies, queries and headers of admin requests', () => {
     await expectRefusal(plane, () => plane.ask('POST', '/configs?workspace_id=ws-default', { body }), 400, 'AB01', true);
   });
 
-  it('finds nothing under names with control characters, and audits the attempt', async () => {
+  it('with control characters in names find nothing, and are audited', async () => {
     for (const name of ['%00', 'a%00b', '%0a', '%7f']) {
       await expectRefusal(plane, () => plane.ask('GET', `/configs/${name}?workspace_id=ws-default`), 404, 'AB08', false);
       await expectRefusal(plane, () => plane.ask('DELETE', `/configs/${name}?workspace_id=ws-default`), 404, 'AB08', true);
@@ -70,14 +70,14 @@ describe('bodies, queries and headers of admin requests', () => {
     }
   });
 
-  it('answers 404 for unknown routes and other organisations, 405 for another method', async () => {
+  it('get 404 for unknown routes and other organisations, 405 for another method', async () => {
     await expectRefusal(plane, () => plane.ask('GET', '/nothing'), 404, 'AB08', false);
     await expectRefusal(plane, () => plane.ask('PATCH', '/configs'), 405, 'AB01', false);
     const other = await plane.newTenant();
     await expectRefusal(plane, () => plane.ask('GET', `/configs?organisation_id=${other.organisationId}`), 404, 'AB08', false);
   });
 
-  it('takes the key as bearer token and under header prefixes of other gateways', async () => {
+  it('may carry the key as bearer token and under header prefixes of other gateways', async () => {
     const aliased = await startPlane('PGlite', { HEADER_PREFIX_ALIASES: 'x-other-' });
     try {
       const headers: Record<string, string>[] = [
@@ -93,7 +93,7 @@ describe('bodies, queries and headers of admin requests', () => {
     }
   });
 
-  it('believes the client address a gateway vouches for, and nobody else', async () => {
+  it('have the client address only from an authenticated gateway', async () => {
     const vouch = (key: string) => ({ 'x-forwarded-for': '203.0.113.7', 'svc-internal-cluster-key': key });
     const body = { name: 'x', config: { provider: '@mock' } };
     await plane.ask('POST', '/configs', { body, headers: vouch(plane.settings.clusterKeyText) });
@@ -106,7 +106,7 @@ describe('bodies, queries and headers of admin requests', () => {
     expect(await plane.lastAudit()).toMatchObject({ clientIp: expect.stringMatching(/127\.0\.0\.1$/), country: null });
   });
 
-  it('tells health and readiness without a key', async () => {
+  it('need no key for health and readiness', async () => {
     for (const path of ['/health', '/ready']) expect((await fetch(`${plane.url}${path}`)).status).toBe(200);
   });
 });

@@ -18,25 +18,25 @@ const good = defineRoute({
   handle: async () => ({}),
 });
 
-describe('routes that are not declared completely', () => {
+describe('incomplete route declarations', () => {
   it.each(['tenant', 'resource', 'action', 'summary', 'query', 'body', 'reply', 'handle', 'scopes'] as const)(
-    'end the start: without %s',
+    'stop the start: without %s',
     (field) => {
       const { [field]: _, ...rest } = good;
       expect(() => checkRoutes([rest as AdminRoute], [])).toThrow(`GET /things/:id: ${field} is missing`);
     },
   );
 
-  it('end the start: with no scope, unless people sign in for it', () => {
+  it('stop the start: with no scope, except routes of signed-in users', () => {
     expect(() => checkRoutes([{ ...good, scopes: [] }], [])).toThrow('GET /things/:id: scopes is missing');
     checkRoutes([{ ...good, scopes: [], signedIn: 'required' }], []);
   });
 
-  it('end the start: the same one twice, whatever its parameters are called', () => {
+  it('stop the start: the same one twice, with any parameter names', () => {
     expect(() => checkRoutes([good, { ...good, path: '/things/:slug' }], [])).toThrow('GET /things/:: declared twice');
   });
 
-  it('are none of ours', () => {
+  it('do not exist in this service', () => {
     checkRoutes(adminRoutes, publicRoutes);
   });
 });

@@ -28,7 +28,7 @@ describe.each(ruleDatabases)('conventions of the control plane, on %s', (databas
     const create = (more: Record<string, unknown>) =>
       plane.ask('POST', path, { body: { name: 'Ünïque  näme!', ...body, ...more } });
 
-    it('answers a create with a receipt, and makes up a slug of its name', async () => {
+    it('returns a receipt for a create, and derives a slug from its name', async () => {
       const one = inner((await create({})).body);
       const two = inner((await create({})).body);
       expect(Object.keys(one).sort()).toEqual([...receipt].sort());
@@ -36,7 +36,7 @@ describe.each(ruleDatabases)('conventions of the control plane, on %s', (databas
       expect(two.slug).not.toBe(one.slug);
     });
 
-    it('takes slugs of 1 to 255 letters, digits, _ and -, each once, for good', async () => {
+    it('accepts unique slugs of 1 to 255 letters, digits, _ and -, which stay fixed', async () => {
       const slug = `${'A_b-'.repeat(63)}${path.slice(1, 4)}`;
       expect(slug).toHaveLength(255);
       expect((await create({ slug })).status).toBe(200);
@@ -54,7 +54,7 @@ describe.each(ruleDatabases)('conventions of the control plane, on %s', (databas
     });
   });
 
-  it.each(named)('$path takes objects where objects are expected, and no lists', async ({ path, body }) => {
+  it.each(named)('$path accepts objects where objects are expected, and no lists', async ({ path, body }) => {
     const sent = { name: 'n', ...body };
     for (const bad of [[], [sent]]) {
       const reply = await expectRefusal(plane, () => plane.ask('POST', path, { body: bad }), 400, 'AB01', true);
@@ -80,7 +80,7 @@ describe.each(ruleDatabases)('conventions of the control plane, on %s', (databas
       'usage_limits: expected object, received array',
     ],
     ['/providers', { integration_id: 'mock', rate_limits: [[]] }, 'rate_limits[0]: expected object, received array'],
-  ])('%s refuses %j', async (path, body, message) => {
+  ])('conventions: %s rejects %j', async (path, body, message) => {
     const reply = await expectRefusal(plane, () => plane.ask('POST', path, { body: { name: 'n', ...body } }), 400, 'AB01', true);
     expect(reply.body.data.errors).toEqual([message]);
   });
@@ -105,19 +105,19 @@ describe.each(ruleDatabases)('conventions of the control plane, on %s', (databas
     ['/providers', { integration_id: 'mock', expires_at: '2030-02-31T00:00:00Z' }, 'expires_at: this date does not exist'],
     ['/providers', { integration_id: 'mock', name: ' ' }, 'name: must not be empty'],
     ['/providers', { integration_id: 'mock', name: 'a\u0007' }, 'name: control characters are not allowed'],
-  ])('%s says what is expected instead of %j', async (path, body, message) => {
+  ])('conventions: %s names the expected value instead of %j', async (path, body, message) => {
     const reply = await expectRefusal(plane, () => plane.ask('POST', path, { body: { name: 'n', ...body } }), 400, 'AB01', true);
     expect(reply.body.data.errors).toEqual([message]);
   });
 
-  it('a key names its own workspace by id in any spelling, and by slug', async () => {
+  it('a key can name its own workspace by id in any spelling, and by slug', async () => {
     for (const name of [plane.workspaceId, plane.workspaceId.toUpperCase(), 'ws-default']) {
       const asked = await plane.ask('GET', `/configs?workspace_id=${name}`, { key: plane.workspaceKey });
       expect(asked.status, name).toBe(200);
     }
   });
 
-  it('keys are answered with their text once, and keep type, workspace and owner', async () => {
+  it('keys are returned with their text once, and keep type, workspace and owner', async () => {
     const body = { name: 'k', scopes: ['configs.list'] };
     const made = await plane.ask('POST', '/api-keys/workspace/service', { body });
     expect(Object.keys(made.body).sort()).toEqual(['id', 'key', 'object']);
@@ -136,7 +136,7 @@ describe.each(ruleDatabases)('conventions of the control plane, on %s', (databas
   it.each([
     ['/providers', { integration_id: 'mock', slug: 'cleared' }],
     ['/virtual-keys', { provider: 'openai', key: 'k', slug: 'cleared-key' }],
-  ])('%s are freed of what null and [] clear, and keep the rest', async (path, own) => {
+  ])('conventions: null and [] clear fields of %s, and others stay', async (path, own) => {
     expect((await plane.ask('POST', path, { body: { name: 'p', note: 'n', ...own, ...full } })).status).toBe(200);
     const at = `${path}/${own.slug}`;
     await clears(at, { note: null }, { note: null });
@@ -144,7 +144,7 @@ describe.each(ruleDatabases)('conventions of the control plane, on %s', (databas
     await clearsLimits(at);
   });
 
-  it('keys are freed of what null and [] clear, and keep the rest', async () => {
+  it('keys: null and [] clear fields, and others stay', async () => {
     const config = await plane.ask('POST', '/configs', { body: { name: 'c', config: { provider: '@mock' } } });
     const own = {
       name: 'k',

@@ -18,7 +18,7 @@ describe.each(databases)('creates with an idempotency-key, on %s', (database) =>
   const count = async () => (await plane.ask('GET', '/configs')).body.total as number;
   const em = () => plane.control.services.database.em();
 
-  it('are carried out once and answered the same again, without a second audit entry or event', async () => {
+  it('are executed once and return the same reply, without a second audit entry or event', async () => {
     const first = await post('once', body('Once'));
     const [configsBefore, audits, events] = [await count(), await plane.auditCount(), (await plane.events()).length];
     const again = await post('once', body('Once'));
@@ -30,7 +30,7 @@ describe.each(databases)('creates with an idempotency-key, on %s', (database) =>
     expect([await count(), await plane.auditCount(), (await plane.events()).length]).toEqual([configsBefore, audits, events]);
   });
 
-  it('are carried out once when they come at the same time', async () => {
+  it('are executed once if they are concurrent', async () => {
     const before = await count();
     const replies = await Promise.all(Array.from({ length: 6 }, () => post('at-once', { ...body('At once'), slug: 'at-once' })));
     expect(replies.map((reply) => reply.status)).toEqual([200, 200, 200, 200, 200, 200]);
@@ -38,7 +38,7 @@ describe.each(databases)('creates with an idempotency-key, on %s', (database) =>
     expect(await count()).toBe(before + 1);
   });
 
-  it('refuse another body or query under the same key with 422', async () => {
+  it('reject another body or query under the same key with 422', async () => {
     await post('mixed', body('Mixed'));
     await expectRefusal(plane, () => post('mixed', body('Different')), 422, 'AB01', true);
     const otherQuery = () =>
@@ -46,7 +46,7 @@ describe.each(databases)('creates with an idempotency-key, on %s', (database) =>
     await expectRefusal(plane, otherQuery, 422, 'AB01', true);
   });
 
-  it('count per caller: another key of the same or of another organisation is no repetition', async () => {
+  it('are separate per caller: another key of the same or another organisation is no repetition', async () => {
     const first = await post('shared', body('Shared'));
     const other = await plane.newTenant();
     for (const key of [plane.workspaceKey, other.adminKey]) {
@@ -56,7 +56,7 @@ describe.each(databases)('creates with an idempotency-key, on %s', (database) =>
     }
   });
 
-  it('do not hold a refusal against a later try', async () => {
+  it('may be retried after a rejection', async () => {
     await expectRefusal(plane, () => post('second-try', { name: 'x' }), 400, 'AB01', true);
     expect((await post('second-try', body('Better'))).status).toBe(200);
   });
@@ -72,7 +72,7 @@ describe.each(databases)('creates with an idempotency-key, on %s', (database) =>
     expect(rows.every((row) => row.reply !== null)).toBe(true);
   });
 
-  it('are told that they were carried out when the reply was lost, and are not carried out again', async () => {
+  it('are reported as executed if the reply was lost, and are not executed again', async () => {
     await post('lost', body('Lost'));
     await em().nativeUpdate(idempotencyKeys, {}, { reply: null });
     const before = await count();
@@ -80,7 +80,7 @@ describe.each(databases)('creates with an idempotency-key, on %s', (database) =>
     expect(await count()).toBe(before);
   });
 
-  it('are new again after a day, and what is older is forgotten', async () => {
+  it('are new again after a day, and older ones are deleted', async () => {
     const first = await post('old', body('Old'));
     const past = new Date(Date.now() - 1_000);
     await em().nativeUpdate(idempotencyKeys, {}, { expiresAt: past });
@@ -90,7 +90,7 @@ describe.each(databases)('creates with an idempotency-key, on %s', (database) =>
     expect(await em().count(idempotencyKeys)).toBe(1);
   });
 
-  it.each(['', 'with space', 'ü', 'x'.repeat(256)])('refuse the key %j', async (key) => {
+  it.each(['', 'with space', 'ü', 'x'.repeat(256)])('reject the key %j', async (key) => {
     const headers = { 'idempotency-key': Buffer.from(key).toString('latin1') };
     const ask = () => plane.ask('POST', '/configs', { body: body('x'), headers });
     await expectRefusal(plane, ask, 400, 'AB01', true);

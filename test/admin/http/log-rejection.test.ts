@@ -9,7 +9,7 @@ afterAll(() => plane.close());
 
 const rejections = () => plane.log.lines.filter((line) => line.message === 'request rejected');
 
-it('logs one line at info per rejected request, with status, code, route, key id and no content', async () => {
+it('rejection log: one line at info per rejected request, with status, code, route, key id and no content', async () => {
   const before = rejections().length;
   const bad = await plane.ask('POST', '/configs', { body: { planted: 'content' } });
   await plane.ask('GET', '/configs', { key: 'svc_admin_wrong' });
@@ -26,7 +26,7 @@ it('logs one line at info per rejected request, with status, code, route, key id
   expect(JSON.stringify(lines)).not.toContain('planted');
 });
 
-it('names the route that does not exist', async () => {
+it('rejection log: names the route that does not exist', async () => {
   const reply = await plane.ask('GET', '/nothing-here');
   expect(reply.body.data.message).toBe('There is no route GET /v1/nothing-here; GET /v1/docs lists all routes');
 });

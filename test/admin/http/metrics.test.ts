@@ -10,7 +10,7 @@ afterAll(() => plane.close());
 
 const scrape = (authorization?: string) => fetch(`${plane.url}/metrics`, { headers: authorization ? { authorization } : {} });
 
-it('counts requests of the control plane by surface, method and status, beside the numbers of the process', async () => {
+it('control-plane metrics: count requests by surface, method and status, with the process metrics', async () => {
   await plane.ask('GET', '/configs');
   await plane.ask('GET', '/nothing-here');
   const text = await (await scrape(`Bearer ${token}`)).text();
@@ -20,6 +20,6 @@ it('counts requests of the control plane by surface, method and status, beside t
   expect(text).not.toMatch(/^# TYPE \S+_total gauge$/m);
 });
 
-it('requires the bearer token of METRICS_TOKEN', async () => {
+it('control-plane metrics: require the bearer token of METRICS_TOKEN', async () => {
   for (const wrong of [undefined, 'Bearer wrong', token, `Basic ${token}`]) expect((await scrape(wrong)).status).toBe(401);
 });

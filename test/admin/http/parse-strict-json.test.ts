@@ -15,7 +15,7 @@ describe('strict JSON', () => {
     `[${'1,'.repeat(1_000)}1]`,
     `"${'x'.repeat(900_000)}"`,
   ];
-  it.each(same)('reads what JSON.parse reads: %.40s', (text) => {
+  it.each(same)('accepts what JSON.parse accepts: %.40s', (text) => {
     expect(parseStrictJson(text)).toEqual(JSON.parse(text));
   });
 
@@ -48,12 +48,12 @@ describe('strict JSON', () => {
     [`[${'1,'.repeat(jsonLimits.keys)}1]`, `more than ${jsonLimits.keys} values`],
     [`{${Array.from({ length: jsonLimits.keys + 1 }, (_, i) => `"k${i}":1`).join(',')}}`, `more than ${jsonLimits.keys} keys`],
   ];
-  it.each(refused)('refuses %.40s', (text, message) => {
+  it.each(refused)('rejects %.40s', (text, message) => {
     expect(() => parseStrictJson(text)).toThrow(AdminError);
     expect(() => parseStrictJson(text)).toThrow(message);
   });
 
-  it('agrees with JSON.parse on which random texts are JSON, but for what it refuses on purpose', () => {
+  it('agrees with JSON.parse on random texts, except for deliberate rejections', () => {
     const pieces = ['{', '}', '[', ']', ',', ':', '"a"', '"b"', '1', '-2.5e3', 'true', 'null', ' ', '"\\n"', '0', '.', 'e'];
     let seed = 42;
     const next = () => {

@@ -4,7 +4,7 @@ import { newApiKey } from '../../../core/contract/values/api-key.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 
 describe('the rate limit of the control plane', () => {
-  it('gives each name its minute’s worth and refills evenly', () => {
+  it('gives each name its units per minute and refills evenly', () => {
     let now = 0;
     const limit = createRateLimit(60, () => now);
     for (let n = 0; n < 60; n++) limit.take('a');
@@ -20,14 +20,14 @@ describe('the rate limit of the control plane', () => {
     expect(() => limit.take('b', 30)).toThrow('Try again in 30 s');
   });
 
-  it('of 0 refuses nothing', () => {
+  it('set to 0 rejects nothing', () => {
     const limit = createRateLimit(0);
     for (let n = 0; n < 1_000; n++) limit.take('a');
     limit.charge('a', 1_000);
     limit.take('a');
   });
 
-  it('answers 429 with AB06 and retry-after per key, audits none of it, and leaves other keys alone', async () => {
+  it('returns 429 with AB06 and retry-after per key, without audit entries, and other keys are unaffected', async () => {
     const plane = await startPlane('PGlite', { ADMIN_REQUESTS_PER_KEY: '5' });
     try {
       // The first request of a plane has taken one.
@@ -44,7 +44,7 @@ describe('the rate limit of the control plane', () => {
     }
   });
 
-  it('counts refused keys twentyfold against their address, and gateways are not counted', async () => {
+  it('counts rejected keys twentyfold against their address, and ignores gateways', async () => {
     const plane: Plane = await startPlane('PGlite', { ADMIN_REQUESTS_PER_ADDRESS: '50' });
     try {
       const statuses: number[] = [];

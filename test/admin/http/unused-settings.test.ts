@@ -21,20 +21,20 @@ describe('settings without effect', () => {
     ['PUT', '/organisations/self', { export_settings: { deniedFields: ['cost'] } }, 'export_settings.deniedFields'],
     ['PUT', '/organisations/self/auth-settings', { disable_auto_provision_user: true }, 'disable_auto_provision_user'],
     ['POST', '/api-keys/workspace/service', { name: 'k', scopes: ['prompts.read', 'configs.read'] }, 'scopes[prompts.*]'],
-  ])('%s %s with %j are named in the reply', async (method, path, body, named) => {
+  ])('%s %s with %j are listed in the reply', async (method, path, body, named) => {
     const at = path.replace('self/auth', `${plane.organisationId}/auth`);
     const reply = await plane.ask(method, at, { body });
     expect(reply, JSON.stringify(reply.body)).toMatchObject({ status: 200 });
     expect(reply.headers.get('x-svc-unused-settings')).toBe(named);
   });
 
-  it('exclusions of workspaces are named in the reply', async () => {
+  it('include exclusions of workspaces', async () => {
     const body = { workspaces: [{ workspace_id: plane.workspaceId, excluded: true }] };
     const reply = await plane.ask('PUT', '/workspace-exclusions/input-guardrails', { body });
     expect([reply.status, reply.headers.get('x-svc-unused-settings')]).toEqual([200, 'workspaces']);
   });
 
-  it('a request that sets none of them has no such header', async () => {
+  it('add no header to a request without them', async () => {
     const body = { settings: { cache_ttl: 60 }, security_settings: { membersViewLogs: true }, export_settings: {} };
     const reply = await plane.ask('PUT', '/organisations/self', { body });
     expect([reply.status, reply.headers.get('x-svc-unused-settings')]).toEqual([200, null]);
@@ -59,7 +59,7 @@ describe('scopes without effect', () => {
 describe('paths of unused settings', () => {
   const schema = v.strictObject({ list: v.optional(v.array(v.strictObject({ old: v.nullish(withoutEffect(v.string())) }))) });
 
-  it('go through lists and leave out what is empty', () => {
+  it('go through lists and skip empty values', () => {
     expect(unusedSettings(schema, { list: [{ old: 'a' }, { old: '' }, { old: null }, { old: 'b' }] })).toEqual([
       'list[0].old',
       'list[3].old',
@@ -67,7 +67,7 @@ describe('paths of unused settings', () => {
     expect(unusedSettings(schema, undefined)).toEqual([]);
   });
 
-  it('are cut to the length of a header between two of them', () => {
+  it('are cut between two of them to the length of a header', () => {
     const value = unusedHeader(Array.from({ length: 1_000 }, (_, index) => `path${index}`));
     expect(value.length).toBeLessThanOrEqual(2_000);
     expect(value).toMatch(/path\d+, \.\.\.$/);

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => plane?.close());
 
 it.each(adminRoutes.map(({ method, path }) => ({ method, path: path.replace(/:\w+/g, 'x') })))(
-  '$method $path is there under /v1 and /v2 alike',
+  '$method $path: exists under /v1 and /v2',
   async ({ method, path }) => {
     const ask = async (base: string) => {
       const reply = await fetch(`${plane.url}${base}${path}`, { method });

@@ -5,7 +5,7 @@ import { configs } from '../../../admin/resources/configs/entity.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
 
-describe.each(databases)('a change that others overtake, on %s', (database) => {
+describe.each(databases)('a change with a concurrent conflict, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -13,7 +13,7 @@ describe.each(databases)('a change that others overtake, on %s', (database) => {
   });
   afterAll(() => plane?.close());
 
-  it('runs again on what it finds then, and leaves one audit entry', async () => {
+  it('runs again with the new state, and leaves one audit entry', async () => {
     const { database: store, auditKey } = plane.control.services;
     const where = { organisationId: plane.organisationId, slug: 'counted' };
     let runs = 0;
@@ -32,7 +32,7 @@ describe.each(databases)('a change that others overtake, on %s', (database) => {
     if (database === 'PostgreSQL') expect(runs).toBeGreaterThan(8);
   });
 
-  it('that somebody else was first to make is refused in the words of its resource', async () => {
+  it('reports a conflict in the words of its resource if another one was first', async () => {
     const body = { name: 'raced', slug: 'raced', config: { provider: '@mock' } };
     const replies = await Promise.all(Array.from({ length: 4 }, () => plane.ask('POST', '/configs', { body })));
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
@@ -40,7 +40,7 @@ describe.each(databases)('a change that others overtake, on %s', (database) => {
     for (const one of refused) expect(one.body.data.message).toBe('slug: a config with the slug raced already exists');
   });
 
-  it('is made by all where each of them may be the last one', async () => {
+  it('succeeds for all callers if each result is valid', async () => {
     const body = { name: 'default', config: { provider: '@mock' }, isDefault: 1 };
     const replies = await Promise.all(Array.from({ length: 4 }, () => plane.ask('POST', '/configs', { body })));
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);

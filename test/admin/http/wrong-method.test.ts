@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Plane, startPlane } from '../support/plane.ts';
 
-describe('methods that a path of the control plane does not have', () => {
+describe('unsupported methods of control-plane paths', () => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane('PGlite');
@@ -27,20 +27,20 @@ describe('methods that a path of the control plane does not have', () => {
     });
   });
 
-  it('are 404 without allow where no method has the path', async () => {
+  it('are 404 without allow if no method has the path', async () => {
     const reply = await fetch(`${plane.url}/v1/nothing`, { method: 'POST' });
     expect([reply.status, reply.headers.get('allow')]).toEqual([404, null]);
     expect(reply.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('a slash at the end of a path is ignored', async () => {
+  it('are found with a slash at the end of the path', async () => {
     const list = await plane.ask('GET', '/providers/');
     expect(list.body).toEqual((await plane.ask('GET', '/providers')).body);
     expect(list).toMatchObject({ status: 200, body: { object: 'list' } });
     expect(await plane.ask('DELETE', '/providers/')).toMatchObject({ status: 405 });
   });
 
-  it('errors of routes carry x-request-id', async () => {
+  it('have x-request-id on errors', async () => {
     const reply = await fetch(`${plane.url}/v1/configs`);
     expect(reply.status).toBe(401);
     expect(reply.headers.get('x-request-id')).toBe(reply.headers.get('x-svc-request-id'));

@@ -39,7 +39,7 @@ describe.each(databases)('browsers, on %s', (database) => {
     }
   });
 
-  it('change things with the cookie only from a page of ours', async () => {
+  it('can change something with the cookie only from a page of the service', async () => {
     const write = (headers: Record<string, string>) =>
       plane.ask('POST', '/admin/workspaces', { key: null, body: { name: 'Made by a page' }, headers: { cookie, ...headers } });
     const foreign: Record<string, string>[] = [
@@ -68,14 +68,14 @@ describe.each(databases)('browsers, on %s', (database) => {
     expect((await write({ origin: 'https://other-name.example', ...vouched })).status).toBe(200);
   });
 
-  it('that send a key or token besides are taken at that word, not at their cookie', async () => {
+  it('with a key or token are authenticated by it, not by their cookie', async () => {
     const reply = await plane.ask('GET', '/auth/self', { key: plane.adminKey, headers: { cookie } });
     expect(reply.status).toBe(403);
     const bearer = await plane.ask('GET', '/auth/self', { key: null, headers: { cookie, authorization: 'Bearer nonsense' } });
     expect(bearer.status).toBe(401);
   });
 
-  it('open links on a page of ours that nobody frames and that runs no script but its own', async () => {
+  it('open links on a page that cannot be framed and that runs only its own script', async () => {
     for (const version of ['v1', 'v2']) {
       const reply = await fetch(`${plane.url}/${version}/auth/link`);
       expect(reply.status).toBe(200);

@@ -15,7 +15,7 @@ describe('an e-mail address', () => {
     ['jo\u0308rg@b\u00fccher.example', 'j\u00f6rg@b\u00fccher.example'],
     ['J\u00d6RG@b\u00fccher.example', 'j\u00f6rg@b\u00fccher.example'],
     ['\u212aim@x.example', 'kim@x.example'],
-  ])('%j is one way to write %j', (sent, kept) => {
+  ])('in the form %j is stored as %j', (sent, kept) => {
     expect(read(sent)).toBe(kept);
   });
 
@@ -36,7 +36,7 @@ describe('an e-mail address', () => {
     'a\nb@x.example',
     `${'x'.repeat(65)}@x.example`,
     `a@${'x'.repeat(253)}`,
-  ])('%j is none', (sent) => {
+  ])('in the form %j is rejected', (sent) => {
     expect(read(sent)).toBeNull();
   });
 });

@@ -12,7 +12,7 @@ describe.each(ruleDatabases)('signing in, on %s', (database) => {
   let plane: Plane;
   afterEach(() => plane?.close());
 
-  it('refuses strangers and wrong passwords with one text, and writes down the failures of those it knows', async () => {
+  it('rejects unknown users and wrong passwords with one text, and records failures of existing users', async () => {
     plane = await startPlane(database);
     const person = await newPerson(plane);
     const audits = await plane.auditCount();
@@ -41,7 +41,7 @@ describe.each(ruleDatabases)('signing in, on %s', (database) => {
     expect(JSON.stringify(await failures())).not.toContain('not this one');
   });
 
-  it('stops after five failures a minute, known or not, also with the right password; a minute later it goes on', async () => {
+  it('is blocked after five failures a minute, known user or not, even with the right password, for a minute', async () => {
     const time = newFakeTime();
     plane = await startPlane(database, {}, { clock: time.clock });
     const person = await newPerson(plane);
@@ -58,7 +58,7 @@ describe.each(ruleDatabases)('signing in, on %s', (database) => {
     for (let i = 0; i < 6; i++) expect((await login(plane, person.email, person.password)).status).toBe(200);
   });
 
-  it('needs the organisation for an e-mail that two of them know', async () => {
+  it('requires the organisation for an e-mail in two of them', async () => {
     plane = await startPlane(database);
     const person = await newPerson(plane);
     const other = await plane.newTenant();
@@ -70,7 +70,7 @@ describe.each(ruleDatabases)('signing in, on %s', (database) => {
     expect(reply.body.user.id).toBe(person.id);
   });
 
-  it('ends after the time the organisation allows, and after silence', async () => {
+  it('ends after the maximum session life of the organisation, and after inactivity', async () => {
     const time = newFakeTime(Date.now());
     plane = await startPlane(database, { SESSION_IDLE_TIMEOUT: '600' }, { clock: time.clock });
     const person = await newPerson(plane);
@@ -92,7 +92,7 @@ describe.each(ruleDatabases)('signing in, on %s', (database) => {
     expect((await plane.ask('GET', '/auth/self', { key: again.auth_token })).status).toBe(401);
   });
 
-  it('leaves nothing behind of sessions and links that have ended', async () => {
+  it('leaves no ended sessions and links', async () => {
     plane = await startPlane(database);
     const person = await newPerson(plane);
     const gone = await newPerson(plane);
@@ -106,7 +106,7 @@ describe.each(ruleDatabases)('signing in, on %s', (database) => {
     expect(await forgetEnded(em, { idleTtlSeconds: 600 }, new Date(Date.now() + 601_000))).toBe(1);
   });
 
-  it('changes passwords only for who knows the old one, and signs out everywhere else', async () => {
+  it('is required to change a password, and the change ends all other sessions', async () => {
     plane = await startPlane(database);
     const person = await newPerson(plane);
     const here = (await login(plane, person.email, person.password)).body.auth_token;
@@ -124,7 +124,7 @@ describe.each(ruleDatabases)('signing in, on %s', (database) => {
     expect((await change('a whole new password', 'yet another password')).status).toBe(429);
   });
 
-  it('is possible again by a link that an admin makes, which ends all sessions', async () => {
+  it('is possible again with a link from an admin, which ends all sessions', async () => {
     plane = await startPlane(database);
     const person = await newPerson(plane);
     const { reset_link } = (await plane.ask('POST', `/admin/users/${person.id}/password-reset`, { body: {} })).body;

@@ -16,7 +16,7 @@ describe.each(databases)('sessions, on %s', (database) => {
 
   const rows = () => plane.control.services.database.em().find(sessions, { userId: person.id });
 
-  it('begin with e-mail and password, and leave an entry in the trail', async () => {
+  it('begin with e-mail and password, and leave an audit entry', async () => {
     const reply = await expectChange(plane, () => login(plane, person.email.toUpperCase(), person.password), {
       resource: 'sessions',
       action: 'login',
@@ -32,7 +32,7 @@ describe.each(databases)('sessions, on %s', (database) => {
     expect(reply.headers.get('cache-control')).toBe('no-store');
   });
 
-  it('say who is signed in and what they may do, as bearer, in the key header, and in the cookie', async () => {
+  it('identify the user and rights, as bearer, in the key header, and in the cookie', async () => {
     const bearer = { authorization: `Bearer ${person.token}` };
     const self = await plane.ask('GET', '/auth/self', { key: null, headers: bearer });
     expect(self.status).toBe(200);
@@ -48,14 +48,14 @@ describe.each(databases)('sessions, on %s', (database) => {
     expect((await plane.ask('GET', '/auth/self', { key: null, headers: cookie })).body.user.id).toBe(person.id);
   });
 
-  it('are for people: API keys are refused', async () => {
+  it('are for users: API keys are rejected', async () => {
     for (const key of [plane.adminKey, plane.workspaceKey]) {
       await expectRefusal(plane, () => plane.ask('GET', '/auth/self', { key }), 403, 'AB03', false);
     }
     await expectRefusal(plane, () => plane.ask('GET', '/auth/self', { key: null }), 401, 'AB05', false);
   });
 
-  it('let any member read the organisation', async () => {
+  it('let every member read the organisation', async () => {
     const reply = await plane.ask('GET', '/organisations/self', { key: person.token });
     expect(reply.body).toMatchObject({ success: true, data: { id: plane.organisationId } });
     await expectRefusal(
@@ -67,7 +67,7 @@ describe.each(databases)('sessions, on %s', (database) => {
     );
   });
 
-  it('end with logout, which takes the cookie away', async () => {
+  it('end with logout, which deletes the cookie', async () => {
     const { auth_token } = (await login(plane, person.email, person.password)).body;
     const reply = await expectChange(plane, () => plane.ask('POST', '/auth/logout', { key: auth_token }), {
       resource: 'sessions',
@@ -78,7 +78,7 @@ describe.each(databases)('sessions, on %s', (database) => {
     await expectRefusal(plane, () => plane.ask('GET', '/auth/self', { key: auth_token }), 401, 'AB05', false);
   });
 
-  it('are listed, and one of them can be ended from another, but nobody else’s', async () => {
+  it('are listed, and can be ended from another session of the same user only', async () => {
     const { auth_token } = (await login(plane, person.email, person.password)).body;
     const list = (await plane.ask('GET', '/auth/sessions', { key: auth_token })).body;
     const other = list.data.find((one: { is_current: number }) => one.is_current === 0);
@@ -101,12 +101,12 @@ describe.each(databases)('sessions, on %s', (database) => {
     expect(left.data.map((one: { id: string }) => one.id)).not.toContain(other.id);
   });
 
-  it('do not open the gateways’ own API, and are no keys to it', async () => {
+  it('do not open the gateways’ internal API, and are no keys to it', async () => {
     const reply = await plane.internal('GET', '/changes', undefined, person.token);
     expect(reply.status).toBe(401);
   });
 
-  it('refuse tokens that are none', async () => {
+  it('reject malformed tokens', async () => {
     for (const key of ['svc_session_', `svc_session_${'a'.repeat(43)}`, `${person.token}x`, `svc_session_${"'".repeat(43)}`]) {
       await expectRefusal(plane, () => plane.ask('GET', '/auth/self', { key }), 401, 'AB05', false);
     }

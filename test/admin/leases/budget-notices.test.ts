@@ -10,7 +10,7 @@ import { addPerson } from '../resources/api-keys/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
 
-describe.each(databases)('budgets that are crossed, on %s', (name) => {
+describe.each(databases)('budget notices, on %s', (name) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(name);
@@ -67,7 +67,7 @@ describe.each(databases)('budgets that are crossed, on %s', (name) => {
       },
     ]);
 
-  it('are told of once each, to those who look after the key', async () => {
+  it('are sent once each, to the users responsible for the key', async () => {
     const owner = await addPerson(plane);
     const limits = { type: 'tokens', credit_limit: 1_000, alert_threshold: 500, periodic_reset: 'weekly' };
     const key = await newKey({ usage_limits: limits, alert_emails: ['team@example.com'] });
@@ -93,7 +93,7 @@ describe.each(databases)('budgets that are crossed, on %s', (name) => {
     expect((await plane.ask('GET', '/api-keys?status=exhausted')).body.data).toHaveLength(1);
   });
 
-  it('begin anew with their period, also when nobody asks for anything', async () => {
+  it('restart with a new period, also without requests', async () => {
     const key = await newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000, periodic_reset: 'weekly' } });
     await grant(ask(key, { alertThreshold: null }), Date.now());
     await use(key, 1_000);
@@ -107,7 +107,7 @@ describe.each(databases)('budgets that are crossed, on %s', (name) => {
     await forgetOldWindows(database, Date.now() + 3 * weekMs);
   });
 
-  it('of a provider and of a shared integration are read back where these are read', async () => {
+  it('of a provider and a shared integration are returned with these', async () => {
     const [workspace_id, budget] = [plane.workspaceId, { type: 'tokens', credit_limit: 1_000 }];
     const integration = {
       name: 'i',
@@ -145,7 +145,7 @@ describe.each(databases)('budgets that are crossed, on %s', (name) => {
     });
   });
 
-  it('of another organisation are not to be seen', async () => {
+  it('of another organisation are not visible', async () => {
     const key = await newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000 } });
     const other = await plane.newTenant();
     const reply = await plane.ask('GET', `/api-keys/${key.id}?include_usage=true`, { key: other.adminKey });

@@ -72,20 +72,20 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     cacheWriteTokens: 0,
   });
 
-  it('hands out each unit of a window once, whoever asks at the same time', async () => {
+  it('grants each unit of a window once, for concurrent requests', async () => {
     const ask = async (n: number) => (await grant(rateAsk('once', { need: (n % 3) + 1, want: 20 }))).units;
     const units = await Promise.all(Array.from({ length: 40 }, (_, n) => ask(n)));
     expect(units.reduce((sum, one) => sum + one, 0)).toBe(100);
   });
 
-  it('gives smaller shares the less is left, and what is needed before all', async () => {
+  it('grants smaller shares the less is left, and needed units first', async () => {
     const shares: number[] = [];
     for (let i = 0; i < 14; i++) shares.push((await grant(rateAsk('shares', { need: 1, want: 100 }))).units);
     expect(shares).toEqual([25, 19, 14, 11, 8, 6, 5, 3, 3, 2, 1, 1, 1, 1]);
     expect(await grant(rateAsk('needed', { need: 90, want: 90 }))).toMatchObject({ units: 90, remaining: 10 });
   });
 
-  it('hands out again what was given back, and begins each window anew', async () => {
+  it('grants returned units again, and begins each window from zero', async () => {
     const lease = randomUUID();
     await grant(rateAsk('back', { lease, need: 100 }));
     expect((await grant(rateAsk('back'))).units).toBe(0);
@@ -94,14 +94,14 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect((await grant(rateAsk('back', { startMs: nowMs + 60_000, need: 40 }))).units).toBe(40);
   });
 
-  it('counts units of a window as not given if their answer was lost, and grants nothing to a question that was overtaken', async () => {
+  it('counts units of a lost reply as not granted, and grants nothing to an outdated request', async () => {
     const lease = randomUUID();
     await grant(rateAsk('unheard-rate', { lease, need: 60 }));
     expect(await grant(rateAsk('unheard-rate', { lease, seq: 3, need: 70 }))).toMatchObject({ units: 70, remaining: 30 });
     expect(await grant(rateAsk('unheard-rate', { lease, seq: 2, need: 10 }))).toMatchObject({ units: 0, remaining: 30 });
   });
 
-  it('returns the unspent units of a window when a successor reports the end of their holder, once', async () => {
+  it('returns unspent units of a window when a successor reports the end of their holder, once', async () => {
     const [holder, lease] = [randomUUID(), randomUUID()];
     const key = 'rate:ended';
     const ask = rateAsk(key, { lease, need: 60 });
@@ -114,7 +114,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(await grant(rateAsk(key, { need: 0, want: 0 }))).toMatchObject({ remaining: 75 });
   });
 
-  it('takes from the window what calls of an ended holder used beyond its lease', async () => {
+  it('takes usage beyond its lease from the window of an ended holder', async () => {
     const [holder, lease] = [randomUUID(), randomUUID()];
     const key = 'rate:overdrawn';
     await grantLeases(plane.control.services.database, [rateAsk(key, { lease, need: 10, want: 10 })], nowMs, holder);
@@ -124,7 +124,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(await grant(rateAsk(key, { need: 0, want: 0 }))).toMatchObject({ remaining: 86 });
   });
 
-  it('answers questions with members that it does not know', async () => {
+  it('accepts requests with unknown members', async () => {
     const newer = { newer: { a: 1 } };
     const left = [{ lease: randomUUID(), seq: 1, kept: 0, ...newer }];
     const asks = [
@@ -135,13 +135,13 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect([status, body.grants.map((one: Grant) => one.key).sort()]).toEqual([200, ['newer-budget', 'newer-rate']]);
   });
 
-  it('never has more of a budget out than there is, whoever asks at the same time', async () => {
+  it('never grants more of a budget than there is, for concurrent requests', async () => {
     const asks = Array.from({ length: 20 }, () => grant(budgetAsk('many', { need: 70, want: 200 })));
     const units = (await Promise.all(asks)).map((one) => one.units);
     expect(units.reduce((sum, one) => sum + one, 0)).toBe(1_000);
   });
 
-  it('puts what a request has used in the place of what was reserved for it, once', async () => {
+  it('replaces the reservation of a request by its usage, once', async () => {
     const lease = randomUUID();
     const { startMs } = await grant(budgetAsk('settled', { lease, need: 600 }));
     const reservations = [{ key: 'settled', lease, startMs, units: 500 }];
@@ -153,7 +153,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(await grant(budgetAsk('settled', { need: 0, want: 0 }))).toMatchObject({ remaining: 780 });
   });
 
-  it('leaves the rest of a budget to others when a request has used more than it took, and to its own process', async () => {
+  it('leaves the rest of a budget to others if a request used more than it took, and to its own process', async () => {
     const lease = randomUUID();
     const { startMs } = await grant(budgetAsk('overshoot', { lease, need: 10 }));
     await store([{ ...counts(880, 20), reservations: [{ key: 'overshoot', lease, startMs, units: 900 }] }]);
@@ -167,7 +167,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     });
   });
 
-  it('says how much other processes hold, and how much of it they may still give back', async () => {
+  it('reports how much other processes hold, and how much of it they may still return', async () => {
     const [one, two] = [randomUUID(), randomUUID()];
     const first = budgetAsk('recall', { lease: one, need: 600 });
     await grant(first);
@@ -178,7 +178,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(await grant(ask(2, again), nowMs + 50)).toMatchObject({ units: 500, others: 500, pending: 0 });
   });
 
-  it('counts everything that was reserved for a call whose process was killed', async () => {
+  it('counts the whole reservation of a call whose process was killed', async () => {
     const lease = randomUUID();
     const { startMs } = await grant(budgetAsk('interrupted', { lease, need: 600 }));
     const reservations = [{ key: 'interrupted', lease, startMs, units: 250 }];
@@ -188,7 +188,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(await grant(budgetAsk('interrupted', { need: 0, want: 0 }))).toMatchObject({ remaining: 750 });
   });
 
-  it('stores and settles what no column could hold, however often', async () => {
+  it('stores and settles amounts that no column could hold, repeatedly', async () => {
     const lease = randomUUID();
     const { startMs } = await grant(budgetAsk('endless', { lease, need: 600 }));
     const reservations = [{ key: 'endless', lease, startMs, units: 1e11 }];
@@ -200,7 +200,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(await grant(budgetAsk('endless', { need: 1 }))).toMatchObject({ units: 0, remaining: 0 });
   });
 
-  it('keeps what a process held and was silent about for a day, and no more than that', async () => {
+  it('keeps units of a silent process for a day at most', async () => {
     const lease = randomUUID();
     const { startMs, leaseMs } = await grant(budgetAsk('dead', { lease, need: 600 }));
     await store([{ ...counts(50, 0), reservations: [{ key: 'dead', lease, startMs, units: 50 }] }]);
@@ -209,7 +209,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(await grant(budgetAsk('dead', { need: 0, want: 0 }), nowMs + 86_400_000)).toMatchObject({ remaining: 950 });
   });
 
-  it('frees at once what a process held of which its successor says that all its records are in', async () => {
+  it('frees units of a process at once if its successor has shipped all its records', async () => {
     const [holder, lease] = [randomUUID(), randomUUID()];
     const [held] = await grantLeases(plane.control.services.database, [budgetAsk('ended', { lease, need: 600 })], nowMs, holder);
     const { startMs } = held as Grant;
@@ -221,7 +221,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(await grant(budgetAsk('ended', { need: 0, want: 0 }))).toMatchObject({ remaining: 950 });
   });
 
-  it('keeps of a lease that its holder has left what records will tell of it, until they do', async () => {
+  it('keeps units of a former lease until its records arrive', async () => {
     const [lease, next] = [randomUUID(), randomUUID()];
     const { startMs } = await grant(budgetAsk('left', { lease, need: 600 }));
     // 250 of it were spent, in requests whose records are still to come.
@@ -235,7 +235,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(await grant(budgetAsk('left', { need: 0, want: 0 }))).toMatchObject({ remaining: 770 });
   });
 
-  it('tells the holder of a lease that was forgotten, and does not count anew what was settled of it', async () => {
+  it('reports a deleted lease to its holder, and does not count settled units again', async () => {
     const lease = randomUUID();
     const { startMs } = await grant(budgetAsk('forgotten', { lease, need: 100 }));
     await store([{ ...counts(100, 0), reservations: [{ key: 'forgotten', lease, startMs, units: 100 }] }]);
@@ -244,19 +244,19 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(again).toMatchObject({ isNew: true, units: 50, remaining: 850 });
   });
 
-  it('counts a grant whose answer was lost as not given', async () => {
+  it('counts a grant with a lost reply as not granted', async () => {
     const lease = randomUUID();
     await grant(budgetAsk('lost', { lease, need: 600 }));
     expect(await grant(budgetAsk('lost', { lease, seq: 2, need: 700 }))).toMatchObject({ units: 700, remaining: 300 });
   });
 
-  it('grants nothing to a question that was overtaken', async () => {
+  it('grants nothing to an outdated request', async () => {
     const lease = randomUUID();
     await grant(budgetAsk('overtaken', { lease, seq: 2, need: 600 }));
     expect(await grant(budgetAsk('overtaken', { lease, seq: 1, need: 100 }))).toMatchObject({ units: 0, remaining: 400 });
   });
 
-  it('begins a budget anew when its period ends, and when it is reset by hand', async () => {
+  it('restarts a budget when its period ends, and after a manual reset', async () => {
     const monthly = { periodicReset: 'monthly' as const };
     const first = await grant(budgetAsk('periods', { ...monthly, need: 1_000 }));
     expect(await grant(budgetAsk('periods', { ...monthly, need: 10 }))).toMatchObject({ units: 0 });
@@ -272,7 +272,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(now).toMatchObject({ remaining: 990 });
   });
 
-  it('counts what was spent while nobody could be asked, also of a budget it has never heard of', async () => {
+  it('counts usage during an outage, also of a budget without earlier requests', async () => {
     const budget = v.parse(budgetRules, budgetAsk('unheard'));
     const spent = [{ key: 'unheard', lease: null, startMs: 0, units: 0, budget }];
     await store([
@@ -285,7 +285,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(await grant(budgetAsk('unheard', { need: 0, want: 0 }))).toMatchObject({ remaining: 550 });
   });
 
-  it('counts what was spent while nobody could be asked in the window of its time', async () => {
+  it('counts usage during an outage in the window of its time', async () => {
     const at = (text: string): number => Date.parse(text);
     const monthly = { periodicReset: 'monthly' as const };
     const of = (createdAt: string, tokens: number) => ({
@@ -306,7 +306,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     });
   });
 
-  it('counts a session once, however often it is written down, and each of its leases for what it gave', async () => {
+  it('counts a session once, however often it is recorded, and each of its leases for its own part', async () => {
     const [first, second, id] = [randomUUID(), randomUUID(), randomUUID()];
     const { startMs } = await grant(budgetAsk('session', { lease: first, need: 300 }));
     await grant(budgetAsk('session', { lease: second, need: 200 }));
@@ -330,14 +330,14 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(row).toMatchObject({ outcome: 'success', checkpoint: null });
   });
 
-  it('refuses what it cannot read, and keys that are asked about twice', async () => {
+  it('rejects malformed requests and duplicate keys', async () => {
     expect((await plane.internal('POST', '/leases', { asks: [{ kind: 'rate' }] })).status).toBe(400);
     const twice = await plane.internal('POST', '/leases', { asks: [rateAsk('twice'), rateAsk('twice')] });
     expect(twice.status).toBe(400);
     expect((await plane.internal('POST', '/leases', { asks: [] }, plane.workspaceKey)).status).toBe(401);
   });
 
-  it('quotes the price of a model as records are billed by it, and none for a model nobody knows', async () => {
+  it('quotes the price that records are billed with, and none for an unknown model', async () => {
     const query = (model: string) => `/rates?workspace=${plane.workspaceId}&provider=openai&model=${model}`;
     const known = await plane.internal('GET', query('gpt-4o-mini'));
     expect(known.body.rates).toMatchObject({ input: 0.15, output: 0.6 });

@@ -116,7 +116,7 @@ describe.each(databases)('budgets through an outage, on %s', (name) => {
     return most;
   }
 
-  it('what was spent before one is kept from the others however late its records come, and counted once', async () => {
+  it('stay reserved until late records arrive, and are counted once', async () => {
     const spec = budget();
     const { leases, state } = newProcess();
     const records = [await use(leases.account(spec), 300), await use(leases.account(spec), 200)];
@@ -139,7 +139,7 @@ describe.each(databases)('budgets through an outage, on %s', (name) => {
     expect(await left(spec)).toBe(100);
   });
 
-  it('what a killed process had in hand is free when its successor has brought its records, and not before', async () => {
+  it('are free again when the successor of a killed process has shipped its records, and not before', async () => {
     const spec = budget();
     const killed = newProcess();
     const record = await use(killed.leases.account(spec), 100);

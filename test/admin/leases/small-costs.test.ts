@@ -74,7 +74,7 @@ describe.each(databases)('costs below a micro-USD, on %s', (name) => {
       ),
     );
 
-  it('use up a budget when less than a micro-USD is left, of which no lease can be granted', async () => {
+  it('exhaust a budget when less than a micro-USD is left, which no lease can hold', async () => {
     const key = await newKey(2);
     await remaining(key, 2_000_000);
     await settle([embedding(key, 99_999_900)]);
@@ -87,7 +87,7 @@ describe.each(databases)('costs below a micro-USD, on %s', (name) => {
     expect((await remaining(key, 2_000_000)).remaining).toBe(0);
   });
 
-  it('add up beyond the whole numbers that JavaScript holds exactly in nano-USD', async () => {
+  it('add up beyond the integers that JavaScript holds exactly in nano-USD', async () => {
     const key = await newKey(1_000_000_000);
     const capacity = 1_000_000_000_000_000;
     await remaining(key, capacity);
@@ -98,7 +98,7 @@ describe.each(databases)('costs below a micro-USD, on %s', (name) => {
     expect((await remaining(key, capacity)).remaining).toBe(capacity - 10_000_000_000_001);
   });
 
-  it('stay right while a control plane of the version before writes whole micro-USD beside it', async () => {
+  it('stay correct while a control plane of the previous version writes whole micro-USD', async () => {
     const key = await newKey(10);
     await remaining(key, 10_000_000);
     await settle([embedding(key, 60)]);
@@ -110,7 +110,7 @@ describe.each(databases)('costs below a micro-USD, on %s', (name) => {
     expect((await read(key)).usage_limits.current_usage).toBe(0.0000071);
   });
 
-  it('cannot be more than a budget of the service counts', async () => {
+  it('are limited to the maximum of a budget', async () => {
     const usage_limits = { type: 'cost', credit_limit: 1_000_000_001 };
     const body = { name: 'k', workspace_id: plane.workspaceId, scopes: ['completions.write'], usage_limits };
     const refused = await plane.ask('POST', '/api-keys/workspace/service', { body });

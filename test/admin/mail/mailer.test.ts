@@ -57,7 +57,7 @@ describe('mail', () => {
   };
   const linkIn = (letter: Letter) => /https:\/\/\S+/.exec(letter.text)?.[0] ?? '';
 
-  it('carries the link of an invite, which is in the reply too, to the invited', async () => {
+  it('of an invite contains the link that is also in the reply', async () => {
     plane = await start('us%40er:pa%3Ass@');
     const body = { email: 'mailed@example.com', role: 'member', workspaces: [] };
     const reply = await plane.ask('POST', '/admin/users/invites', { body });
@@ -70,7 +70,7 @@ describe('mail', () => {
     expect((await accept(plane, tokenOf(again.body.inviteLink))).status).toBe(200);
   });
 
-  it('lets people who forgot their password set one, and tells nobody who they are', async () => {
+  it('lets users reset a forgotten password, and does not reveal whether a user exists', async () => {
     plane = await start();
     const person = await newPerson(plane);
     await arrived(person.email);
@@ -87,7 +87,7 @@ describe('mail', () => {
     expect((await forgot(person.email)).status).toBe(429);
   });
 
-  it('keeps no request from its reply when the mail server refuses, and says so in the log', async () => {
+  it('does not delay a reply if the mail server rejects it, and the log has the failure', async () => {
     plane = await start('us%40er:wrong@');
     const reply = await plane.ask('POST', '/users', { body: { email: 'unlucky@example.com' } });
     expect(reply.status).toBe(200);

@@ -35,7 +35,7 @@ describe('the API description', () => {
     expect(result.valid).toBe(true);
   });
 
-  it('has every route once, with words, scopes and what it answers', () => {
+  it('has every route once, with text, scopes and replies', () => {
     expect(operations()).toHaveLength(
       adminRoutes.length + publicRoutes.length + Object.keys(routeDescriptions).length + serviceOperations().length,
     );
@@ -57,7 +57,7 @@ describe('the API description', () => {
     }
   });
 
-  it('says how pages, versions, repeated creates and refusals work', () => {
+  it('describes pages, versions, repeated creates and rejections', () => {
     const list = document.paths['/configs']?.get;
     expect(list?.parameters.find((one) => one.name === 'page_size')).toMatchObject({
       in: 'query',
@@ -130,7 +130,7 @@ describe('the API description', () => {
     }
   });
 
-  it('lists the scopes that each type of key may have', () => {
+  it('lists the scopes of each type of key', () => {
     const bodyOf = (path: string) => document.paths[path]?.post?.requestBody?.content['application/json'];
     for (const type of ['organisation-service', 'workspace-service', 'workspace-user'] as const) {
       const { schema, example } = bodyOf(`/api-keys/${type.replace('-', '/')}`) as Described;
@@ -165,7 +165,7 @@ describe('the API description', () => {
     }
   });
 
-  it('is a page without scripts, and nothing on it comes from elsewhere', async () => {
+  it('is a page without scripts and external resources', async () => {
     const reply = await fetch(`${plane.url}/v1/docs`);
     const html = await reply.text();
     expect(reply.headers.get('content-type')).toBe('text/html; charset=utf-8');

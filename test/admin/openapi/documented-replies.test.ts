@@ -30,7 +30,7 @@ describe('requests generated from the API description', () => {
   const random = randomFrom(seed);
   const { pick, valueFor, oddTexts } = createFuzz(random);
 
-  it('get only replies that the description has, with bodies of its schemas', { timeout: 120_000 }, async () => {
+  it('get only documented replies, with bodies that match their schemas', { timeout: 120_000 }, async () => {
     const errors: string[] = [];
     const seen = new Set<number>();
     for (const [path, methods] of Object.entries(document.paths)) {

@@ -51,7 +51,7 @@ describe.each(databases)('a client generated from the API description, on %s', (
     return { data, response };
   }
 
-  it('knows every create there is as a sample', () => {
+  it('has a sample for every create', () => {
     const creates = Object.entries(document.paths).flatMap(([path, methods]) => {
       const isCollection = Object.keys(document.paths).some(
         (other) => other.startsWith(`${path}/{`) && !other.slice(path.length + 2).includes('/'),
@@ -86,7 +86,7 @@ describe.each(databases)('a client generated from the API description, on %s', (
     expect(JSON.stringify((await call('get', sample.list, { query })).data)).not.toContain(`"${sample.idOf(second.data)}"`);
   });
 
-  it('gets refusals as what they are declared to be', async () => {
+  it('gets errors in their declared shape', async () => {
     const { error, response } = await (sdk.getConfigsBySlug as Call)({
       path: { slug: 'none' },
       query: { workspace_id: plane.workspaceId },

@@ -21,7 +21,7 @@ const twice = [{ value: 'rates.request_token' }, { value: 2 }];
 const endless = { operation: 'multiply', operands: [{ value: 1e300 }, { value: 1e300 }, { value: 'input_tokens' }] } as const;
 const plain = rates({ request_token: 2, response_token: 8 });
 
-describe('what usage costs', () => {
+describe('cost of usage', () => {
   /** Name, usage, rates, cost in micro-USD. */
   const cases: [string, Partial<BilledUsage>, Rates, number | null, CostOptions?][] = [
     ['nothing used', {}, plain, 0],
@@ -186,7 +186,7 @@ describe('what usage costs', () => {
     expect(costOf({ ...nothing, ...usage }, prices, options)).toBe(microUsd === null ? null : Math.round(microUsd * 1_000));
   });
 
-  it('never bills a part for more than the whole', () => {
+  it('is never higher for a part than for the whole', () => {
     const usage = { ...nothing, inputTokens: 10, media: { ...noMedia, audioInputTokens: 99 } };
     expect(costOf(usage, rates({ request_token: 1, request_audio_token: 2 }))).toBe(20_000);
   });
@@ -195,7 +195,7 @@ describe('what usage costs', () => {
 describe('public prices', () => {
   const at = new Date('2026-01-01T00:00:00Z');
 
-  it('know models under the names they are called by', () => {
+  it('exist for models under the names that requests use', () => {
     const base = publicRates('openai', 'gpt-4o-mini', 0, at);
     expect(base?.tokens).toMatchObject({ request_token: 0.15, cache_read_input_token: 0.075, response_token: 0.6 });
     expect(publicRates('openai', 'ft:gpt-4o-mini:acme::x1', 0, at)).toEqual(base);
@@ -205,7 +205,7 @@ describe('public prices', () => {
     expect(publicRates('mock', 'echo', 0, at)).toBeNull();
   });
 
-  it('rise with the size of the input where the provider says so', () => {
+  it('rise with input size if the provider has such tiers', () => {
     const short = publicRates('google', 'gemini-2.5-pro', 200_000, at)?.tokens.request_token ?? 0;
     const long = publicRates('google', 'gemini-2.5-pro', 200_001, at)?.tokens.request_token ?? 0;
     expect(long).toBeGreaterThan(short);
@@ -240,7 +240,7 @@ describe('saved prices', () => {
     expect(configuredRates(config, 'priority')).toEqual(usual);
   });
 
-  it('are those of the tier of service where it has some', () => {
+  it('follow the service tier if it has its own', () => {
     expect(configuredRates(config, 'flex')).toEqual({ ...usual, tokens: { ...usual.tokens, request_token: 1.5 } });
   });
 
@@ -256,7 +256,7 @@ describe('saved prices', () => {
     ['a rate without a price', { value: 'rates.response_token' }, ': pay_as_you_go has no price for this rate'],
     ['too many operands', wide(50), 'request: at most 200 operands in all'],
   ];
-  it.each(refused)('refuse %s in a calculation', (_, request, message) => {
+  it.each(refused)('reject %s in a calculation', (_, request, message) => {
     expect(() => validate(pricingConfig, { pay_as_you_go: prices, calculate: { request } }, 'body')).toThrow(
       `calculate${message.startsWith(':') ? '' : '.'}${message}`,
     );

@@ -74,13 +74,13 @@ describe.each(databases)('prices saved with models, on %s', (database) => {
     return (await plane.internal('GET', query)).body.rates;
   };
 
-  it('are read back as they were sent', async () => {
+  it('are returned as they were sent', async () => {
     const { models } = (await plane.ask('GET', '/integrations/o/models')).body;
     const read = (slug: string) => models.find((one: { slug: string }) => one.slug === slug).pricing_config;
     expect([read('drawing'), read('chat'), read('doubled')]).toEqual([drawing, chat, doubled]);
   });
 
-  it('bill images by quality and size, tiers of service, and what calculations say', async () => {
+  it('bill images by quality and size, service tiers, and calculations', async () => {
     expect(await costOf('drawing', { media, image: { quality: 'hd', size: '1024x1792' } })).toEqual([120_000, 'model']);
     expect(await costOf('drawing', { media, image: { quality: null, size: null } })).toEqual([40_000, 'model']);
     expect(await costOf('chat', { inputTokens: 100, outputTokens: 10 })).toEqual([140, 'model']);
@@ -102,7 +102,7 @@ describe.each(databases)('prices saved with models, on %s', (database) => {
     expect(await quote('doubled')).toEqual({ input: 2, output: 4, cacheRead: 0 });
   });
 
-  it('leave out calls that capacity bought in advance has answered, where the integration says so', async () => {
+  it('exclude calls that provisioned throughput served, if the integration sets that', async () => {
     const rawUsage = { trafficType: 'PROVISIONED_THROUGHPUT' };
     const usage = { provider: 'vertex-ai', inputTokens: 100, rawUsage };
     for (const skips of [true, false]) {

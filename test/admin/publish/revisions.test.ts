@@ -16,7 +16,7 @@ describe.each(databases)('revisions and notices, on %s', (database) => {
 
   const create = (name: string) => plane.ask('POST', '/configs', { body: { name, slug: name, config: { provider: '@mock' } } });
 
-  it('stay gapless under changes at the same time, refused ones among them, and are published in order', async () => {
+  it('have no gaps after concurrent changes, including rejected ones, and are published in order', async () => {
     const names = Array.from({ length: 24 }, (_, index) => `many-${index % 20}`);
     const replies = await Promise.all(names.map(create));
     expect(replies.filter((one) => one.status === 200)).toHaveLength(20);
@@ -33,7 +33,7 @@ describe.each(databases)('revisions and notices, on %s', (database) => {
     });
   });
 
-  it('publishes at the start what an earlier run left', async () => {
+  it('of an earlier run are published at start', async () => {
     const { database: store } = plane.control.services;
     await store.em().nativeUpdate(outbox, { revision: { $gt: 3 } }, { publishedAt: null });
     const late: ChangeNotice[] = [];
@@ -44,7 +44,7 @@ describe.each(databases)('revisions and notices, on %s', (database) => {
     expect(all.filter((one) => one.publishedAt === null)).toEqual([]);
   });
 
-  it('goes on after publishing failed', async () => {
+  it('continue after a publish failed', async () => {
     const log = newMemoryLog();
     const { database: store } = plane.control.services;
     const relay = startRelay(

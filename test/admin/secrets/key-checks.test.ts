@@ -29,7 +29,7 @@ describe.each(databases)('the keys of a database, on %s', (name) => {
   const starts = (settings: Settings) => startControlPlane(settings, { log: newMemoryLog() }).then((plane) => plane.close());
   const otherKey = () => new Uint8Array(randomBytes(32));
 
-  it('are those of the first start: another one stops a later start and is named', () =>
+  it('are fixed by the first start: a later start with another one stops and names it', () =>
     onDatabase(async (settings) => {
       await starts(settings);
       await starts(settings);
@@ -39,7 +39,7 @@ describe.each(databases)('the keys of a database, on %s', (name) => {
       await starts(settings);
     }));
 
-  it('are stored after an upgrade, if the key opens what is there', () =>
+  it('are stored after an upgrade, if the key opens existing data', () =>
     onDatabase(async (settings) => {
       await starts(settings);
       const store = await openDatabase(settings, { entities, migrations }, newMemoryLog());
@@ -50,7 +50,7 @@ describe.each(databases)('the keys of a database, on %s', (name) => {
       await expect(starts({ ...settings, clusterKey: otherKey() })).rejects.toThrow(/^CLUSTER_KEY:/);
     }));
 
-  it('are shown to gateways with the cluster key, as a text that the encryption key opens', () =>
+  it('are sent to gateways with the cluster key, as a text that the encryption key opens', () =>
     onDatabase(async (settings) => {
       const plane = await startPlaneWith(settings);
       const { body } = await plane.internal('GET', '/key-check');

@@ -71,7 +71,7 @@ describe('generator kit: lists', () => {
     expect(read('list.ts')).toBe(list(...expected));
   });
 
-  it('rejects an entry that is there already', () => {
+  it('rejects an existing entry', () => {
     write('list.ts', list('b'));
     expect(() => insert('b')).toThrow('list.ts:2 has an entry for b already');
   });

@@ -21,7 +21,7 @@ describe('npm run new:plugin', () => {
     [[], /Usage: npm run new:plugin/],
     [['DenyTexts'], /expected a kebab-case name/],
     [['cache'], /index\.ts:\d+ has an entry for cache already/],
-  ])('fails with %j and changes nothing', (args, message) => {
+  ])('npm run new:plugin: fails with %j and changes nothing', (args, message) => {
     expect(() => generate(...args)).toThrow(message);
     expect(copy.changes()).toEqual({ added: [], edited: {}, damaged: [] });
   });

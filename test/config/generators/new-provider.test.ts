@@ -21,7 +21,7 @@ describe('npm run new:provider', () => {
     [[], /Usage: npm run new:provider/],
     [['Acme'], /expected a kebab-case name/],
     [['groq'], /list\.ts:\d+ has an entry for groq already/],
-  ])('fails with %j and changes nothing', (args, message) => {
+  ])('npm run new:provider: fails with %j and changes nothing', (args, message) => {
     expect(() => generate(...args)).toThrow(message);
     expect(copy.changes()).toEqual({ added: [], edited: {}, damaged: [] });
   });

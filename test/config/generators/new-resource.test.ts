@@ -15,7 +15,7 @@ describe('npm run new:resource', () => {
     ['a name that is no plural', ['price-tag']],
     ['a name in capitals', ['PriceTags']],
     ['the name of a resource that exists', ['configs']],
-  ])('rejects %s and changes nothing', (_, args) => {
+  ])('npm run new:resource: rejects %s and changes nothing', (_, args) => {
     expect(() => copy.run(generator, ...args)).toThrow();
     expect(copy.changes()).toEqual({ added: [], edited: {}, damaged: [] });
   });

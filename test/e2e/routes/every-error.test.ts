@@ -66,7 +66,7 @@ describe.concurrent.each(Object.entries(routeKinds))('%s', (_name, kind) => {
     if (!(kind.body() instanceof FormData)) expect(given.equals(expected)).toBe(true);
   };
 
-  it('is tried again after a 429, with the same bytes', async () => {
+  it('is retried after a 429, with the same bytes', async () => {
     const path = newPlace(kind);
     gateway.upstream.on(path.matches, openaiError(429, 'slow down', null, { 'retry-after-ms': '1' }), 1);
     const response = await send(kind, { ...path.target, retry: { attempts: 1, use_retry_after_header: true } });
@@ -81,7 +81,7 @@ describe.concurrent.each(Object.entries(routeKinds))('%s', (_name, kind) => {
     ['garbage', () => garbage()],
     ['no reply in time', () => stallBeforeHead()],
     ['a head and then silence', () => stallMidStream([], [])],
-  ])('goes to the next target after %s, with the same bytes', async (_error, behaviour) => {
+  ])('every error: %s continues with the next target, with the same bytes', async (_error, behaviour) => {
     const [first, second] = [newPlace(kind), newPlace(kind)];
     gateway.upstream.on(first.matches, behaviour());
     const response = await send(kind, fallback({ ...first.target, request_timeout: 2000 }, second.target));
@@ -90,7 +90,7 @@ describe.concurrent.each(Object.entries(routeKinds))('%s', (_name, kind) => {
     expect(second.asked().map(({ sha256 }) => sha256)).toEqual([first.asked()[0]?.sha256]);
   });
 
-  it('is a 408 in its own format where no answer came in time and there is no other target', async () => {
+  it('is a 408 in its own format if no reply came in time and there is no other target', async () => {
     const path = newPlace(kind);
     gateway.upstream.on(path.matches, stallBeforeHead());
     const response = await send(kind, { ...path.target, request_timeout: 300 });
@@ -100,7 +100,7 @@ describe.concurrent.each(Object.entries(routeKinds))('%s', (_name, kind) => {
     expect(others.type).toBe(kind.provider === 'anthropic' ? 'error' : undefined);
   });
 
-  it('is not sent a second time once its reply has begun, and a reply that is cut looks cut', async () => {
+  it('is not sent again after its reply has begun, and a cut reply looks cut', async () => {
     const [first, second] = [newPlace(kind), newPlace(kind)];
     const { type, text } = kind.begun;
     gateway.upstream.on(
@@ -119,7 +119,7 @@ describe.concurrent.each(Object.entries(routeKinds))('%s', (_name, kind) => {
     expect([first.asked().length, second.asked().length]).toEqual([1, isWhole ? 1 : 0]);
   });
 
-  it('passes over a target whose circuit it has opened', async () => {
+  it('skips a target whose circuit it has opened', async () => {
     const [down, well] = [newPlace(kind), newPlace(kind)];
     gateway.upstream.on(down.matches, openaiError(503, 'down'));
     const stored: JsonObject[] = [];
@@ -139,7 +139,7 @@ describe.concurrent.each(Object.entries(routeKinds))('%s', (_name, kind) => {
   });
 });
 
-it('an upload streams through unkept, so it is sent once and the refusal is the provider’s', async () => {
+it('every error: a streamed upload is sent once, and the rejection is the provider’s', async () => {
   const kind = routeKinds['a pass-through of a form'] as RouteKind;
   const path = newPlace(kind);
   gateway.upstream.on(path.matches, openaiError(429, 'slow down', null, { 'retry-after-ms': '1' }));

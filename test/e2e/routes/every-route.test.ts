@@ -96,7 +96,7 @@ function expectHeaders({ headers }: Exchange, provider: string | null): void {
   });
 }
 
-it('every route of the table has a case, and every case a route', () => {
+it('every route: each one of the table has a case, and each case a route', () => {
   expect(Object.keys(cases).sort()).toEqual([...routeNames].sort());
   for (const name of routeNames) {
     const [method, path] = name.replace('{id}', id).split(' ') as [string, string];
@@ -104,7 +104,7 @@ it('every route of the table has a case, and every case a route', () => {
   }
 });
 
-describe.concurrent('answered', () => {
+describe.concurrent('served', () => {
   it.each(table)('%s', async (_name, route, { provider = 'oai', send, expected, asksProvider }) => {
     const clients = clientsOf(provider);
     const parsed = await send(clients);
@@ -117,7 +117,7 @@ describe.concurrent('answered', () => {
   });
 });
 
-describe.concurrent('refused by the provider', () => {
+describe.concurrent('rejected by the provider', () => {
   it.each(asking)('%s', async (_name, route, { provider = 'oai', send }) => {
     const clients = clientsOf(`${provider}-refusing`);
     const error = await send(clients).then(
@@ -133,7 +133,7 @@ describe.concurrent('refused by the provider', () => {
   });
 });
 
-describe.concurrent('passed through', () => {
+describe.concurrent('passed through unchanged', () => {
   const providerOf = (route: string): ProviderSlug => (route.includes('/messages/batches') ? 'ant' : 'oai');
 
   it.each(Object.entries(passThroughCases))('%s', async (route, send) => {
@@ -150,14 +150,14 @@ describe.concurrent('passed through', () => {
     expectHeaders(onlyExchange(clients, route), typeOf(provider));
   });
 
-  it.each(Object.entries(passThroughCases))('%s, refused by the provider', async (route, send) => {
+  it.each(Object.entries(passThroughCases))('%s, rejected by the provider', async (route, send) => {
     const provider = providerOf(route);
     const clients = clientsOf(`${provider}-refusing`);
     await expect(send(clients)).rejects.toMatchObject({ status: 429, message: expect.stringContaining('slow down') });
     expectHeaders(onlyExchange(clients, route), typeOf(provider));
   });
 
-  it('the beta features a client asks for reach the provider on a shaped route', async () => {
+  it('with the beta features of a client on a shaped route', async () => {
     const { anthropic } = clientsOf('ant');
     const beta = { model: 'claude-test', max_tokens: 5, messages: [{ role: 'user' as const, content: 'beta' }] };
     await anthropic.beta.messages.create({ ...beta, betas: ['one-2026-01-01', 'two-2026-01-01'] });
@@ -166,7 +166,7 @@ describe.concurrent('passed through', () => {
   });
 });
 
-it('what the service keeps itself has the same headers, and names no provider', async () => {
+it('every route: stored resources of the service have the same headers, and name no provider', async () => {
   const clients = newClients(gateway, gateway.workspaceKey);
   const { files, batches } = clients.openai;
   const text = '{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"m","messages":[]}}';

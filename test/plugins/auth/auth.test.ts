@@ -9,13 +9,13 @@ const pepper = new Uint8Array(32).fill(7);
 /** The harness sends its key as x-svc-api-key unless told otherwise. */
 const withoutOwn = { 'x-svc-api-key': undefined as never };
 
-describe('the credential', () => {
+describe('the API key of a request', () => {
   it.each([
     ['x-svc-api-key', (key: string) => ({ 'x-svc-api-key': key })],
     ['Authorization', (key: string) => ({ ...withoutOwn, authorization: `Bearer ${key}` })],
     ['x-api-key', (key: string) => ({ ...withoutOwn, 'x-api-key': key })],
     ['an alias of the prefix', (key: string) => ({ ...withoutOwn, 'x-other-api-key': key })],
-  ])('is taken from %s and goes no further', async (_name, headersOf) => {
+  ])('comes from %s and is not forwarded', async (_name, headersOf) => {
     const gateway = createHarness();
     const reply = await gateway.send({
       headers: { ...headersOf(gateway.key), 'x-svc-provider': '@one' },
@@ -25,7 +25,7 @@ describe('the credential', () => {
     expect(gateway.calls[0]?.headers.join('\n')).not.toContain(gateway.key);
   });
 
-  it('leaves Authorization to the provider when the gateway key came in its own header', async () => {
+  it('leaves Authorization to the provider if the gateway key came in its own header', async () => {
     const gateway = createHarness();
     await gateway.send({
       headers: { 'x-svc-provider': 'openai', authorization: 'Bearer sk-mine' },
@@ -35,15 +35,15 @@ describe('the credential', () => {
   });
 });
 
-describe('keys', () => {
-  it('are refused for one wrong character before anything is looked up', async () => {
+describe('API keys', () => {
+  it('are rejected for one wrong character before any look-up', async () => {
     const gateway = createHarness();
     const wrong = gateway.key.slice(0, 20) + (gateway.key[20] === 'a' ? 'b' : 'a') + gateway.key.slice(21);
     expect(parseApiKey(wrong)).toBeNull();
     expect((await gateway.send({ headers: { 'x-svc-api-key': wrong } })).status).toBe(401);
   });
 
-  it('with the right id and another secret are refused', async () => {
+  it('with a known id and a wrong secret are rejected', async () => {
     const gateway = createHarness();
     const parsed = parseApiKey(gateway.key);
     const other = newApiKey('ws');
@@ -52,7 +52,7 @@ describe('keys', () => {
     expect((await gateway.send({ headers: { 'x-svc-api-key': other.text } })).status).toBe(401);
   });
 
-  it('act at once when their document changes', async () => {
+  it('follow changes of their document at once', async () => {
     const gateway = createHarness();
     expect((await gateway.send({})).status).toBe(200);
     const id = `api-key ${parseApiKey(gateway.key)?.id}`;
@@ -62,7 +62,7 @@ describe('keys', () => {
     expect((await gateway.send({})).status).toBe(401);
   });
 
-  it('of the organisation may not call models', async () => {
+  it('of the organisation cannot call models', async () => {
     const admin = newApiKey('admin');
     const gateway = createHarness();
     gateway.documents.set(`api-key ${admin.id}`, {
@@ -78,7 +78,7 @@ describe('keys', () => {
     expect(reply.text).toContain('workspace API key');
   });
 
-  it('keep their old secret through a rotation, until its time is over', async () => {
+  it('keep their old secret through a rotation, until its transition ends', async () => {
     let now = Date.parse('2026-01-01T00:00:00Z');
     const gateway = createHarness({ now: () => now });
     const parsed = parseApiKey(gateway.key);
@@ -95,7 +95,7 @@ describe('keys', () => {
     expect((await gateway.send({})).status).toBe(401);
   });
 
-  it('that were not rotated in time end, and work again with the secret of a rotation', async () => {
+  it('with an overdue rotation end, and work again after a rotation', async () => {
     let now = Date.parse('2026-01-01T00:00:00Z');
     const gateway = createHarness({ now: () => now });
     const id = `api-key ${parseApiKey(gateway.key)?.id}`;
@@ -112,7 +112,7 @@ describe('keys', () => {
     expect((await gateway.send({ headers: { 'x-svc-api-key': fresh.text } })).status).toBe(200);
   });
 
-  it('that keep failing from one address are held back, and good ones in memory are not', async () => {
+  it('with repeated failures from one address are blocked, and valid ones in memory are not', async () => {
     const gateway = createHarness();
     for (let i = 0; i < 60; i++) await gateway.send({ headers: { 'x-svc-api-key': 'svc_ws_bad' } });
     const unknown = newApiKey('ws').text;
@@ -125,8 +125,8 @@ describe('keys', () => {
   });
 });
 
-describe('a key whose document was dropped while the control plane is away', () => {
-  it('gets 503, and the look-up is waited for', async () => {
+describe('a key without a document while the control plane is away', () => {
+  it('gets 503 after the look-up', async () => {
     const gateway = createHarness();
     expect((await gateway.send({})).status).toBe(200);
     // Each look-up fails separately: one without a handler fails the test as an unhandled rejection.
@@ -134,7 +134,7 @@ describe('a key whose document was dropped while the control plane is away', () 
     expect((await gateway.send({})).status).toBe(503);
   });
 
-  it('whose secret is guessed at from many addresses are held back, but not who was verified before', async () => {
+  it('with guesses from many addresses is blocked, except for verified callers', async () => {
     const gateway = createHarness();
     expect((await gateway.send({})).status).toBe(200);
     const own = parseApiKey(gateway.key);

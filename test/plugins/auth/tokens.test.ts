@@ -34,7 +34,7 @@ function gatewayWithTokens() {
 /** The harness sends its key as x-svc-api-key unless told otherwise. */
 const withoutOwn = { 'x-svc-api-key': undefined as never };
 
-describe('a token', () => {
+describe('a JWT in auth', () => {
   it.each([
     ['x-svc-api-key', (token: string) => ({ 'x-svc-api-key': token })],
     ['Authorization', (token: string) => ({ ...withoutOwn, authorization: `Bearer ${token}` })],
@@ -47,7 +47,7 @@ describe('a token', () => {
       'all of them at once',
       (token: string) => ({ 'x-svc-api-key': token, authorization: `Bearer ${token}`, 'x-api-key': token, 'api-key': token }),
     ],
-  ])('is taken from %s, and no copy of it goes further', async (_name, headersOf) => {
+  ])('comes from %s, and is not forwarded', async (_name, headersOf) => {
     const gateway = gatewayWithTokens();
     const token = sign({ sub: 'machine 7' });
     const reply = await gateway.send({
@@ -65,7 +65,7 @@ describe('a token', () => {
     expect(JSON.stringify(gateway.records) + JSON.stringify(gateway.logs)).not.toContain(token);
   });
 
-  it('is not taken for a credential of the provider in the options of a batch', async () => {
+  it('is not used as provider credential in the options of a batch', async () => {
     const gateway = gatewayWithTokens();
     const token = sign();
     const reply = await gateway.send({
@@ -80,7 +80,7 @@ describe('a token', () => {
     expect(gateway.calls).toEqual([]);
   });
 
-  it('leaves a token of a provider in Authorization to the provider', async () => {
+  it('leaves a provider’s token in Authorization to the provider', async () => {
     const gateway = gatewayWithTokens();
     const theirs = signToken(newSigningKey(), { sub: 'azure' });
     const headers = { 'x-svc-api-key': sign(), authorization: `Bearer ${theirs}`, 'x-svc-provider': 'openai' };
@@ -100,7 +100,7 @@ describe('a token', () => {
     expect(gateway.refusals).toEqual([{ address: expect.any(String), code: 'forbidden', path: '/v1/chat/completions' }]);
   });
 
-  it('that is refused is noted, and its record belongs to nobody', async () => {
+  it('is reported if rejected, and its record has no owner', async () => {
     const gateway = gatewayWithTokens();
     const forged = signToken(newSigningKey(key.kid), { svc_oid: organisationId, svc_workspace: workspaceId, scope: '' });
     expect((await gateway.send({ headers: { 'x-svc-api-key': forged }, body })).status).toBe(401);
@@ -108,7 +108,7 @@ describe('a token', () => {
     expect(gateway.records[0]).toMatchObject({ organisationId: null, status: 401 });
   });
 
-  it('is no credential where nothing verifies tokens', async () => {
+  it('is not accepted without a verifier', async () => {
     const gateway = createHarness();
     expect((await gateway.send({ headers: { 'x-svc-api-key': sign() }, body })).status).toBe(401);
   });

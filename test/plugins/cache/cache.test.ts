@@ -6,7 +6,7 @@ const cached = { 'x-svc-config': '{"provider":"@one","cache":{"mode":"simple"}}'
 const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
 
 describe('the simple cache', () => {
-  it('answers the second of two equal requests without asking the provider', async () => {
+  it('serves the second of two equal requests without calling the provider', async () => {
     const gateway = createHarness();
     const first = await gateway.send({ headers: cached, body });
     const second = await gateway.send({ headers: cached, body });
@@ -21,7 +21,7 @@ describe('the simple cache', () => {
     expect(gateway.records[1]).toMatchObject({ cacheStatus: 'HIT', provider: 'openai', inputTokens: 0, outcome: 'success' });
   });
 
-  it('plays a stream back event by event as it was', async () => {
+  it('replays a stream event by event', async () => {
     const gateway = createHarness();
     gateway.script(chatStream(['a', 'b']));
     const first = await gateway.send({ headers: cached, body: { ...body, stream: true } });
@@ -31,7 +31,7 @@ describe('the simple cache', () => {
     expect(second.header('content-type')).toContain('text/event-stream');
   });
 
-  it('plays a translated stream back to its last event', async () => {
+  it('replays a translated stream to its last event', async () => {
     const gateway = createHarness();
     gateway.script(messagesStream);
     const config = { 'x-svc-config': '{"provider":"@claude","cache":{"mode":"simple"}}' };
@@ -49,7 +49,7 @@ describe('the simple cache', () => {
     ['another provider', { 'x-svc-config': '{"provider":"@two","cache":{"mode":"simple"}}' }, body],
     ['other metadata', { 'x-svc-metadata': '{"team":"b"}' }, body],
     ['a namespace', { 'x-svc-cache-namespace': 'n' }, body],
-  ])('keeps %s apart', async (_name, headers, other) => {
+  ])('distinguishes %s', async (_name, headers, other) => {
     const gateway = createHarness();
     await gateway.send({ headers: cached, body });
     const reply = await gateway.send({ headers: { ...cached, ...headers }, body: other });
@@ -57,7 +57,7 @@ describe('the simple cache', () => {
     expect(gateway.calls).toHaveLength(2);
   });
 
-  it('keeps callers with provider keys of their own apart', async () => {
+  it('distinguishes callers with their own provider keys', async () => {
     const gateway = createHarness();
     const own = { 'x-svc-config': '{"provider":"openai","cache":{"mode":"simple"}}' };
     await gateway.send({ headers: { ...own, authorization: 'Bearer sk-alice' }, body });
@@ -65,7 +65,7 @@ describe('the simple cache', () => {
     expect(bob.header('x-svc-cache-status')).toBe('MISS');
   });
 
-  it('asks the provider again on a forced refresh, and keeps the new answer', async () => {
+  it('calls the provider on a forced refresh, and stores the new reply', async () => {
     const gateway = createHarness();
     gateway.script(answer(200, chatReply('old')), answer(200, chatReply('new')));
     await gateway.send({ headers: cached, body });
@@ -78,7 +78,7 @@ describe('the simple cache', () => {
     ['an error status', answer(500, { error: { message: 'x' } }), false],
     ['a cut stream', chatStream(['a', 'b'], { cutAfter: 1, error: new GatewayError('upstream_reset') }), true],
     ['a stream without its end', chatStream(['a', 'b'], { cutAfter: 1 }), true],
-  ])('never keeps %s', async (_name, script, stream) => {
+  ])('simple cache: never stores %s', async (_name, script, stream) => {
     const gateway = createHarness();
     gateway.script(script);
     await gateway.send({ headers: cached, body: { ...body, stream } });
@@ -86,7 +86,7 @@ describe('the simple cache', () => {
     expect(gateway.calls).toHaveLength(2);
   });
 
-  it('leaves the body of a pass-through call alone, however large', async () => {
+  it('ignores the body of a pass-through call of any size', async () => {
     const gateway = createHarness();
     await gateway.send({ path: '/v1/files', headers: cached, body: new Uint8Array(2 * 1024 * 1024) });
     expect(gateway.calls[0]?.body).not.toBeInstanceOf(Uint8Array);
@@ -116,7 +116,7 @@ describe('the cache of single targets', () => {
   });
   const send = (gateway: ReturnType<typeof createHarness>) => gateway.send({ headers: { 'x-svc-config': config }, body });
 
-  it('is asked once its target is chosen, and what another target answered is not kept', async () => {
+  it('is used once its target is chosen, and replies of other targets are not used', async () => {
     const gateway = createHarness();
     gateway.script(answer(200, chatReply('one')), answer(500, {}), answer(200, chatReply('two')), answer(500, {}));
     const replies = [await send(gateway), await send(gateway), await send(gateway)];

@@ -12,8 +12,8 @@ const send = (
   method = 'POST',
 ) => gateway.send({ method, path, headers: { ...cached, ...headers }, body: JSON.stringify(sent) });
 
-describe('the cache of requests that are passed through', () => {
-  it('answers the second of two equal requests, which uses nothing', async () => {
+describe('the cache of pass-through requests', () => {
+  it('serves the second of two equal requests without usage', async () => {
     const gateway = createHarness();
     const replies = [await send(gateway), await send(gateway)];
     expect(replies.map((reply) => reply.header('x-svc-cache-status'))).toEqual(['MISS', 'HIT']);
@@ -22,14 +22,14 @@ describe('the cache of requests that are passed through', () => {
     expect(gateway.records[1]).toMatchObject({ cacheStatus: 'HIT', inputTokens: 0, outputTokens: 0, usageEstimated: false });
   });
 
-  it('keeps bodies above 64 KiB too', async () => {
+  it('stores bodies above 64 KiB', async () => {
     const gateway = createHarness();
     const large = { input: 'x'.repeat(100_000) };
     await send(gateway, {}, large);
     expect((await send(gateway, {}, large)).header('x-svc-cache-status')).toBe('HIT');
   });
 
-  it('keeps encoded replies with their encoding, apart by what the client accepts', async () => {
+  it('stores encoded replies with their encoding, per accepted encoding', async () => {
     const gateway = createHarness();
     const encoded = gzipSync(JSON.stringify(chatReply('hello')));
     gateway.script((_call, handler) => {
@@ -51,7 +51,7 @@ describe('the cache of requests that are passed through', () => {
     ['another body', {}, { ...body, input: 'ho' }, '/v1/custom/x'],
     ['another header', { 'openai-organization': 'org-2' }, body, '/v1/custom/x'],
     ['other metadata', { 'x-svc-metadata': '{"team":"b"}' }, body, '/v1/custom/x'],
-  ])('keeps %s apart', async (_what, headers, sent, path) => {
+  ])('distinguishes %s', async (_what, headers, sent, path) => {
     const gateway = createHarness();
     await send(gateway);
     expect((await send(gateway, headers, sent, path)).header('x-svc-cache-status')).toBe('MISS');
@@ -60,7 +60,7 @@ describe('the cache of requests that are passed through', () => {
     );
   });
 
-  it('keeps streams and plain replies apart', async () => {
+  it('distinguishes streams and plain replies', async () => {
     const gateway = createHarness();
     gateway.script(answer(200, chatReply('hello')), chatStream(['a']));
     const path = '/v1/proxy/chat/completions';
@@ -77,7 +77,7 @@ describe('the cache of requests that are passed through', () => {
     ['PUT', '/v1/custom/x'],
     ['POST', '/v1/proxy/files'],
     ['POST', '/v1/proxy/audio/speech'],
-  ])('keeps nothing of %s %s', async (method, path) => {
+  ])('pass-through cache: stores nothing of %s %s', async (method, path) => {
     const gateway = createHarness();
     await send(gateway, {}, body, path, method);
     expect((await send(gateway, {}, body, path, method)).header('x-svc-cache-status')).toBe('DISABLED');
@@ -85,18 +85,18 @@ describe('the cache of requests that are passed through', () => {
   });
 });
 
-describe('headers that say something of the cache', () => {
+describe('cache control headers', () => {
   const chat = '/v1/chat/completions';
   const ask = (gateway: Harness, headers: Record<string, string>) => gateway.send({ path: chat, headers });
 
-  it('x-svc-debug: false is answered by the provider, and its answer is not kept', async () => {
+  it('x-svc-debug: false calls the provider, and the reply is not stored', async () => {
     const gateway = createHarness();
     const silent = { ...cached, 'x-svc-debug': 'false' };
     for (const headers of [silent, cached, silent]) await ask(gateway, headers);
     expect(gateway.records.map((record) => record.cacheStatus)).toEqual([null, 'MISS', null]);
   });
 
-  it.each(['simple', 'true'])('x-svc-cache: %s caches where the config has no cache', async (mode) => {
+  it.each(['simple', 'true'])('x-svc-cache: %s turns the cache on if the config has none', async (mode) => {
     const gateway = createHarness();
     gateway.addConfig('pc-plain', { provider: '@one' });
     const ways: Record<string, string>[] = [
@@ -114,14 +114,14 @@ describe('headers that say something of the cache', () => {
     expect(gateway.records.at(-2)?.configSlug).toBe('pc-plain');
   });
 
-  it('x-svc-cache leaves a config its own word about the cache', async () => {
+  it('x-svc-cache does not override the cache of a config', async () => {
     const gateway = createHarness();
     const off = { 'x-svc-config': '{"provider":"@one","cache":{"mode":"off"}}', 'x-svc-cache': 'simple' };
     expect((await ask(gateway, off)).header('x-svc-cache-status')).toBe('DISABLED');
     expect((await ask(gateway, { 'x-svc-config': '{', 'x-svc-cache': 'simple' })).status).toBe(400);
   });
 
-  it('cache-control: max-age is how long an answer is kept where the config does not say', async () => {
+  it('cache-control: max-age is the lifetime if the config sets none', async () => {
     for (const [passedMs, status] of [
       [59_000, 'HIT'],
       [61_000, 'MISS'],
@@ -136,7 +136,7 @@ describe('headers that say something of the cache', () => {
   });
 });
 
-describe('headers that ask for what there is not', () => {
+describe('unsupported cache headers', () => {
   it.each([
     ['x-svc-cache', 'semantic'],
     ['x-svc-cache', 'yes'],

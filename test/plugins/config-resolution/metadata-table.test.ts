@@ -52,25 +52,25 @@ async function recorded(sent: Sent, headers: Record<string, string> = {}): Promi
   return gateway.records[0]?.metadata as Metadata;
 }
 
-describe('metadata, source by source', () => {
+describe('metadata by source', () => {
   const pairs = sources.flatMap((strong, index) => sources.slice(index + 1).map((weak) => ({ strong, weak })));
-  it.each(pairs)('$strong wins over $weak for the same key, and both stay where keys differ', async ({ strong, weak }) => {
+  it.each(pairs)('$strong overrides $weak for the same key, and both stay if keys differ', async ({ strong, weak }) => {
     const sent = { [strong]: { team: strong }, [weak]: { team: weak, other: 'y' } };
     expect(await recorded(sent)).toEqual({ team: strong, other: 'y' });
   });
 
-  it('is all of them together', async () => {
+  it('is the union of all sources', async () => {
     const each = Object.fromEntries(sources.map((source, index) => [source, { [`k${index}`]: source }]));
     expect(await recorded(each)).toEqual(Object.fromEntries(sources.map((source, index) => [`k${index}`, source])));
   });
 
-  it('names mapped headers as they are listed, whatever case the client uses, behind the prefix', async () => {
+  it('names mapped headers as listed in the setting, in any case of the client, after the prefix', async () => {
     const sent = { 'mapped header': { 'x-team': 'red' } };
     expect(await recorded(sent)).toEqual({ 'x-team': 'red' });
     expect(await recorded({ ...sent, keyPrefix: 'header.' })).toEqual({ 'header.x-team': 'red' });
   });
 
-  it('cuts to 128 characters what comes by itself', async () => {
+  it('cuts implicit values to 128 characters', async () => {
     const long = 'x'.repeat(200);
     const cut = 'x'.repeat(128);
     expect(await recorded({ 'mapped header': { 'x-team': long }, baggage: { b: long }, user: long })).toEqual({
@@ -108,7 +108,7 @@ describe('_user', () => {
       'workspace',
     ],
     ['not the owner where giving way is all that is said', { owner: 'Ann', ownerGivesWay: true }, undefined],
-  ])('is said by %s', async (_who, sent, expected) => {
+  ])('metadata _user comes from %s', async (_who, sent, expected) => {
     expect((await recorded(sent))._user).toBe(expected);
   });
 });
@@ -129,7 +129,7 @@ describe('baggage', () => {
   });
 });
 
-describe('a W3C trace', () => {
+describe('a W3C trace context', () => {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
   async function spans(headers: Record<string, string>) {
@@ -139,7 +139,7 @@ describe('a W3C trace', () => {
     return { traceId, spanId, parentSpanId, spanName };
   }
 
-  it('gives the trace, the parent, and a span of its own named after the route', async () => {
+  it('provides the trace, the parent, and a span named after the route', async () => {
     expect(await spans({ traceparent })).toEqual({
       traceId: '0af7651916cd43dd8448eb211c80319c',
       parentSpanId: 'b7ad6b7169203331',
@@ -148,7 +148,7 @@ describe('a W3C trace', () => {
     });
   });
 
-  it('gives way to what the request’s own headers say', async () => {
+  it('is overridden by the request’s own headers', async () => {
     const own = { 'x-svc-span-id': 's', 'x-svc-parent-span-id': 'p', 'x-svc-span-name': 'n' };
     expect(await spans({ traceparent, ...own })).toMatchObject({ spanId: 's', parentSpanId: 'p', spanName: 'n' });
     // Another trace has nothing to do with the parent named there.
@@ -160,7 +160,7 @@ describe('a W3C trace', () => {
     });
   });
 
-  it('is not there without one', async () => {
+  it('is absent by default', async () => {
     expect(await spans({ traceparent: '00-no-trace-01' })).toMatchObject({ spanId: null, parentSpanId: null, spanName: null });
   });
 });

@@ -11,27 +11,27 @@ describe('the metadata header', () => {
     ['UTF-8', asBytes('{"name":"Zoë 😀"}'), 'Zoë 😀'],
     ['latin1', '{"name":"Zoë"}', 'Zoë'],
     ['escapes', '{"name":"Zo\\u00eb"}', 'Zoë'],
-  ])('is recorded as it was meant, in %s', async (_what, header, name) => {
+  ])('is recorded correctly in %s', async (_what, header, name) => {
     const gateway = createHarness();
     expect((await gateway.send({ body, headers: { 'x-svc-metadata': header } })).status).toBe(200);
     expect(gateway.records[0]?.metadata).toEqual({ name });
   });
 
-  it('gives way to the metadata of the key', async () => {
+  it('is overridden by the metadata of the key', async () => {
     const defaults = { configSlug: null, metadata: { team: 'red' }, allowConfigOverride: true };
     const gateway = createHarness({ key: { defaults } });
     await gateway.send({ body, headers: { 'x-svc-metadata': '{"team":"blue","stage":"test"}' } });
     expect(gateway.records[0]?.metadata).toEqual({ team: 'red', stage: 'test' });
   });
 
-  it('names the user of the body where nobody else is named', async () => {
+  it('gets the user of the body by default', async () => {
     const gateway = createHarness();
     await gateway.send({ body: { ...body, user: 'ann' } });
     await gateway.send({ body: { ...body, user: 'ann' }, headers: { 'x-svc-metadata': '{"_user":"bob"}' } });
     expect(gateway.records.map((record) => record.metadata)).toEqual([{ _user: 'ann' }, { _user: 'bob' }]);
   });
 
-  it('takes numbers and booleans as text', async () => {
+  it('converts numbers and booleans to text', async () => {
     const gateway = createHarness();
     await gateway.send({ body, headers: { 'x-svc-metadata': '{"a":1,"b":true,"c":0.5}' } });
     expect(gateway.records).toMatchObject([{ metadata: { a: '1', b: 'true', c: '0.5' } }]);
@@ -43,7 +43,7 @@ describe('the metadata header', () => {
     ['null', '{"n":null}', 'n: expected a string, a number or a boolean'],
     ['a long value', `{"n":"${'x'.repeat(129)}"}`, 'n: expected at most 128 characters'],
     ['many keys', JSON.stringify(Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, '']))), 'at most 50 keys'],
-  ])('is refused with what is wrong for %s', async (_what, header, message) => {
+  ])('is rejected with a reason for %s', async (_what, header, message) => {
     const gateway = createHarness();
     const reply = await gateway.send({ body, headers: { 'x-svc-metadata': header } });
     expect(reply.status).toBe(400);
@@ -52,14 +52,14 @@ describe('the metadata header', () => {
   });
 });
 
-it('reads an inline config in UTF-8', async () => {
+it('config header: an inline config is read as UTF-8', async () => {
   const gateway = createHarness();
   const config = asBytes('{"provider":"@one","override_params":{"user":"Zoë"}}');
   await gateway.send({ body: { ...body, model: 'gpt-5' }, headers: { 'x-svc-config': config } });
   expect(JSON.parse(Buffer.from(gateway.calls[0]?.body as Uint8Array).toString('utf8'))).toMatchObject({ user: 'Zoë' });
 });
 
-describe('metadata of several sources', () => {
+describe('metadata of key and workspace', () => {
   const settings = { blockInlineConfig: false, debugLog: true, cacheTtlSeconds: null };
 
   function inWorkspace(changes: Partial<WorkspaceDocument>, options: Parameters<typeof createHarness>[0] = {}): Harness {
@@ -69,7 +69,7 @@ describe('metadata of several sources', () => {
     return gateway;
   }
 
-  it('takes the workspace’s word over the key’s, and the key’s over the request’s', async () => {
+  it('prefers the workspace over the key, and the key over the request', async () => {
     const defaults = { configSlug: null, metadata: { a: 'key', b: 'key' }, allowConfigOverride: true };
     const gateway = inWorkspace({ metadata: { a: 'workspace' } }, { key: { defaults } });
     await gateway.send({ body });
@@ -99,7 +99,7 @@ describe('metadata of several sources', () => {
     [true, false, sent, { _user: 'Ann Lee' }],
     [true, true, {}, { _user: 'Ann Lee' }],
     [true, true, sent, { _user: 'bob' }],
-  ])('names the owner of a user key: asked for %s, others stand %s, sent %j', async (on, override, headers, metadata) => {
+  ])('metadata: the owner of a user key, with setting %s, override %s, sent %j', async (on, override, headers, metadata) => {
     const both = { ...settings, userKeyMetadata: on, userKeyMetadataOverride: override };
     const gateway = inWorkspace({ settings: both }, { key });
     await gateway.send({ body, headers });

@@ -57,7 +57,7 @@ describe('the config of a request', () => {
     expect([sentModel(gateway), gateway.records[0]?.configSlug]).toEqual([model, slug]);
   });
 
-  describe('named by its id, as tokens may', () => {
+  describe('named by its id, as in JWTs', () => {
     const id = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0007';
     const known = () => {
       const gateway = gatewayWith({ ofKey: id });
@@ -67,7 +67,7 @@ describe('the config of a request', () => {
       return { gateway, config };
     };
 
-    it('is the one that is there now under the slug it had', async () => {
+    it('follows the id after a change of the slug', async () => {
       const { gateway, config } = known();
       const newer = { ...config, versionId: 'version-2', config: { provider: '@one', override_params: { model: 'newer' } } };
       gateway.documents.set(`config ${workspaceId}/pc-key`, newer);
@@ -79,7 +79,7 @@ describe('the config of a request', () => {
     it.each([
       ['was deleted', null],
       ['was deleted, and another has its slug', '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0008'],
-    ])('is refused when it %s, unless the request names one', async (_, other) => {
+    ])('default config: rejected if it %s, unless the request names one', async (_, other) => {
       const { gateway, config } = known();
       if (other) gateway.documents.set(`config ${workspaceId}/pc-key`, { ...config, id: other });
       else gateway.documents.delete(`config ${workspaceId}/pc-key`);
@@ -89,7 +89,7 @@ describe('the config of a request', () => {
     });
   });
 
-  it('a default that is not there is refused, not passed over', async () => {
+  it('with a missing default is rejected, not skipped', async () => {
     for (const ofKey of ['pc-nowhere', '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0009']) {
       const reply = await gatewayWith({ ofKey, ofWorkspace: 'pc-workspace' }).send({ body });
       expect([reply.status, reply.json]).toMatchObject([400, { error: { message: `Invalid config id passed: ${ofKey}` } }]);
@@ -99,7 +99,7 @@ describe('the config of a request', () => {
   it.each([
     ['pc-sent', 'by slug'],
     ['{"provider":"@one"}', 'as JSON'],
-  ])('override lock: %s in the header is refused, %s', async (config) => {
+  ])('override lock: %s in the header is rejected, %s', async (config) => {
     const gateway = gatewayWith({ ofKey: 'pc-key', allowConfigOverride: false });
     const reply = await gateway.send({ body, headers: { 'x-svc-config': config } });
     expect([reply.status, reply.json]).toMatchObject([
@@ -109,7 +109,7 @@ describe('the config of a request', () => {
     expect(gateway.calls).toHaveLength(0);
   });
 
-  it('scope: a config of another workspace is as unknown as one that is not there', async () => {
+  it('scope: a config of another workspace is unknown', async () => {
     const gateway = gatewayWith({});
     const foreign = gateway.addConfig('pc-foreign', { provider: '@one' });
     gateway.documents.delete(`config ${workspaceId}/pc-foreign`);
@@ -128,7 +128,7 @@ describe('the config of a request', () => {
   it.each([
     ['provider', { 'x-svc-provider': '@two' }],
     ['virtual-key', { 'x-svc-virtual-key': 'two' }],
-  ])('mix: the header %s counts where the config names no provider, and only there', async (_name, headers) => {
+  ])('mix: the header %s applies only if the config names no provider', async (_name, headers) => {
     for (const [config, expected] of [
       ['{"retry":{"attempts":1}}', 'two'],
       ['{"provider":"@one"}', 'one'],
@@ -139,7 +139,7 @@ describe('the config of a request', () => {
     }
   });
 
-  it('mix: x-svc-request-timeout goes before the config’s', async () => {
+  it('mix: x-svc-request-timeout overrides the config', async () => {
     const config = '{"provider":"@one","request_timeout":9000}';
     const timeoutWith = async (headers: Record<string, string>) => {
       const gateway = gatewayWith({});
@@ -162,7 +162,7 @@ describe('the config of a request', () => {
     }
   });
 
-  it('versions: the one that is there now counts, and the record names it', async () => {
+  it('versions: the current one applies, and the record names it', async () => {
     const gateway = gatewayWith({});
     const name = `config ${workspaceId}/pc-sent`;
     const first = gateway.documents.get(name) as ConfigDocument;

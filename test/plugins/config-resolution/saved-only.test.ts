@@ -54,7 +54,7 @@ describe('saved-only mode', () => {
       'inline_config_blocked',
       'x-svc-config',
     ],
-  ])('refuses %s before any provider is asked', async (_what, headers, code, param) => {
+  ])('rejects %s before any provider is called', async (_what, headers, code, param) => {
     const gateway = savedOnly();
     const named = Object.fromEntries(Object.entries(headers).map(([name, value]) => [`x-svc-${name}`, value]));
     const reply = await gateway.send({ body, headers: named });
@@ -68,7 +68,7 @@ describe('saved-only mode', () => {
     ['a provider', { 'x-svc-provider': 'openai' }, 'POST /v1/integrations'],
     ['a host', { 'x-svc-custom-host': 'https://a.com' }, 'configurations.custom_host'],
     ['a setting', { 'x-svc-azure-resource-name': 'mine' }, 'configurations.azure_resource_name'],
-  ])('the rejection of %s says where to store it and how to allow inline use', async (_what, headers, where) => {
+  ])('rejects %s with the route that stores it and the setting that allows inline use', async (_what, headers, where) => {
     const { error } = (await savedOnly().send({ body, headers })).json as { error: { message: string } };
     const { message } = error;
     expect(message).toContain(where);
@@ -87,7 +87,7 @@ describe('saved-only mode', () => {
       { 'x-svc-provider': '@one', 'x-svc-metadata': '{}', 'x-svc-request-timeout': '900' },
       body,
     ],
-  ])('lets %s pass', async (_what, headers, params) => {
+  ])('allows %s', async (_what, headers, params) => {
     const gateway = savedOnly();
     expect((await gateway.send({ body: params, headers })).status).toBe(200);
     expect(gateway.calls).toHaveLength(1);
@@ -96,7 +96,7 @@ describe('saved-only mode', () => {
   it.each([
     ['pass-through', '/v1/proxy/models'],
     ['realtime', '/v1/realtime'],
-  ])('holds on %s routes too', async (_what, path) => {
+  ])('applies to %s routes too', async (_what, path) => {
     const gateway = savedOnly();
     const headers = { 'x-svc-provider': 'openai', authorization: 'Bearer sk-mine' };
     const reply = await gateway.send({ method: 'GET', path, headers });
@@ -104,13 +104,13 @@ describe('saved-only mode', () => {
     expect(gateway.calls).toHaveLength(0);
   });
 
-  it('is off as long as nobody has asked for it', async () => {
+  it('is off by default in documents', async () => {
     const gateway = createHarness();
     expect((await gateway.send({ body, headers: { 'x-svc-config': '{"provider":"@one"}' } })).status).toBe(200);
   });
 });
 
-it('refuses a key whose workspace has been deleted', async () => {
+it('config resolution: rejects a key whose workspace has been deleted', async () => {
   const gateway = createHarness();
   gateway.documents.delete(`workspace ${workspaceId}`);
   const reply = await gateway.send({ body, headers: { 'x-svc-provider': '@one' } });

@@ -20,7 +20,7 @@ const sent = (gateway: Harness) => JSON.parse(Buffer.from((gateway.calls[0]?.bod
 const header = (gateway: Harness, name: string) => findHeader(gateway.calls[0]?.headers ?? [], name);
 
 describe('svc_options', () => {
-  it.each(['/v1/batches', '/v1/fine_tuning/jobs'])('act as headers of %s, whatever they are written like', async (path) => {
+  it.each(['/v1/batches', '/v1/fine_tuning/jobs'])('act as headers of %s, in any spelling', async (path) => {
     const gateway = createHarness();
     const options = {
       'x-svc-provider': 'openai',
@@ -58,7 +58,7 @@ describe('svc_options', () => {
     ['broken metadata', { provider: 'openai', metadata: '[' }, 'svc_options.metadata'],
     ['a bad setting', { provider: 'bedrock', aws_s3_bucket: '../other' }, 'svc_options.aws-s3-bucket'],
     ['a pinned setting', { provider: '@aws', aws_role_arn: 'arn:aws:iam::123456789012:role/x' }, 'svc_options.aws-role-arn'],
-  ])('are refused by name for %s', async (_, options, param) => {
+  ])('reject %s by name', async (_, options, param) => {
     const gateway = createHarness();
     gateway.documents.set(`provider ${workspaceId}/aws`, providerDocument('aws', 'bedrock'));
     const { status, json } = await send(gateway, options);
@@ -67,14 +67,14 @@ describe('svc_options', () => {
     expect(gateway.calls).toHaveLength(0);
   });
 
-  it('hold no key of the gateway', async () => {
+  it('cannot hold a key of the gateway', async () => {
     const gateway = createHarness();
     const { status, text } = await send(gateway, { provider: 'openai', authorization: `Bearer ${gateway.key}` });
     expect(status).toBe(400);
     expect(text).not.toContain(gateway.key);
   });
 
-  it('are refused where requests bring nothing of their own', async () => {
+  it('are rejected in saved-only mode', async () => {
     const gateway = createHarness();
     const document = gateway.documents.get(`workspace ${workspaceId}`) as WorkspaceDocument;
     const settings = { blockInlineConfig: true } as NonNullable<WorkspaceDocument['settings']>;
@@ -83,7 +83,7 @@ describe('svc_options', () => {
     expect(json.error).toMatchObject({ code: 'inline_provider_blocked', param: 'svc_options.provider' });
   });
 
-  it('mean nothing on other routes', async () => {
+  it('have no effect on other routes', async () => {
     const gateway = createHarness();
     const body = { model: '@one/gpt-5', messages: [], svc_options: { provider: 'nobody' } };
     expect((await gateway.send({ body })).status).toBe(200);
@@ -95,7 +95,7 @@ describe('svc_options', () => {
       return toProvider ? [[id, name, toProvider] as const] : [];
     }),
   );
-  it.each(shaping)('never reach the body of %s %s', (_, name, toProvider) => {
+  it.each(shaping)('svc_options: not part of the body of %s %s', (_, name, toProvider) => {
     const params: JsonObject = { ...(name === 'createBatch' ? batch : job), svc_options: { provider: 'x' } };
     const call = { params, settings: {}, dropped: [], adapted: [], newId: String, model: 'm' } as unknown as OperationCall;
     expect(JSON.stringify(toProvider(params, call))).not.toContain('svc_options');

@@ -41,7 +41,7 @@ const limited: Partial<ApiKeyDocument> = {
 };
 
 describe('a call in flight', () => {
-  it('is noted under the id of its record, with everything that was taken for it', async () => {
+  it('has a note under the id of its record, with all reserved units', async () => {
     const { ask, holds, records } = start(limited);
     expect((await ask()).status).toBe(200);
     expect(holds.map(({ id }) => id)).toEqual(records.map(({ id }) => id));
@@ -63,7 +63,7 @@ describe('a call in flight', () => {
     });
   });
 
-  it('under a limit is sent once its note is on disk, and without limits at once', async () => {
+  it('under a limit is sent after its note is on disk, and without limits at once', async () => {
     const waiting: (() => void)[] = [];
     const { ask, calls, holds } = start(limited, (callback) => waiting.push(callback));
     const asked = ask();
@@ -84,7 +84,7 @@ describe('a call in flight', () => {
     await sent;
   });
 
-  it('is noted once for the retries at a target, and anew for the next target', async () => {
+  it('has one note for the retries at a target, and a new one for the next target', async () => {
     const { ask, script, holds } = start(limited);
     script(answer(500, '{}'), answer(500, '{}'), answer(200, chatReply('hello')));
     const config = {
@@ -96,14 +96,14 @@ describe('a call in flight', () => {
     expect(new Set(holds.map(({ id }) => id)).size).toBe(1);
   });
 
-  it('is not noted if the request is refused', async () => {
+  it('has no note if the request is rejected', async () => {
     const { ask, holds } = start({ rateLimits: [{ type: 'requests', unit: 'rpd', value: 0 }] });
     expect((await ask()).status).toBe(429);
     expect(holds).toEqual([]);
   });
 });
 
-it('records report what was used of rate limits, so that the units of a killed process can return', async () => {
+it('rate limits: records report their usage, so that units of a killed process can return', async () => {
   const { ask, records } = start({
     rateLimits: [
       { type: 'requests', unit: 'rpd', value: 5 },

@@ -58,7 +58,7 @@ const errorOf = (sink: FakeSink): { code: string; message: string } => JSON.pars
 const headerOf = (sink: FakeSink, name: string): string | undefined => sink.headers[sink.headers.indexOf(name) + 1];
 
 describe('rate limits', () => {
-  it('admit as many requests as they say and refuse the others before any provider is asked', async () => {
+  it('admit their number of requests and reject others before any provider is called', async () => {
     const { ask, calls } = start({ rateLimits: [perDay(3)] });
     const replies = await Promise.all([ask(), ask(), ask(), ask(), ask()]);
     expect(replies.map((reply) => reply.status).sort()).toEqual([200, 200, 200, 429, 429]);
@@ -72,13 +72,13 @@ describe('rate limits', () => {
     expect(headerOf(refused, 'x-ratelimit-remaining-requests')).toBe('0');
   });
 
-  it('of 0 refuse everything, without asking the ledger', async () => {
+  it('of 0 reject everything, without asking the ledger', async () => {
     const { ask, ledger } = start({ rateLimits: [perDay(0)] });
     expect((await ask()).status).toBe(429);
     expect(ledger.asks).toEqual([]);
   });
 
-  it('of which one refuses take nothing from the others', async () => {
+  it('take nothing from the others if one rejects', async () => {
     const { ask, documents } = start({ rateLimits: [perDay(0)] });
     const id = `workspace ${workspaceId}`;
     documents.set(id, { ...(documents.get(id) as object), rateLimits: [perDay(5)] });
@@ -90,7 +90,7 @@ describe('rate limits', () => {
     expect(errorOf(await ask()).code).toBe('workspace_rate_limit');
   });
 
-  it('of the workspace hold for all its keys', async () => {
+  it('of the workspace apply to all its keys', async () => {
     const { ask, documents } = start();
     const id = `workspace ${workspaceId}`;
     documents.set(id, { ...(documents.get(id) as object), rateLimits: [perDay(1)] });
@@ -99,7 +99,7 @@ describe('rate limits', () => {
     expect([refused.status, errorOf(refused).code]).toEqual([429, 'workspace_rate_limit']);
   });
 
-  it('of tokens take what a request may use and give back what it did not', async () => {
+  it('of tokens take what a request may use and return the rest', async () => {
     // 10 for the answer and 5 for the question are set aside, 5 are used.
     const { ask } = start({ rateLimits: [perDay(20, 'tokens')] });
     const replies = [await ask(), await ask(), await ask()];
@@ -107,13 +107,13 @@ describe('rate limits', () => {
     expect(headerOf(replies[2] as FakeSink, 'x-ratelimit-remaining-tokens')).toBe('10');
   });
 
-  it('of tokens say so when a request can never fit', async () => {
+  it('of tokens report a request that can never fit', async () => {
     const { ask } = start({ rateLimits: [perDay(20, 'tokens')] });
     const refused = await ask({}, { ...body, max_tokens: 5_000 });
     expect(errorOf(refused).message).toMatch(/20 tokens per day, and this request may need 50\d\d$/);
   });
 
-  it('of a provider let a fallback go on, which leaves no trace of the refusal', async () => {
+  it('of a provider make a fallback continue, without a trace of the rejection', async () => {
     const { harness, ask, addConfig, records } = start();
     limitProvider(harness, 'one', { rateLimits: [perDay(1)] });
     addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
@@ -129,7 +129,7 @@ describe('rate limits', () => {
     ['key', perDay(1)],
     ['provider', perDay(1)],
     ['key, in tokens', perDay(20, 'tokens')],
-  ])('of a %s are not used up by requests that no provider is called for', async (of, limit) => {
+  ])('rate limits: those of a %s are not used by requests without a provider call', async (of, limit) => {
     const { harness, ask, calls, records } = start(of === 'provider' ? {} : { rateLimits: [limit] });
     const models = { allowAll: false, list: [{ slug: 'gpt-5', enabled: true, customHost: null }] };
     limitProvider(harness, 'one', { models: models as never, ...(of === 'provider' ? { rateLimits: [limit] } : {}) });
@@ -142,7 +142,7 @@ describe('rate limits', () => {
     if (limit.type === 'requests') expect((await ask()).status).toBe(429);
   });
 
-  it('of a provider count a call that a fallback answers elsewhere after a failure', async () => {
+  it('of a provider count a call that a fallback serves elsewhere after a failure', async () => {
     const { harness, ask, addConfig, script } = start();
     limitProvider(harness, 'one', { rateLimits: [perDay(1)] });
     addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
@@ -151,7 +151,7 @@ describe('rate limits', () => {
     expect(errorOf(await ask()).code).toBe('provider_rate_limit');
   });
 
-  it('of an integration are one for all its providers, and a retry is no second request', async () => {
+  it('of an integration are shared by all its providers, and a retry is no second request', async () => {
     const { harness, ask, addConfig, script, calls } = start();
     const integrationLimits = { usageLimits: null, usageResetAt: null, rateLimits: [perDay(2)], status: 'active' as const };
     for (const slug of ['one', 'two']) limitProvider(harness, slug, { integrationId: 'shared', integrationLimits });
@@ -163,7 +163,7 @@ describe('rate limits', () => {
     expect(errorOf(await ask()).code).toBe('integration_rate_limit');
   });
 
-  it('let requests through while nobody can say, unless they are told to deny', async () => {
+  it('admit requests while the ledger is away, unless set to deny', async () => {
     const open = start({ rateLimits: [perDay(1)] });
     open.ledger.isAway = true;
     expect((await open.ask()).status).toBe(200);
@@ -173,7 +173,7 @@ describe('rate limits', () => {
     expect([refused.status, errorOf(refused).code]).toEqual([503, 'limit_unknown']);
   });
 
-  it.each([perDay(3), perDay(45, 'tokens')])('count requests that were let through meanwhile ($type)', async (limit) => {
+  it.each([perDay(3), perDay(45, 'tokens')])('count requests that were admitted during an outage ($type)', async (limit) => {
     const time = newFakeTime(1_800_000_000_000);
     const { ask, ledger, records } = start({ rateLimits: [limit] }, time.clock);
     ledger.isAway = true;
@@ -188,8 +188,8 @@ describe('rate limits', () => {
   });
 });
 
-describe('budgets', () => {
-  it('of tokens refuse with 412 what may exceed them, and tell the ledger what was used', async () => {
+describe('budgets of a request', () => {
+  it('of tokens reject with 412 what may exceed them, and report the usage to the ledger', async () => {
     const usageLimits = budgetOf(20, 'tokens');
     const { ask, records } = start({ usageLimits });
     const replies = [await ask(), await ask(), await ask()];
@@ -199,7 +199,7 @@ describe('budgets', () => {
     expect(records[2]?.reservations).toBeUndefined();
   });
 
-  it('are used up by counts that no ledger could hold, and nothing else is', async () => {
+  it('are exhausted by counts that no ledger could hold, and others are not affected', async () => {
     const { ask, records, script, ledger } = start({ usageLimits: budgetOf(1_000, 'cost') });
     ledger.rates.set('gpt-5', { input: 1e6, output: 1e6, cacheRead: 0 });
     script(answer(200, { ...chatReply('hello'), usage: { prompt_tokens: 1e300, completion_tokens: 1e300 } }));
@@ -209,7 +209,7 @@ describe('budgets', () => {
     expect(v.safeParse(leasesBody, { asks: ledger.asks }).issues).toBeUndefined();
   });
 
-  it('of cost set aside the price of the most a request may use, and never more than there is', async () => {
+  it('of cost reserve the maximum price of a request, and never more than the rest', async () => {
     // Per request: 5 × 1,000 + 10 × 50,000 micro-USD are set aside, 3 × 1,000 + 2 × 50,000 are used.
     const { ask, ledger, calls } = start({ usageLimits: budgetOf(1, 'cost') });
     ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0 });
@@ -219,7 +219,7 @@ describe('budgets', () => {
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
   });
 
-  it('of cost set aside the dearer of the usual price and that of the tier that is asked for, and count the tier that answered', async () => {
+  it('of cost reserve the higher of the usual and the requested tier’s price, and count the tier of the reply', async () => {
     const { ask, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
     const flex = { input: 500, output: 25_000, cacheRead: 0 };
     ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0, tiers: { flex } });
@@ -232,7 +232,7 @@ describe('budgets', () => {
     expect((await ask({}, { ...body, max_tokens: 30, service_tier: 'flex' })).status).toBe(412);
   });
 
-  it('of cost set aside the price of the images that are asked for', async () => {
+  it('of cost reserve the price of the requested images', async () => {
     const { harness, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
     const images = { default: { default: 40_000 }, hd: { '1024x1024': 300_000 } };
     ledger.rates.set('dall-e-3', { input: 0, output: 0, cacheRead: 0, images });
@@ -250,13 +250,13 @@ describe('budgets', () => {
     expect((await draw(2)).status).toBe(412);
   });
 
-  it('are not touched by models whose price nobody knows', async () => {
+  it('are not affected by models with an unknown price', async () => {
     const { ask, records } = start({ usageLimits: budgetOf(1, 'cost') });
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
     expect(records[0]?.reservations).toMatchObject([{ units: 0 }]);
   });
 
-  it('of a provider let a fallback go on and get back what was set aside for a call that failed', async () => {
+  it('of a provider make a fallback continue and get the reservation of a failed call back', async () => {
     const { harness, ask, addConfig, script, records } = start();
     limitProvider(harness, 'one', { usageLimits: budgetOf(15, 'tokens') });
     addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
@@ -266,7 +266,7 @@ describe('budgets', () => {
     expect(records[2]?.attempts[0]).toMatchObject({ status: 412, errorCode: 'provider_usage_limit' });
   });
 
-  it('refuse while nobody can say, unless they are told to allow; such requests are settled later', async () => {
+  it('reject while the ledger is away, unless set to allow; such requests are settled later', async () => {
     const closed = start({ usageLimits: budgetOf(1_000, 'tokens') });
     closed.ledger.isAway = true;
     const refused = await closed.ask();
@@ -277,14 +277,14 @@ describe('budgets', () => {
     expect(open.records[0]?.reservations).toMatchObject([{ lease: null, startMs: 0, units: 0 }]);
   });
 
-  it('go on out of what is held when the ledger goes away', async () => {
+  it('continue with their lease when the ledger is away', async () => {
     const { ask, ledger } = start({ usageLimits: budgetOf(1_000, 'tokens') });
     expect((await ask()).status).toBe(200);
     ledger.isAway = true;
     expect((await ask()).status).toBe(200);
   });
 
-  it('that are used up do not hold up the list of models', async () => {
+  it('do not block the list of models when exhausted', async () => {
     const { harness, ask } = start({ usageLimits: budgetOf(16, 'tokens') });
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 412]);
     const listed = await harness.send({
@@ -299,7 +299,7 @@ describe('budgets', () => {
   it.each([
     ['all that was set aside when the client leaves before the provider was reached', 'connecting', 200],
     ['what its question did not use when the client leaves before the answer', 'asked', 412],
-  ])('get back %s', async (_case, state, status) => {
+  ])('budgets: the reservation returns for %s', async (_case, state, status) => {
     // 10 for the answer and 5 for the question are set aside.
     const { harness, ask, script, records } = start({ usageLimits: budgetOf(15, 'tokens') });
     let client: FakeSink | null = null;
@@ -324,7 +324,7 @@ describe('budgets', () => {
     expect((await ask({}, { ...body, max_tokens: 9 })).status).toBe(status === 200 ? 412 : 200);
   });
 
-  it('of cost get back what is granted to a client who left while the ledger was asked for more', async () => {
+  it('of cost get a grant back if the client left while the ledger was asked', async () => {
     const { harness, ask, ledger } = start({ usageLimits: budgetOf(1, 'cost') });
     ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0 });
     let client: FakeSink | null = null;

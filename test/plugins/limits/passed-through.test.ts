@@ -25,9 +25,9 @@ function start(key: Partial<ApiKeyDocument> = {}) {
 
 const codeOf = (sink: FakeSink): string => JSON.parse(sink.text).error.code;
 
-describe('pass-through requests', () => {
+describe('limits of pass-through requests', () => {
   it.each(['/v1/proxy/chat/completions', '/v1/fine-foo', '/v1/proxy/v1beta/models/g:generateContent'])(
-    'to %s reserve tokens of a budget before the call and settle what was used',
+    'reserve tokens of a budget before a call to %s and settle the usage',
     async (path) => {
       const { ask, calls, records } = start({ usageLimits: budgetOf(20, 'tokens') });
       const replies = [await ask(path), await ask(path), await ask(path)];
@@ -38,7 +38,7 @@ describe('pass-through requests', () => {
     },
   );
 
-  it('at the same time never take more of a budget than there is', async () => {
+  it('never take more of a budget than there is, for concurrent requests', async () => {
     const { ask, calls } = start({ usageLimits: budgetOf(100, 'tokens') });
     const sent = { ...body, max_tokens: 40 };
     const replies = await Promise.all(Array.from({ length: 8 }, () => ask('/v1/proxy/chat/completions', sent)));
@@ -46,7 +46,7 @@ describe('pass-through requests', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('reserve the price of the model in their body, and of the images they ask for', async () => {
+  it('reserve the price of the model in the body, and of the requested images', async () => {
     const { ask, ledger } = start({ usageLimits: budgetOf(1, 'cost') });
     ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0 });
     ledger.rates.set('dall-e-3', { input: 0, output: 0, cacheRead: 0, images: { hd: { '1024x1024': 300_000 } } });
@@ -56,14 +56,14 @@ describe('pass-through requests', () => {
     expect((await ask('/v1/proxy/chat/completions')).status).toBe(200);
   });
 
-  it('reserve the price of a model whose name stands behind 64 KiB of prompt', async () => {
+  it('reserve the price of a model whose name comes after 64 KiB of prompt', async () => {
     const { ask, ledger, calls } = start({ usageLimits: budgetOf(10, 'cost') });
     ledger.rates.set('gpt-5', { input: 1_000, output: 0, cacheRead: 0 });
     const { status } = await ask('/v1/proxy/chat/completions', { messages: 'x'.repeat(100_000), max_tokens: 1, model: 'gpt-5' });
     expect([status, calls.length]).toEqual([412, 0]);
   });
 
-  it('take from the budget of their provider, and of its integration', async () => {
+  it('include the budget of the provider, and of its integration', async () => {
     for (const limits of [
       { usageLimits: budgetOf(20, 'tokens') },
       {
@@ -79,14 +79,14 @@ describe('pass-through requests', () => {
     }
   });
 
-  it('are charged an estimate where the reply states nothing', async () => {
+  it('charge an estimate if the reply states nothing', async () => {
     const { ask, script, records } = start({ usageLimits: budgetOf(160, 'tokens') });
     script(answer(200, { choices: [{ message: { content: 'x'.repeat(600) } }] }));
     expect([(await ask('/v1/custom')).status, (await ask('/v1/custom')).status]).toEqual([200, 412]);
     expect(records[0]).toMatchObject({ usageEstimated: true, outputTokens: 150 });
   });
 
-  it('are held up by limits of tokens, unless they use none', async () => {
+  it('block requests by token limits, unless they use no tokens', async () => {
     const { ask, script } = start({ rateLimits: [{ type: 'tokens', unit: 'rpd', value: 20 }] });
     script(answer(200, { ...chatReply('hello'), usage: { prompt_tokens: 10, completion_tokens: 10 } }));
     expect((await ask('/v1/proxy/chat/completions')).status).toBe(200);
@@ -101,7 +101,7 @@ describe('pass-through requests', () => {
     }
   });
 
-  it('that a budget cannot hold make no batches: their usage comes later', async () => {
+  it('reject batches under a budget, because their usage is known later', async () => {
     const { ask, calls } = start({ usageLimits: budgetOf(1_000_000, 'tokens') });
     const refused = await ask('/v1/proxy/batches', { input_file_id: 'file-1' });
     expect([refused.status, codeOf(refused)]).toEqual([400, 'unmetered_request']);
@@ -121,7 +121,7 @@ describe('reject_unmetered_requests', () => {
     ['a response that runs in the background', '/v1/proxy/responses', { model: 'm', background: true }],
     ['a batch', '/v1/proxy/batches', { input_file_id: 'f' }],
     ['a run of an assistant', '/v1/proxy/threads/t/runs', {}],
-  ])('rejects %s before any provider is asked, and says what to do', async (_what, path, sent) => {
+  ])('rejects %s before any provider is called, and names an alternative', async (_what, path, sent) => {
     const { ask, calls } = start({ rejectUnmetered: true });
     const refused = await ask(path, sent);
     expect([refused.status, codeOf(refused), calls.length]).toEqual([400, 'unmetered_request', 0]);
@@ -136,12 +136,12 @@ describe('reject_unmetered_requests', () => {
     ['POST', '/v1/proxy/models/g:streamGenerateContent', {}],
     ['POST', '/v1/proxy/files', {}],
     ['GET', '/v1/custom/thing', {}],
-  ])('lets %s %s pass', async (method, path, sent) => {
+  ])('allows %s %s', async (method, path, sent) => {
     const { ask } = start({ rejectUnmetered: true });
     expect((await ask(path, sent, method)).status).toBe(200);
   });
 
-  it('holds for all keys of a workspace that sets it', async () => {
+  it('applies to all keys of a workspace that sets it', async () => {
     const { ask, documents } = start();
     const id = `workspace ${workspaceId}`;
     documents.set(id, { ...(documents.get(id) as object), rejectUnmetered: true });

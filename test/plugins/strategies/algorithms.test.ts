@@ -65,7 +65,7 @@ async function release(held: { handler: UpstreamHandler; done: Promise<number> }
 }
 
 describe('least_busy', () => {
-  it('asks the target with the fewest requests under way', async () => {
+  it('chooses the target with the fewest requests in flight', async () => {
     const gateway = newHarness();
     const config = configOf('least_busy');
     const held = hold(gateway);
@@ -75,7 +75,7 @@ describe('least_busy', () => {
     expect([await release(held[0]), await release(held[1])]).toEqual([0, 1]);
   });
 
-  it('shares out by weight', async () => {
+  it('respects weights', async () => {
     const gateway = newHarness({ random: () => 0 });
     const config = configOf('least_busy', [{ weight: 2 }, { weight: 1 }]);
     const held = hold(gateway);
@@ -84,7 +84,7 @@ describe('least_busy', () => {
     expect(indices.filter((index) => index === 0)).toHaveLength(4);
   });
 
-  it('forgets requests whose client has left', async () => {
+  it('forgets requests whose client has disconnected', async () => {
     const gateway = newHarness({ random: () => 0 });
     const config = configOf('least_busy');
     gateway.script(() => sink?.leave());
@@ -97,7 +97,7 @@ describe('least_busy', () => {
 });
 
 describe('least_latency', () => {
-  it('asks each target once, and then the fastest', async () => {
+  it('calls each target once, and then the fastest', async () => {
     const gateway = newHarness();
     const config = configOf('least_latency', [{}, {}, {}]);
     const msOf = [300, 100, 200];
@@ -131,7 +131,7 @@ describe('least_latency', () => {
     expect(await ask(gateway, config)).toBe(1);
   });
 
-  it('asks another one now and then', async () => {
+  it('sometimes calls another target', async () => {
     const gateway = newHarness();
     const config = configOf('least_latency');
     await warmUp(gateway, config);
@@ -142,7 +142,7 @@ describe('least_latency', () => {
     expect(await ask(gateway, config)).toBe(0);
   });
 
-  it('asks anew what it has not measured for a minute', async () => {
+  it('measures a target again after a minute without measurement', async () => {
     const gateway = newHarness();
     const config = configOf('least_latency');
     await warmUp(gateway, config);
@@ -153,7 +153,7 @@ describe('least_latency', () => {
     expect(await ask(gateway, config)).toBe(1);
   });
 
-  it.each([500, 401, 403, 429])('does not take a target that fails at once with %d for a fast one', async (status) => {
+  it.each([500, 401, 403, 429])('does not treat a target that fails at once with %d as fast', async (status) => {
     const gateway = newHarness();
     const config = configOf('least_latency');
     await warmUp(gateway, config);
@@ -163,7 +163,7 @@ describe('least_latency', () => {
     expect(await ask(gateway, config)).toBe(1);
   });
 
-  it('learns nothing from what a caller did wrong', async () => {
+  it('ignores errors of the caller', async () => {
     const gateway = newHarness();
     const config = configOf('least_latency');
     await warmUp(gateway, config);
@@ -171,7 +171,7 @@ describe('least_latency', () => {
     expect([await ask(gateway, config), await ask(gateway, config)]).toEqual([0, 0]);
   });
 
-  it('measures streams by their first byte, apart from whole replies', async () => {
+  it('measures streams by their first byte, separately from whole replies', async () => {
     const gateway = newHarness();
     const config = configOf('least_latency');
     await warmUp(gateway, config);
@@ -195,7 +195,7 @@ describe('least_latency', () => {
 });
 
 describe('priority_capacity', () => {
-  it('fills the targets in order by requests at once, and comes back when there is room', async () => {
+  it('fills the targets in order by concurrent requests, and returns when there is room', async () => {
     const gateway = newHarness();
     const config = configOf('priority_capacity', [{ capacity: { in_flight: 2 } }, { capacity: { in_flight: 1 } }, {}]);
     const held = hold(gateway);
@@ -212,7 +212,7 @@ describe('priority_capacity', () => {
     ]);
   });
 
-  it('fills the targets in order by requests per minute, over a minute that slides', async () => {
+  it('fills the targets in order by requests per minute, over a sliding minute', async () => {
     const gateway = newHarness();
     const config = configOf('priority_capacity', [{ capacity: { rpm: 2 } }, {}]);
     time.advance(30_000);
@@ -228,7 +228,7 @@ describe('priority_capacity', () => {
     expect([await ask(gateway, config), await ask(gateway, config), await ask(gateway, config)]).toEqual([0, 0, 1]);
   });
 
-  it('spreads what is too much over all of them by how full they are', async () => {
+  it('spreads excess requests over all by relative load', async () => {
     const gateway = newHarness();
     const config = configOf('priority_capacity', [{ capacity: { in_flight: 2 } }, { capacity: { in_flight: 1 } }]);
     const held = hold(gateway);
@@ -236,7 +236,7 @@ describe('priority_capacity', () => {
     expect(await Promise.all(held.map(release))).toEqual([0, 0, 1, 0, 1, 0]);
   });
 
-  it('shares a machine’s capacity out among its gateway processes, one at least for each', async () => {
+  it('divides a machine’s capacity among its gateway processes, at least one each', async () => {
     const gateway = newHarness({ processes: 4 });
     const config = configOf('priority_capacity', [{ capacity: { in_flight: 9 } }, { capacity: { in_flight: 1 } }, {}]);
     const held = hold(gateway);
@@ -244,7 +244,7 @@ describe('priority_capacity', () => {
     expect(await Promise.all(held.map(release))).toEqual([0, 0, 1, 2]);
   });
 
-  it('never asks a target of weight 0', async () => {
+  it('never calls a target of weight 0', async () => {
     const gateway = newHarness();
     const config = configOf('priority_capacity', [{ weight: 0 }, { capacity: { in_flight: 1 } }, {}]);
     gateway.script(good);

@@ -57,7 +57,7 @@ const calls = (): number => gateway.calls.length;
 const decisions = () => gateway.records.at(-1)?.decisions;
 
 describe('a target that keeps failing', () => {
-  it('is no longer asked, and the header keeps naming targets by their place in the config', async () => {
+  it('is skipped, and the header still names targets by their position in the config', async () => {
     gateway.addConfig('pc-main', fallbackConfig());
     byProvider(bad);
     expect(await times(3)).toEqual(Array(3).fill('200 config.targets[1]'));
@@ -66,7 +66,7 @@ describe('a target that keeps failing', () => {
     expect(gateway.records.at(-1)?.attempts).toHaveLength(1);
   });
 
-  it('is asked by one request after the cool-down, and by all once that one went well', async () => {
+  it('gets one request after the cool-down, and all once that one succeeded', async () => {
     gateway.addConfig('pc-main', fallbackConfig());
     byProvider(bad);
     await times(2);
@@ -80,7 +80,7 @@ describe('a target that keeps failing', () => {
     expect(decisions()).toBeUndefined();
   });
 
-  it('is tried by one of many requests that come at once', async () => {
+  it('gets one trial of many concurrent requests', async () => {
     gateway.addConfig('pc-main', fallbackConfig());
     byProvider(bad);
     await times(2);
@@ -90,7 +90,7 @@ describe('a target that keeps failing', () => {
     expect(seen.sort()).toEqual(['200 config.targets[0]', ...Array(4).fill('200 config.targets[1]')]);
   });
 
-  it('gives its trial back when the client leaves', async () => {
+  it('gets another trial if the client of the first one leaves', async () => {
     gateway.addConfig('pc-main', fallbackConfig());
     byProvider(bad);
     await times(2);
@@ -107,7 +107,7 @@ describe('a target that keeps failing', () => {
     expect(decisions()).toEqual([{ targetPath: 'config.targets[0]', decision: 'circuit_trial' }]);
   });
 
-  it('is asked all the same when the circuits of all are open', async () => {
+  it('is called anyway if all circuits are open', async () => {
     gateway.addConfig('pc-main', fallbackConfig());
     byProvider(bad, bad);
     await times(2);
@@ -120,7 +120,7 @@ describe('a target that keeps failing', () => {
     ]);
   });
 
-  it('counts once per request, whatever its retries', async () => {
+  it('counts once per request, with any number of retries', async () => {
     gateway.addConfig('pc-main', { ...fallbackConfig(), retry: { attempts: 3 } });
     byProvider(bad);
     await ask();
@@ -131,7 +131,7 @@ describe('a target that keeps failing', () => {
     expect(calls()).toBe(11);
   });
 
-  it('is left out of a load balance, and the rest share its requests', async () => {
+  it('is skipped by a load balancer, and the rest share its requests', async () => {
     const targets = [{ provider: '@one' }, { provider: '@two' }, { provider: '@two' }];
     gateway.addConfig('pc-main', { strategy: { mode: 'loadbalance', algorithm: 'round_robin', cb_config: breaker }, targets });
     byProvider(bad);
@@ -144,7 +144,7 @@ describe('a target that keeps failing', () => {
     ]);
   });
 
-  it('is left out of a weighted load balance, where weight 0 is never chosen even so', async () => {
+  it('is skipped by a weighted load balancer, and weight 0 is still never chosen', async () => {
     const targets = [{ provider: '@one' }, { provider: '@two', weight: 0 }];
     gateway.addConfig('pc-main', { strategy: { mode: 'loadbalance', cb_config: breaker }, targets });
     byProvider(bad);
@@ -153,7 +153,7 @@ describe('a target that keeps failing', () => {
   });
 });
 
-describe('what counts as a failure', () => {
+describe('circuit failures', () => {
   const opens = async (script: Script, cb_config: JsonObject = {}, request: Parameters<typeof ask>[0] = {}) => {
     gateway.addConfig('pc-main', fallbackConfig({ cb_config: { ...breaker, ...cb_config } }));
     byProvider(script);
@@ -176,21 +176,21 @@ describe('what counts as a failure', () => {
     expect(await opens(script)).toBe(expected);
   });
 
-  it('a stream that is cut after its beginning', async () => {
+  it('include a stream that is cut after its beginning', async () => {
     const cut = chatStream(['a', 'b'], { cutAfter: 1, error: new GatewayError('upstream_reset') });
     expect(await opens(cut, {}, { body: { ...body, stream: true } })).toBe(true);
   });
 
-  it('an error of a pass-through route, also where it is sent on as it comes', async () => {
+  it('include an error of a pass-through route, also if it is forwarded unchanged', async () => {
     expect(await opens(answer(503, 'no', ['content-type', 'text/plain']), {}, { path: '/v1/anything' })).toBe(true);
   });
 
-  it('the statuses listed, and no others', async () => {
+  it('include the listed statuses, and no others', async () => {
     expect(await opens(answer(429, {}), { failure_status_codes: [429] })).toBe(true);
     expect(await opens(answer(500, {}), { failure_status_codes: [429] })).toBe(false);
   });
 
-  it('the share of failures, once there are enough calls', async () => {
+  it('are counted by percentage, after enough calls', async () => {
     const share = { failure_threshold_percentage: 50, minimum_requests: 3, cooldown_interval: 30_000 };
     gateway.addConfig('pc-main', fallbackConfig({ cb_config: share }));
     byProvider(bad);
@@ -203,14 +203,14 @@ describe('what counts as a failure', () => {
   });
 });
 
-describe('where circuits hold', () => {
-  it('not in an inline config', async () => {
+describe('scope of circuits', () => {
+  it('excludes an inline config', async () => {
     byProvider(bad);
     await times(4, { config: JSON.stringify(fallbackConfig()) });
     expect(calls()).toBe(8);
   });
 
-  it('not for a provider that is not stored', async () => {
+  it('excludes a provider that is not stored', async () => {
     const targets = [{ provider: 'openai', api_key: 'sk-one' }, { provider: '@two' }];
     gateway.addConfig('pc-main', { ...fallbackConfig(), targets });
     byProvider(bad);
@@ -218,7 +218,7 @@ describe('where circuits hold', () => {
     expect(calls()).toBe(8);
   });
 
-  it('no longer once the config has changed', async () => {
+  it('ends when the config has changed', async () => {
     gateway.addConfig('pc-main', fallbackConfig());
     byProvider(bad);
     await times(3);
@@ -228,7 +228,7 @@ describe('where circuits hold', () => {
     expect(calls() - before).toBe(2);
   });
 
-  it('for all targets below the strategy, groups included: a group whose targets are all open is passed over', async () => {
+  it('includes all targets below the strategy, and groups: a group whose targets are all open is skipped', async () => {
     const group = { strategy: { mode: 'loadbalance' }, targets: [{ provider: '@one' }] };
     gateway.addConfig('pc-main', { ...fallbackConfig(), targets: [group, { provider: '@two' }] });
     byProvider(bad);
@@ -237,7 +237,7 @@ describe('where circuits hold', () => {
     expect(decisions()).toEqual([{ targetPath: 'config.targets[0]', decision: 'circuit_open' }]);
   });
 
-  it('by the settings of the nearest strategy', async () => {
+  it('is set by the nearest strategy', async () => {
     const inner = {
       strategy: { mode: 'fallback', cb_config: { ...breaker, failure_threshold: 1 } },
       targets: [{ provider: '@one' }],
@@ -248,7 +248,7 @@ describe('where circuits hold', () => {
     expect(calls()).toBe(3);
   });
 
-  it('not below a condition', async () => {
+  it('excludes targets below a condition', async () => {
     const chosen = { name: 'chosen', strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] };
     const conditions = [{ query: { 'params.model': 'gpt-5' }, then: 'chosen' }];
     const condition = { strategy: { mode: 'conditional', conditions }, targets: [chosen] };

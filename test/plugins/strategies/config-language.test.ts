@@ -35,7 +35,7 @@ describe('conditions', () => {
     expect(indexOf(await send(gateway, config, { path, headers, body: form('fr') }))).toBe('config.targets[1]');
   });
 
-  it('on tokens.input go by a rough estimate for short texts, and by a count for long ones', async () => {
+  it('on tokens.input use an estimate for short texts, and a count for long ones', async () => {
     const config = byQuery({ 'tokens.input': { $gte: 1500 } });
     const ask = async (content: string) => {
       const gateway = createHarness();
@@ -49,7 +49,7 @@ describe('conditions', () => {
 });
 
 describe('a target’s own on_status_codes', () => {
-  it('say when a fallback moves on from it, in place of the strategy’s', async () => {
+  it('replace those of the strategy in a fallback', async () => {
     const config = {
       strategy: { mode: 'fallback', on_status_codes: [429] },
       targets: [{ provider: '@one', on_status_codes: [500] }, { provider: '@two' }, { provider: '@one' }],
@@ -63,7 +63,7 @@ describe('a target’s own on_status_codes', () => {
 });
 
 describe('metadata of a config', () => {
-  it('is on the record of what its target answered; the request’s own wins', async () => {
+  it('is in the record of its target’s requests, overridden by the request’s own', async () => {
     const config = {
       metadata: { env: 'prod', team: 'config' },
       strategy: { mode: 'fallback' },
@@ -79,8 +79,8 @@ describe('metadata of a config', () => {
   });
 });
 
-describe('targets without a strategy', () => {
-  it('are those of single: the first is asked, with what it inherits, and no other', async () => {
+describe('configs without a strategy', () => {
+  it('act like single: only the first target is called, with inherited fields', async () => {
     const gateway = createHarness();
     gateway.script(answer(503, {}), answer(500, {}));
     const reply = await send(gateway, {
@@ -92,7 +92,7 @@ describe('targets without a strategy', () => {
     expect(gateway.records[0]?.metadata).toEqual({ n: '1' });
   });
 
-  it('and fields that nothing acts on are named by explain', async () => {
+  it('have unused fields listed by explain', async () => {
     const config = {
       weight: 2,
       targets: [
@@ -119,14 +119,14 @@ describe('targets without a strategy', () => {
 describe('strict_params', () => {
   const lossy = { body: { ...chat, logit_bias: { 1: 1 } } };
 
-  it('refuses with 400 what the provider has no place for, before it is asked', async () => {
+  it('rejects with 400 what the provider does not support, before a call', async () => {
     const gateway = createHarness();
     const reply = await send(gateway, { provider: '@claude', strict_params: true }, lossy);
     expect([reply.status, gateway.calls.length]).toEqual([400, 0]);
     expect(reply.text).toContain('strict_params: anthropic does not support logit_bias');
   });
 
-  it('lets a fallback go on to a target that has one', async () => {
+  it('lets a fallback continue with a target that supports it', async () => {
     const config = {
       strict_params: true,
       strategy: { mode: 'fallback' },
@@ -143,14 +143,14 @@ describe('passthrough', () => {
     targets: [{ provider: '@claude' }, { passthrough: true }],
   };
 
-  it('takes the provider of the request, not of the parent', async () => {
+  it('uses the provider of the request, not of the parent', async () => {
     const gateway = createHarness();
     gateway.script(answer(500, {}), good);
     await send(gateway, config, { headers: { 'x-svc-provider': '@two' } });
     expect(gateway.records[0]?.attempts.map((attempt) => attempt.providerSlug)).toEqual(['claude', 'two']);
   });
 
-  it('is refused where the request names none', async () => {
+  it('is rejected if the request names none', async () => {
     const reply = await send(createHarness(), config);
     expect([reply.status, reply.text.includes('x-svc-provider')]).toEqual([400, true]);
   });

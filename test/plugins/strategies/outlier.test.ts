@@ -36,7 +36,7 @@ describe('a target with failures in a row', () => {
     ['not reached', result(502, { error: new GatewayError('upstream_connect') })],
     ['429 that says when to come back', result(429, { retryAfterMs: 1 })],
     ['a stream that was cut', result(200, { error: new GatewayError('upstream_reset') })],
-  ])('cools down after %s three times', (_name, failure) => {
+  ])('outlier: cools down after %s three times', (_name, failure) => {
     const outliers = newOutliers();
     observe(outliers, failure, failure);
     expect(outliers.isCooling(0)).toBe(false);
@@ -49,20 +49,20 @@ describe('a target with failures in a row', () => {
     ['429 without a time', result(429)],
     ['a fault of the caller', result(400)],
     ['a success', result(200)],
-  ])('counts anew after %s', (_name, between) => {
+  ])('outlier: restarts its count after %s', (_name, between) => {
     const outliers = newOutliers();
     observe(outliers, result(500), result(500), between, result(500), result(500));
     expect(outliers.isCooling(0)).toBe(false);
   });
 
-  it('goes on counting past what says nothing of it', () => {
+  it('keeps its count past neutral results', () => {
     const outliers = newOutliers();
     const left = result(499, { error: new GatewayError('client_closed') });
     observe(outliers, result(500), null, left, result(500), result(500));
     expect(outliers.isCooling(0)).toBe(true);
   });
 
-  it('cools down twice as long after each failure that follows, up to the longest time, until it succeeds', () => {
+  it('cools down twice as long after each further failure, up to the maximum, until it succeeds', () => {
     const outliers = newOutliers();
     observe(outliers, result(500), result(500));
     const times: number[] = [];
@@ -77,13 +77,13 @@ describe('a target with failures in a row', () => {
     expect(coolsForMs(outliers)).toBe(1000);
   });
 
-  it('takes failures of calls that were under way as one', () => {
+  it('counts concurrent failures as one', () => {
     const outliers = newOutliers();
     observe(outliers, ...Array<AttemptResult>(9).fill(result(500)));
     expect(coolsForMs(outliers)).toBe(1000);
   });
 
-  it('cools down as long as the provider asks for, up to the longest time', () => {
+  it('cools down as long as the provider requests, up to the maximum', () => {
     const outliers = newOutliers();
     observe(outliers, ...Array<AttemptResult>(3).fill(result(429, { retryAfterMs: 3000 })));
     expect(coolsForMs(outliers)).toBe(3000);
@@ -105,7 +105,7 @@ describe('outlier in a config', () => {
     return `${reply.status} ${reply.header('x-svc-last-used-option-index')}`;
   }
 
-  it('puts a target to the end of a fallback, where it is still asked when the others fail', async () => {
+  it('moves a target to the end of a fallback, which still calls it if the others fail', async () => {
     const gateway = newHarness();
     const config = { strategy: { mode: 'fallback', outlier }, targets: [{ provider: '@one' }, { provider: '@two' }] };
     await ask(gateway, config, bad, good);
@@ -121,7 +121,7 @@ describe('outlier in a config', () => {
     expect(gateway.records.at(-1)?.decisions).toBeUndefined();
   });
 
-  it('keeps a load balance away from a target, as long as there is another', async () => {
+  it('keeps a load balancer away from a target while there is another', async () => {
     const gateway = newHarness();
     const config = { strategy: { mode: 'loadbalance', outlier }, targets: [{ provider: '@one' }, { provider: '@two' }] };
     expect(await ask(gateway, config, bad)).toBe('500 config.targets[0]');
@@ -131,7 +131,7 @@ describe('outlier in a config', () => {
     expect(await ask(gateway, config, good)).toBe('200 config.targets[0]');
   });
 
-  it('moves the sticky choice of an identity for that time only', async () => {
+  it('moves the sticky choice of an identity only for that time', async () => {
     const gateway = newHarness();
     const config = {
       strategy: { mode: 'loadbalance', outlier, sticky: { enabled: true, ttl: 3600 } },

@@ -39,7 +39,7 @@ function seeded(): () => number {
 }
 
 describe('loadbalance', () => {
-  it('shares requests out by weight', async () => {
+  it('distributes requests by weight', async () => {
     const gateway = createHarness({ random: seeded() });
     const paths = await pathsOf(
       gateway,
@@ -62,7 +62,7 @@ describe('loadbalance', () => {
     }
   });
 
-  it('goes round in turn, spread out by weight, when asked to', async () => {
+  it('with round_robin takes turns, spread by weight', async () => {
     const gateway = createHarness();
     const config = {
       strategy: { mode: 'loadbalance', algorithm: 'round_robin' },
@@ -86,18 +86,18 @@ describe('loadbalance', () => {
       [5, 1, 1],
       [0, 0, 1, 0, 2, 0, 0],
     ],
-  ])('orders weights %j as %j', (weights, order) => {
+  ])('loadbalance: orders weights %j as %j', (weights, order) => {
     expect(roundRobinOrder(weights)).toEqual(order);
   });
 
-  it('does not fall over to another target by itself', async () => {
+  it('does not fall back to another target by itself', async () => {
     const gateway = createHarness({ random: () => 0 });
     gateway.script(answer(500, { error: { message: 'down' } }));
     await pathsOf(gateway, { strategy: { mode: 'loadbalance' }, targets }, 1);
     expect(gateway.calls).toHaveLength(1);
   });
 
-  it('is one of the targets of a fallback, with a pick of its own', async () => {
+  it('can be a target of a fallback, with its own choice', async () => {
     const gateway = createHarness({ random: () => 0.9 });
     gateway.script(answer(500, {}), answer(200, chatReply('x')));
     const config = {
@@ -145,11 +145,11 @@ describe('conditional', () => {
     ['parameters', {}, { ...body, model: 'claude-5' }, 1],
     ['headers and path', { 'x-region': 'eu' }, body, 1],
     ['nothing, so the default', {}, body, 0],
-  ])('follows %s', async (_name, headers, sent, index) => {
+  ])('conditional: follows %s', async (_name, headers, sent, index) => {
     expect(await pathsOf(createHarness(), config, 1, headers, sent)).toEqual([`config.targets[${index}]`]);
   });
 
-  it('refuses with 400 when nothing holds and there is no default', async () => {
+  it('rejects with 400 if no condition holds and there is no default', async () => {
     const gateway = createHarness();
     const { default: _default, ...strategy } = config.strategy;
     const reply = await gateway.send({ headers: { 'x-svc-config': JSON.stringify({ strategy, targets }) }, body });
@@ -215,7 +215,7 @@ it.each([
   expect(parseGatewayConfig(config, settingNames)).toMatchObject({ config });
 });
 
-describe('a strategy that cannot work is refused when it is saved or sent', () => {
+describe('an invalid strategy is rejected when it is saved or sent', () => {
   it.each([
     [
       { strategy: { mode: 'loadbalance' }, targets: [{ provider: 'a', weight: 0 }] },

@@ -8,7 +8,7 @@ import { sampleRecord } from '../../../support/sample-record.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-describe.each(databases)('the budget of a token, on %s', (database) => {
+describe.each(databases)('the budget of a JWT, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -28,7 +28,7 @@ describe.each(databases)('the budget of a token, on %s', (database) => {
     return { kind: 'budget', ...whose, ...rule, nextUsageResetAt, ...wanted, lease: randomUUID(), seq: 1 };
   }
 
-  it('is used up, though no key is there to be marked, and forgotten some time after the token has ended', async () => {
+  it('is exhausted without a key to mark, and deleted some time after the JWT has expired', async () => {
     const { database: db } = plane.control.services;
     const nowMs = Date.now();
     const key = `budget:token:${randomUUID()}:0`;

@@ -8,7 +8,7 @@ import { ruleDatabases } from '../../support/test-database.ts';
 const key = newSigningKey('k1');
 const path = '/organisations/self/auth-settings';
 
-describe.each(ruleDatabases)('the setting about tokens, on %s', (database) => {
+describe.each(ruleDatabases)('the JWT setting, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database, { TRUSTED_CUSTOM_HOSTS: '127.0.0.1', GATEWAY_URL: 'http://127.0.0.1:9' });
@@ -21,7 +21,7 @@ describe.each(ruleDatabases)('the setting about tokens, on %s', (database) => {
     (await plane.internal('GET', `/documents/${kind}/${encodeURIComponent(id)}`)).body.document;
   const changed = (events: string[]) => ({ resource: 'organisations', action: 'update', events });
 
-  it('is URLs or keys, announced to gateways, read back, and cleared with null', async () => {
+  it('has URLs or keys, is announced to gateways, returned, and cleared with null', async () => {
     const organisation = `organisation ${plane.organisationId} upsert`;
     const keys = { jwks: { keys: [{ ...key.jwk, use: 'sig', alg: 'RS256', x5c: ['…'] }] }, issuer: 'https://id.example.com' };
     await expectChange(plane, () => put(keys), changed([organisation]));
@@ -55,7 +55,7 @@ describe.each(ruleDatabases)('the setting about tokens, on %s', (database) => {
     expect(await document('organisation', plane.organisationId)).toBeNull();
   });
 
-  it('that was stored before tokens had a longest life says that they have none', async () => {
+  it('without a maximum lifetime from an older version means no limit', async () => {
     await put({ jwks_url: 'https://id.example.com/jwks' });
     const em = plane.control.services.database.em();
     await em.execute("update organisations set auth_settings = auth_settings #- '{jwt,max_token_ttl}'", [], 'run');
@@ -81,12 +81,12 @@ describe.each(ruleDatabases)('the setting about tokens, on %s', (database) => {
     ['a life of no length', { jwks_url: 'https://a.example.com', max_token_ttl: 59 }, 'jwt.max_token_ttl: at least 60'],
     ['half a second', { jwks_url: 'https://a.example.com', max_token_ttl: 60.5 }, 'jwt.max_token_ttl'],
     ['an unknown field', { jwks_url: 'https://a.example.com', algorithms: ['HS256'] }, 'jwt.algorithms'],
-  ])('is refused with %s, naming the field', async (_what, jwt, field) => {
+  ])('is rejected with %s, naming the field', async (_what, jwt, field) => {
     const reply = await expectRefusal(plane, () => put(jwt), 400, 'AB01', true);
     expect(JSON.stringify(reply.body)).toContain(field);
   });
 
-  it('takes no private key, and leaves none in the audit trail', async () => {
+  it('accepts no private key, and leaves none in the audit log', async () => {
     const secrets = { d: 'PRIVATE-D', p: 'PRIVATE-P', qi: 'PRIVATE-QI' };
     const reply = await expectRefusal(plane, () => put({ jwks: { keys: [{ ...key.jwk, ...secrets }] } }), 400, 'AB01', true);
     expect(reply.body.data.message).toBe(
@@ -100,7 +100,7 @@ describe.each(ruleDatabases)('the setting about tokens, on %s', (database) => {
     expect(JSON.stringify(trail.body) + JSON.stringify(reply.body)).not.toContain('PRIVATE');
   });
 
-  it('says of every e-mail whose it is, and what they may do where', async () => {
+  it('provides for every e-mail its user and rights', async () => {
     const person = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
     const id = `${plane.organisationId}/${person.email}`;
     const known = await document('user', id);
@@ -120,7 +120,7 @@ describe.each(ruleDatabases)('the setting about tokens, on %s', (database) => {
     expect(await document('workspace-name', `${plane.organisationId}/ws-nowhere`)).toBeNull();
   });
 
-  it('has changes of users told to gateways, from when it is there', async () => {
+  it('announces changes of users to gateways', async () => {
     const before = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
     const told = async (work: () => Promise<unknown>) => {
       const since = (await plane.events()).length;
@@ -148,13 +148,13 @@ describe.each(ruleDatabases)('the setting about tokens, on %s', (database) => {
     expect(await told(() => plane.ask('DELETE', `/admin/users/${before.id}`))).toEqual([notice(before.email)]);
   });
 
-  it('is no way in while no gateway can say whose a token is: 503', async () => {
+  it('does not authenticate while no gateway can verify: 503', async () => {
     const reply = await plane.ask('GET', '/configs', { key: 'eyJhbGciOiJSUzI1NiIsImtpZCI6ImEifQ.e30.AAAA' });
     expect([reply.status, reply.body.data?.errorCode]).toEqual([503, 'AB10']);
   });
 });
 
-describe.each(ruleDatabases)('refused tokens, on %s', (database) => {
+describe.each(ruleDatabases)('rejected JWTs, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -177,7 +177,7 @@ describe.each(ruleDatabases)('refused tokens, on %s', (database) => {
   });
   const tell = (refusals: unknown[]) => plane.internal('POST', '/token-refusals', { refusals });
 
-  it('are entries of the audit trail of organisations that take tokens, so many a minute and no more', async () => {
+  it('are audit entries of organisations with JWTs, with a limit per minute', async () => {
     const count = await plane.auditCount();
     expect((await tell([refusal(plane.organisationId)])).status).toBe(200);
     expect(await plane.auditCount()).toBe(count);
@@ -215,7 +215,7 @@ describe.each(ruleDatabases)('refused tokens, on %s', (database) => {
     expect(shown.body.total).toBe(added + 2);
   });
 
-  it('are told by gateways alone, in the agreed shape', async () => {
+  it('are reported by gateways only, in the agreed shape', async () => {
     expect((await plane.internal('POST', '/token-refusals', { refusals: [] }, plane.adminKey)).status).toBe(401);
     expect((await tell([{ organisationId: 'x' }])).status).toBe(400);
     expect((await tell(Array(201).fill(refusal(plane.organisationId)))).status).toBe(400);

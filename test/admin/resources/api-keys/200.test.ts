@@ -8,7 +8,7 @@ import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 import { addPerson, setRow } from './people.ts';
 
-describe.each(databases)('API keys that are accepted, on %s', (database) => {
+describe.each(databases)('accepted API keys, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -22,7 +22,7 @@ describe.each(databases)('API keys that are accepted, on %s', (database) => {
     (await plane.internal('GET', `/documents/api-key/${parseApiKey(text)?.id}`)).body.document;
   const publicIdOf = async (id: string) => (await plane.control.services.database.em().findOneOrFail(apiKeys, { id })).publicId;
 
-  it('makes a workspace key, shows it once and stores a digest', async () => {
+  it('include a workspace key, shown once and stored as a digest', async () => {
     const body = {
       name: 'Service',
       description: 'for the build',
@@ -70,7 +70,7 @@ describe.each(databases)('API keys that are accepted, on %s', (database) => {
     expect(JSON.stringify(row)).not.toContain(parseApiKey(key)?.secret);
   });
 
-  it('makes keys of users and of the organisation with their own kinds', async () => {
+  it('include keys of users and of the organisation with their own kinds', async () => {
     const userId = await addPerson(plane);
     const user = await plane.ask('POST', '/api-keys/workspace/user', {
       body: { name: 'U', scopes: ['completions.write'], user_id: userId },
@@ -82,7 +82,7 @@ describe.each(databases)('API keys that are accepted, on %s', (database) => {
     expect((await plane.ask('GET', '/configs', { key: admin.body.key })).status).toBe(200);
   });
 
-  it('changes and clears what is named only', async () => {
+  it('keep fields that an update does not name', async () => {
     const { id } = (
       await plane.ask('POST', '/api-keys/workspace/service', {
         body: { name: 'K', scopes: ['configs.list'], defaults: { metadata: { a: 'b' } } },
@@ -106,7 +106,7 @@ describe.each(databases)('API keys that are accepted, on %s', (database) => {
     expect((await plane.ask('GET', `/api-keys/${id}`)).body).toMatchObject({ expires_at: null, defaults: { config_id: null } });
   });
 
-  it('keeps limits and addresses, tells gateways the limits, and clears each of them', async () => {
+  it('have limits and addresses, which gateways get and null clears', async () => {
     const limits = { type: 'tokens', credit_limit: 1_000, alert_threshold: 900, periodic_reset: 'weekly' };
     const rate = [
       { type: 'requests', unit: 'rpm', value: 60 },
@@ -145,7 +145,7 @@ describe.each(databases)('API keys that are accepted, on %s', (database) => {
     expect(await documentOf(key)).toMatchObject({ usageLimits: null, rateLimits: [] });
   });
 
-  it('wakes a key that has used its budget up: by a reset, or by a higher limit', async () => {
+  it('become active again after a reset, or with a higher limit', async () => {
     const body = { name: 'E', scopes: ['completions.write'], usage_limits: { credit_limit: 5 } };
     const { id, key } = (await plane.ask('POST', '/api-keys/workspace/service', { body })).body;
     const put = (sent: unknown) => plane.ask('PUT', `/api-keys/${id}`, { body: sent });
@@ -166,7 +166,7 @@ describe.each(databases)('API keys that are accepted, on %s', (database) => {
     expect(await documentOf(key)).toMatchObject({ usageResetAt: resetAt });
   });
 
-  it('rotates: the new secret works at once, the old one until the transition ends, a third waits', async () => {
+  it('rotate: the new secret works at once, the old one until the transition ends, a further rotation waits', async () => {
     const made = (await plane.ask('POST', '/api-keys/workspace/service', { body: { name: 'R', scopes: ['configs.list'] } })).body;
     const reply = await expectChange(plane, () => plane.ask('POST', `/api-keys/${made.id}/rotate`, { body: {} }), {
       resource: 'api_keys',
@@ -188,7 +188,7 @@ describe.each(databases)('API keys that are accepted, on %s', (database) => {
     expect((await plane.ask('GET', '/configs', { key: reply.body.key })).status).toBe(200);
   });
 
-  it('deletes: the key is unknown at once', async () => {
+  it('are unknown at once after deletion', async () => {
     const made = (await plane.ask('POST', '/api-keys/workspace/service', { body: { name: 'D', scopes: ['configs.list'] } })).body;
     const reply = await expectChange(plane, () => plane.ask('DELETE', `/api-keys/${made.id}`), {
       resource: 'api_keys',
@@ -200,7 +200,7 @@ describe.each(databases)('API keys that are accepted, on %s', (database) => {
     expect((await plane.ask('GET', '/configs', { key: made.key })).status).toBe(401);
   });
 
-  it('lists by workspace, state and ids', async () => {
+  it('are listed by workspace, state and ids', async () => {
     const all = (await plane.ask('GET', '/api-keys')).body;
     expect(all).toMatchObject({ object: 'list', total: all.data.length });
     const mine = (await plane.ask('GET', '/api-keys', { key: plane.workspaceKey })).body.data as { workspace_id: string }[];
@@ -221,7 +221,7 @@ describe.each(databases)('API keys that are accepted, on %s', (database) => {
     expect(ofUser.map((row: { id: string }) => row.id)).toEqual([users[0]?.id]);
   });
 
-  it('lists page by page, and on from any key, every key once', async () => {
+  it('are listed page by page, and from any key on, every key once', async () => {
     const all = (await plane.ask('GET', '/api-keys')).body.data.map((one: { id: string }) => one.id);
     const pages: string[] = [];
     const walk: string[] = [];

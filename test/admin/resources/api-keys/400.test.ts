@@ -3,7 +3,7 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(ruleDatabases)('API keys that are refused, on %s', (database) => {
+describe.each(ruleDatabases)('rejected API keys, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -100,7 +100,7 @@ describe.each(ruleDatabases)('API keys that are refused, on %s', (database) => {
     ['metadata that is not text', service, { ...base, defaults: { metadata: { a: 1 } } }, 'defaults.metadata.a: expected string'],
   ];
 
-  it.each(cases)('refuses %s and says where', async (_, path, body, start) => {
+  it.each(cases)('have an error that names the field: %s', async (_, path, body, start) => {
     const reply = await expectRefusal(plane, () => plane.ask('POST', path, { body }), 400, 'AB01', true);
     expect(reply.body.data.message.slice(0, start.length)).toBe(start);
   });
@@ -110,12 +110,12 @@ describe.each(ruleDatabases)('API keys that are refused, on %s', (database) => {
     ['after=no-id', 'after: '],
     ['type=user', 'type: '],
     ['ids=1,2', 'ids: '],
-  ])('refuses the filter %s', async (query, start) => {
+  ])('API key lists: the filter %s is rejected', async (query, start) => {
     const reply = await expectRefusal(plane, () => plane.ask('GET', `/api-keys?${query}`), 400, 'AB01', false);
     expect(reply.body.data.message.slice(0, start.length)).toBe(start);
   });
 
-  it('refuses a transition that is too short, and deleting the key that asks', async () => {
+  it('include a transition that is too short, and deleting the calling key', async () => {
     const all = (await plane.ask('GET', '/api-keys')).body.data as { id: string; type: string }[];
     const own = all.find((one) => one.type === 'organisation-service')?.id;
     const short = { key_transition_period_ms: 1_000 };

@@ -16,14 +16,14 @@ refusesMissingScopes('API keys', [
   { method: 'POST', path: '/api-keys/any/rotate', body: {} },
 ]);
 
-describe.each(ruleDatabases)('what a key may give away, on %s', (database) => {
+describe.each(ruleDatabases)('scopes that a key can grant, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
   });
   afterAll(() => plane?.close());
 
-  it('is never more than it has', async () => {
+  it('are never more than its own', async () => {
     const key = await plane.newKey(['workspace_service_api_keys.create', 'workspace_service_api_keys.update', 'configs.list']);
     const create = (scopes: string[]) => () =>
       plane.ask('POST', '/api-keys/workspace/service', { key, body: { name: 'k', scopes } });
@@ -35,7 +35,7 @@ describe.each(ruleDatabases)('what a key may give away, on %s', (database) => {
     await expectRefusal(plane, raise, 403, 'AB03', true);
   });
 
-  it('includes calling models for organisation keys, which cannot do it themselves', async () => {
+  it('include calling models for organisation keys, which cannot call models themselves', async () => {
     const key = await plane.newKey(['workspace_service_api_keys.create'], 'organisation/service');
     const create = (scopes: string[]) => () =>
       plane.ask('POST', '/api-keys/workspace/service', { key, body: { name: 'k', scopes } });
@@ -43,7 +43,7 @@ describe.each(ruleDatabases)('what a key may give away, on %s', (database) => {
     await expectRefusal(plane, create(['configs.list']), 403, 'AB03', true);
   });
 
-  it('does not reach keys of a type it has no scope for', async () => {
+  it('exclude keys of a type it has no scope for', async () => {
     const key = await plane.newKey(['workspace_user_api_keys.read', 'workspace_user_api_keys.list']);
     const { id } = (await plane.ask('POST', '/api-keys/workspace/service', { body })).body;
     await expectRefusal(plane, () => plane.ask('GET', `/api-keys/${id}`, { key }), 403, 'AB03', false);

@@ -18,7 +18,7 @@ hidesForeignItems(
   ],
 );
 
-describe.each(ruleDatabases)('what a key refers to, on %s', (database) => {
+describe.each(ruleDatabases)('references of a key, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -10,7 +10,7 @@ describe.each(ruleDatabases)('versions of API keys, on %s', (database) => {
   });
   afterAll(() => plane?.close());
 
-  it('a stale one is refused for every change, the current one is taken', async () => {
+  it('are checked: a stale one is rejected for every change, the current one is accepted', async () => {
     const body = { name: 'V', scopes: ['configs.list'] };
     const { id } = (await plane.ask('POST', '/api-keys/workspace/service', { body })).body;
     const tag = async () => (await plane.ask('GET', `/api-keys/${id}`)).headers.get('etag') ?? '';
@@ -24,7 +24,7 @@ describe.each(ruleDatabases)('versions of API keys, on %s', (database) => {
     expect((await plane.ask('DELETE', `/api-keys/${id}`, { headers: current })).status).toBe(200);
   });
 
-  it('a key whose grantor lost scopes is another version', async () => {
+  it('change when the granting key loses scopes', async () => {
     const manage = ['workspace_service_api_keys.create', 'configs.list'];
     const parent = (await plane.ask('POST', '/api-keys/workspace/service', { body: { name: 'P', scopes: manage } })).body;
     const child = await plane.ask('POST', '/api-keys/workspace/service', {

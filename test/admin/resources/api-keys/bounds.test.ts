@@ -11,7 +11,7 @@ const managing = [
 ];
 const never = '2099-01-01T00:00:00Z';
 
-describe.each(ruleDatabases)('what holds a key, on %s', (database) => {
+describe.each(ruleDatabases)('limits of a key, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -27,7 +27,7 @@ describe.each(ruleDatabases)('what holds a key, on %s', (database) => {
   const put = (id: string, body: unknown, key?: string) => plane.ask('PUT', `/api-keys/${id}`, { body, ...(key ? { key } : {}) });
   const read = async (id: string) => (await plane.ask('GET', `/api-keys/${id}`)).body;
 
-  describe('is not loosened by the key itself', () => {
+  describe('cannot be relaxed by the key itself', () => {
     const held = {
       usage_limits: { type: 'cost', credit_limit: 10 },
       rate_limits: [{ type: 'requests', unit: 'rpm', value: 5 }],
@@ -61,7 +61,7 @@ describe.each(ruleDatabases)('what holds a key, on %s', (database) => {
       expect(await read(id)).not.toEqual(before);
     });
 
-    it('a slower rotation from the next one on', async () => {
+    it('a slower rotation, from the next one on', async () => {
       const { id, key } = await make(held);
       const { rotation_policy: policy } = await read(id);
       const slower = { rotation_policy: { rotation_period_days: 365, next_rotation_at: policy.next_rotation_at } };
@@ -79,20 +79,20 @@ describe.each(ruleDatabases)('what holds a key, on %s', (database) => {
       expect([reply.status, (await read(id)).name]).toEqual([200, 'renamed']);
     });
 
-    it('and it changes those of other keys, as its scope says', async () => {
+    it('but it changes those of other keys if its scope allows', async () => {
       const { key } = await make();
       const other = await make(held);
       expect((await put(other.id, { usage_limits: null }, key)).status).toBe(200);
     });
 
-    it('except by the key of the first start, which has nobody above it', async () => {
+    it('except by the key of the first start, which has nothing above it', async () => {
       const own = (await plane.ask('GET', '/api-keys/self/details')).body.data.api_key_details.id;
       expect((await put(own, { expires_at: never })).status).toBe(200);
       expect((await put(own, { expires_at: null })).status).toBe(200);
     });
   });
 
-  it('null clears all defaults at once', async () => {
+  it('defaults are cleared by null', async () => {
     const { id } = await make({ defaults: { metadata: { team: 'a' }, allow_config_override: false } });
     expect((await put(id, { defaults: null })).status).toBe(200);
     expect(await read(id)).toMatchObject({ defaults: { metadata: {}, config_id: null }, allow_config_override: 1 });
@@ -103,7 +103,7 @@ describe.each(ruleDatabases)('what holds a key, on %s', (database) => {
     ['rate_limits', { rate_limits: [{ type: 'requests', unit: 'rpm', value: 5 }] }],
     ['reject_unmetered_requests', { reject_unmetered_requests: true }],
     ['defaults.metadata', { defaults: { metadata: { team: 'a' } } }],
-  ])('an organisation key stores %s, and the reply lists it as unused', async (path, limit) => {
+  ])('limits of a key: an organisation key stores %s, and the reply lists it as unused', async (path, limit) => {
     const body = { name: 'k', scopes: ['configs.list'] };
     const made = await plane.ask('POST', '/api-keys/organisation/service', { body: { ...body, ...limit } });
     expect([made.status, made.headers.get('x-svc-unused-settings')]).toEqual([200, path]);
@@ -119,7 +119,7 @@ describe.each(ruleDatabases)('what holds a key, on %s', (database) => {
     expect([cleared.status, cleared.headers.get('x-svc-unused-settings')]).toEqual([200, null]);
   });
 
-  it('an organisation key that is asked for in a workspace is refused, not made for all of them', async () => {
+  it('are never organisation-wide for an organisation key requested in a workspace', async () => {
     const body = { name: 'k', scopes: ['configs.list'] };
     const path = '/api-keys/organisation/service';
     for (const request of [
@@ -131,11 +131,11 @@ describe.each(ruleDatabases)('what holds a key, on %s', (database) => {
     }
   });
 
-  it('a service key takes user_id: null for what it is, nobody', async () => {
+  it('accept user_id: null for a service key', async () => {
     await make({ user_id: null });
   });
 
-  it('states are listed with commas or one by one', async () => {
+  it('states can be listed with commas or one by one', async () => {
     const total = async (query: string) => (await plane.ask('GET', `/api-keys?${query}`)).body.total;
     expect(await total('status=active&status=expired')).toBe(await total('status=active,expired'));
     expect(await total('status=expired&status=exhausted')).toBe(0);
@@ -144,7 +144,7 @@ describe.each(ruleDatabases)('what holds a key, on %s', (database) => {
     expect((await plane.ask('GET', '/api-keys?page_size=1&page_size=2')).body.data.message).toContain('page_size: given twice');
   });
 
-  it('ids that are none are refused, in whatever letters good ones are found', async () => {
+  it('malformed ids are rejected, and valid ones are found in any letter case', async () => {
     const { id } = await make();
     for (const ids of ['-'.repeat(36), `${id},`, `${id},${'0'.repeat(36)}`, Array(101).fill(id).join(',')]) {
       const reply = await plane.ask('GET', `/api-keys?ids=${ids}`);

@@ -10,7 +10,7 @@ import { addPerson, documentOf, setRow } from './people.ts';
 
 const manage = ['workspace_service_api_keys.create', 'workspace_service_api_keys.update', 'workspace_service_api_keys.read'];
 
-describe.each(databases)('what a key grants, on %s', (database) => {
+describe.each(databases)('grants of a key, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -27,7 +27,7 @@ describe.each(databases)('what a key grants, on %s', (database) => {
   const scopesOf = async (id: string) => (await plane.ask('GET', `/api-keys/${id}`)).body.scopes;
   const event = (key: string) => `api-key ${parseApiKey(key)?.id} upsert`;
 
-  it('shrinks with it, down the whole line, at once and for gateways too, and grows back with it', async () => {
+  it('shrink with the key, recursively and at once, for gateways too, and grow back with it', async () => {
     const parent = await make([...manage, 'configs.list', 'completions.write']);
     const child = await make([...manage, 'configs.list', 'completions.write'], parent.key);
     const grandchild = await make(['configs.list', 'completions.write'], child.key);
@@ -49,7 +49,7 @@ describe.each(databases)('what a key grants, on %s', (database) => {
     expect(await scopesOf(grandchild.id)).toEqual(['configs.list', 'completions.write']);
   });
 
-  it('includes calling models for as long as the grantor is an organisation key', async () => {
+  it('include calling models while the granting key is an organisation key', async () => {
     const admin = await plane.ask('POST', '/api-keys/organisation/service', {
       body: { name: 'a', scopes: [...manage, 'configs.list'] },
     });
@@ -58,7 +58,7 @@ describe.each(databases)('what a key grants, on %s', (database) => {
     expect(await scopesOf(child.id)).toEqual(['completions.write']);
   });
 
-  it('stays as narrow as it is when the grantor is deleted, under who granted that', async () => {
+  it('stay unchanged when the granting key is deleted, and pass to its granter', async () => {
     const parent = await make([...manage, 'configs.list', 'logs.view']);
     const child = await make([...manage, 'configs.list', 'logs.view'], parent.key);
     const grandchild = await make(['configs.list', 'logs.view'], child.key);
@@ -74,7 +74,7 @@ describe.each(databases)('what a key grants, on %s', (database) => {
     expect([row.grantedByKeyId, row.grantedScopes]).toEqual([admin.id, ['logs.view']]);
   });
 
-  it('never runs in a circle: a key changed by what it granted keeps its grantor', async () => {
+  it('never form a circle: a key changed by its grantee keeps its granter', async () => {
     const parent = await make([...manage, 'configs.list', 'logs.view']);
     const child = await make([...manage, 'configs.list'], parent.key);
     expect((await put(parent.id, [...manage, 'configs.list'], child.key)).status).toBe(200);
@@ -85,7 +85,7 @@ describe.each(databases)('what a key grants, on %s', (database) => {
     expect((await put(parent.id, manage)).status).toBe(200);
   });
 
-  it('by a person follows what the person may give away', async () => {
+  it('of a user are limited to the user’s rights', async () => {
     const userId = await addPerson(plane);
     const made = await make(['configs.list', 'completions.write', 'workspace_service_api_keys.create']);
     const line = await make(['configs.list'], made.key);
@@ -117,7 +117,7 @@ describe.each(databases)('what a key grants, on %s', (database) => {
     expect(added).toEqual([event(made.key), event(line.key)]);
   });
 
-  it('is not made by a key that loses its scopes meanwhile', async () => {
+  it('fail if the granting key loses scopes meanwhile', async () => {
     const parent = await make([...manage, 'configs.list']);
     const children = Promise.all(
       Array.from({ length: 8 }, () =>

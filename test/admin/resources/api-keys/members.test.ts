@@ -6,7 +6,7 @@ import { newPerson, type Person } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-describe.each(databases)('keys that people manage themselves, on %s', (database) => {
+describe.each(databases)('keys that users manage themselves, on %s', (database) => {
   let plane: Plane;
   let member: Person;
   let manager: Person;
@@ -25,7 +25,7 @@ describe.each(databases)('keys that people manage themselves, on %s', (database)
       body: { name: 'U', scopes: ['completions.write'], user_id: owner.id, workspace_id: plane.workspaceId },
     });
 
-  it('members have their own and nobody else’s', async () => {
+  it('are visible to their own members only', async () => {
     const theirs = (await make(manager, manager)).body.id;
     const own = await make(member, member);
     expect(own.status, JSON.stringify(own.body)).toBe(200);
@@ -44,7 +44,7 @@ describe.each(databases)('keys that people manage themselves, on %s', (database)
     expect((await plane.ask('POST', `/api-keys/${own.body.id}/rotate`, { key: member.token, body: {} })).status).toBe(200);
   });
 
-  it('managers have those of everybody, and what they make remembers them', async () => {
+  it('are all visible to managers, who are recorded as creators', async () => {
     const { id } = (await make(manager, member)).body;
     const list = await plane.ask('GET', `/api-keys?workspace_id=${plane.workspaceId}`, { key: manager.token });
     expect(list.body.data.some((key: { type: string }) => key.type === 'workspace-service')).toBe(true);
@@ -52,7 +52,7 @@ describe.each(databases)('keys that people manage themselves, on %s', (database)
     expect([row.grantedByUserId, row.grantedByKeyId, row.creationMode]).toEqual([manager.id, null, 'ui']);
   });
 
-  it('are not told about by a session, which is no key', async () => {
+  it('have no self route for a session', async () => {
     const ask = () => plane.ask('GET', '/api-keys/self/details', { key: manager.token });
     await expectRefusal(plane, ask, 403, 'AB03', false);
   });

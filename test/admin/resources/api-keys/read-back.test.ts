@@ -3,7 +3,7 @@ import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 import { addPerson, setRow, setSettings } from './people.ts';
 
-describe.each(databases)('what was read of a key may be sent back, on %s', (database) => {
+describe.each(databases)('a key’s reply can be sent back, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -67,14 +67,14 @@ describe.each(databases)('what was read of a key may be sent back, on %s', (data
     await setSettings(plane, {});
   });
 
-  it('a new cadence that is sent with the day that was there keeps the day for the next cycle', async () => {
+  it('a new period sent with the old date keeps that date for the next cycle', async () => {
     const id = await make({ rotation_policy: { rotation_period: 'weekly' } });
     const { next_rotation_at } = (await read(id)).rotation_policy;
     expect((await put(id, { rotation_policy: { rotation_period: 'monthly', next_rotation_at } })).status).toBe(200);
     expect((await read(id)).rotation_policy).toMatchObject({ rotation_period: 'monthly', next_rotation_at });
   });
 
-  it('but the id of a budget is not chosen, and usage is not set by sending it', async () => {
+  it('except that the id of a budget cannot be chosen, and usage cannot be set', async () => {
     const id = await make(rich);
     const { usage_limits } = await read(id);
     const other = await put(id, { usage_limits: { ...usage_limits, id: '7f9c2d1e-0000-4000-8000-000000000001' } });

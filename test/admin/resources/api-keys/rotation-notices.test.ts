@@ -7,7 +7,7 @@ import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 import { addPerson, setRow } from './people.ts';
 
-describe.each(databases)('notices of rotations, on %s', (database) => {
+describe.each(databases)('rotation notices, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -22,7 +22,7 @@ describe.each(databases)('notices of rotations, on %s', (database) => {
     return mails;
   }
 
-  it('go to all who look after the key, a day ahead, once for every cycle', async () => {
+  it('are sent to all users responsible for the key, a day ahead, once per cycle', async () => {
     const owner = await addPerson(plane);
     const manager = await addPerson(plane, 'member', 'manager');
     const admin = await addPerson(plane, 'admin', null);
@@ -59,7 +59,7 @@ describe.each(databases)('notices of rotations, on %s', (database) => {
     expect(await tell(new Date(next - 1_000))).toHaveLength(mails.length);
   });
 
-  it('leave the digests of ended transitions behind', async () => {
+  it('digests: the old one is deleted after its transition', async () => {
     const { id } = (await plane.ask('POST', '/api-keys/workspace/service', { body: { name: 'F', scopes: ['configs.list'] } }))
       .body;
     const ends = Date.parse((await plane.ask('POST', `/api-keys/${id}/rotate`, { body: {} })).body.key_transition_expires_at);

@@ -47,7 +47,7 @@ describe('a rotation policy', () => {
     });
   });
 
-  it('takes a named day at its midnight, which wins for the next cycle', () => {
+  it('uses a named date at its midnight, which takes precedence for the next cycle', () => {
     const named = { rotation_period: 'weekly', next_rotation_at: at('2026-12-24T18:00:00Z') } as const;
     expect(mergeRotationPolicy(null, named, null, now).nextRotationAt).toEqual(at('2026-12-24T00:00:00Z'));
     const once = mergeRotationPolicy(null, { next_rotation_at: at('2026-12-24T00:00:00Z') }, null, now);
@@ -55,7 +55,7 @@ describe('a rotation policy', () => {
     expect(refused(null, { next_rotation_at: at('2026-11-20T23:00:00Z') })).toContain('must be a later day');
   });
 
-  it('keeps what is not named, and replaces one cadence by another', () => {
+  it('keeps fields that are not named, and replaces one period by another', () => {
     const longer = mergeRotationPolicy(weekly, { key_transition_period_ms: day }, null, now);
     expect([longer.rotationPeriod, longer.nextRotationAt]).toEqual(['weekly', weekly.nextRotationAt]);
     expect(longer.secretExpiresAt).toEqual(at('2026-11-24T00:00:00Z'));
@@ -64,7 +64,7 @@ describe('a rotation policy', () => {
     expect(daily.nextRotationAt).toEqual(at('2026-11-30T00:00:00Z'));
   });
 
-  it('is refused when it says nothing, too much, or has no room for its transition', () => {
+  it('is rejected if it is empty, contradictory, or shorter than its transition', () => {
     expect(refused(null, {})).toContain('is required');
     expect(refused(weekly, { rotation_period: null })).toContain('is required');
     expect(refused(null, { rotation_period: 'weekly', rotation_period_days: 3 })).toContain('not together');
@@ -72,7 +72,7 @@ describe('a rotation policy', () => {
     expect(refused(null, { rotation_period_days: 1, key_transition_period_ms: day - 1 })).toBe('accepted');
   });
 
-  it('that a workspace prescribes is given to who names none, and cannot be another or none', () => {
+  it('of a workspace is the default, and cannot be overridden or removed', () => {
     const prescribed = mergeRotationPolicy(null, null, 7, now);
     expect([prescribed.rotationPeriodDays, prescribed.nextRotationAt]).toEqual([7, at('2026-11-27T00:00:00Z')]);
     expect(refused(null, { rotation_period: 'weekly' }, 7)).toBe('accepted');

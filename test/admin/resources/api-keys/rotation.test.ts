@@ -23,7 +23,7 @@ describe.each(databases)('rotation, on %s', (database) => {
   const use = async (key: string) => (await plane.ask('GET', '/configs', { key })).status;
   const rotate = (id: string, body: unknown = {}) => plane.ask('POST', `/api-keys/${id}/rotate`, { body });
 
-  it('policies are stored, shown, told to gateways, and removed by null', async () => {
+  it('policies are stored, returned, sent to gateways, and removed by null', async () => {
     const { id, key } = await make({ rotation_period_days: 30, key_transition_period_ms: hour });
     const { rotation_policy: policy } = await read(id);
     expect(policy).toMatchObject({
@@ -44,7 +44,7 @@ describe.each(databases)('rotation, on %s', (database) => {
     expect(await documentOf(plane, key)).toMatchObject({ secretExpiresAt: null });
   });
 
-  it('due: the secret works through the transition, then not at all until the key is rotated', async () => {
+  it('leaves a due secret valid through the transition, and then rejects it until the key is rotated', async () => {
     const { id, key } = await make({ rotation_period: 'monthly' });
     const due = new Date(Date.now() - 10 * minute);
     await setRow(plane, id, { nextRotationAt: due, secretExpiresAt: new Date(due.getTime() + 30 * minute) });
@@ -64,7 +64,7 @@ describe.each(databases)('rotation, on %s', (database) => {
     expect(Date.parse((await read(id)).rotation_policy.next_rotation_at)).toBeGreaterThan(Date.now());
   });
 
-  it('an old secret never outlives the end its policy has set for it', async () => {
+  it('never lets an old secret outlive the end that its policy has set', async () => {
     const { id, key } = await make({ rotation_period: 'monthly' });
     const end = new Date(Date.now() + 10 * minute);
     await setRow(plane, id, { nextRotationAt: new Date(end.getTime() - 30 * minute), secretExpiresAt: end });
@@ -73,7 +73,7 @@ describe.each(databases)('rotation, on %s', (database) => {
     expect(await use(key)).toBe(200);
   });
 
-  it('takes the length of the policy unless told, and counts the next one from the end of the transition', async () => {
+  it('uses the length of the policy by default, and counts the next one from the end of the transition', async () => {
     const { id } = await make({ rotation_period_days: 3, key_transition_period_ms: 2 * hour });
     const before = Date.now();
     const ends = Date.parse((await rotate(id)).body.key_transition_expires_at);
@@ -85,7 +85,7 @@ describe.each(databases)('rotation, on %s', (database) => {
     await expectRefusal(plane, () => rotate(id), 409, 'AB07', true);
   });
 
-  it('refuses a transition as long as the period', async () => {
+  it('rejects a transition as long as the period', async () => {
     const { id } = await make({ rotation_period_days: 1 });
     await expectRefusal(plane, () => rotate(id, { key_transition_period_ms: day }), 400, 'AB01', true);
     await expectRefusal(plane, () => rotate(id, { key_transition_period_ms: 1_799_999 }), 400, 'AB01', true);
@@ -93,7 +93,7 @@ describe.each(databases)('rotation, on %s', (database) => {
     await expectRefusal(plane, () => plane.ask('PUT', `/api-keys/${id}`, { body: never }), 400, 'AB01', true);
   });
 
-  it('happens once when two ask at the same moment', async () => {
+  it('happens once for two concurrent requests', async () => {
     const { id } = await make();
     const replies = await Promise.all([rotate(id), rotate(id), rotate(id)]);
     expect(replies.map((reply) => reply.status).sort()).toEqual([200, 409, 409]);

@@ -3,14 +3,14 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-describe.each(databases)('what a key may know of itself, on %s', (database) => {
+describe.each(databases)('a key’s own details, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
   });
   afterAll(() => plane?.close());
 
-  it('is all but its secret, with any scope', async () => {
+  it('contain everything except its secret, with any scope', async () => {
     const key = await plane.newKey(['completions.write']);
     const { body } = await plane.ask('GET', '/api-keys/self/details', { key });
     expect(body).toEqual({ success: true, data: { api_key_details: expect.any(Object) } });
@@ -18,7 +18,7 @@ describe.each(databases)('what a key may know of itself, on %s', (database) => {
     expect(JSON.stringify(body)).not.toContain(key.slice(0, -4));
   });
 
-  it('includes its organisation and workspace when asked', async () => {
+  it('include its organisation and workspace on request', async () => {
     const path = '/api-keys/self/details?include_organisation=true&include_workspace=true';
     const { data } = (await plane.ask('GET', path, { key: plane.workspaceKey })).body;
     expect(data.organisation_details).toMatchObject({ id: plane.organisationId });
@@ -27,7 +27,7 @@ describe.each(databases)('what a key may know of itself, on %s', (database) => {
     expect(ofAdmin.workspace_details).toBeNull();
   });
 
-  it('is nothing without a key, and its query is checked', async () => {
+  it('require a key and a valid query', async () => {
     await expectRefusal(plane, () => plane.ask('GET', '/api-keys/self/details', { key: null }), 401, 'AB05', false);
     const ask = () => plane.ask('GET', '/api-keys/self/details?include_workspace=yes');
     await expectRefusal(plane, ask, 400, 'AB01', false);

@@ -46,7 +46,7 @@ describe.each(databases)('keys of users, on %s', (database) => {
   const provision = (userId: string) =>
     write((change) => provisionUserKey(change, plane.control.services.apiKeyPepper, owner(userId)));
 
-  it('are for members of the workspace, and for owners and admins of the organisation', async () => {
+  it('can be created for members of the workspace, and for owners and admins of the organisation', async () => {
     expect((await make(await addPerson(plane))).status).toBe(200);
     expect((await make(await addPerson(plane, 'admin', null))).status).toBe(200);
     const outsider = await addPerson(plane, 'member', null);
@@ -56,7 +56,7 @@ describe.each(databases)('keys of users, on %s', (database) => {
     }
   });
 
-  it('live as long as the workspace lets them', async () => {
+  it('expire no later than the workspace allows', async () => {
     const userId = await addPerson(plane);
     await setSettings(plane, { user_api_key_ttl: 3_600 });
     const { id } = (await make(userId)).body;
@@ -74,7 +74,7 @@ describe.each(databases)('keys of users, on %s', (database) => {
     expect((await plane.ask('POST', '/api-keys/workspace/service', { body: service })).status).toBe(200);
   });
 
-  it('are rotated as the workspace prescribes', async () => {
+  it('rotate by the policy of the workspace', async () => {
     const userId = await addPerson(plane);
     await setSettings(plane, { user_api_key_rotation_period: 7 });
     const { id } = (await make(userId)).body;
@@ -88,7 +88,7 @@ describe.each(databases)('keys of users, on %s', (database) => {
     expect((await plane.ask('POST', '/api-keys/workspace/service', { body: service })).status).toBe(200);
   });
 
-  it('are as many as the workspace allows, also when several are asked for at once', async () => {
+  it('are limited in number by the workspace, also for concurrent requests', async () => {
     const userId = await addPerson(plane);
     await setSettings(plane, { user_api_key_count: 2 });
     const replies = await Promise.all([make(userId), make(userId), make(userId), make(userId)]);
@@ -96,7 +96,7 @@ describe.each(databases)('keys of users, on %s', (database) => {
     expect((await make(await addPerson(plane))).status).toBe(200);
   });
 
-  it('get the default config of the workspace when they name none, once and for all', async () => {
+  it('get the default config of the workspace if they name none, permanently', async () => {
     const config =
       (await plane.ask('GET', '/configs/of-users')).body.data?.id ?? (await plane.ask('GET', '/configs/of-users')).body.id;
     const em = () => plane.control.services.database.em();
@@ -108,7 +108,7 @@ describe.each(databases)('keys of users, on %s', (database) => {
     expect((await read(id)).defaults.config_id).toBe(config);
   });
 
-  it('meet the metadata schema of the organisation, as all keys do', async () => {
+  it('must match the metadata schema of the organisation', async () => {
     const schema = {
       type: 'object',
       additionalProperties: true,
@@ -128,7 +128,7 @@ describe.each(databases)('keys of users, on %s', (database) => {
     expect((await put(before, { name: 'T' })).status).toBe(200);
   });
 
-  it('are made for who joins, where settings say so, with all that settings say', async () => {
+  it('are created for new members if settings require it, with their settings', async () => {
     const userId = await addPerson(plane);
     expect(await provision(userId)).toBeNull();
     await setSettings(plane, {
@@ -157,7 +157,7 @@ describe.each(databases)('keys of users, on %s', (database) => {
     expect(parseApiKey(rotated.body.key)?.id).toBe(parseApiKey(made?.text ?? '')?.id);
   });
 
-  it('go with their user, of one workspace or of all', async () => {
+  it('are deleted with their user, in one workspace or all', async () => {
     const userId = await addPerson(plane);
     const keys = [(await make(userId)).body.key, (await make(userId)).body.key] as string[];
     const bystander = (await make(await addPerson(plane))).body.key as string;
@@ -169,7 +169,7 @@ describe.each(databases)('keys of users, on %s', (database) => {
     expect(await documentOf(plane, bystander)).not.toBeNull();
   });
 
-  it('cannot be changed into those of another user', async () => {
+  it('cannot change their user', async () => {
     const { id } = (await make(await addPerson(plane))).body;
     await expectRefusal(plane, () => put(id, { user_id: '7f9c2d1e-0000-4000-8000-000000000001' }), 400, 'AB01', true);
   });

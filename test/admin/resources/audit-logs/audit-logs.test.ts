@@ -4,7 +4,7 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-describe.each(databases)('the audit trail, on %s', (database) => {
+describe.each(databases)('the audit log, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -14,7 +14,7 @@ describe.each(databases)('the audit trail, on %s', (database) => {
   const always = 'start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z';
   const read = async (filters = '') => (await plane.ask('GET', `/audit-logs?${always}${filters}`)).body;
 
-  it('tells who did what to which thing, from where, with which outcome, newest first', async () => {
+  it('lists actor, action, resource, address and outcome, newest first', async () => {
     const made = await plane.ask('POST', '/configs?workspace_id=ws-default', {
       body: { name: 'A', slug: 'a', config: { provider: '@mock' } },
     });
@@ -55,7 +55,7 @@ describe.each(databases)('the audit trail, on %s', (database) => {
     expect(past.body.total).toBe(0);
   });
 
-  it('takes any time that there is, also with an offset as browsers leave it', async () => {
+  it('accepts any time format, also with an offset as browsers send it', async () => {
     const total = async (start: string) =>
       (await plane.ask('GET', `/audit-logs?start_time=${start}&end_time=9999-12-31T23:59:59Z`)).body;
     expect((await total('2020-01-01T02:00:00+02:00')).total).toBeGreaterThan(0);
@@ -76,7 +76,7 @@ describe.each(databases)('the audit trail, on %s', (database) => {
     expect(JSON.stringify(one)).not.toContain(plane.adminKey.slice(-20));
   });
 
-  it('tells of a workspace that is gone', async () => {
+  it('includes a deleted workspace', async () => {
     const { id, slug } = (await plane.ask('POST', '/workspaces', { body: { name: 'Gone' } })).body;
     const key = { name: 'K', scopes: ['configs.list'], workspace_id: id };
     expect((await plane.ask('POST', '/api-keys/workspace/service', { body: key })).status).toBe(200);
@@ -96,7 +96,7 @@ describe.each(databases)('the audit trail, on %s', (database) => {
     ['a status that is none', `${always}&response_status_code=ok`, 'response_status_code'],
     ['a page that is too long', `${always}&page_size=101`, 'page_size'],
     ['somebody else’s organisation', `${always}&organisation_id=7f9c2d1e-0000-4000-8000-000000000001`, null],
-  ])('refuses %s', async (_what, query, field) => {
+  ])('audit log: rejects %s', async (_what, query, field) => {
     const [status, code] = field === null ? [404, 'AB08'] : [400, 'AB01'];
     const reply = await expectRefusal(
       plane,
@@ -108,7 +108,7 @@ describe.each(databases)('the audit trail, on %s', (database) => {
     if (field !== null) expect(reply.body.data.message).toContain(field);
   });
 
-  it('comes as CSV that no spreadsheet runs', async () => {
+  it('can be read as CSV that no spreadsheet executes', async () => {
     await plane.ask('POST', '/configs', { body: '{"name": 1}', headers: { 'user-agent': '=cmd()' } });
     await plane.ask('DELETE', '/configs/a%22,b?workspace_id=ws-default');
     const reply = await fetch(`${plane.url}/v1/audit-logs?${always}&page_size=10000`, {
@@ -131,7 +131,7 @@ describe.each(databases)('the audit trail, on %s', (database) => {
     expect(theirs.map((one: { organisation_id: string }) => one.organisation_id)).toEqual([other.organisationId]);
   });
 
-  it('holds no key, wherever somebody has put one', async () => {
+  it('contains no key, in any field', async () => {
     const key = plane.workspaceKey;
     const secret = key.slice(-45);
     await plane.ask('DELETE', `/api-keys/${key}?token=planted-one&name=${key}`, { headers: { 'user-agent': `tool (${key})` } });
@@ -149,7 +149,7 @@ describe.each(databases)('the audit trail, on %s', (database) => {
     for (const planted of [secret, 'planted-one']) expect(JSON.stringify(records)).not.toContain(planted);
   });
 
-  it('holds no value of a body that was refused before it was checked, under known and unknown names', async () => {
+  it('contains no value of a body that was rejected before validation, under known and unknown names', async () => {
     const body = { name: 'a name', bogus: 'planted-two', config: { nested: ['planted-three', 42, null, { deep: true }] } };
     await plane.ask('POST', '/configs?odd=planted-four', { body });
     const [record] = (await read('&page_size=1')).records;
@@ -161,7 +161,7 @@ describe.each(databases)('the audit trail, on %s', (database) => {
     });
   });
 
-  it('shows settings that only sound like secrets', () => {
+  it('shows settings that only look like secrets', () => {
     expect(maskSecrets({ jwt: { max_token_ttl: 10 } })).toEqual({ jwt: { max_token_ttl: 10 } });
   });
 });

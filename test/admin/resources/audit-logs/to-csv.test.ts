@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { toCsv } from '../../../../admin/resources/audit-logs/to-csv.ts';
 
 describe('CSV', () => {
-  it('quotes texts, doubles quotes, writes objects as JSON and leaves what is not there empty', () => {
+  it('quotes texts, doubles quotes, writes objects as JSON and leaves missing values empty', () => {
     const rows = [{ a: 'x "y", z\nnew line', b: 1, c: null, d: { k: 'v' } }];
     expect(toCsv(['a', 'b', 'c', 'd'], rows)).toBe('"a","b","c","d"\r\n"x ""y"", z\nnew line",1,,"{""k"":""v""}"\r\n');
   });

@@ -68,7 +68,7 @@ describe.each(databases)('the job of a batch, on %s', (database) => {
     return { read, lines };
   }
 
-  it('ends after 24 hours: what was answered is kept, the rest is said to have expired, and nothing more is sent', async () => {
+  it('ends after 24 hours: finished lines are kept, the rest expires, and nothing more is sent', async () => {
     answer = (id) => (id === 'a' ? { status: 200, body: { ok: true } } : { status: 503, body: { error: {} } });
     const { read, lines } = await begin(['a', 'b', 'c']);
     await until(() => sent.length === 3, { what: 'a try of each line', deadlineMs });
@@ -97,7 +97,7 @@ describe.each(databases)('the job of a batch, on %s', (database) => {
     expect(sent.length).toBe(before);
   });
 
-  it('sends a line that a provider was too busy for again, five times in all, and then says so', async () => {
+  it('sends a line again that a provider was too busy for, five times in all, and then reports it', async () => {
     answer = () => ({ status: 529, body: { error: { message: 'busy' } } });
     const { read, lines } = await begin(['a']);
     const batch = await until(

@@ -73,7 +73,7 @@ describe.each(databases)('a batch that a provider runs, on %s', (database) => {
   const jobsOver = () =>
     until(async () => (await em().execute('select 1 from jobs')).length === 0, { what: 'the end of the job', deadlineMs });
 
-  it('is asked for until it is over, through failures, and then recorded once, however often it is read', async () => {
+  it('is polled until it ends, through failures, and then recorded once, however often it is read', async () => {
     answers = [{ state: 'running', parts: [] }, 500, 503, ended];
     const record = made();
     expect((await plane.internal('POST', '/records', [record])).body).toMatchObject({ inserted: 1 });
@@ -104,7 +104,7 @@ describe.each(databases)('a batch that a provider runs, on %s', (database) => {
       },
     ],
     ['the batch did not end in time or could not be read', async () => void time.advance(11 * 86_400_000)],
-  ])('is given up with a warning: %s', async (why, happen) => {
+  ])('batch pricing: a batch is abandoned with a warning: %s', async (why, happen) => {
     answers = [];
     const record = made();
     await happen();

@@ -3,7 +3,7 @@ import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-describe.each(databases)('configs that are accepted, on %s', (database) => {
+describe.each(databases)('accepted configs, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -12,7 +12,7 @@ describe.each(databases)('configs that are accepted, on %s', (database) => {
 
   const fallback = { strategy: { mode: 'fallback' }, targets: [{ provider: '@mock' }, { provider: 'openai' }] };
 
-  it('stores a config and answers with a receipt', async () => {
+  it('are stored, with a receipt as the reply', async () => {
     const reply = await expectChange(
       plane,
       () => plane.ask('POST', '/configs', { body: { name: 'First', slug: 'first', config: fallback } }),
@@ -37,13 +37,13 @@ describe.each(databases)('configs that are accepted, on %s', (database) => {
     expect((await plane.ask('GET', `/configs/${reply.body.data.id}`)).body.data.slug).toBe('first');
   });
 
-  it('takes the config as text too, and makes a slug of the name', async () => {
+  it('may be sent as text, and get a slug from their name', async () => {
     const reply = await plane.ask('POST', '/configs', { body: { name: 'Über Config!', config: '{"retry":{"attempts":2}}' } });
     expect(reply.body.data.slug).toMatch(/^pc-u-?ber-config-[0-9a-f]{6}$/);
     expect((await plane.ask('GET', `/configs/${reply.body.data.slug}`)).body.data.config).toEqual({ retry: { attempts: 2 } });
   });
 
-  it('makes a new version only when the config says something new', async () => {
+  it('get a new version only if the content changes', async () => {
     const made = (await plane.ask('POST', '/configs', { body: { name: 'Versions', slug: 'versions', config: fallback } })).body
       .data;
     const reordered = { targets: fallback.targets, strategy: fallback.strategy };
@@ -66,7 +66,7 @@ describe.each(databases)('configs that are accepted, on %s', (database) => {
     expect(versions.data[0].name).toBe('Renamed');
   });
 
-  it('has one default per workspace and tells gateways of the workspace when it changes', async () => {
+  it('include one default per workspace, whose change is announced with the workspace', async () => {
     const body = (slug: string) => ({ name: slug, slug, config: { provider: '@mock' }, isDefault: 1 });
     await expectChange(plane, () => plane.ask('POST', '/configs', { body: body('default-a') }), {
       resource: 'configs',
@@ -78,7 +78,7 @@ describe.each(databases)('configs that are accepted, on %s', (database) => {
     expect(list.filter((one) => one.is_default === 1).map((one) => one.slug)).toEqual(['default-b']);
   });
 
-  it('archives: the config is gone from reads and lists, and gateways are told', async () => {
+  it('are archived: gone from reads and lists, and gateways are notified', async () => {
     await plane.ask('POST', '/configs', { body: { name: 'Gone', slug: 'gone', config: { provider: '@mock' } } });
     const reply = await expectChange(plane, () => plane.ask('DELETE', '/configs/gone'), {
       resource: 'configs',
@@ -90,14 +90,14 @@ describe.each(databases)('configs that are accepted, on %s', (database) => {
     expect(JSON.stringify((await plane.ask('GET', '/configs')).body)).not.toContain('"gone"');
   });
 
-  it('lists in pages, newest first', async () => {
+  it('are listed in pages, newest first', async () => {
     const all = (await plane.ask('GET', '/configs')).body;
     const second = (await plane.ask('GET', '/configs?page_size=1&current_page=1')).body;
     expect(second.total).toBe(all.total);
     expect(second.data).toEqual([all.data[1]]);
   });
 
-  it('serves the same under /v2 and to the workspace key', async () => {
+  it('are also served under /v2 and to the workspace key', async () => {
     const reply = await fetch(`${plane.url}/v2/configs/first`, { headers: { authorization: `Bearer ${plane.workspaceKey}` } });
     expect(reply.status).toBe(200);
     expect((await reply.json()) as object).toMatchObject({ data: { slug: 'first' } });

@@ -3,7 +3,7 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(ruleDatabases)('configs that are refused, on %s', (database) => {
+describe.each(ruleDatabases)('rejected configs, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -57,26 +57,26 @@ describe.each(ruleDatabases)('configs that are refused, on %s', (database) => {
     ['a name that is too long', { name: 'x'.repeat(256), config: {} }, 'name: at most 255 characters'],
   ];
 
-  it.each(cases)('refuses %s and says where', async (_, body, start) => {
+  it.each(cases)('have an error that names the field: %s', async (_, body, start) => {
     const reply = await expectRefusal(plane, () => plane.ask('POST', '/configs', { body }), 400, 'AB01', true);
     expect(reply.body.data.errors[0]).toMatch(start === '' ? /./ : new RegExp(`^${start.replace(/[.[\]@]/g, '\\$&')}`));
     expect(reply.body.data.message).toBe(reply.body.data.errors[0]);
     expect(JSON.stringify(reply.body)).not.toContain('sk-planted-secret');
   });
 
-  it('names every fault at once', async () => {
+  it('have an error for every issue at once', async () => {
     const body = { name: '', config: 5, colour: 1 };
     const reply = await plane.ask('POST', '/configs', { body });
     expect(reply.body.data.errors).toHaveLength(3);
   });
 
-  it('refuses a slug that is taken with 409', async () => {
+  it('include a slug that is taken: 409', async () => {
     const body = { name: 'Twice', slug: 'twice', config: { provider: '@mock' } };
     expect((await plane.ask('POST', '/configs', { body })).status).toBe(200);
     await expectRefusal(plane, () => plane.ask('POST', '/configs', { body }), 409, 'AB07', true);
   });
 
-  it('refuses to archive a default config or one that keys stand on with 409', async () => {
+  it('cannot be archived if they are a default or keys refer to them: 409', async () => {
     await plane.ask('POST', '/configs', {
       body: { name: 'D', slug: 'the-default', config: { provider: '@mock' }, isDefault: 1 },
     });
@@ -87,7 +87,7 @@ describe.each(ruleDatabases)('configs that are refused, on %s', (database) => {
     await expectRefusal(plane, () => plane.ask('DELETE', '/configs/of-a-key'), 409, 'AB07', true);
   });
 
-  it('asks an organisation with several workspaces to name one', async () => {
+  it('need a workspace if the organisation has several', async () => {
     const made = await plane.ask('POST', '/admin/workspaces', { body: { name: 'Second' } });
     expect(made.status).toBe(200);
     const body = { name: 'x', config: { provider: 'openai' } };

@@ -20,7 +20,7 @@ describe.each(ruleDatabases)('a workspace key, on %s', (database) => {
   });
   afterAll(() => plane?.close());
 
-  it('is locked to its own workspace', async () => {
+  it('is limited to its own workspace', async () => {
     const second = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Second' } })).body;
     for (const name of [second.id, second.slug, 'no-such-workspace']) {
       const body = { name: 'x', config: { provider: 'openai' }, workspace_id: name };

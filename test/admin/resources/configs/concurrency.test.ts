@@ -3,7 +3,7 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-describe.each(databases)('changes of one config, on %s', (database) => {
+describe.each(databases)('concurrent changes of one config, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -14,7 +14,7 @@ describe.each(databases)('changes of one config, on %s', (database) => {
     plane.ask('POST', '/configs', { body: { name: slug, slug, config: { provider: '@mock' } } });
   const etag = async (slug: string) => (await plane.ask('GET', `/configs/${slug}`)).headers.get('etag') ?? '';
 
-  it('are refused when they name a version that is no longer the current one', async () => {
+  it('are rejected if they name a version that is not the current one', async () => {
     const made = await make('tagged');
     const first = await etag('tagged');
     expect(made.headers.get('etag')).toBe(first);
@@ -31,7 +31,7 @@ describe.each(databases)('changes of one config, on %s', (database) => {
     expect((await plane.ask('DELETE', '/configs/tagged', { headers: list })).status).toBe(200);
   });
 
-  it('of several writers with the same version let exactly one through', async () => {
+  it('succeed for exactly one of several writers with the same version', async () => {
     await make('raced');
     const headers = { 'if-match': await etag('raced') };
     const replies = await Promise.all(
@@ -41,7 +41,7 @@ describe.each(databases)('changes of one config, on %s', (database) => {
     expect(statuses).toEqual([200, ...Array.from({ length: 7 }, () => 412)]);
   });
 
-  it('without a version all happen, one after the other', async () => {
+  it('without a version all succeed, one after the other', async () => {
     await make('queued');
     const replies = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
@@ -55,7 +55,7 @@ describe.each(databases)('changes of one config, on %s', (database) => {
     expect(new Set(seeds).size).toBe(11);
   });
 
-  it('that move the default change the etag of the config that was it', async () => {
+  it('to the default change the etag of the previous default', async () => {
     const body = (slug: string) => ({ name: slug, slug, config: { provider: '@mock' }, isDefault: 1 });
     await plane.ask('POST', '/configs', { body: body('was-default') });
     const before = await etag('was-default');

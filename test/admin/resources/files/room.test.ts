@@ -9,7 +9,7 @@ import { ownStoreOf } from '../../support/own-store.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-describe.each(databases)('the room of the store, on %s', (database) => {
+describe.each(databases)('the storage limit of files, on %s', (database) => {
   let plane: Plane;
   afterEach(() => plane?.close());
   const start = async (env: Record<string, string>, time = newFakeTime(Date.now())) => {
@@ -17,7 +17,7 @@ describe.each(databases)('the room of the store, on %s', (database) => {
     return { store: ownStoreOf(plane), time };
   };
 
-  it('refuses a file beyond FILE_MAX with 413 and keeps nothing of it', async () => {
+  it('rejects a file above FILE_MAX with 413 and stores nothing of it', async () => {
     const { store } = await start({ FILE_MAX: '600000' });
     const refused = await store.upload(patternBytes(600_001));
     expect(refused.status).toBe(413);
@@ -27,7 +27,7 @@ describe.each(databases)('the room of the store, on %s', (database) => {
     expect((await store.upload(patternBytes(600_000))).status).toBe(200);
   });
 
-  it('is never passed by uploads at the same time, and is there again once files are gone', async () => {
+  it('is never exceeded by concurrent uploads, and deleted files free it', async () => {
     const { store } = await start({ WORKSPACE_FILE_BYTES_MAX: '1000000' });
     const replies = await Promise.all(Array.from({ length: 6 }, () => store.upload(patternBytes(400_000))));
     const kept = replies.filter(({ status }) => status === 200);
@@ -47,7 +47,7 @@ describe.each(databases)('the room of the store, on %s', (database) => {
     expect((await store.upload(patternBytes(400_000))).status).toBe(200);
   });
 
-  it('is never passed, however many ask for it at the same moment', async () => {
+  it('is never exceeded by concurrent reservations', async () => {
     const { store, time } = await start({ DB_POOL_SIZE: '20' });
     const { organisationId, workspaceId } = plane;
     const newManager = () => plane.control.services.database.em();
@@ -67,7 +67,7 @@ describe.each(databases)('the room of the store, on %s', (database) => {
     expect(grown.some(({ status }) => status === 'rejected')).toBe(true);
   });
 
-  it('has a number of files too, and is that of one workspace', async () => {
+  it('includes a number of files, and applies to one workspace', async () => {
     const { store } = await start({ WORKSPACE_FILES_MAX: '2' });
     const replies = await Promise.all(Array.from({ length: 5 }, () => store.upload('a')));
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 200, 413, 413, 413]);
@@ -77,7 +77,7 @@ describe.each(databases)('the room of the store, on %s', (database) => {
     expect((await other.upload('a')).status).toBe(200);
   });
 
-  it('is given back by files whose time is over, at once, and their bytes are deleted by the next round', async () => {
+  it('is freed by expired files at once, and their bytes are deleted by the next housekeeping', async () => {
     const { store, time } = await start({ WORKSPACE_FILES_MAX: '1' });
     const file = await store.upload(patternBytes(300_000), {
       'expires_after[anchor]': 'created_at',
@@ -96,7 +96,7 @@ describe.each(databases)('the room of the store, on %s', (database) => {
     expect(await store.chunkCount()).toBe(1);
   });
 
-  it('is given back by uploads that ended with their process, a day later, however many there are', async () => {
+  it('is freed by uploads that ended with their process, a day later', async () => {
     const { store, time } = await start({});
     const { organisationId, workspaceId } = plane;
     const em = () => plane.control.services.database.em();

@@ -4,7 +4,7 @@ import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-describe.each(databases)('integrations that are accepted, on %s', (database) => {
+describe.each(databases)('accepted integrations, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database, { TRUSTED_CUSTOM_HOSTS: '10.0.0.1' });
@@ -13,7 +13,7 @@ describe.each(databases)('integrations that are accepted, on %s', (database) => 
 
   const planted = 'sk-planted-0123456789abcdef';
 
-  it('stores an integration of the organisation without making a provider', async () => {
+  it('of the organisation are stored without a provider', async () => {
     const body = {
       name: 'OpenAI',
       slug: 'openai-org',
@@ -36,7 +36,7 @@ describe.each(databases)('integrations that are accepted, on %s', (database) => 
     });
   });
 
-  it('keeps no credential in the clear: not in the row, the reply or the audit entry', async () => {
+  it('have no plain credential in the row, the reply or the audit entry', async () => {
     const row = await plane.control.services.database.em().findOneOrFail(integrations, { slug: 'openai-org' });
     const audits = await plane.ask('GET', '/audit-logs?start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z');
     const read = await plane.ask('GET', '/integrations/openai-org');
@@ -45,7 +45,7 @@ describe.each(databases)('integrations that are accepted, on %s', (database) => 
     expect(row.secrets).toMatch(/^1:[\w-]+$/);
   });
 
-  it('makes a default provider for an integration of a workspace', async () => {
+  it('of a workspace get a default provider', async () => {
     const body = { name: 'Team', slug: 'team', ai_provider_id: 'anthropic', key: planted, workspace_id: plane.workspaceId };
     await expectChange(plane, () => plane.ask('POST', '/integrations', { body }), {
       resource: 'integrations',
@@ -55,7 +55,7 @@ describe.each(databases)('integrations that are accepted, on %s', (database) => 
     expect((await plane.ask('GET', '/providers/team')).body).toMatchObject({ ai_provider_name: 'anthropic', status: 'active' });
   });
 
-  it('keeps what is left out of an update, and tells gateways of every provider made from it', async () => {
+  it('keep omitted fields in an update, and announce every provider made from them', async () => {
     await plane.ask('POST', '/providers', { body: { name: 'A', slug: 'a', integration_id: 'openai-org' } });
     await plane.ask('POST', '/providers', { body: { name: 'B', slug: 'b', integration_id: 'openai-org' } });
     const body = { name: 'Renamed', configurations: { openai_organization: null, openai_project: 'p-1' } };
@@ -74,7 +74,7 @@ describe.each(databases)('integrations that are accepted, on %s', (database) => 
     });
   });
 
-  it('masks secret settings, and takes a masked value that is sent back as unchanged', async () => {
+  it('have masked secret settings, and a masked value sent back means unchanged', async () => {
     const configurations = {
       aws_auth_type: 'accessKey',
       aws_region: 'eu-central-1',
@@ -93,7 +93,7 @@ describe.each(databases)('integrations that are accepted, on %s', (database) => 
     expect(after.secrets).toBe(before.secrets);
   });
 
-  it('archives: its providers stop working and its credential is gone from the store', async () => {
+  it('are archived: their providers stop working and their credential is deleted', async () => {
     await expectChange(plane, () => plane.ask('DELETE', '/integrations/team'), {
       resource: 'integrations',
       action: 'delete',
@@ -108,7 +108,7 @@ describe.each(databases)('integrations that are accepted, on %s', (database) => 
     expect(row).toMatchObject({ status: 'archived', secrets: null });
   });
 
-  it('lists what the caller may see', async () => {
+  it('are listed as far as the caller may see them', async () => {
     const slugs = async (query: string, key: string) =>
       (await plane.ask('GET', `/integrations${query}`, { key })).body.data.map((one: { slug: string }) => one.slug).sort();
     expect(await slugs('', plane.adminKey)).toEqual(['aws', 'mock', 'openai-org']);
@@ -143,7 +143,7 @@ describe.each(databases)('integrations that are accepted, on %s', (database) => 
       },
     ],
     ['stability-ai', { stability_client_id: 'my-app', stability_client_user_id: 'u 1', stability_client_version: '1.2' }],
-  ])('carries the settings of %s to its providers', async (type, configurations) => {
+  ])('integrations: providers get the settings of %s', async (type, configurations) => {
     const slug = `kept-${type}`;
     const body = { name: type, slug, ai_provider_id: type, key: planted, configurations, workspace_id: plane.workspaceId };
     const made = await plane.ask('POST', '/integrations', { body });

@@ -3,7 +3,7 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(ruleDatabases)('integrations that are refused, on %s', (database) => {
+describe.each(ruleDatabases)('rejected integrations, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -130,7 +130,7 @@ describe.each(ruleDatabases)('integrations that are refused, on %s', (database) 
     ['a key of two lines', { ...base, key: 'sk-planted\nsecret' }, 'key: must be one line'],
   ];
 
-  it.each(cases)('refuses %s and says where', async (_, body, start) => {
+  it.each(cases)('have an error that names the field: %s', async (_, body, start) => {
     const reply = await expectRefusal(plane, () => plane.ask('POST', '/integrations', { body }), 400, 'AB01', true);
     expect(reply.body.data.message.slice(0, start.length)).toBe(start);
     expect(JSON.stringify(reply.body)).not.toContain('planted');
@@ -142,7 +142,7 @@ describe.each(ruleDatabases)('integrations that are refused, on %s', (database) 
     ['/integrations', '/integrations', { configurations: { oauth_token_endpoint: 'https://elsewhere.example/token' } }],
     ['/virtual-keys', '/virtual-keys', { customHost: 'https://elsewhere.example/v1' }],
     ['/virtual-keys', '/providers', { customHost: 'https://elsewhere.example/v1' }],
-  ])('refuses to send a stored credential to another host: one of %s changed by %s', async (at, by, body) => {
+  ])('keep a stored credential on its host: one of %s changed by %s', async (at, by, body) => {
     const slug = `moved-${++moved}`;
     const type = at === '/integrations' ? 'ai_provider_id' : 'provider';
     const sent = { name: slug, slug, [type]: 'openai', key: 'sk-planted-0123456789abcdef', workspace_id: plane.workspaceId };
@@ -153,7 +153,7 @@ describe.each(ruleDatabases)('integrations that are refused, on %s', (database) 
     expect((await put({ ...body, key: 'sk-of-the-other-host' })).status).toBe(200);
   });
 
-  it('refuses a slug that is taken with 409', async () => {
+  it('include a slug that is taken: 409', async () => {
     await expectRefusal(plane, () => plane.ask('POST', '/integrations', { body: { ...base, slug: 'mock' } }), 409, 'AB07', true);
   });
 });

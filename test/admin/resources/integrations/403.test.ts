@@ -14,21 +14,21 @@ refusesMissingScopes('integrations', [
   { method: 'PUT', path: '/integrations/any/workspaces', body: {} },
 ]);
 
-describe.each(ruleDatabases)('a key with the scopes of workspaces only, on %s', (database) => {
+describe.each(ruleDatabases)('a key with workspace scopes only, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
   });
   afterAll(() => plane?.close());
 
-  it('makes no integration of the organisation', async () => {
+  it('cannot create an integration of the organisation', async () => {
     const key = await plane.newKey(['workspace_integrations.create', 'workspace_integrations.update'], 'organisation/service');
     const body = { name: 'x', ai_provider_id: 'openai' };
     await expectRefusal(plane, () => plane.ask('POST', '/integrations', { key, body }), 403, 'AB03', true);
     await expectRefusal(plane, () => plane.ask('PUT', '/integrations/mock', { key, body: { name: 'y' } }), 403, 'AB03', true);
   });
 
-  it('does not share integrations', async () => {
+  it('cannot share integrations', async () => {
     const request = () => plane.ask('PUT', '/integrations/mock/workspaces', { key: plane.workspaceKey, body: {} });
     await expectRefusal(plane, request, 403, 'AB03', true);
   });

@@ -28,7 +28,7 @@ group('the OpenAPI schema of an integration', () => {
     ['bedrock', { aws_region: 'Frankfurt' }],
     ['sagemaker', { aws_auth_type: 'apiKey' }],
     ['palm', { vertex_region: 'eu' }],
-  ])('rejects %s with %j', (id, configurations) => {
+  ])('described configurations: %s with %j is rejected', (id, configurations) => {
     expect(validate(body(id, configurations))).toBe(false);
   });
 });

@@ -17,7 +17,7 @@ const cases = declarations.flatMap((declaration) =>
     .map(([name, setting]) => ({ id: declaration.id, name, declaration, setting })),
 );
 
-describe('each setting that a provider declares', () => {
+describe('each declared provider setting', () => {
   let plane: Plane;
   let count = 0;
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describe('each setting that a provider declares', () => {
   });
   afterAll(() => plane?.close());
 
-  it('is among the cases', () => {
+  it('has a case', () => {
     expect(cases.length).toBeGreaterThan(130);
   });
 
@@ -64,7 +64,7 @@ describe('each setting that a provider declares', () => {
   );
 });
 
-describe('settings that calls would reject', () => {
+describe('settings that would fail at call time', () => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane('PGlite');
@@ -95,14 +95,14 @@ describe('settings that calls would reject', () => {
     ['databricks', {}, /configurations\.databricks_workspace: required for databricks without custom_host/],
     ['oracle', { oracle_region: 'us-chicago-1' }, /configurations\.oracle_private_key: required for oracle without key/],
     ['groq', { aws_region: 'eu-central-1' }, /configurations\.aws_region: unknown key/],
-  ])('%s with %j is 400', async (id, configurations, error) => {
+  ])('settings that would fail at call time: %s with %j is 400', async (id, configurations, error) => {
     const body = { name: 'x', ai_provider_id: id, configurations };
     const reply = await plane.ask('POST', '/integrations', { body });
     expect(reply.status).toBe(400);
     expect(reply.body.data.errors.join('; ')).toMatch(error);
   });
 
-  it('keeps settings that were stored before their schema became stricter, and rejects them when they are sent', async () => {
+  it('stay stored from before their schema became stricter, and are rejected when sent', async () => {
     const configurations = {
       aws_auth_type: 'accessKey',
       aws_region: 'eu-central-1',

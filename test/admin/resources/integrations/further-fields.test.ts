@@ -5,7 +5,7 @@ import { databases } from '../../support/test-database.ts';
 
 const base = { name: 'I', key: 'sk-0123456789abcdef', create_default_provider: false };
 
-describe.each(databases)('fields of integrations that only some clients send, on %s', (database) => {
+describe.each(databases)('integration fields of some clients only, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -15,7 +15,7 @@ describe.each(databases)('fields of integrations that only some clients send, on
   const create = (body: Record<string, unknown>) => () => plane.ask('POST', '/integrations', { body: { ...base, ...body } });
   const read = async (slug: string) => (await plane.ask('GET', `/integrations/${slug}`)).body;
 
-  it('name the type of provider by its id in the catalogue', async () => {
+  it('include the catalogue id of the provider type', async () => {
     const { data } = (await plane.ask('GET', '/utils/static-resources/ai-providers')).body;
     const { id } = data.find((one: { slug: string }) => one.slug === 'openai');
     const trace = { resource: 'integrations', action: 'create', events: [] };
@@ -36,12 +36,12 @@ describe.each(databases)('fields of integrations that only some clients send, on
     ],
     ['tags beyond 4 KiB', { ai_provider_id: 'openai', tags: { a: 'x'.repeat(5_000) } }, 'tags: at most 4 KiB'],
   ];
-  it.each(refused)('refuse %s', async (_, body, message) => {
+  it.each(refused)('reject %s', async (_, body, message) => {
     const reply = await expectRefusal(plane, create(body), 400, 'AB01', true);
     expect(reply.body.data.message).toContain(message);
   });
 
-  it('are changed under the newer base path by id: name, credentials, status', async () => {
+  it('can be changed under the newer base path by id: name, credentials, status', async () => {
     const made = await create({ slug: 'newer', ai_provider_id: 'openai' })();
     const put = async (body: unknown) => {
       const reply = await fetch(`${plane.url}/v2/integrations/${made.body.id}`, {
@@ -57,7 +57,7 @@ describe.each(databases)('fields of integrations that only some clients send, on
     expect((await plane.ask('GET', '/integrations/newer')).status).toBe(404);
   });
 
-  it('count the workspaces that may use it, by their own word or that for all', async () => {
+  it('include the number of workspaces with access, by their own setting or the global one', async () => {
     await create({ slug: 'shared', ai_provider_id: 'openai' })();
     const second = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Second' } })).body.id;
     const share = (body: unknown) => plane.ask('PUT', '/integrations/shared/workspaces', { body });

@@ -46,7 +46,7 @@ describe.each(databases)('headers of integrations, on %s', (database) => {
     await em().nativeUpdate(integrations, { slug }, { configurations: { ...configurations, custom_headers } });
   };
 
-  it('are sealed where they are stored and on their way to gateways, and masked where they are read', async () => {
+  it('are sealed in storage and for gateways, and masked in replies', async () => {
     await make('sealed', sent);
     expect(await shownOf('sealed')).toEqual(shown);
     for (const path of ['/providers/sealed', '/virtual-keys/sealed']) {
@@ -68,7 +68,7 @@ describe.each(databases)('headers of integrations, on %s', (database) => {
     }
   });
 
-  it('stay as they are when they are left out or sent back masked; others replace them, null clears them', async () => {
+  it('stay if they are omitted or sent back masked; others replace them, null clears them', async () => {
     await make('changed', sent);
     await changed('changed', { name: 'Other' });
     expect(await headersOf('changed')).toEqual(stored);
@@ -82,7 +82,7 @@ describe.each(databases)('headers of integrations, on %s', (database) => {
     expect(await rowOf('changed')).toMatchObject({ customHeaders: null, headerNames: {} });
   });
 
-  it('go to another host only when those that are credentials are sent again', async () => {
+  it('move to another host only if credential headers are sent again', async () => {
     await make('moved', sent);
     const custom_host = 'https://elsewhere.example.com/v1';
     for (const custom_headers of [undefined, shown, { 'cf-access-client-secret': '****' }]) {
@@ -103,7 +103,7 @@ describe.each(databases)('headers of integrations, on %s', (database) => {
     await changed('moved', { configurations: { custom_host } });
   });
 
-  it('that an older version wrote plain are used and masked, and sealed by the next change', async () => {
+  it('stored plain by an older version are used and masked, and sealed by the next change', async () => {
     await make('older', undefined);
     await asOlder('older', sent);
     expect(await shownOf('older')).toEqual(shown);
@@ -123,7 +123,7 @@ describe.each(databases)('headers of integrations, on %s', (database) => {
     expect((await rowOf('older')).configurations).toEqual({ custom_host: host });
   });
 
-  it('are copied with a credential, sealed anew, and never towards another host', async () => {
+  it('are copied with a credential, sealed anew, and never for another host', async () => {
     await make('source', sent);
     await make('older-source', undefined);
     await asOlder('older-source', sent);
@@ -147,7 +147,7 @@ describe.each(databases)('headers of integrations, on %s', (database) => {
     }
   });
 
-  it('are forgotten when the integration is archived, with those of its models', async () => {
+  it('are deleted when the integration is archived, with those of its models', async () => {
     await make('archived', sent);
     await asOlder('archived', sent);
     const models = [{ slug: 'mine', enabled: true, is_custom: true, custom_headers: { 'x-token': planted } }];

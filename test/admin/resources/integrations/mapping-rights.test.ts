@@ -9,7 +9,7 @@ const host = { custom_host: 'https://models.example.com/v1' };
 const key = { target_field: 'key', secret_reference_id: 'vault' };
 const project = { ...key, target_field: 'configurations.openai_project' };
 
-describe.each(ruleDatabases)('who may map what, on %s', (database) => {
+describe.each(ruleDatabases)('rights to map secrets, on %s', (database) => {
   let plane: Plane;
   /** All that may make integrations of the workspace, and no secret reference. */
   const callers: string[] = [];
@@ -28,11 +28,11 @@ describe.each(ruleDatabases)('who may map what, on %s', (database) => {
   const put = (slug: string, body: object, by: string) =>
     plane.ask('PUT', `/integrations/${slug}`, { key: by, body: { workspace_id: plane.workspaceId, ...body } });
 
-  it('a workspace maps credentials that go where the provider is', async () => {
+  it('allow a workspace to map credentials that stay on the provider’s host', async () => {
     for (const by of callers) expect((await create({ secret_mappings: [key] }, by)).status).toBe(200);
   });
 
-  it('a workspace cannot bring a secret to a host of its own, or to where calls show it', async () => {
+  it('forbid a workspace to send a secret to its own host, or to a field that calls reveal', async () => {
     const oauth = {
       provider_auth_type: 'oauthClientCredentials',
       oauth_token_endpoint: 'https://id.example.com/token',
@@ -51,7 +51,7 @@ describe.each(ruleDatabases)('who may map what, on %s', (database) => {
     }
   });
 
-  it('nor in two steps, in either order', async () => {
+  it('forbid the same in two steps, in either order', async () => {
     for (const [index, by] of callers.entries()) {
       const mapped = `mapped-${index}`;
       const hosted = `hosted-${index}`;
@@ -63,7 +63,7 @@ describe.each(ruleDatabases)('who may map what, on %s', (database) => {
     }
   });
 
-  it('nor before it is saved, nor as a virtual key', async () => {
+  it('forbid the same in a test before saving, and as a virtual key', async () => {
     for (const by of callers.slice(0, 2)) {
       const tried = { ai_provider_id: 'openai', secret_mappings: [key], configurations: host, workspace_id: plane.workspaceId };
       await expectRefusal(plane, () => plane.ask('POST', '/integrations/test', { key: by, body: tried }), 403, 'AB03', true);
@@ -78,7 +78,7 @@ describe.each(ruleDatabases)('who may map what, on %s', (database) => {
     }
   });
 
-  it('what the organisation has set up is kept: the same sent again, other settings, less of it', async () => {
+  it('allow a workspace to keep mappings that the organisation made, and to reduce them', async () => {
     const sent = { secret_mappings: [key, project], configurations: host };
     expect((await create({ ...sent, slug: 'kept' })).status).toBe(200);
     const [by] = callers as [string];
@@ -92,7 +92,7 @@ describe.each(ruleDatabases)('who may map what, on %s', (database) => {
     expect((await put('kept', { ...elsewhere, key: 'sk-own' }, by)).status).toBe(200);
   });
 
-  it('owners and admins map as they like', async () => {
+  it('do not limit owners and admins', async () => {
     for (const role of ['owner', 'admin'] as const) {
       const { token } = await newPerson(plane, role);
       expect((await create({ secret_mappings: [key, project], configurations: host }, token)).status).toBe(200);
@@ -100,7 +100,7 @@ describe.each(ruleDatabases)('who may map what, on %s', (database) => {
   });
 });
 
-describe.each(ruleDatabases)('mappings of integrations that are shared, on %s', (database) => {
+describe.each(ruleDatabases)('mappings of shared integrations, on %s', (database) => {
   let plane: Plane;
   let second: string;
   beforeAll(async () => {
@@ -117,7 +117,7 @@ describe.each(ruleDatabases)('mappings of integrations that are shared, on %s', 
   const share = (slug: string, body: object) => plane.ask('PUT', `/integrations/${slug}/workspaces`, { body });
   const put = (slug: string, name: string) => plane.ask('PUT', `/integrations/${slug}`, { body: { secret_mappings: map(name) } });
 
-  it('are shared to workspaces that may use the references', async () => {
+  it('can be shared with workspaces that may use the references', async () => {
     await create('org', 'limited');
     expect((await share('org', { workspaces: [{ id: plane.workspaceId, enabled: true }] })).status).toBe(200);
     for (const body of [{ workspaces: [{ id: second, enabled: true }] }, { global_workspace_access: { enabled: true } }]) {
@@ -129,7 +129,7 @@ describe.each(ruleDatabases)('mappings of integrations that are shared, on %s', 
     expect((await share('org', { workspaces: [{ id: second, enabled: false }] })).status).toBe(200);
   });
 
-  it('are refused where the integration is shared further than the reference', async () => {
+  it('are rejected if the integration is shared further than the reference', async () => {
     await create('wide', 'open');
     await share('wide', { workspaces: [{ id: second, enabled: true }] });
     const reply = await expectRefusal(plane, () => put('wide', 'limited'), 400, 'AB01', true);
@@ -139,7 +139,7 @@ describe.each(ruleDatabases)('mappings of integrations that are shared, on %s', 
     await expectRefusal(plane, () => put('global', 'limited'), 400, 'AB01', true);
   });
 
-  it('keep an organisation key from sharing by making a provider', async () => {
+  it('prevent an organisation key from sharing by creating a provider', async () => {
     await create('apart', 'limited');
     const body = { name: 'P', integration_id: 'apart', workspace_id: second };
     const reply = await expectRefusal(plane, () => plane.ask('POST', '/providers', { body }), 400, 'AB01', true);

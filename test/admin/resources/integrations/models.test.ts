@@ -27,7 +27,7 @@ describe.each(databases)('models of integrations, on %s', (database) => {
     events: [`provider ${plane.workspaceId}/p upsert`],
   });
 
-  it('are all open at first, and gateways are told nothing of them', async () => {
+  it('are all allowed at first, and not sent to gateways', async () => {
     const list = (await plane.ask('GET', '/integrations/o/models')).body;
     expect(list).toMatchObject({ object: 'list', allow_all_models: true });
     expect(list.total).toBe(list.models.length);
@@ -35,7 +35,7 @@ describe.each(databases)('models of integrations, on %s', (database) => {
     expect(await document()).toBeNull();
   });
 
-  it('are closed but for those that are listed', async () => {
+  it('are blocked except for listed ones', async () => {
     await expectChange(plane, put({ ...body, allow_all_models: false }), trace('update-models'));
     expect(await document()).toEqual({
       allowAll: false,
@@ -49,7 +49,7 @@ describe.each(databases)('models of integrations, on %s', (database) => {
     ]);
   });
 
-  it('of a custom host are those that were added, not the public ones of the provider', async () => {
+  it('of a custom host are the added ones, not the public ones of the provider', async () => {
     const configurations = { custom_host: 'https://models.example.com/v1' };
     const integration = { name: 'H', slug: 'h', ai_provider_id: 'openai', key: 'sk-0123456789abcdef', configurations };
     expect((await plane.ask('POST', '/integrations', { body: integration })).status).toBe(200);
@@ -63,7 +63,7 @@ describe.each(databases)('models of integrations, on %s', (database) => {
     ]);
   });
 
-  it('of the integration’s owner keep what is left out, and headers sealed', async () => {
+  it('keep omitted fields and sealed headers in updates of the owner', async () => {
     const model = {
       slug: 'mine',
       enabled: true,
@@ -92,14 +92,14 @@ describe.each(databases)('models of integrations, on %s', (database) => {
     expect(await read('mine')).toMatchObject({ enabled: false, configurations: null, pricing_config: model.pricing_config });
   });
 
-  it('are removed where they are custom, and stay where they are the provider’s', async () => {
+  it('are removed if custom, and stay if they are the provider’s', async () => {
     const request = () => plane.ask('DELETE', '/integrations/o/models?slugs=mine,gpt-4o');
     await expectChange(plane, request, trace('delete-models'));
     expect(await read('mine')).toBeUndefined();
     expect(await read('gpt-4o')).toMatchObject({ enabled: true });
   });
 
-  it('are spoken of for the first time by several at the same moment, and the last word holds', async () => {
+  it('accept concurrent first writes, and the last one applies', async () => {
     const names = Array.from({ length: 6 }, (_, index) => `said-at-once-${index}`);
     const say = (enabled: boolean) =>
       Promise.all(names.flatMap((slug) => [1, 2].map(() => put({ models: [{ slug, enabled, is_custom: true }] })())));
@@ -108,7 +108,7 @@ describe.each(databases)('models of integrations, on %s', (database) => {
     for (const slug of names) expect(await read(slug)).toMatchObject({ enabled: false, is_custom: true });
   });
 
-  it('can be changed under the newer path, and not over somebody else’s change', async () => {
+  it('can be changed under the newer path, but not over a concurrent change', async () => {
     const reply = await plane.ask('GET', '/integrations/o/integration-models');
     const etag = reply.headers.get('etag') ?? '';
     const change = (path: string) =>
@@ -137,7 +137,7 @@ describe.each(databases)('models of integrations, on %s', (database) => {
       'models[0].pricing_config.pay_as_you_go.request_token.price: at least 0',
     ],
   ];
-  it.each(refused)('refuse %s and say where', async (_, sent, start) => {
+  it.each(refused)('reject %s with the field', async (_, sent, start) => {
     const reply = await expectRefusal(plane, put(sent), 400, 'AB01', true);
     expect(reply.body.data.message.slice(0, start.length)).toBe(start);
   });

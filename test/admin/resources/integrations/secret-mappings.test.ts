@@ -7,7 +7,7 @@ import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 import { vaultReference } from '../secret-references/probes.ts';
 
-describe.each(databases)('fields of integrations that are read from secret managers, on %s', (database) => {
+describe.each(databases)('secret mappings of integrations, on %s', (database) => {
   let plane: Plane;
   let vaultId: string;
   let second: string;
@@ -39,7 +39,7 @@ describe.each(databases)('fields of integrations that are read from secret manag
   const storedIn = async (slug: string) => openSecrets(em(), plane.control.services.vault, await rowOf(slug));
   const mappingCount = async (slug: string) => em().count(secretMappings, { integrationId: (await rowOf(slug)).id });
 
-  it('are stored by slug or id of the reference, and read by its id', async () => {
+  it('are stored by slug or id of the reference, and returned by its id', async () => {
     const trace = { resource: 'integrations', action: 'create', events: [] };
     const reply = await expectChange(plane, () => create({ ...base, slug: 'mapped', secret_mappings: [key] }), trace);
     expect(reply.body).toMatchObject({ slug: 'mapped' });
@@ -52,7 +52,7 @@ describe.each(databases)('fields of integrations that are read from secret manag
     expect((await read('more')).secret_mappings).toEqual([asRead(more[0] ?? {}), asRead({ ...more[1], secret_key: null })]);
   });
 
-  it('count as there where a type of provider needs them', async () => {
+  it('satisfy required fields of a provider type', async () => {
     const reply = await create({ ...bedrock, slug: 'aws', secret_mappings: accessKey });
     expect([reply.status, reply.body]).toMatchObject([200, { slug: 'aws' }]);
     expect((await read('aws')).configurations).toEqual(aws);
@@ -64,7 +64,7 @@ describe.each(databases)('fields of integrations that are read from secret manag
     expect((await read('aws')).secret_mappings).toHaveLength(2);
   });
 
-  it('stay where an update does not name them, are replaced as a list, and cleared by [] and null', async () => {
+  it('stay if an update does not name them, are replaced as a list, and cleared by [] and null', async () => {
     await put('mapped', { name: 'Renamed' });
     expect((await read('mapped')).secret_mappings).toEqual([asRead(key)]);
     const other = { target_field: 'configurations.oauth_client_secret', secret_reference_id: 'vault', secret_key: 'b' };
@@ -78,7 +78,7 @@ describe.each(databases)('fields of integrations that are read from secret manag
     expect(await mappingCount('mapped')).toBe(0);
   });
 
-  it('take the place of stored values, and values take theirs', async () => {
+  it('replace stored values, and values replace them', async () => {
     const value = { key: 'sk-planted-0123456789abcdef', configurations: { openai_project: 'p' } };
     await create({ ...base, ...value, slug: 'either' });
     const project = { ...key, target_field: 'configurations.openai_project' };
@@ -100,7 +100,7 @@ describe.each(databases)('fields of integrations that are read from secret manag
     expect(await read('either')).toMatchObject({ configurations: { openai_project: 'q' }, secret_mappings: [] });
   });
 
-  it('change as a version of their own, which gateways are told of', async () => {
+  it('change the version, which is announced to gateways', async () => {
     const body = { ...base, slug: 'own', workspace_id: plane.workspaceId, secret_mappings: [key] };
     const told = [`provider ${plane.workspaceId}/own upsert`];
     await expectChange(plane, () => create(body), { resource: 'integrations', action: 'create', events: told });
@@ -114,13 +114,13 @@ describe.each(databases)('fields of integrations that are read from secret manag
     await expectRefusal(plane, change, 412, 'AB12', true);
   });
 
-  it('are forgotten with the integration', async () => {
+  it('are deleted with the integration', async () => {
     expect(await mappingCount('own')).toBe(1);
     expect((await plane.ask('DELETE', '/integrations/own')).status).toBe(200);
     expect(await mappingCount('own')).toBe(0);
   });
 
-  it('are told to the audit trail in full: they are no secrets', async () => {
+  it('are unmasked in the audit log, because they are no secrets', async () => {
     await put('mapped', { secret_mappings: [key] });
     const { requestBody } = await plane.lastAudit();
     expect(requestBody).toMatchObject({ secret_mappings: [key] });
@@ -159,12 +159,12 @@ describe.each(databases)('fields of integrations that are read from secret manag
     ['a switch', { ...key, target_field: 'configurations.use_responses_api' }, 'secret_mappings[0].target_field: one of'],
     ['a part of every object', { ...key, target_field: 'configurations.constructor' }, 'secret_mappings[0].target_field: one of'],
   ];
-  it.each(refused)('are refused with %s', async (_, mapping, start) => {
+  it.each(refused)('are rejected with %s', async (_, mapping, start) => {
     const reply = await expectRefusal(plane, () => create({ ...base, secret_mappings: [mapping] }), 400, 'AB01', true);
     expect(reply.body.data.message.slice(0, start.length)).toBe(start);
   });
 
-  it('are refused twice, beside a value, and in other shapes than a list', async () => {
+  it('are rejected as duplicates, with a value, and in other shapes than a list', async () => {
     const cases: [object, string][] = [
       [{ secret_mappings: [key, { ...key, secret_key: 'b' }] }, 'secret_mappings[1].target_field: duplicate'],
       [
@@ -190,7 +190,7 @@ describe.each(databases)('fields of integrations that are read from secret manag
     }
   });
 
-  it('name references of the organisation, open to the workspace; others are not found', async () => {
+  it('can only name references of the organisation that are open to the workspace', async () => {
     const other = await plane.newTenant();
     const theirs = await plane.ask('POST', '/secret-references', {
       key: other.adminKey,

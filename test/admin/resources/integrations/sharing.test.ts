@@ -18,7 +18,7 @@ describe.each(databases)('sharing an integration of the organisation, on %s', (d
   const document = async (workspaceId: string) =>
     (await plane.internal('GET', `/documents/provider/${workspaceId}%2Fshared`)).body.document;
 
-  it('opens it to a workspace and makes its default provider there', async () => {
+  it('opens it to a workspace and creates its default provider there', async () => {
     await expectChange(plane, share({ workspaces: [{ id: 'second', enabled: true }] }), {
       resource: 'integrations',
       action: 'update-workspaces',
@@ -33,7 +33,7 @@ describe.each(databases)('sharing an integration of the organisation, on %s', (d
     });
   });
 
-  it('closes it: the provider stays but gateways are told that it is gone', async () => {
+  it('can be closed: the provider stays but gateways get a deletion', async () => {
     await expectChange(plane, share({ workspaces: [{ id: second, enabled: false }] }), {
       resource: 'integrations',
       action: 'update-workspaces',
@@ -43,12 +43,12 @@ describe.each(databases)('sharing an integration of the organisation, on %s', (d
     expect((await plane.ask('GET', `/providers/shared?workspace_id=${second}`)).status).toBe(200);
   });
 
-  it('does not reopen by making a provider what was closed', async () => {
+  it('is not reopened by creating a provider after it was closed', async () => {
     const body = { name: 'Again', slug: 'again', integration_id: 'shared', workspace_id: second };
     await expectRefusal(plane, () => plane.ask('POST', '/providers', { body }), 403, 'AB03', true);
   });
 
-  it('opens it to all workspaces, those that were closed included when asked to', async () => {
+  it('opens it to all workspaces, including closed ones on request', async () => {
     await expectChange(plane, share({ global_workspace_access: { enabled: true } }), {
       resource: 'integrations',
       action: 'update-workspaces',
@@ -69,7 +69,7 @@ describe.each(databases)('sharing an integration of the organisation, on %s', (d
     expect((await plane.ask('POST', '/providers', wsKey)).status).toBe(200);
   });
 
-  it('is decided for the first time by two at the same moment', async () => {
+  it('accepts concurrent first changes', async () => {
     const body = { name: 'Raced', slug: 'raced', ai_provider_id: 'openai', key: 'sk-0123456789abcdef' };
     await plane.ask('POST', '/integrations', { body });
     const open = { workspaces: [{ id: second, enabled: true }] };
@@ -81,7 +81,7 @@ describe.each(databases)('sharing an integration of the organisation, on %s', (d
     expect(all.filter((one: { integration_id: string }) => one.integration_id === 'raced')).toHaveLength(1);
   });
 
-  it('refuses workspaces of others and integrations of one workspace', async () => {
+  it('rejects workspaces of others and integrations of one workspace', async () => {
     const other = await plane.newTenant();
     const foreign = share({ workspaces: [{ id: other.workspaceId, enabled: true }] });
     const refused = await expectRefusal(plane, foreign, 404, 'AB02', true);
@@ -92,7 +92,7 @@ describe.each(databases)('sharing an integration of the organisation, on %s', (d
     await expectRefusal(plane, request, 400, 'AB01', true);
   });
 
-  it('lets its workspace read it, less what is the organisation’s', async () => {
+  it('lets its workspace read it, without the organisation’s own fields', async () => {
     const third = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Reader' } })).body.id;
     const configurations = { custom_host: 'https://llm.example.com/v1', custom_headers: { 'x-token': 'planted-0123456789' } };
     const account = { ai_provider_id: 'openai', key: 'sk-planted-0123456789', configurations };

@@ -11,7 +11,7 @@ import { databases } from '../../support/test-database.ts';
 const dayMs = 86_400_000;
 const daysAgo = (days: number) => new Date(Date.now() - days * dayMs).toISOString();
 
-it('RECORD_RETENTION_DAYS=0 deletes nothing', () => {
+it('retention: RECORD_RETENTION_DAYS=0 deletes nothing', () => {
   expect(retentionStart(0, Date.now())).toBeNull();
   expect(retentionStart(2, 3 * dayMs)).toEqual(new Date(dayMs));
 });

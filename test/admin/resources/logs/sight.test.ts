@@ -4,7 +4,7 @@ import { newPerson, type Person } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-describe.each(databases)('who sees which logs, on %s', (database) => {
+describe.each(databases)('log visibility, on %s', (database) => {
   let plane: Plane;
   let owner: Person;
   let admin: Person;
@@ -39,13 +39,13 @@ describe.each(databases)('who sees which logs, on %s', (database) => {
     return reply.status === 200 ? reply.body.data.map((one: { _id: string }) => one._id).sort() : reply.status;
   }
 
-  it('is everybody, before anybody says otherwise', async () => {
+  it('includes everyone by default', async () => {
     for (const key of [plane.adminKey, plane.workspaceKey, owner.token, admin.token, manager.token, member.token, memberKey]) {
       expect(await seen(key)).toEqual([own, ofService].sort());
     }
   });
 
-  it('can be only what one’s own keys did', async () => {
+  it('can be limited to records of own keys', async () => {
     await set({ membersViewAllData: false });
     for (const key of [member.token, memberKey]) {
       expect(await seen(key)).toEqual([own]);
@@ -58,7 +58,7 @@ describe.each(databases)('who sees which logs, on %s', (database) => {
     await set({ managersViewAllData: true });
   });
 
-  it('can be nobody but owners and service keys, even with scopes that would do', async () => {
+  it('can be limited to owners and service keys, even for users with sufficient scopes', async () => {
     await set({ membersViewLogs: false, managersViewLogs: false, organisationAdminsViewLogs: false });
     for (const key of [admin.token, manager.token, member.token, memberKey]) {
       expect(await seen(key)).toBe(403);
@@ -68,7 +68,7 @@ describe.each(databases)('who sees which logs, on %s', (database) => {
     await set({ membersViewLogs: true, managersViewLogs: true, organisationAdminsViewLogs: true });
   });
 
-  it('can leave out the metadata', async () => {
+  it('can exclude the metadata', async () => {
     await set({ membersViewLogMetadata: false });
     const metadataFor = async (key: string) => (await plane.ask('GET', `/logs/${own}`, { key })).body.metrics['metadata.value'];
     expect(await metadataFor(member.token)).toEqual([]);

@@ -4,14 +4,14 @@ import { type Plane, startPlane } from '../../support/plane.ts';
 import { refusesMissingScopes, refusesUnknownKeys } from '../../support/refusal-suites.ts';
 import { databases } from '../../support/test-database.ts';
 
-describe.each(databases)('what is known of models, on %s', (database) => {
+describe.each(databases)('public model data, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
   });
   afterAll(() => plane?.close());
 
-  it('tells everybody public prices in cents per token, with and without a version', async () => {
+  it('includes prices in cents per token for everyone, with and without a version', async () => {
     for (const prefix of ['', '/v1', '/v2']) {
       const reply = await fetch(`${plane.url}${prefix}/model-configs/pricing/openai/gpt-4o-mini`);
       expect(reply.status).toBe(200);
@@ -24,14 +24,14 @@ describe.each(databases)('what is known of models, on %s', (database) => {
     expect(general).toMatchObject({ model: 'gpt-4o', context_window: 128_000 });
   });
 
-  it('finds models whose names hold slashes, and says so when there is none', async () => {
+  it('includes models whose names contain slashes, and 404 for unknown ones', async () => {
     const model = 'Gryphe/MythoMax-L2-13b';
     expect((await fetch(`${plane.url}/model-configs/pricing/together-ai/${model}`)).status).toBe(200);
     const none = await fetch(`${plane.url}/model-configs/pricing/openai/no-such-model`);
     expect({ status: none.status, body: await none.json() }).toEqual({ status: 404, body: { error: 'Model not found' } });
   });
 
-  it('lists types of providers, and prices of all models of one', async () => {
+  it('includes provider types, and prices of all models of one', async () => {
     const types = (await plane.ask('GET', '/utils/static-resources/ai-providers')).body;
     expect(types.success).toBe(true);
     expect(types.data).toContainEqual(expect.objectContaining({ slug: 'azure-openai', name: 'Azure OpenAI', status: 'active' }));

@@ -11,7 +11,7 @@ refusesUnknownKeys(
   paths.map((path) => ({ method: 'GET', path })),
 );
 
-describe.each(databases)('short questions about the organisation, on %s', (database) => {
+describe.each(databases)('organisation utilities, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -20,7 +20,7 @@ describe.each(databases)('short questions about the organisation, on %s', (datab
 
   const ask = (path: string, key?: string) => plane.ask('GET', path, key === undefined ? {} : { key });
 
-  it('tell who asks, to whoever may do anything', async () => {
+  it('return the caller, with any scope', async () => {
     const { organisationId: organisation_id, workspaceId: workspace_id } = plane;
     const weak = await plane.newKey(['configs.list']);
     for (const [key, data] of [
@@ -38,7 +38,7 @@ describe.each(databases)('short questions about the organisation, on %s', (datab
     });
   });
 
-  it('tell a key what it is, and no secret', async () => {
+  it('return the calling key without its secret', async () => {
     const key = await plane.newKey(['configs.list']);
     const { status, body } = await ask('/organisation/api-key', key);
     expect([status, body.data]).toEqual([200, (await ask(`/api-keys/${body.data.id}`)).body]);
@@ -47,13 +47,13 @@ describe.each(databases)('short questions about the organisation, on %s', (datab
     await expectRefusal(plane, () => ask('/organisation/api-key', token), 403, 'AB03', false);
   });
 
-  it('tell the settings of the organisation to its keys', async () => {
+  it('return the settings of the organisation to its keys', async () => {
     const { id, name, created_at, last_updated_at, object, ...settings } = (await ask('/organisations/self')).body.data;
     expect((await ask('/organisation/config')).body).toEqual({ success: true, data: settings });
     await expectRefusal(plane, () => ask('/organisation/config', plane.workspaceKey), 403, 'AB03', false);
   });
 
-  it('tell the slugs of providers, of the workspace of a key or of all', async () => {
+  it('return slugs of providers, of a key’s workspace or of all', async () => {
     const second = (await plane.ask('POST', '/workspaces', { body: { name: 'Second' } })).body.id;
     for (const [workspace_id, slug] of [
       [second, 'b-there'],

@@ -17,7 +17,7 @@ describe.each(databases)('the organisation, on %s', (database) => {
   const em = () => plane.control.services.database.emOf(plane.organisationId);
   const changed = (...events: string[]) => ({ resource: 'organisations', action: 'update', events });
 
-  it('shows every setting with its default', async () => {
+  it('returns every setting with its default', async () => {
     const data = await read();
     expect(data).toMatchObject({
       settings: { debug_log: 1, user_api_key_rotation_period: null, user_api_key_auto_create: false, cache_ttl: null },
@@ -35,13 +35,13 @@ describe.each(databases)('the organisation, on %s', (database) => {
     ['monthly', 30],
     [12, 12],
     ['', null],
-  ])('keeps a rotation period of %j as %j days', async (sent, days) => {
+  ])('organisation: a rotation period of %j is stored as %j days', async (sent, days) => {
     expect((await put({ settings: { user_api_key_rotation_period: sent } })).status).toBe(200);
     expect((await read()).settings.user_api_key_rotation_period).toBe(days);
     expect(await effectiveKeySettings(em(), plane.organisationId, plane.workspaceId)).toMatchObject({ rotationPeriodDays: days });
   });
 
-  it('tells gateways what they act on, and nobody what they do not', async () => {
+  it('sends gateways the settings that they use, and no others', async () => {
     const workspace = `workspace ${plane.workspaceId} upsert`;
     await expectChange(plane, () => put({ name: 'Renamed' }), changed());
     await expectChange(plane, () => put({ settings: { debug_log: false, cache_ttl: 600 } }), changed(workspace));
@@ -57,7 +57,7 @@ describe.each(databases)('the organisation, on %s', (database) => {
     expect((await read()).name).toBe('Renamed');
   });
 
-  it('leaves values readable in the audit trail although their names speak of keys', async () => {
+  it('keeps values readable in the audit log although their names contain "key"', async () => {
     await put({
       settings: { user_api_key_ttl: 3_600, user_api_key_count: 2, user_api_key_auto_create_scopes: ['completions.write'] },
     });
@@ -66,7 +66,7 @@ describe.each(databases)('the organisation, on %s', (database) => {
     });
   });
 
-  it('gives each version a tag and refuses a change of a stale one', async () => {
+  it('has an etag per version and rejects a change of a stale one', async () => {
     const first = (await plane.ask('GET', '/organisations/self')).headers.get('etag') ?? '';
     expect((await put({ name: 'Once' }, { 'if-match': first })).status).toBe(200);
     await expectRefusal(plane, () => put({ name: 'Twice' }, { 'if-match': first }), 412, 'AB12', true);
@@ -75,7 +75,7 @@ describe.each(databases)('the organisation, on %s', (database) => {
     await expectRefusal(plane, defaults({ 'if-match': first }), 412, 'AB12', true);
   });
 
-  it('has guardrails for all as its default, none so far', async () => {
+  it('has empty default guardrails for all workspaces', async () => {
     const body = { input_guardrails: [], output_guardrails: [] };
     await expectChange(plane, () => plane.ask('PUT', '/admin/organisation/defaults', { body }), {
       resource: 'organisation_defaults',
@@ -85,7 +85,7 @@ describe.each(databases)('the organisation, on %s', (database) => {
     expect((await plane.ask('GET', '/admin/organisation/defaults')).body).toEqual(body);
   });
 
-  it('says who may sign in, and for how long', async () => {
+  it('has settings for sign-in domains and session life', async () => {
     const path = `/organisations/${plane.organisationId}/auth-settings`;
     const body = {
       session_settings: { max_session_ttl: 900 },
@@ -108,13 +108,13 @@ describe.each(databases)('the organisation, on %s', (database) => {
     expect((await plane.ask('GET', path)).body.data).toMatchObject({ session_settings: { max_session_ttl: null } });
   });
 
-  it('answers security settings of a workspace as long as it has no word of its own', async () => {
+  it('provides security settings of a workspace without its own', async () => {
     await put({ security_settings: { membersViewLogs: false } });
     const settings = await effectiveSecuritySettings(em(), plane.organisationId, plane.workspaceId);
     expect(settings).toMatchObject({ membersViewLogs: false, managersViewLogs: true });
   });
 
-  it('lets the lower of two limits on keys of users hold', async () => {
+  it('applies the lower of two limits on users’ keys', async () => {
     await put({ settings: { user_api_key_ttl: 3_600, user_api_key_count: 5 } });
     await plane.ask('PUT', '/workspaces/ws-default', { body: { settings: { user_api_key_ttl: 7_200, user_api_key_count: 2 } } });
     expect(await effectiveKeySettings(em(), plane.organisationId, plane.workspaceId)).toMatchObject({
@@ -123,7 +123,7 @@ describe.each(databases)('the organisation, on %s', (database) => {
     });
   });
 
-  it('has a switch of its own for keys of people in the default workspace', async () => {
+  it('has its own switch for users’ keys in the default workspace', async () => {
     const autoCreate = async () => (await effectiveKeySettings(em(), plane.organisationId, plane.workspaceId)).autoCreate;
     await put({ settings: { user_api_key_auto_create: true } });
     expect(await autoCreate()).toBe(false);

@@ -34,14 +34,14 @@ const settings: readonly [string, unknown, string][] = [
   ],
 ];
 
-describe.each(ruleDatabases)('settings of the organisation, on %s', (database) => {
+describe.each(ruleDatabases)('invalid settings of the organisation, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
   });
   afterAll(() => plane?.close());
 
-  it.each(settings)('refuse %s, naming the field', async (_what, value, path) => {
+  it.each(settings)('reject %s, naming the field', async (_what, value, path) => {
     const ask = () => plane.ask('PUT', '/organisations/self', { body: { settings: value } });
     const reply = await expectRefusal(plane, ask, 400, 'AB01', true);
     expect(reply.body.data.errors.join('\n')).toContain(path);
@@ -54,7 +54,7 @@ describe.each(ruleDatabases)('settings of the organisation, on %s', (database) =
     [{ override_settings: { api_keys: true } }, 'override_settings.api_keys'],
     [{ export_settings: { deniedFields: ['everything'] } }, 'deniedFields[0]'],
     [{ data_plane_security_settings: { block_inline_config: null } }, 'block_inline_config'],
-  ])('refuse %j', async (body, path) => {
+  ])('include %j', async (body, path) => {
     const reply = await expectRefusal(plane, () => plane.ask('PUT', '/organisations/self', { body }), 400, 'AB01', true);
     expect(reply.body.data.errors.join('\n')).toContain(path);
   });
@@ -64,7 +64,7 @@ describe.each(ruleDatabases)('settings of the organisation, on %s', (database) =
     [{ allowed_email_domains: [{ domain: 'not a domain' }] }, 'allowed_email_domains[0].domain'],
     [{ allowed_email_domains: [{ domain: 'a.com' }, { domain: 'A.com' }] }, 'allowed_email_domains'],
     [{ allowed_email_domains: [{ domain: 'a.com' }, { domain: 'b.a.com', allow_subdomains: true }] }, 'allowed_email_domains'],
-  ])('refuse to let people in by %j', async (body, path) => {
+  ])('include the e-mail domains %j', async (body, path) => {
     const ask = () => plane.ask('PUT', '/organisations/self/auth-settings', { body });
     const reply = await expectRefusal(plane, ask, 400, 'AB01', true);
     expect(reply.body.data.errors.join('\n')).toContain(path);

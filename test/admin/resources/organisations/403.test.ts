@@ -16,14 +16,14 @@ const probes: readonly Probe[] = [
 
 refusesMissingScopes('organisations', probes);
 
-describe.each(ruleDatabases)('the organisation and a workspace key, on %s', (database) => {
+describe.each(ruleDatabases)('organisation routes with a workspace key, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
   });
   afterAll(() => plane?.close());
 
-  it.each(probes.slice(0, -1))('keeps $method $path to organisation keys', async (probe) => {
+  it.each(probes.slice(0, -1))('reject $method $path', async (probe) => {
     const ask = () => plane.ask(probe.method, probe.path, { key: plane.workspaceKey, body: probe.body });
     await expectRefusal(plane, ask, 403, 'AB03', probe.method !== 'GET');
   });

@@ -3,7 +3,7 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(ruleDatabases)('organisations of others, on %s', (database) => {
+describe.each(ruleDatabases)('other organisations, on %s', (database) => {
   let plane: Plane;
   let other: string;
   beforeAll(async () => {
@@ -22,7 +22,7 @@ describe.each(ruleDatabases)('organisations of others, on %s', (database) => {
     await expectRefusal(plane, put('/admin/organisation/defaults', { organisation_id: other }), 404, 'AB08', true);
   });
 
-  it('do not own guardrails that nobody has made', async () => {
+  it('cannot be given unknown guardrails', async () => {
     for (const list of ['input_guardrails', 'output_guardrails']) {
       const body = { [list]: ['pg-none'] };
       await expectRefusal(plane, () => plane.ask('PUT', '/admin/organisation/defaults', { body }), 404, 'AB02', true);

@@ -11,19 +11,19 @@ const groups = ['settings', 'data_plane_security_settings', 'export_settings'] a
 /** Those about tokens have tests of their own. */
 const ofTokens = ['jwt'];
 
-describe('every setting that can be made', () => {
-  it.each(groups)('is in the table of what it does: %s of the organisation', (group) => {
+describe('every setting', () => {
+  it.each(groups)('is in the table of effects: %s of the organisation', (group) => {
     expect(Object.keys(ofOrganisation[group] ?? {}).sort()).toEqual(
       Object.keys(updateBody.entries[group].wrapped.entries).sort(),
     );
   });
 
-  it('is in the table of what it does: signing in', () => {
+  it('is in the table of effects: signing in', () => {
     const names = Object.keys(authSettingsBody.entries).filter((name) => !ofTokens.includes(name));
     expect(names.filter((name) => name !== 'organisation_id').sort()).toEqual(Object.keys(ofSignIn).sort());
   });
 
-  it('is in the table of what it does: a workspace’s own', () => {
+  it('is in the table of effects: a workspace’s own', () => {
     const all = Object.keys(workspaceBody.entries.settings.wrapped.entries);
     expect([...Object.keys(sharedSettingEntries), ...Object.keys(ofWorkspace)].sort()).toEqual(
       [...all, ...Object.keys(ofWorkspace).filter((name) => name in sharedSettingEntries)].sort(),
@@ -33,7 +33,7 @@ describe('every setting that can be made', () => {
   const later = [...Object.values(ofOrganisation), ofSignIn, ofWorkspace].flatMap((rows) =>
     Object.entries(rows).flatMap(([name, row]) => ('laterPart' in row ? [{ name, ...row }] : [])),
   );
-  it.each(later)('waits with good reason: $name, $laterPart', ({ routes }) => {
+  it.each(later)('has a reason if it is without effect: $name, $laterPart', ({ routes }) => {
     const there = adminRoutes.map((route) => `${route.method} ${route.path}`);
     expect(routes.filter((route) => there.includes(route))).toEqual([]);
   });
@@ -43,7 +43,7 @@ type Named = Effective & { readonly name: string };
 const effective = (rows: Readonly<Record<string, Row>> = {}): Named[] =>
   Object.entries(rows).flatMap(([name, row]) => ('laterPart' in row ? [] : [{ name, ...row }]));
 
-describe.each(ruleDatabases)('each setting does what it says, on %s', (database) => {
+describe.each(ruleDatabases)('each setting has its effect, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database, { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });
@@ -90,7 +90,7 @@ describe.each(ruleDatabases)('each setting does what it says, on %s', (database)
     });
   }
 
-  it.each(effective(ofSignIn))('$name of those about signing in', async (row) => {
+  it.each(effective(ofSignIn))('$name of authentication', async (row) => {
     const send = (value: unknown) => put('/organisations/self/auth-settings', { [row.name]: value });
     await check(
       row,

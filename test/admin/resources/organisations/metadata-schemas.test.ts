@@ -27,11 +27,11 @@ describe.each(databases)('metadata schemas, on %s', (database) => {
   const workspace = (metadata?: unknown) => () =>
     plane.ask('POST', '/workspaces', { body: { name: 'New', ...(metadata ? { defaults: { metadata } } : {}) } });
 
-  it('are read back as they were sent', async () => {
+  it('are returned as they were sent', async () => {
     expect((await plane.ask('GET', '/organisations/self')).body.data.settings.workspace_metadata_schema).toEqual(schema);
   });
 
-  it('let new workspaces pass that meet them, further keys and all', async () => {
+  it('accept new workspaces that match, with further keys', async () => {
     expect((await workspace({ team: 'red', cost_centre: '1234', region: 'eu', other: 'x' })()).status).toBe(200);
   });
 
@@ -40,20 +40,20 @@ describe.each(databases)('metadata schemas, on %s', (database) => {
     ['a value that is not listed', { team: 'green' }, 'defaults.metadata.team'],
     ['a value that misses the pattern', { team: 'red', cost_centre: 'abc' }, 'defaults.metadata.cost_centre'],
     ['a value that misses another pattern', { team: 'red', region: '1234' }, 'defaults.metadata.region'],
-  ])('refuse new workspaces with %s', async (_what, metadata, words) => {
+  ])('metadata schemas: new workspaces with %s are rejected', async (_what, metadata, words) => {
     const reply = await expectRefusal(plane, workspace(metadata), 400, 'AB01', true);
     expect(reply.body.data.errors.join('\n')).toContain(words);
     expect(JSON.stringify(reply.body)).not.toMatch(/green|abc/);
   });
 
-  it('leave what was there alone until its metadata changes', async () => {
+  it('ignore existing items until their metadata changes', async () => {
     const put = (body: unknown) => () => plane.ask('PUT', '/workspaces/ws-default', { body });
     expect((await put({ description: 'still without a team' })()).status).toBe(200);
     await expectRefusal(plane, put({ defaults: { metadata: { team: 'green' } } }), 400, 'AB01', true);
     expect((await put({ defaults: { metadata: { team: 'blue' } } })()).status).toBe(200);
   });
 
-  it('hold for new keys too', async () => {
+  it('apply to new keys too', async () => {
     const key = (metadata: unknown) => () =>
       plane.ask('POST', '/api-keys/workspace/service', {
         body: { name: 'k', workspace_id: 'ws-default', scopes: ['completions.write'], defaults: { metadata } },

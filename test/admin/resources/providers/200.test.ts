@@ -5,7 +5,7 @@ import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-describe.each(databases)('providers that are accepted, on %s', (database) => {
+describe.each(databases)('accepted providers, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database, { TRUSTED_CUSTOM_HOSTS: 'localhost:1234' });
@@ -21,7 +21,7 @@ describe.each(databases)('providers that are accepted, on %s', (database) => {
       unseal(deriveKey(plane.settings.clusterKey, keyPurposes.transport), sealed.secrets, `provider/${sealed.id}`).toString(),
     );
 
-  it('makes one of an integration and answers with a receipt', async () => {
+  it('can be created from an integration, with a receipt as the reply', async () => {
     const body = { name: 'Production', slug: 'prod', integration_id: 'openai-org', note: 'for the team' };
     const reply = await expectChange(plane, () => plane.ask('POST', '/providers', { body }), {
       resource: 'providers',
@@ -41,7 +41,7 @@ describe.each(databases)('providers that are accepted, on %s', (database) => {
     expect(open(await document('prod'))).toEqual({ api_key: 'sk-0123456789abcdef' });
   });
 
-  it('takes the camelCase spelling', async () => {
+  it('may use camelCase', async () => {
     const body = {
       name: 'Camel',
       slug: 'camel',
@@ -53,7 +53,7 @@ describe.each(databases)('providers that are accepted, on %s', (database) => {
     expect((await plane.ask('GET', '/providers/camel')).body.expires_at).toBe('2099-01-01T00:00:00.000Z');
   });
 
-  it('makes the integration behind credentials sent in place', async () => {
+  it('get an integration from credentials sent in place', async () => {
     const body = {
       name: 'Inline',
       slug: 'inline',
@@ -75,7 +75,7 @@ describe.each(databases)('providers that are accepted, on %s', (database) => {
     expect(JSON.stringify(audit.requestBody)).not.toMatch(/aws-secret|AKIA/);
   });
 
-  it('takes a provider type with its key and a custom host', async () => {
+  it('may have a provider type with its key and a custom host', async () => {
     const body = {
       name: 'Local',
       slug: 'local',
@@ -87,7 +87,7 @@ describe.each(databases)('providers that are accepted, on %s', (database) => {
     expect(await document('local')).toMatchObject({ settings: { custom_host: 'http://localhost:1234/v1' }, customHeaders: {} });
   });
 
-  it('changes and clears fields', async () => {
+  it('have fields changed and cleared', async () => {
     const body = { name: 'Renamed', note: null, expires_at: '2099-01-01T00:00:00Z' };
     await expectChange(plane, () => plane.ask('PUT', '/providers/prod', { body }), {
       resource: 'providers',
@@ -100,7 +100,7 @@ describe.each(databases)('providers that are accepted, on %s', (database) => {
     expect((await document('prod')).expiresAt).toBeNull();
   });
 
-  it('deletes, and the slug is free again', async () => {
+  it('can be deleted, and their slug is free again', async () => {
     const reply = await expectChange(plane, () => plane.ask('DELETE', '/providers/prod'), {
       resource: 'providers',
       action: 'delete',
@@ -112,7 +112,7 @@ describe.each(databases)('providers that are accepted, on %s', (database) => {
     expect((await plane.ask('POST', '/providers', { body })).status).toBe(200);
   });
 
-  it('lists them with their integration', async () => {
+  it('are listed with their integration', async () => {
     const { total, data } = (await plane.ask('GET', '/providers', { key: plane.workspaceKey })).body;
     expect(total).toBe(data.length);
     expect(data.map((one: { slug: string }) => one.slug).sort()).toEqual(['camel', 'inline', 'local', 'mock', 'prod']);

@@ -3,7 +3,7 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(ruleDatabases)('providers that are refused, on %s', (database) => {
+describe.each(ruleDatabases)('rejected providers, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -34,13 +34,13 @@ describe.each(ruleDatabases)('providers that are refused, on %s', (database) => 
     ['a slug with an @', { name: 'x', integration_id: 'mock', slug: '@x' }, 'slug: letters, digits'],
   ];
 
-  it.each(cases)('refuses %s and says where', async (_, body, start) => {
+  it.each(cases)('have an error that names the field: %s', async (_, body, start) => {
     const reply = await expectRefusal(plane, () => plane.ask('POST', '/providers', { body }), 400, 'AB01', true);
     expect(reply.body.data.message.slice(0, start.length)).toBe(start);
     expect(JSON.stringify(reply.body)).not.toContain('planted');
   });
 
-  it('refuses a slug that is taken with 409, and leaves no integration behind', async () => {
+  it('include a slug that is taken: 409, without a leftover integration', async () => {
     const before = (await plane.ask('GET', '/integrations')).body.total;
     const body = { name: 'x', slug: 'mock', provider: 'openai', key: 'sk-0123456789' };
     await expectRefusal(plane, () => plane.ask('POST', '/providers', { body }), 409, 'AB07', true);

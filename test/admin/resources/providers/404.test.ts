@@ -17,14 +17,14 @@ hidesForeignItems(
   ],
 );
 
-describe.each(ruleDatabases)('integrations that a provider names, on %s', (database) => {
+describe.each(ruleDatabases)('integrations of a provider, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
   });
   afterAll(() => plane?.close());
 
-  it('are not found when they are of another organisation or not shared to the workspace', async () => {
+  it('are not found if they belong to another organisation or are not shared with the workspace', async () => {
     const other = await plane.newTenant();
     const integration = { name: 'Private', slug: 'private', ai_provider_id: 'openai', key: 'sk-0123456789abcdef' };
     const made = (await plane.ask('POST', '/integrations', { body: integration })).body;

@@ -143,7 +143,7 @@ const cases: [
   ],
 ];
 
-describe.each(ruleDatabases)('credentials sent in place, on %s', (database) => {
+describe.each(ruleDatabases)('provider credentials sent in place, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -161,7 +161,7 @@ describe.each(ruleDatabases)('credentials sent in place, on %s', (database) => {
   };
 
   it.each(cases.map((one, index) => [...one, index] as const))(
-    'of %s become settings and secrets of the workspace’s own integration',
+    'for %s become settings and secrets of the workspace’s own integration',
     async (provider, sent, settings, secrets, index) => {
       for (const path of ['/providers', '/virtual-keys']) {
         const slug = `inline-${index}-${path.slice(1)}`;
@@ -199,7 +199,7 @@ describe.each(ruleDatabases)('credentials sent in place, on %s', (database) => {
       'deploymentConfig[0].deploymentName: expected the name of a deployment',
     ],
     [{ provider: 'azure-openai', resourceName: 'r', deploymentConfig: [] }, 'deploymentConfig: at least one deployment'],
-  ])('that are wrong are named as they were sent: %j', async (sent, message) => {
+  ])('provider credentials: errors name fields as they were sent: %j', async (sent, message) => {
     const body = { name: 'x', key: 'k', ...sent };
     const reply = await expectRefusal(plane, () => plane.ask('POST', '/virtual-keys', { body }), 400, 'AB01', true);
     expect(reply.body.data.errors).toContain(message);
@@ -212,14 +212,14 @@ describe.each(ruleDatabases)('credentials sent in place, on %s', (database) => {
     ['vertex-ai', { vertexServiceAccountJson: account, vertexRegion: 'us-central1' }, 'vertex_auth_type', 'serviceAccount'],
     ['vertex-ai', { key: 'k', vertexProjectId: 'p', vertexRegion: 'us-central1' }, 'vertex_auth_type', 'basic'],
     ['azure-ai', { key: 'k', azureFoundryUrl: 'https://f.example.com' }, 'azure_auth_mode', 'default'],
-  ])('of %s need not say how they authenticate: %j', async (provider, sent, setting, mode) => {
+  ])('provider credentials: %s needs no authentication mode if fields imply it: %j', async (provider, sent, setting, mode) => {
     const made = await plane.ask('POST', '/virtual-keys', { body: { name: 'usual', provider, ...sent } });
     expect(made.status, JSON.stringify(made.body)).toBe(200);
     const read = await plane.ask('GET', `/virtual-keys/${made.body.data.slug}`);
     expect(read.body.model_config[setting]).toBe(mode);
   });
 
-  it('keep how they authenticate when a change of deployments does not say it', async () => {
+  it('keep the authentication mode when a change of deployments omits it', async () => {
     const entra = { azureAuthMode: 'managed', resourceName: 'r', deploymentName: 'd', apiVersion: 'v1' };
     const made = await plane.ask('POST', '/virtual-keys', { body: { name: 'kept', provider: 'azure-openai', ...entra } });
     const at = `/virtual-keys/${made.body.data?.slug}`;
@@ -228,7 +228,7 @@ describe.each(ruleDatabases)('credentials sent in place, on %s', (database) => {
     expect((await plane.ask('GET', at)).body.model_config).toMatchObject({ azure_auth_mode: 'managed' });
   });
 
-  it('reject a malformed version of an API and the id of a model', async () => {
+  it('are rejected with a malformed API version or model id', async () => {
     const azure = { name: 'a', provider: 'azure-openai', key: 'k', resourceName: 'r', deploymentName: 'd' };
     const long = { ...azure, apiVersion: 'v'.repeat(31) };
     const reply = await expectRefusal(plane, () => plane.ask('POST', '/virtual-keys', { body: long }), 400, 'AB01', true);
@@ -245,7 +245,7 @@ describe.each(ruleDatabases)('credentials sent in place, on %s', (database) => {
     expect((await plane.ask('PUT', '/providers/inline-0-providers', { body: { aiModelId: null } })).status).toBe(200);
   });
 
-  it('take one rate limit without a list around it, and "" for no period', async () => {
+  it('accept one rate limit without a list, and "" for no period', async () => {
     const limit = { type: 'requests', unit: 'rpm', value: 5 };
     const usage_limits = { type: 'cost', credit_limit: 5, periodic_reset: '' };
     const body = { name: 'One', slug: 'one-limit', provider: 'openai', key: 'k', rate_limits: limit, usage_limits };
@@ -254,7 +254,7 @@ describe.each(ruleDatabases)('credentials sent in place, on %s', (database) => {
     expect([read.rate_limits, read.usage_limits.periodic_reset]).toEqual([[limit], null]);
   });
 
-  describe('that are copied from another virtual key', () => {
+  describe('copied from another virtual key', () => {
     const source = {
       name: 'Source',
       slug: 'source',
@@ -276,7 +276,7 @@ describe.each(ruleDatabases)('credentials sent in place, on %s', (database) => {
       events: [`provider ${plane.workspaceId}/${slug} upsert`],
     });
 
-    it('are sealed anew, and live on when the first one goes', async () => {
+    it('are sealed anew, and survive the deletion of the source', async () => {
       await expectChange(plane, () => make('copy', { openaiProject: 'other' }), trace('copy', 'create'));
       const [one, two] = [await rowOf('source'), await rowOf('copy')];
       expect(two.id).not.toBe(one.id);
@@ -289,7 +289,7 @@ describe.each(ruleDatabases)('credentials sent in place, on %s', (database) => {
       expect(JSON.stringify(audit)).not.toContain('planted');
     });
 
-    it('take the place of those a key has', async () => {
+    it('replace those of a key', async () => {
       const own = { name: 'Own', slug: 'own', provider: 'openai', key: 'sk-own-0123456789abc', openaiOrganization: 'org' };
       expect((await plane.ask('POST', '/providers', { body: own })).status).toBe(200);
       const put = () => plane.ask('PUT', '/virtual-keys/own', { body: { source_provider_api_key_id: id } });
@@ -305,12 +305,12 @@ describe.each(ruleDatabases)('credentials sent in place, on %s', (database) => {
       ['an integration beside them', { integration_id: 'mock' }, 'key: credentials belong to the integration'],
       ['no id', { source_provider_api_key_id: 'source' }, 'source_provider_api_key_id: a UUID is expected'],
     ];
-    it.each(refused)('refuse %s', async (_, more, message) => {
+    it.each(refused)('reject %s', async (_, more, message) => {
       const reply = await expectRefusal(plane, () => make('refused', more), 400, 'AB01', true);
       expect(reply.body.data.message).toContain(message);
     });
 
-    it('are copied by who may, and not out of another workspace or organisation', async () => {
+    it('need the copy scope, and cannot leave a workspace or organisation', async () => {
       const may = await plane.newKey(['virtual_keys.create', 'virtual_keys.copy']);
       expect((await make('by-key', {}, may)).status).toBe(200);
       const mayNot = await plane.newKey(['virtual_keys.create']);
@@ -329,7 +329,7 @@ describe.each(ruleDatabases)('credentials sent in place, on %s', (database) => {
       expect((await make('stolen', steal, other.adminKey)).body.data.errorCode).toBe('AB02');
     });
 
-    it('are not those of the organisation, which shares its own', async () => {
+    it('cannot come from the organisation, which shares its integrations', async () => {
       const body = { name: 'Org', slug: 'org', ai_provider_id: 'openai', key: 'sk-org-0123456789abc' };
       await plane.ask('POST', '/integrations', { body });
       const { workspaceId: workspace_id } = plane;

@@ -4,7 +4,7 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-describe.each(databases)('a provider that configs name, on %s', (database) => {
+describe.each(databases)('a provider that configs use, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -24,7 +24,7 @@ describe.each(databases)('a provider that configs name, on %s', (database) => {
     return (await expectRefusal(plane, ask, 409, 'AB07', true)).body.data.message;
   };
 
-  it('is not deleted, on either route, and the error lists the configs', async () => {
+  it('cannot be deleted on either route, and the error lists the configs', async () => {
     await add('prod');
     await add('prod-2');
     const nested = { strategy: { mode: 'fallback' }, targets: [{ provider: '@prod' }] };
@@ -43,7 +43,7 @@ describe.each(databases)('a provider that configs name, on %s', (database) => {
     );
   });
 
-  it('is deleted after its configs, whose earlier versions and archived ones do not count', async () => {
+  it('can be deleted after its configs; earlier versions and archived ones do not count', async () => {
     await add('old');
     await save('changed', { provider: '@old' });
     await save('archived', { provider: '@old' });
@@ -62,7 +62,7 @@ describe.each(databases)('a provider that configs name, on %s', (database) => {
     }
   });
 
-  it('does not keep its workspace or its integration', async () => {
+  it('does not block deletion of its workspace or its integration', async () => {
     const workspace = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Short-lived' } })).body;
     const workspace_id = workspace.id;
     const integration = { name: 'i', slug: 'to-archive', ai_provider_id: 'openai', key: 'sk-1', workspace_id };

@@ -17,7 +17,7 @@ describe.each(databases)('budgets of providers and of integrations in workspaces
     (await plane.internal('GET', `/documents/provider/${plane.workspaceId}%2F${slug}`)).body.document;
   const update = (body: unknown) => () => plane.ask('PUT', '/providers/p', { body });
 
-  it('reach gateways as they were sent, in either spelling', async () => {
+  it('are sent to gateways, in either spelling', async () => {
     const body = {
       name: 'P',
       slug: 'p',
@@ -37,7 +37,7 @@ describe.each(databases)('budgets of providers and of integrations in workspaces
     });
   });
 
-  it('are woken by a higher limit and by a reset, and cleared by null', async () => {
+  it('become active again with a higher limit and a reset, and are cleared by null', async () => {
     const exhaust = () =>
       plane.control.services.database.em().nativeUpdate(providers, { slug: 'p' }, { exhaustedAt: new Date() });
     const status = async () => (await plane.ask('GET', '/providers/p')).body.status;
@@ -56,7 +56,7 @@ describe.each(databases)('budgets of providers and of integrations in workspaces
     expect((await plane.ask('GET', '/providers/p')).body).toMatchObject({ usage_limits: null, rate_limits: null });
   });
 
-  it('hold their rules', async () => {
+  it('are validated', async () => {
     const issues: [unknown, string][] = [
       [{ usage_limits: { type: 'cost', credit_limit: 5, alert_threshold: 5 } }, 'usage_limits.alert_threshold'],
       [
@@ -74,7 +74,7 @@ describe.each(databases)('budgets of providers and of integrations in workspaces
     }
   });
 
-  it('of an integration in a workspace are its own, else those for all', async () => {
+  it('of an integration in a workspace are its own, else the global ones', async () => {
     const share = (body: unknown) => plane.ask('PUT', '/integrations/org/workspaces', { body });
     const own = {
       usage_limits: [{ type: 'tokens', credit_limit: 1_000 }],

@@ -5,7 +5,7 @@ import { databases } from '../../support/test-database.ts';
 
 const budget = { type: 'tokens', credit_limit: 1_000 };
 
-describe.each(databases)('lists, on %s', (database) => {
+describe.each(databases)('provider lists, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -28,7 +28,7 @@ describe.each(databases)('lists, on %s', (database) => {
   const slugs = (reply: { data: { slug: string }[] }) => reply.data.map((one) => one.slug).sort();
 
   it.each(['/providers', '/virtual-keys', '/integrations'])(
-    'of %s are narrowed by tags, all of which must be there',
+    'for %s can be filtered by tags, which must all match',
     async (path) => {
       const tagged = (tags: unknown) => list(path, `tags=${encodeURIComponent(JSON.stringify(tags))}`);
       const live = await tagged({ stage: 'live' });
@@ -43,13 +43,13 @@ describe.each(databases)('lists, on %s', (database) => {
     },
   );
 
-  it('show the tags of integrations alone', async () => {
+  it('show only the tags of integrations', async () => {
     expect((await plane.ask('GET', '/integrations/a')).body.tags).toEqual({ team: 'a', stage: 'live' });
     await plane.ask('PUT', '/integrations/a', { body: { tags: null } });
     expect((await plane.ask('GET', '/integrations/a')).body.tags).toBeNull();
   });
 
-  it.each(['/providers', '/virtual-keys', '/api-keys'])('of %s tell what was used where that is asked for', async (path) => {
+  it.each(['/providers', '/virtual-keys', '/api-keys'])('for %s include usage on request', async (path) => {
     const used = (reply: { data: { usage_limits: object | null }[] }) =>
       reply.data.map((one) => one.usage_limits).filter(Boolean);
     const plain = used(await list(path, ''));
@@ -59,7 +59,7 @@ describe.each(databases)('lists, on %s', (database) => {
       expect(one).toMatchObject({ current_usage: 0, status: 'active' });
   });
 
-  it('hold at most 100 on a page', async () => {
+  it('have at most 100 items per page', async () => {
     for (const path of ['/providers', '/virtual-keys', '/integrations', '/configs', '/api-keys']) {
       expect((await plane.ask('GET', `${path}?current_page=0&page_size=100`)).status).toBe(200);
       const reply = await expectRefusal(plane, () => plane.ask('GET', `${path}?page_size=101`), 400, 'AB01', false);
@@ -67,7 +67,7 @@ describe.each(databases)('lists, on %s', (database) => {
     }
   });
 
-  it('and details never show configurations: those are for gateways', async () => {
+  it('and details never contain configurations for gateways', async () => {
     for (const path of ['/providers/a', '/virtual-keys/a']) {
       await expectRefusal(plane, () => plane.ask('GET', `${path}?include_configurations=true`), 403, 'AB03', false);
       const { body } = await plane.ask('GET', `${path}?include_configurations=false&include_usage=true`);
@@ -75,7 +75,7 @@ describe.each(databases)('lists, on %s', (database) => {
     }
   });
 
-  it('of keys by id are the same under the newer base path', async () => {
+  it('for keys by id are the same under the newer base path', async () => {
     const all = (await list('/api-keys', '')).data.map((one: { id: string }) => one.id);
     const wanted = all.slice(0, 2).sort();
     const headers = { 'x-svc-api-key': plane.adminKey };

@@ -8,7 +8,7 @@ import { vaultReference } from './probes.ts';
 
 const vault = vaultReference.auth_config;
 
-describe.each(databases)('secret references that are accepted, on %s', (database) => {
+describe.each(databases)('accepted secret references, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database, { TRUSTED_CUSTOM_HOSTS: '10.0.0.1' });
@@ -24,7 +24,7 @@ describe.each(databases)('secret references that are accepted, on %s', (database
     openAuth(plane.control.services.database.em(), plane.control.services.vault, await rowOf(slug));
   const trace = (action: string) => ({ resource: 'secret_references', action, events: [] });
 
-  it('stores one, and reads it by slug and by id with its token masked', async () => {
+  it('are stored, and read by slug and by id with a masked token', async () => {
     const body = { ...vaultReference, slug: 'vault', description: 'd', secret_key: 'api_key', tags: { team: 'a' } };
     const reply = await expectChange(plane, () => create(body), trace('create'));
     expect(reply.body).toEqual({ id: expect.any(String), slug: 'vault', object: 'secret-reference' });
@@ -51,7 +51,7 @@ describe.each(databases)('secret references that are accepted, on %s', (database
     expect(await read(reply.body.id)).toEqual(wanted);
   });
 
-  it('keeps no credential in the clear: not in the row, a reply, the audit trail or a log', async () => {
+  it('have no plain credential in the row, a reply, the audit log or a log', async () => {
     const audits = await plane.ask('GET', '/audit-logs?start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z');
     const list = await plane.ask('GET', '/secret-references');
     for (const seen of [await rowOf('vault'), await read('vault'), list.body, audits.body, plane.log.lines]) {
@@ -85,7 +85,7 @@ describe.each(databases)('secret references that are accepted, on %s', (database
       { vault_auth_type: 'approle', vault_addr: 'https://v.example', vault_role_id: 'r', vault_secret_id: 's' },
     ],
     ['hashicorp_vault', { vault_auth_type: 'kubernetes', vault_addr: 'https://v.example', vault_role: 'r' }],
-  ])('takes every way to authenticate at %s: %j', async (manager_type, auth_config) => {
+  ])('secret references: %s accepts the authentication mode %j', async (manager_type, auth_config) => {
     const reply = await create({ name: 'Way', manager_type, auth_config, secret_path: 'arn:aws:secretsmanager:eu:1:secret:a/b' });
     expect([reply.status, reply.body]).toMatchObject([200, { slug: expect.stringMatching(/^way-/) }]);
     const shown = (await read(reply.body.slug)).auth_config;
@@ -99,7 +99,7 @@ describe.each(databases)('secret references that are accepted, on %s', (database
     expect(await sealedIn(reply.body.slug)).toEqual(Object.fromEntries(sealed));
   });
 
-  it('keeps what a change leaves out, merges auth_config, and takes masked values back as unchanged', async () => {
+  it('keep omitted fields in a change, merge auth_config, and treat masked values as unchanged', async () => {
     await expectChange(plane, () => put('vault', { auth_config: { vault_namespace: 'team' } }), trace('update'));
     const now = await read('vault');
     expect(now).toMatchObject({
@@ -119,7 +119,7 @@ describe.each(databases)('secret references that are accepted, on %s', (database
     expect(await sealedIn('vault')).toEqual({ vault_token: 'hvs.new' });
   });
 
-  it('takes back what was read, as far as it can be changed', async () => {
+  it('accept their own reply, for fields that can change', async () => {
     const { name, slug, manager_type, description, auth_config, secret_path, secret_key, allow_all_workspaces, tags } =
       await read('vault');
     const body = { name, slug, manager_type, description, auth_config, secret_path, secret_key, allow_all_workspaces, tags };
@@ -129,12 +129,12 @@ describe.each(databases)('secret references that are accepted, on %s', (database
     expect(await sealedIn('vault')).toEqual(before);
   });
 
-  it('clears what null clears', async () => {
+  it('clear fields with null', async () => {
     await put('vault', { description: null, secret_key: null, tags: null });
     expect(await read('vault')).toMatchObject({ description: null, secret_key: null, tags: {} });
   });
 
-  it('goes to another host, and to another way, with the secrets of there, and forgets the old ones', async () => {
+  it('need new secrets for another host or authentication mode, and delete the old ones', async () => {
     const moved = { vault_addr: 'https://elsewhere.example', vault_token: 'hvs.of-there' };
     expect((await put('vault', { auth_config: moved })).status).toBe(200);
     expect(await sealedIn('vault')).toEqual({ vault_token: 'hvs.of-there' });
@@ -151,7 +151,7 @@ describe.each(databases)('secret references that are accepted, on %s', (database
     expect((await rowOf('vault')).secrets).toBeNull();
   });
 
-  it('is for some workspaces, by id or slug, or for all again', async () => {
+  it('can be limited to some workspaces, by id or slug, and reopened to all', async () => {
     const second = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Second', slug: 'second' } })).body.id;
     const access = async () => {
       const { allow_all_workspaces, allowed_workspaces } = await read('vault');
@@ -168,7 +168,7 @@ describe.each(databases)('secret references that are accepted, on %s', (database
     expect(await access()).toEqual([true, []]);
   });
 
-  it('lists by manager, tags and part of a name or slug, 20 to a page, newest first', async () => {
+  it('are listed by manager, tags and part of a name or slug, 20 per page, newest first', async () => {
     const slugs = async (query: string) => {
       const { body } = await plane.ask('GET', `/secret-references${query}`);
       return body.data.map((one: { slug: string }) => one.slug);
@@ -192,7 +192,7 @@ describe.each(databases)('secret references that are accepted, on %s', (database
     expect(await slugs('?search=vault&manager_type=aws_sm')).toEqual([]);
   });
 
-  it('is made once under an idempotency key, and changed only as the version that was read', async () => {
+  it('are created once under an idempotency key, and changed only with the current version', async () => {
     const ask = { body: { ...vaultReference, slug: 'once' }, headers: { 'idempotency-key': 'k-1' } };
     const [first, again] = [
       await plane.ask('POST', '/secret-references', ask),
@@ -208,7 +208,7 @@ describe.each(databases)('secret references that are accepted, on %s', (database
     await expectRefusal(plane, () => plane.ask('DELETE', at, stale), 412, 'AB12', true);
   });
 
-  it('is gone when it is deleted, and its slug is free', async () => {
+  it('are gone after deletion, and their slug is free', async () => {
     const reply = await expectChange(plane, () => plane.ask('DELETE', '/secret-references/once'), trace('delete'));
     expect(reply.body).toEqual({});
     await expectRefusal(plane, () => plane.ask('GET', '/secret-references/once'), 404, 'AB08', false);

@@ -9,7 +9,7 @@ const aws = { name: 'A', manager_type: 'aws_sm', secret_path: 'prod/openai' };
 const azure = { name: 'K', manager_type: 'azure_kv', secret_path: 'openai' };
 const long = (length: number) => 'x'.repeat(length);
 
-describe.each(ruleDatabases)('secret references that are refused, on %s', (database) => {
+describe.each(ruleDatabases)('rejected secret references, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -103,13 +103,13 @@ describe.each(ruleDatabases)('secret references that are refused, on %s', (datab
       'auth_config.aws_region: the name of a region',
     ],
   ];
-  it.each(refused)('refuses %s and says where', async (_, body, start) => {
+  it.each(refused)('have an error that names the field: %s', async (_, body, start) => {
     const reply = await expectRefusal(plane, create(body), 400, 'AB01', true);
     expect(reply.body.data.message.slice(0, start.length)).toBe(start);
     expect(JSON.stringify(reply.body)).not.toContain('planted');
   });
 
-  it('names every fault of auth_config at once', async () => {
+  it('have an error for every issue of auth_config at once', async () => {
     const body = { ...azure, auth_config: { azure_auth_mode: 'entra', colour: 1 } };
     const { errors } = (await expectRefusal(plane, create(body), 400, 'AB01', true)).body.data;
     expect(errors.map((one: string) => one.split(':')[0]).sort()).toEqual([
@@ -121,12 +121,12 @@ describe.each(ruleDatabases)('secret references that are refused, on %s', (datab
     ]);
   });
 
-  it('refuses a slug that is taken with 409', async () => {
+  it('include a slug that is taken: 409', async () => {
     expect((await create({ ...vaultReference, slug: 'taken' })()).status).toBe(200);
     await expectRefusal(plane, create({ ...vaultReference, slug: 'taken' }), 409, 'AB07', true);
   });
 
-  it('refuses workspaces that are nobody’s, or another organisation’s, in the same words', async () => {
+  it('get the same error for unknown and foreign workspaces', async () => {
     const other = await plane.newTenant();
     for (const id of [other.workspaceId, '00000000-0000-4000-8000-000000000000', 'no-such-workspace']) {
       const body = { ...vaultReference, allowed_workspaces: ['ws-default', id] };
@@ -166,7 +166,7 @@ describe.each(ruleDatabases)('secret references that are refused, on %s', (datab
       'auth_config.vault_addr: a new host requires the credential again',
     ],
   ];
-  it.each(changes)('refuses to change it to %s', async (what, body, start) => {
+  it.each(changes)('cannot be changed to %s', async (what, body, start) => {
     const slug = `of-${what.replace(/\W+/g, '-')}`;
     await create({ ...vaultReference, slug })();
     const put = () => plane.ask('PUT', `/secret-references/${slug}`, { body });
@@ -178,7 +178,7 @@ describe.each(ruleDatabases)('secret references that are refused, on %s', (datab
     });
   });
 
-  it('keeps what is sent in another form than its fields out of the audit trail as a whole', async () => {
+  it('leave no malformed fields in the audit log', async () => {
     const text = JSON.stringify(vault);
     const list = Object.entries(vault).map(([name, value]) => ({ name, value }));
     for (const auth_config of [text, list, [[text]]]) {
@@ -191,7 +191,7 @@ describe.each(ruleDatabases)('secret references that are refused, on %s', (datab
     }
   });
 
-  it('refuses a query that says nothing', async () => {
+  it('include an empty query filter', async () => {
     for (const query of ['search=', 'page_size=101', 'manager_type=x', 'tags=x', `search=${long(256)}`]) {
       await expectRefusal(plane, () => plane.ask('GET', `/secret-references?${query}`), 400, 'AB01', false);
     }

@@ -8,7 +8,7 @@ import { probes, vaultReference } from './probes.ts';
 
 refusesMissingScopes('secret references', probes('any'));
 
-describe.each(ruleDatabases)('secret references in the hands of one workspace, on %s', (database) => {
+describe.each(ruleDatabases)('secret references with workspace rights, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -16,7 +16,7 @@ describe.each(ruleDatabases)('secret references in the hands of one workspace, o
   });
   afterAll(() => plane?.close());
 
-  it('are out of reach of keys of the workspace, whatever their scopes', async () => {
+  it('are not accessible to keys of the workspace, with any scopes', async () => {
     const scopes = ['create', 'read', 'update', 'delete', 'list'].map((action) => `secret_references.${action}`);
     const key = await plane.newKey(scopes);
     for (const probe of probes('any')) {
@@ -25,7 +25,7 @@ describe.each(ruleDatabases)('secret references in the hands of one workspace, o
     }
   });
 
-  it('are out of reach of people of the workspace, whatever their role', async () => {
+  it('are not accessible to users of the workspace, with any role', async () => {
     for (const role of ['admin', 'manager', 'member', 'viewer'] as const) {
       const { token } = await newPerson(plane, 'member', [{ id: plane.workspaceId, role }]);
       for (const probe of probes('any')) {

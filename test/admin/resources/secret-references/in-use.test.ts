@@ -10,7 +10,7 @@ import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 import { vaultReference } from './probes.ts';
 
-describe.each(databases)('secret references that are used, on %s', (database) => {
+describe.each(databases)('secret references in use, on %s', (database) => {
   let plane: Plane;
   let second: string;
   let vaultId: string;
@@ -55,7 +55,7 @@ describe.each(databases)('secret references that are used, on %s', (database) =>
   };
   const events = () => [`${plane.workspaceId}/org`, `${second}/org`, `${second}/own`].map((name) => `provider ${name} upsert`);
 
-  it('are told to gateways with their credential sealed for them, and nothing in the clear', async () => {
+  it('are sent to gateways with a sealed credential, and nothing plain', async () => {
     const found = v.parse(providerDocument, await document(plane.workspaceId, 'org'));
     const [one] = found.mappedSecrets ?? [];
     expect(found.mappedSecrets).toEqual([
@@ -81,7 +81,7 @@ describe.each(databases)('secret references that are used, on %s', (database) =>
     expect((await document(plane.workspaceId, 'mock'))?.mappedSecrets).toEqual([]);
   });
 
-  it('announce every provider that reads from them, of every workspace, when they change', async () => {
+  it('announce every provider that reads from them, in all workspaces, when they change', async () => {
     const change = { secret_path: 'secret/data/other', secret_key: 'b', auth_config: { vault_token: 'hvs.other' } };
     const before = plane.notices.length;
     await expectChange(plane, () => put(change), { resource: 'secret_references', action: 'update', events: events() });
@@ -91,7 +91,7 @@ describe.each(databases)('secret references that are used, on %s', (database) =>
     expect(opened(one?.authSecrets ?? null)).toEqual({ vault_token: 'hvs.other' });
   });
 
-  it('give a mapping its own word about the value, its field and its form', async () => {
+  it('let a mapping override the key and format of the value', async () => {
     const target_field = 'configurations.openai_project';
     const sent = [...mapped, { target_field, secret_reference_id: vaultId, secret_key: 'c', value_format: 'json' }];
     expect((await plane.ask('PUT', '/integrations/org', { body: { secret_mappings: sent } })).status).toBe(200);
@@ -102,7 +102,7 @@ describe.each(databases)('secret references that are used, on %s', (database) =>
     await plane.ask('PUT', '/integrations/org', { body: { secret_mappings: mapped } });
   });
 
-  it('are not deleted, and say who uses them to those who may know', async () => {
+  it('cannot be deleted, and the error lists their users to callers who may see them', async () => {
     const remove = (key?: string) => plane.ask('DELETE', '/secret-references/vault', key ? { key } : {});
     const reply = await expectRefusal(plane, () => remove(), 400, 'AB01', true);
     expect(reply.body.data.message).toMatch(/is used by 2 integrations or virtual keys: org, own-\w+\. Change them first$/);
@@ -111,7 +111,7 @@ describe.each(databases)('secret references that are used, on %s', (database) =>
     expect(other.body.data.message).toMatch(/is used by 2 integrations or virtual keys\. Change them first$/);
   });
 
-  it('that are taken from a workspace take its providers out of use there, until they are given back', async () => {
+  it('disable the providers of a workspace that loses access, until it is restored', async () => {
     const take = () => put({ allowed_workspaces: [plane.workspaceId] });
     await expectChange(plane, take, { resource: 'secret_references', action: 'update', events: events() });
     expect(await document(second, 'org')).toBeNull();
@@ -129,7 +129,7 @@ describe.each(databases)('secret references that are used, on %s', (database) =>
     expect((await document(second, 'own'))?.mappedSecrets).toHaveLength(1);
   });
 
-  it('go along when an account is tried, saved or not', async () => {
+  it('are used in tests of an account, saved or not', async () => {
     tried.length = 0;
     expect((await plane.ask('POST', '/integrations/org/test', { body: {} })).status).toBe(200);
     const body = { ai_provider_id: 'openai', secret_mappings: mapped, configurations: { openai_project: 'p' } };
@@ -151,7 +151,7 @@ describe.each(databases)('secret references that are used, on %s', (database) =>
     await expectRefusal(plane, () => plane.ask('POST', '/integrations/test', { body: foreign }), 404, 'AB02', true);
   });
 
-  it('are free once nothing uses them: archived integrations and deleted virtual keys do not', async () => {
+  it('can be deleted when nothing uses them: archived integrations and deleted virtual keys do not count', async () => {
     await plane.ask('DELETE', '/integrations/org');
     await expectRefusal(plane, () => plane.ask('DELETE', '/secret-references/vault'), 400, 'AB01', true);
     await plane.ask('DELETE', `/virtual-keys/own?workspace_id=${second}`);
@@ -159,7 +159,7 @@ describe.each(databases)('secret references that are used, on %s', (database) =>
     await expectChange(plane, remove, { resource: 'secret_references', action: 'delete', events: [] });
   });
 
-  it('are never left hanging, whichever comes first of a deletion and a mapping', async () => {
+  it('are never dangling after a concurrent deletion and mapping', async () => {
     for (let n = 0; n < 8; n++) {
       const { id } = (await plane.ask('POST', '/secret-references', { body: vaultReference })).body;
       const secret_mappings = [{ target_field: 'key', secret_reference_id: id }];

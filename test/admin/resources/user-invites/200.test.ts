@@ -19,7 +19,7 @@ describe.each(databases)('invites, on %s', (database) => {
   const travelTo = (id: string, expiresAt: Date) =>
     plane.control.services.database.em().nativeUpdate(userInvites, { id }, { expiresAt });
 
-  it('answer with a link whose token is stored nowhere, and are read without it', async () => {
+  it('return a link whose token is stored nowhere, and are read without it', async () => {
     const body = { email: 'New@Example.com', workspaces: [{ id: plane.workspaceId, role: 'manager' }] };
     const reply = await expectChange(plane, () => invite(body), { resource: 'user_invites', action: 'create', events: [] });
     expect(reply.body).toEqual({ id: expect.any(String), invite_link: expect.any(String) });
@@ -43,7 +43,7 @@ describe.each(databases)('invites, on %s', (database) => {
     expect(days).toBe(7);
   });
 
-  it('make a user with their places and keys when they are accepted, once, and sign them in', async () => {
+  it('create a user with memberships and keys on acceptance, once, and sign in', async () => {
     const { body: made } = await invite({
       email: 'joiner@example.com',
       workspaces: [{ id: plane.workspaceId, role: 'member' }],
@@ -76,7 +76,7 @@ describe.each(databases)('invites, on %s', (database) => {
     expect((await login(plane, 'joiner@example.com', 'correct horse battery')).status).toBe(200);
   });
 
-  it('give who joins the key that the settings of the workspace want', async () => {
+  it('give the new member the key that the settings of the workspace require', async () => {
     const workspace = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Auto' } })).body;
     const settings = { user_api_key_auto_create: true, user_api_key_auto_create_scopes: ['completions.write'] };
     expect((await plane.ask('PUT', '/organisations/self', { body: { settings } })).status).toBe(200);
@@ -86,7 +86,7 @@ describe.each(databases)('invites, on %s', (database) => {
     await plane.ask('PUT', '/organisations/self', { body: { settings: { user_api_key_auto_create: false } } });
   });
 
-  it('without workspaces let a member join the default workspace, with a key whose secret is in the reply', async () => {
+  it('without workspaces add a member to the default workspace, with a key whose secret is in the reply', async () => {
     const settings = { default_workspace_user_api_key_auto_create: true, user_api_key_auto_create_scopes: ['completions.write'] };
     expect((await plane.ask('PUT', '/organisations/self', { body: { settings } })).status).toBe(200);
     const { body: made } = await invite({ email: 'everybody@example.com' });
@@ -107,7 +107,7 @@ describe.each(databases)('invites, on %s', (database) => {
     await plane.ask('PUT', '/organisations/self', { body: { settings: { default_workspace_user_api_key_auto_create: false } } });
   });
 
-  it('give who joins by settings a key that is shown in the reply alone', async () => {
+  it('return a key required by settings in the reply only', async () => {
     const workspace = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Shown once' } })).body;
     await plane.ask('PUT', '/organisations/self', { body: { settings: { user_api_key_auto_create: true } } });
     const { body: made } = await invite({ email: 'shown@example.com', workspaces: [{ id: workspace.id, role: 'member' }] });
@@ -121,7 +121,7 @@ describe.each(databases)('invites, on %s', (database) => {
     await plane.ask('PUT', '/organisations/self', { body: { settings: { user_api_key_auto_create: false } } });
   });
 
-  it('expire, and can be made anew then', async () => {
+  it('expire, and can then be created again', async () => {
     const { body: made } = await invite({ email: 'late@example.com' });
     expect((await invite({ email: 'late@example.com' })).body.data.errorCode).toBe('AB07');
     await travelTo(made.id, new Date(Date.now() - 1_000));
@@ -133,7 +133,7 @@ describe.each(databases)('invites, on %s', (database) => {
     expect(expired.data.map((one: { id: string }) => one.id)).toEqual([made.id]);
   });
 
-  it('are sent again with another link and another life; the link before is dead', async () => {
+  it('can be sent again with a new link and expiry; the old link is invalid', async () => {
     const { body: made } = await invite({ email: 'again@example.com' });
     await travelTo(made.id, new Date(Date.now() - 1_000));
     const again = await expectChange(plane, () => plane.ask('POST', `/admin/users/invites/${made.id}/resend`, { body: {} }), {
@@ -147,7 +147,7 @@ describe.each(databases)('invites, on %s', (database) => {
     expect((await accept(plane, tokenOf(again.body.inviteLink))).status).toBe(200);
   });
 
-  it('are cancelled by deleting them, and are no use then', async () => {
+  it('are cancelled by deletion, and invalid then', async () => {
     const { body: made } = await invite({ email: 'never@example.com' });
     await expectChange(plane, () => plane.ask('DELETE', `/admin/users/invites/${made.id}`), {
       resource: 'user_invites',
@@ -160,7 +160,7 @@ describe.each(databases)('invites, on %s', (database) => {
     expect((await invite({ email: 'never@example.com' })).status).toBe(200);
   });
 
-  it('are listed by role, e-mail, status and part of the e-mail', async () => {
+  it('can be listed by role, e-mail, status and part of the e-mail', async () => {
     await invite({ email: 'boss_1@example.com', role: 'admin' });
     const emails = async (query: string) =>
       (await plane.ask('GET', `/admin/users/invites?${query}`)).body.data.map((one: { email: string }) => one.email);
@@ -172,7 +172,7 @@ describe.each(databases)('invites, on %s', (database) => {
     expect(await emails('status=pending&pageSize=1&currentPage=0')).toEqual(['boss_1@example.com']);
   });
 
-  it('leave out workspaces that are gone when they are accepted', async () => {
+  it('skip workspaces that no longer exist at acceptance', async () => {
     const workspace = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Short' } })).body;
     const { body: made } = await invite({ email: 'orphan@example.com', workspaces: [{ id: workspace.id, role: 'admin' }] });
     const gone = await plane.ask('DELETE', `/admin/workspaces/${workspace.id}`, { body: { name: 'Short', force_delete: true } });

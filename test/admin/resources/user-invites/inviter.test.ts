@@ -5,7 +5,7 @@ import { accept, newPerson, tokenOf } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(ruleDatabases)('an invite grants no more than who sent it may grant now, on %s', (database) => {
+describe.each(ruleDatabases)('an invite grants at most the current rights of its sender, on %s', (database) => {
   let plane: Plane;
   let count = 0;
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describe.each(ruleDatabases)('an invite grants no more than who sent it may gran
   const rowOf = (key: string) =>
     plane.control.services.database.em().findOneOrFail(apiKeys, { publicId: parseApiKey(key)?.id ?? '' });
 
-  it('is no use while its inviter is no admin any more, and good again when they are', async () => {
+  it('invalid while its sender is not an admin, and valid again afterwards', async () => {
     const admin = await newPerson(plane, 'admin');
     const sent = await invite(admin.token, { role: 'admin' });
     await setRole(admin.id, 'member');
@@ -55,7 +55,7 @@ describe.each(ruleDatabases)('an invite grants no more than who sent it may gran
     expect([reply.status, reply.body.user?.role]).toEqual([200, 'admin']);
   });
 
-  it('is no use once its inviter was removed, until somebody who may sends it again as their own', async () => {
+  it('invalid after its sender was removed, until another caller sends it again', async () => {
     const admin = await newPerson(plane, 'admin');
     const sent = await invite(admin.token);
     expect((await plane.ask('DELETE', `/admin/users/${admin.id}`)).status).toBe(200);
@@ -66,7 +66,7 @@ describe.each(ruleDatabases)('an invite grants no more than who sent it may gran
     expect((await accept(plane, tokenOf(again.body.inviteLink))).status).toBe(200);
   });
 
-  it('is no use once the key that sent it was deleted, has ended, or lacks a scope it gave', async () => {
+  it('invalid after the sending key was deleted, has expired, or lacks a granted scope', async () => {
     const scopes = ['organisation_users.create', 'configs.list'];
     const newKey = () => plane.newKey(scopes, 'organisation/service');
     const details = { workspace_api_key_details: { scopes: ['configs.list'] } };
@@ -89,7 +89,7 @@ describe.each(ruleDatabases)('an invite grants no more than who sent it may gran
     await expectUseless(third);
   });
 
-  it('is no use outside the domains that the organisation has named since, nor sent there again', async () => {
+  it('invalid outside the domains that the organisation has set since, and cannot be sent there again', async () => {
     const sent = await invite(plane.adminKey, { email: 'early@elsewhere.example' });
     const allow = async (...domains: string[]) => {
       const body = { allowed_email_domains: domains.map((domain) => ({ domain })) };
@@ -102,7 +102,7 @@ describe.each(ruleDatabases)('an invite grants no more than who sent it may gran
     expect((await accept(plane, sent.token)).status).toBe(200);
   });
 
-  it('is not sent again by a key that lacks the scopes of the key that goes with it', async () => {
+  it('cannot be sent again by a key that lacks the scopes of its key', async () => {
     const sent = await invite(plane.adminKey, {
       workspaces: [],
       workspace_api_key_details: { scopes: ['configs.create'] },

@@ -27,7 +27,7 @@ hidesForeignItems(
   ['adminKey'],
 );
 
-describe.each(ruleDatabases)('invites that are refused, on %s', (database) => {
+describe.each(ruleDatabases)('rejected invites, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -37,7 +37,7 @@ describe.each(ruleDatabases)('invites that are refused, on %s', (database) => {
   const refused = (sent: unknown, status: number, code: string) =>
     expectRefusal(plane, () => plane.ask('POST', '/admin/users/invites', { body: sent }), status, code, true);
 
-  it('say what is wrong: owner, unknown role, unknown workspace, scopes of no user', async () => {
+  it('name the reason: owner, unknown role, unknown workspace, invalid scopes', async () => {
     await refused({ ...body, role: 'owner' }, 400, 'AB01');
     await refused({ ...body, workspaces: [{ id: plane.workspaceId, role: 'owner' }] }, 400, 'AB01');
     await refused({ ...body, workspaces: [{ id: 'nowhere', role: 'member' }] }, 404, 'AB02');
@@ -45,7 +45,7 @@ describe.each(ruleDatabases)('invites that are refused, on %s', (database) => {
     await refused({ ...body, workspace_api_key_details: { scopes: [] } }, 400, 'AB01');
   });
 
-  it('name the field of the key that goes with them', async () => {
+  it('name the field of their key', async () => {
     const schema = { type: 'object', additionalProperties: true, required: ['team'] };
     const set = (api_key_metadata_schema: unknown) =>
       plane.ask('PUT', '/organisations/self', { body: { settings: { api_key_metadata_schema } } });
@@ -65,17 +65,17 @@ describe.each(ruleDatabases)('invites that are refused, on %s', (database) => {
     expect((await set(null)).status).toBe(200);
   });
 
-  it('are not made for somebody who is a member', async () => {
+  it('include an existing member', async () => {
     const person = await newPerson(plane);
     await refused({ ...body, email: person.email }, 409, 'AB07');
   });
 
-  it('do not name a workspace of another organisation', async () => {
+  it('include a workspace of another organisation', async () => {
     const other = await plane.newTenant();
     await refused({ ...body, workspaces: [{ id: other.workspaceId, role: 'member' }] }, 404, 'AB02');
   });
 
-  it('cannot be accepted with a short password, or the e-mail as one, and are still good afterwards', async () => {
+  it('include a short password, or the e-mail as password, and stay valid', async () => {
     const made = (await plane.ask('POST', '/admin/users/invites', { body: { ...body, email: 'careful@example.com' } })).body;
     const token = tokenOf(made.invite_link);
     for (const password of ['short', 'careful@example.com', 'x'.repeat(257)]) {
@@ -86,7 +86,7 @@ describe.each(ruleDatabases)('invites that are refused, on %s', (database) => {
     expect((await accept(plane, token)).status).toBe(200);
   });
 
-  it('cannot be cancelled once they are accepted', async () => {
+  it('include cancelling after acceptance', async () => {
     const made = (await plane.ask('POST', '/admin/users/invites', { body: { ...body, email: 'done@example.com' } })).body;
     await accept(plane, tokenOf(made.invite_link));
     const path = `/admin/users/invites/${made.id}`;

@@ -6,7 +6,7 @@ import { login, newPerson, type Person, tokenOf } from '../../support/people.ts'
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-describe.each(databases)('users that are changed, on %s', (database) => {
+describe.each(databases)('accepted changes of users, on %s', (database) => {
   let plane: Plane;
   let owner: Person;
   let member: Person;
@@ -19,7 +19,7 @@ describe.each(databases)('users that are changed, on %s', (database) => {
   });
   afterAll(() => plane?.close());
 
-  it('are read one by one, with an etag, the workspaces of theirs, and nothing of their password', async () => {
+  it('include reads with an etag and workspaces, without the password', async () => {
     const reply = await plane.ask('GET', `/admin/users/${member.id}`);
     expect(reply.body).toEqual({
       object: 'user',
@@ -37,7 +37,7 @@ describe.each(databases)('users that are changed, on %s', (database) => {
     expect(everywhere.body.workspace_ids.sort()).toEqual([plane.workspaceId, second.id].sort());
   });
 
-  it('are listed by role and e-mail, with paging in both spellings, under all paths', async () => {
+  it('include lists by role and e-mail, with paging in both spellings, under all paths', async () => {
     const ids = async (path: string) => (await plane.ask('GET', path)).body.data.map((one: { id: string }) => one.id);
     const all = (await plane.ask('GET', '/admin/users')).body;
     expect(all).toMatchObject({ object: 'list', total: 2 });
@@ -54,7 +54,7 @@ describe.each(databases)('users that are changed, on %s', (database) => {
     expect(await v2.json()).toEqual(all);
   });
 
-  it('change their name and places; keys there are read again by gateways', async () => {
+  it('include name and memberships; gateways reload the keys there', async () => {
     const key = await plane.ask('POST', '/api-keys/workspace/user', {
       body: { name: 'K', scopes: ['completions.write'], user_id: member.id, workspace_id: plane.workspaceId },
     });
@@ -77,7 +77,7 @@ describe.each(databases)('users that are changed, on %s', (database) => {
     expect(stale.body.data).toMatchObject({ errorCode: 'AB12' });
   });
 
-  it('are put into workspaces by ids in whatever letters', async () => {
+  it('accept workspace ids in any letter case', async () => {
     const { id } = await newPerson(plane);
     const body = { workspaces: [{ id: plane.workspaceId.toUpperCase(), role: 'viewer' }] };
     expect((await plane.ask('PUT', `/admin/users/${id.toUpperCase()}`, { body })).status).toBe(200);
@@ -86,7 +86,7 @@ describe.each(databases)('users that are changed, on %s', (database) => {
     expect(members.status).toBe(200);
   });
 
-  it('are added without an invite, with a link to set a password that works once', async () => {
+  it('include users without an invite, with a link to set a password that works once', async () => {
     const body = { email: 'Direct@Example.com', first_name: 'D', role: 'admin' };
     const made = await expectChange(plane, () => plane.ask('POST', '/users', { body }), {
       resource: 'users',
@@ -105,7 +105,7 @@ describe.each(databases)('users that are changed, on %s', (database) => {
     expect((await reset()).status).toBe(404);
   });
 
-  it('show with a link that their mails arrive', async () => {
+  it('include a link that verifies their e-mail', async () => {
     const reply = await plane.ask('POST', '/users/send-verification-email', { body: { email: member.email } });
     const verify = () =>
       plane.ask('POST', '/auth/verify-email', { key: null, body: { token: tokenOf(reply.body.verification_link) } });
@@ -118,7 +118,7 @@ describe.each(databases)('users that are changed, on %s', (database) => {
     expect((await verify()).status).toBe(404);
   });
 
-  it('leave with their keys, sessions and places; keys they gave to others go on', async () => {
+  it('include removal with keys, sessions and memberships; keys they granted stay', async () => {
     const leaver = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'manager' }]);
     const own = await plane.ask('POST', '/api-keys/workspace/user', {
       body: { name: 'Own', scopes: ['completions.write'], user_id: leaver.id, workspace_id: plane.workspaceId },

@@ -25,7 +25,7 @@ refusesMissingScopes('users', probes);
 // Workspace keys have no business with users at all.
 hidesForeignItems('users', async (plane) => [(await newPerson(plane)).id], itemProbes, ['adminKey']);
 
-describe.each(ruleDatabases)('users that are refused, on %s', (database) => {
+describe.each(ruleDatabases)('rejected changes of users, on %s', (database) => {
   let plane: Plane;
   let owner: Person;
   let admin: Person;
@@ -46,7 +46,7 @@ describe.each(ruleDatabases)('users that are refused, on %s', (database) => {
   const refused = (status: number, code: string, method: string, path: string, ask: Ask) =>
     expectRefusal(plane, () => plane.ask(method, path, ask), status, code, method !== 'GET');
 
-  it('say which field is wrong', async () => {
+  it('name the invalid field', async () => {
     const issues: [string, string, unknown, string][] = [
       ['POST', '/users', { email: 'no at sign' }, 'email: an e-mail address is expected'],
       ['POST', '/users', { email: 'a@b@c' }, 'email: an e-mail address is expected'],
@@ -63,7 +63,7 @@ describe.each(ruleDatabases)('users that are refused, on %s', (database) => {
     await refused(400, 'AB01', 'GET', '/admin/users?page_size=101', {});
   });
 
-  it('are not put into a place of unsaid role, which could take one away from them', async () => {
+  it('include a membership without a role, because it could remove one', async () => {
     const { id } = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'manager' }]);
     const reply = await plane.ask('PUT', `/admin/users/${id}`, { body: { workspaces: [{ id: plane.workspaceId }] } });
     expect([reply.status, reply.body.data?.message]).toEqual([400, 'workspaces[0].role: required']);
@@ -71,7 +71,7 @@ describe.each(ruleDatabases)('users that are refused, on %s', (database) => {
     expect(read.body.role).toBe('manager');
   });
 
-  it('cannot have the e-mail of another, nor be put into a workspace that is not there', async () => {
+  it('include the e-mail of another user, and an unknown workspace', async () => {
     await refused(409, 'AB07', 'POST', '/users', { body: { email: member.email.toUpperCase() } });
     const body = { email: 'new@example.com', workspaces: [{ id: 'no-such' }] };
     const reply = await refused(404, 'AB02', 'POST', '/users', { body });
@@ -81,7 +81,7 @@ describe.each(ruleDatabases)('users that are refused, on %s', (database) => {
     expect((await plane.ask('GET', '/admin/users?email=new@example.com')).body.total).toBe(0);
   });
 
-  it('cannot have an e-mail outside the domains of the organisation', async () => {
+  it('include an e-mail outside the domains of the organisation', async () => {
     const path = `/organisations/${plane.organisationId}/auth-settings`;
     const domains = [{ domain: 'example.com', allow_subdomains: true }];
     expect((await plane.ask('PUT', path, { body: { allowed_email_domains: domains } })).status).toBe(200);
@@ -92,7 +92,7 @@ describe.each(ruleDatabases)('users that are refused, on %s', (database) => {
     expect((await plane.ask('POST', '/users', { body: { email: 'x@deep.example.com' } })).status).toBe(200);
   });
 
-  it('who are owners are not touched by admins, and admins do not make owners', async () => {
+  it('include owners changed by admins, and admins who create owners', async () => {
     for (const key of [admin.token, limitedKey]) {
       await refused(403, 'AB03', 'PUT', `/admin/users/${owner.id}`, { key, body: { role: 'member' } });
       await refused(403, 'AB03', 'PUT', `/admin/users/${owner.id}`, { key, body: { first_name: 'Mallory' } });
@@ -103,7 +103,7 @@ describe.each(ruleDatabases)('users that are refused, on %s', (database) => {
     }
   });
 
-  it('cannot be made, or taken over as, admins with a key that is less than one', async () => {
+  it('include admins created or taken over with a key of lower rights', async () => {
     const key = limitedKey;
     await refused(403, 'AB03', 'POST', '/users', { key, body: { email: 'a@example.com', role: 'admin' } });
     await refused(403, 'AB03', 'PUT', `/admin/users/${member.id}`, { key, body: { role: 'admin' } });
@@ -113,7 +113,7 @@ describe.each(ruleDatabases)('users that are refused, on %s', (database) => {
     expect((await plane.ask('POST', '/users', { key, body: { email: 'plain@example.com' } })).status).toBe(200);
   });
 
-  it('who are the last owner stay one, however many try at once', async () => {
+  it('include removing the last owner, also concurrently', async () => {
     await refused(409, 'AB07', 'DELETE', `/admin/users/${owner.id}`, { key: owner.token });
     await refused(409, 'AB07', 'PUT', `/admin/users/${owner.id}`, { key: owner.token, body: { role: 'admin' } });
     const second = await newPerson(plane, 'owner');

@@ -4,7 +4,7 @@ import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 import { vaultReference } from '../secret-references/probes.ts';
 
-describe.each(databases)('virtual keys whose credential is in a secret manager, on %s', (database) => {
+describe.each(databases)('virtual keys with a mapped credential, on %s', (database) => {
   let plane: Plane;
   let vaultId: string;
   let second: string;
@@ -31,7 +31,7 @@ describe.each(databases)('virtual keys whose credential is in a secret manager, 
   const read = async (slug: string, under = 'virtual-keys') =>
     (await plane.ask('GET', `/${under}/${slug}?workspace_id=${plane.workspaceId}`)).body;
 
-  it('are made, read, changed and freed of it', async () => {
+  it('can be created, read, changed and unmapped', async () => {
     const events = [`provider ${plane.workspaceId}/vk upsert`];
     const make = () => create({ slug: 'vk', secret_mappings: [key] });
     await expectChange(plane, make, { resource: 'virtual_keys', action: 'create', events });
@@ -56,7 +56,7 @@ describe.each(databases)('virtual keys whose credential is in a secret manager, 
     expect((await read('vk')).secret_mappings).toEqual([]);
   });
 
-  it('are changed by several at the same moment, one after the other', async () => {
+  it('accept several concurrent changes in sequence', async () => {
     await create({ slug: 'raced', secret_mappings: [key] });
     const { integration_id: integration } = await read('raced');
     const at = `/integrations/${integration}`;
@@ -70,7 +70,7 @@ describe.each(databases)('virtual keys whose credential is in a secret manager, 
     expect((await read('raced')).secret_mappings).toEqual([asRead('key', expect.stringMatching(/^[a-f]$/))]);
   });
 
-  it('are told how to authenticate by what is mapped, as by what is sent', async () => {
+  it('get their authentication mode from mapped fields as from sent ones', async () => {
     const mapped = ['aws_access_key_id', 'awsSecretAccessKey'].map((name) => ({
       targetField: `model_config.${name}`,
       secretReferenceId: 'vault',
@@ -87,7 +87,7 @@ describe.each(databases)('virtual keys whose credential is in a secret manager, 
     });
   });
 
-  it('are refused with targets of integrations, with both a value and a mapping, and on an integration that exists', async () => {
+  it('are rejected with targets of integrations, with both a value and a mapping, and on an existing integration', async () => {
     const cases: [object, string][] = [
       [
         { secret_mappings: [{ ...key, target_field: 'configurations.openai_project' }] },
@@ -104,7 +104,7 @@ describe.each(databases)('virtual keys whose credential is in a secret manager, 
     await expectRefusal(plane, () => create(unknown), 404, 'AB02', true);
   });
 
-  it('say nothing of what an integration of the organisation reads', async () => {
+  it('do not show mappings of an integration of the organisation', async () => {
     const body = { name: 'Org', slug: 'org', ai_provider_id: 'openai', secret_mappings: [key] };
     await plane.ask('POST', '/integrations', { body });
     await plane.ask('PUT', '/integrations/org/workspaces', { body: { workspaces: [{ id: plane.workspaceId, enabled: true }] } });
@@ -115,14 +115,14 @@ describe.each(databases)('virtual keys whose credential is in a secret manager, 
     expect((await plane.ask('GET', '/integrations/org')).body.secret_mappings).toHaveLength(1);
   });
 
-  it('as providers say it by their integration', async () => {
+  it('show the same mappings as providers and their integration', async () => {
     const body = { name: 'P', provider: 'openai', secret_mappings: [key], workspace_id: plane.workspaceId };
     const reply = await expectRefusal(plane, () => plane.ask('POST', '/providers', { body }), 400, 'AB01', true);
     expect(reply.body.data.message).toMatch(/^secret_mappings: set secret_mappings on the integration/);
     expect((await plane.ask('POST', '/providers', { body: { ...body, secret_mappings: [], key: 'k' } })).status).toBe(200);
   });
 
-  it('are copied with what they map, to workspaces that may use it', async () => {
+  it('are copied with their mappings, to workspaces that may use them', async () => {
     await create({ slug: 'from', secret_mappings: [{ ...key, secret_reference_id: 'limited' }] });
     const source = { key: undefined, source_provider_api_key_id: (await read('from')).id };
     expect((await create({ ...source, slug: 'copy' })).status).toBe(200);

@@ -18,7 +18,7 @@ describe.each(databases)('virtual keys, on %s', (database) => {
     return plane.control.services.database.em().findOneOrFail(integrations, { slug: name });
   };
 
-  it('are a provider and the workspace’s own integration in one', async () => {
+  it('are a provider and the workspace’s own integration', async () => {
     const body = { name: 'Key', slug: 'key', provider: 'openai', key: 'sk-planted-0123456789', note: 'n' };
     const reply = await expectChange(plane, () => plane.ask('POST', '/virtual-keys', { body }), {
       resource: 'virtual_keys',
@@ -39,7 +39,7 @@ describe.each(databases)('virtual keys, on %s', (database) => {
     expect((await plane.ask('GET', '/providers/key')).body).toMatchObject({ slug: 'key', object: 'provider' });
   });
 
-  it('take deployments of Azure in the older spelling', async () => {
+  it('accept deployments of Azure in the older spelling', async () => {
     const body = {
       name: 'Azure',
       slug: 'azure',
@@ -73,7 +73,7 @@ describe.each(databases)('virtual keys, on %s', (database) => {
     );
   });
 
-  it('change their credential and limits, and forget the credential when they go', async () => {
+  it('can change credential and limits, and deletion removes the credential', async () => {
     const change = { key: 'sk-renewed-abcdefghijkl', usage_limits: { type: 'cost', credit_limit: 10, alert_threshold: 5 } };
     await expectChange(plane, () => plane.ask('PUT', '/virtual-keys/key', { body: change }), {
       resource: 'virtual_keys',
@@ -94,7 +94,7 @@ describe.each(databases)('virtual keys, on %s', (database) => {
     expect(row).toMatchObject({ status: 'archived', secrets: null });
   });
 
-  it('of an integration of the organisation leave it as it is', async () => {
+  it('of an integration of the organisation leave it unchanged', async () => {
     const own = { name: 'Org', slug: 'org', ai_provider_id: 'openai', key: 'sk-0123456789abcdef' };
     await plane.ask('POST', '/integrations', { body: own });
     await plane.ask('POST', '/virtual-keys', { body: { name: 'On', slug: 'on', integration_id: 'org' } });
@@ -105,7 +105,7 @@ describe.each(databases)('virtual keys, on %s', (database) => {
     expect((await plane.ask('GET', '/integrations/org')).body.status).toBe('active');
   });
 
-  it('are migrated already', async () => {
+  it('need no migration', async () => {
     const { id } = (await plane.ask('GET', '/virtual-keys/azure')).body;
     const body = { virtual_key_id: id, organisation_id: plane.organisationId };
     const reply = await plane.ask('POST', '/virtual-keys/migrate', { body });

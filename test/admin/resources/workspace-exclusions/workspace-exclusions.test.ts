@@ -35,7 +35,7 @@ describe.each(databases)('workspace exclusions, on %s', (database) => {
     events: ids.map((id) => `workspace ${id} upsert`),
   });
 
-  it('merge into what is there, by id or slug, for one kind alone', async () => {
+  it('are merged with existing ones, by id or slug, for one kind only', async () => {
     const one = { workspaces: [{ workspace_id: 'ws-default', excluded: true }] };
     await expectChange(plane, () => put(input, one), changed(plane.workspaceId));
     await expectChange(plane, () => put(input, { workspaces: [{ workspace_id: second, excluded: true }] }), changed(second));
@@ -44,12 +44,12 @@ describe.each(databases)('workspace exclusions, on %s', (database) => {
     await expectChange(plane, () => put(input, one), changed());
   });
 
-  it('end where it is said so', async () => {
+  it('end with excluded: false', async () => {
     await expectChange(plane, () => put(input, { workspaces: [{ workspace_id: second, excluded: false }] }), changed(second));
     expect(await excluded(input)).toEqual(['ws-default']);
   });
 
-  it('are replaced as a whole when asked', async () => {
+  it('are replaced as a whole on request', async () => {
     const body = { workspaces: [{ workspace_id: second, excluded: true }], override_existing: true };
     await expectChange(plane, () => put(input, body), changed(second, plane.workspaceId));
     expect(await excluded(input)).toEqual(['ws-second']);
@@ -57,7 +57,7 @@ describe.each(databases)('workspace exclusions, on %s', (database) => {
     expect(await excluded(input)).toEqual([]);
   });
 
-  it('are not taken for a workspace that is named twice, by id and by slug', async () => {
+  it('are rejected for a workspace named twice, by id and by slug', async () => {
     const workspaces = [
       { workspace_id: 'ws-second', excluded: true },
       { workspace_id: second, excluded: false },
@@ -66,7 +66,7 @@ describe.each(databases)('workspace exclusions, on %s', (database) => {
     expect(reply.body.data.message).toBe('workspaces[1].workspace_id: duplicate');
   });
 
-  it('are refused for workspaces that are not there, for workspace keys, and for nonsense', async () => {
+  it('are rejected for unknown workspaces, for workspace keys, and malformed bodies', async () => {
     const foreign = await plane.newTenant();
     for (const workspace_id of ['ws-none', foreign.workspaceId]) {
       const body = { workspaces: [{ workspace_id, excluded: true }] };

@@ -16,7 +16,7 @@ describe.each(databases)('members of workspaces, on %s', (database) => {
   });
   afterAll(() => plane?.close());
 
-  it('join, are listed and read under every path', async () => {
+  it('can be added, listed and read under every path', async () => {
     await expectChange(plane, () => plane.ask('POST', base, { body: { users: [{ id: person.id, role: 'manager' }] } }), {
       resource: 'workspace_users',
       action: 'create',
@@ -55,14 +55,14 @@ describe.each(databases)('members of workspaces, on %s', (database) => {
     expect(workspace.users).toEqual([row]);
   });
 
-  it('become members without a role, which the older path leaves out', async () => {
+  it('get the role member without a role, which the older path omits', async () => {
     const plain = await newPerson(plane);
     const path = `/workspaces/${plane.workspaceId}/users`;
     expect((await plane.ask('POST', path, { body: { users: [{ id: plain.id }] } })).status).toBe(200);
     expect((await plane.ask('GET', `${path}/${plain.id}`)).body.role).toBe('member');
   });
 
-  it('change their role; their own keys, and keys they gave to others, follow at once', async () => {
+  it('can change their role; their keys, and keys they granted, follow at once', async () => {
     const own = await plane.ask('POST', '/api-keys/workspace/user', {
       body: { name: 'Own', scopes: ['completions.write', 'configs.create'], user_id: person.id, workspace_id: plane.workspaceId },
     });
@@ -97,7 +97,7 @@ describe.each(databases)('members of workspaces, on %s', (database) => {
     expect(back.scopes).toEqual(['completions.write', 'configs.create']);
   });
 
-  it('leave, and their keys of that workspace with them', async () => {
+  it('can be removed, with their keys of that workspace', async () => {
     const other = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Other' } })).body;
     const memberships = [plane.workspaceId, other.id].map((id: string) => ({ id, role: 'member' as const }));
     const leaver = await newPerson(plane, 'member', memberships);

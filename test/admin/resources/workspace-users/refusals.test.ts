@@ -18,7 +18,7 @@ const probesOf = (base: string, id: string) =>
 refusesUnknownKeys('members of workspaces', probesOf(`/admin/workspaces/${someone}/users`, someone));
 refusesMissingScopes('members of workspaces', probesOf(`/workspaces/${someone}/users`, someone));
 
-describe.each(ruleDatabases)('members of workspaces that are refused, on %s', (database) => {
+describe.each(ruleDatabases)('rejected changes of workspace members, on %s', (database) => {
   let plane: Plane;
   let base: string;
   let admin: Person;
@@ -36,7 +36,7 @@ describe.each(ruleDatabases)('members of workspaces that are refused, on %s', (d
   const refused = (status: number, code: string, method: string, path: string, ask: Ask) =>
     expectRefusal(plane, () => plane.ask(method, path, ask), status, code, method !== 'GET');
 
-  it('must be members of the organisation first, and of this one', async () => {
+  it('must belong to the organisation first, and to the workspace', async () => {
     const other = await plane.newTenant();
     const foreign = await plane.ask('POST', '/users', { key: other.adminKey, body: { email: 'far@example.com' } });
     for (const id of [someone, foreign.body.id]) {
@@ -49,7 +49,7 @@ describe.each(ruleDatabases)('members of workspaces that are refused, on %s', (d
     await refused(400, 'AB01', 'POST', base, { body: { users: [] } });
   });
 
-  it('of another organisation are not found, nor is its workspace', async () => {
+  it('are not found in another organisation, nor is its workspace', async () => {
     const other = await plane.newTenant();
     for (const probe of probesOf(base, member.id)) {
       const ask = () =>
@@ -64,7 +64,7 @@ describe.each(ruleDatabases)('members of workspaces that are refused, on %s', (d
     }
   });
 
-  it('are not made admins, changed as admins or removed as admins by managers', async () => {
+  it('cannot be made, changed or removed as admins by managers', async () => {
     const key = manager.token;
     const joiner = await newPerson(plane);
     await refused(403, 'AB03', 'POST', base, { key, body: { users: [{ id: joiner.id, role: 'admin' }] } });
@@ -74,7 +74,7 @@ describe.each(ruleDatabases)('members of workspaces that are refused, on %s', (d
     expect((await plane.ask('POST', base, { key, body: { users: [{ id: joiner.id, role: 'manager' }] } })).status).toBe(200);
   });
 
-  it('who are the last admin cannot leave that way; those above can take them out', async () => {
+  it('cannot remove the last admin themselves; owners and admins can', async () => {
     const key = admin.token;
     await refused(409, 'AB07', 'PUT', `${base}/${admin.id}`, { key, body: { role: 'member' } });
     await refused(409, 'AB07', 'DELETE', `${base}/${admin.id}`, { key });

@@ -29,12 +29,12 @@ describe.each(ruleDatabases)('workspaces, on %s', (database) => {
     [{ security_settings: { membersWriteApiKeys: true } }, 'security_settings.membersWriteApiKeys'],
     [{ data_plane_security_settings: { block_inline_config: true } }, 'data_plane_security_settings.block_inline_config'],
     [{ export_settings: { deniedFields: ['cost'] } }, 'export_settings.deniedFields'],
-  ])('cannot override %j as long as the organisation does not let them', async (body, path) => {
+  ])('workspaces: %j cannot be overridden unless the organisation allows it', async (body, path) => {
     const reply = await expectRefusal(plane, () => put(body), 403, 'AB03', true);
     expect(reply.body.data.message).toContain(path);
   });
 
-  it('may be sent back what was read', async () => {
+  it('accept their own reply', async () => {
     const { settings, security_settings, data_plane_security_settings, export_settings, name, description } = (
       await plane.ask('GET', '/workspaces/ws-default')
     ).body;
@@ -42,7 +42,7 @@ describe.each(ruleDatabases)('workspaces, on %s', (database) => {
     expect(await put(body)).toMatchObject({ status: 200 });
   });
 
-  it('cannot lift their own limits', async () => {
+  it('cannot raise their own limits', async () => {
     const limits = {
       usage_limits: [{ type: 'cost', credit_limit: 10 }],
       rate_limits: [{ type: 'requests', unit: 'rpm', value: 5 }],
@@ -56,7 +56,7 @@ describe.each(ruleDatabases)('workspaces, on %s', (database) => {
     expect((await put({ ...limits, description: 'same limits' }, plane.workspaceKey)).status).toBe(200);
   });
 
-  it('that were deleted are shown to the organisation only', async () => {
+  it('are visible to the organisation only after deletion', async () => {
     await expectRefusal(
       plane,
       () => plane.ask('GET', '/workspaces?status=archived', { key: plane.workspaceKey }),

@@ -4,7 +4,7 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(ruleDatabases)('workspaces that are not the caller’s, on %s', (database) => {
+describe.each(ruleDatabases)('workspaces of other callers, on %s', (database) => {
   let plane: Plane;
   let foreign: string;
   let second: string;
@@ -30,7 +30,7 @@ describe.each(ruleDatabases)('workspaces that are not the caller’s, on %s', (d
     }
   });
 
-  it('cannot name what does not exist', async () => {
+  it('cannot refer to missing items', async () => {
     const put = (defaults: unknown) => () => plane.ask('PUT', `/workspaces/${second}`, { body: { defaults } });
     const config = { name: 'c', config: { provider: '@mock' }, workspace_id: 'ws-default' };
     const elsewhere = (await plane.ask('POST', '/configs', { body: config })).body.data.slug;

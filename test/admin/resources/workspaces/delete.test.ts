@@ -16,7 +16,7 @@ describe.each(databases)('deleting a workspace, on %s', (database) => {
 
   const remove = (body: unknown, headers = {}) => plane.ask('DELETE', `/admin/workspaces/${id}`, { body, headers });
 
-  it('takes its name, with or without the icon', async () => {
+  it('requires its name, with or without the icon', async () => {
     await expectRefusal(plane, () => remove({ name: 'Lab' }), 400, 'AB01', true);
     await expectRefusal(plane, () => remove({ force_delete: true }), 400, 'AB01', true);
     await expectChange(plane, () => remove({ name: `🧪 Lab ${round}` }), {
@@ -27,7 +27,7 @@ describe.each(databases)('deleting a workspace, on %s', (database) => {
     expect((await plane.internal('GET', `/documents/workspace/${id}`)).body.document).toBeNull();
   });
 
-  it('leaves it listed as archived, unreadable, and its slug free', async () => {
+  it('leaves it listed as archived, unreadable, with a free slug', async () => {
     expect((await remove({ name: `Lab ${round}` })).status).toBe(200);
     for (const name of [id, `lab-${round}`]) {
       await expectRefusal(plane, () => plane.ask('GET', `/workspaces/${name}`), 403, 'AB03', false);
@@ -43,13 +43,13 @@ describe.each(databases)('deleting a workspace, on %s', (database) => {
     expect((await plane.ask('GET', `/workspaces/lab-${round}`)).body.id).toBe(again.body.id);
   });
 
-  it('is refused for the default workspace', async () => {
+  it('is rejected for the default workspace', async () => {
     const request = () =>
       plane.ask('DELETE', '/workspaces/ws-default', { body: { name: 'Default workspace', force_delete: true } });
     await expectRefusal(plane, request, 409, 'AB07', true);
   });
 
-  it('waits for what is in it, and takes it along when forced', async () => {
+  it('is rejected while it has contents, and deletes them with force_delete', async () => {
     const own = { workspace_id: id };
     const key = (
       await plane.ask('POST', '/api-keys/workspace/service', {
@@ -94,7 +94,7 @@ describe.each(databases)('deleting a workspace, on %s', (database) => {
     }
   });
 
-  it('is refused for a version that is no longer the current one', async () => {
+  it('is rejected for a version that is not the current one', async () => {
     const stale = (await plane.ask('GET', `/workspaces/${id}`)).headers.get('etag') ?? '';
     expect(
       (await plane.ask('PUT', `/workspaces/${id}`, { body: { description: 'new' }, headers: { 'if-match': stale } })).status,

@@ -10,7 +10,7 @@ const atOnce = 6;
 const rounds = 3;
 const times = <T>(make: (index: number) => T): T[] => Array.from({ length: atOnce }, (_, index) => make(index));
 
-describe.each(databases)('what is removed leaves nothing behind, whatever happens at the same moment, on %s', (database) => {
+describe.each(databases)('deletions leave nothing behind, also with concurrent changes, on %s', (database) => {
   let plane: Plane;
   let round = 0;
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describe.each(databases)('what is removed leaves nothing behind, whatever happen
   /** None of them is a fault of ours. */
   const statuses = (replies: readonly Reply[]) => [...new Set(replies.map((reply) => reply.status))].filter((one) => one >= 500);
 
-  it('a workspace: no keys and no members of it', async () => {
+  it('workspace: no keys and no members of it', async () => {
     const people = await Promise.all(times(() => newPerson(plane)));
     for (let i = 0; i < rounds; i++) {
       const id = await newWorkspace();
@@ -48,7 +48,7 @@ describe.each(databases)('what is removed leaves nothing behind, whatever happen
     }
   });
 
-  it('a user: no keys of theirs and no places', async () => {
+  it('user: no keys and no memberships', async () => {
     for (let i = 0; i < rounds; i++) {
       const id = await newWorkspace();
       const user = (await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }])).id;
@@ -63,7 +63,7 @@ describe.each(databases)('what is removed leaves nothing behind, whatever happen
     }
   });
 
-  it('a place in a workspace: no keys of the user there', async () => {
+  it('membership: no keys of the user in the workspace', async () => {
     for (let i = 0; i < rounds; i++) {
       const user = (await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }])).id;
       const [removed, ...made] = await Promise.all([

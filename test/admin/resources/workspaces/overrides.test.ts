@@ -62,7 +62,7 @@ describe.each(ruleDatabases)('a section of settings that workspaces may override
     expect([await here(), await here(later)]).toEqual([values(0), values(0)]);
   });
 
-  it('is no section of those that are the organisation’s alone', async () => {
+  it('is rejected for sections of the organisation only', async () => {
     const names = Object.keys((await plane.ask('GET', '/organisations/self')).body.data.override_settings);
     expect(names.sort()).toEqual(Object.keys(overridableSections).sort());
     const put = () => plane.ask('PUT', '/workspaces/ws-default', { body: { security_settings: { membersWriteApiKeys: true } } });

@@ -16,7 +16,7 @@ describe.each(ruleDatabases)('settings of a workspace, on %s', (database) => {
   const read = async () => (await plane.ask('GET', '/workspaces/ws-default')).body;
   const document = async () => (await plane.internal('GET', `/documents/workspace/${plane.workspaceId}`)).body.document;
 
-  it('begin with what the organisation says, and stay so when it lets them differ', async () => {
+  it('start with the organisation’s, and stay when it allows overrides', async () => {
     await organisation({ security_settings: { membersViewLogs: false }, settings: { debug_log: 0 } });
     expect(await read()).toMatchObject({ security_settings: { membersViewLogs: false }, settings: { debug_log: 0 } });
     await organisation({ override_settings: { logs: true, debug_log: true } });
@@ -28,18 +28,18 @@ describe.each(ruleDatabases)('settings of a workspace, on %s', (database) => {
     });
   });
 
-  it('change where they may, and in no other section', async () => {
+  it('change in opened sections only', async () => {
     expect((await put({ security_settings: { membersViewLogs: true }, settings: { debug_log: true } })).status).toBe(200);
     expect(await read()).toMatchObject({ security_settings: { membersViewLogs: true }, settings: { debug_log: 1 } });
     await expectRefusal(plane, () => put({ security_settings: { membersViewPrompts: true } }), 403, 'AB03', true);
   });
 
-  it('are the organisation’s again when it takes the section back', async () => {
+  it('are the organisation’s again when it closes the section', async () => {
     await organisation({ override_settings: { logs: false }, security_settings: { membersViewLogs: false } });
     expect((await read()).security_settings.membersViewLogs).toBe(false);
   });
 
-  it('are copied to workspaces made later', async () => {
+  it('are copied to later workspaces', async () => {
     await organisation({ override_settings: { export: true }, export_settings: { deniedFields: ['request'] } });
     const made = (await plane.ask('POST', '/workspaces', { body: { name: 'Later' } })).body;
     await organisation({ export_settings: { deniedFields: ['response'] } });
@@ -48,7 +48,7 @@ describe.each(ruleDatabases)('settings of a workspace, on %s', (database) => {
     expect((await plane.ask('GET', '/logs/exports/field-restrictions')).body).toEqual({ deniedFields: ['response'] });
   });
 
-  it('make inline configs stricter, never looser', async () => {
+  it('can make inline configs stricter, never looser', async () => {
     const blocks = async () => (await document()).settings.blockInlineConfig;
     await organisation({ override_settings: { data_plane: true } });
     expect((await put({ data_plane_security_settings: { block_inline_config: true } })).status).toBe(200);
@@ -60,7 +60,7 @@ describe.each(ruleDatabases)('settings of a workspace, on %s', (database) => {
     expect((await read()).data_plane_security_settings.block_inline_config).toBe(true);
   });
 
-  it('that are the workspace’s own need nobody’s leave', async () => {
+  it('of the workspace itself need no permission', async () => {
     const settings = { user_key_metadata: true, user_key_metadata_override: 1, user_api_key_count: 3, user_api_key_ttl: 86_400 };
     await expectChange(plane, () => put({ settings }), {
       resource: 'workspaces',
@@ -73,7 +73,7 @@ describe.each(ruleDatabases)('settings of a workspace, on %s', (database) => {
     expect((await read()).settings).toMatchObject({ user_api_key_count: null, user_api_key_ttl: null });
   });
 
-  it('hold limits, in the document too', async () => {
+  it('include limits, also in the document', async () => {
     const usage = { type: 'tokens', credit_limit: 1_000, alert_threshold: 900, periodic_reset: 'weekly' };
     const rates = [
       { type: 'requests', unit: 'rpm', value: 60 },
@@ -110,12 +110,12 @@ describe.each(ruleDatabases)('settings of a workspace, on %s', (database) => {
     [{ defaults: { metadata: { a: 1 } } }, 'defaults.metadata.a'],
     [{ unknown: 1 }, 'unknown'],
     [{ description: 'x'.repeat(501) }, 'description'],
-  ])('refuse %j', async (body, path) => {
+  ])('workspace settings: %j is rejected', async (body, path) => {
     const reply = await expectRefusal(plane, () => put(body), 400, 'AB01', true);
     expect(reply.body.data.errors.join('\n')).toContain(path);
   });
 
-  it('name a config for keys of users, by slug', async () => {
+  it('can name a config for keys of users, by slug', async () => {
     const config = { name: 'c', slug: 'pc-people', config: { provider: '@mock' }, workspace_id: 'ws-default' };
     const { id } = (await plane.ask('POST', '/configs', { body: config })).body.data;
     expect((await put({ defaults: { user_api_key_config: id } })).status).toBe(200);
@@ -124,7 +124,7 @@ describe.each(ruleDatabases)('settings of a workspace, on %s', (database) => {
     expect((await read()).defaults.user_api_key_config).toBeNull();
   });
 
-  it('are the same under /v2, with the name as it is asked for', async () => {
+  it('are the same under /v2, with the requested name format', async () => {
     await put({ icon: '🚀' });
     const ask = async (query: string) => {
       const reply = await fetch(`${plane.url}/v2/workspaces/ws-default${query}`, {

@@ -11,7 +11,7 @@ describe.each(databases)('workspaces, on %s', (database) => {
   });
   afterAll(() => plane?.close());
 
-  it('are made by organisation keys and answered in full', async () => {
+  it('can be created by organisation keys, with a full reply', async () => {
     const body = {
       name: 'Second',
       description: 'two',
@@ -39,7 +39,7 @@ describe.each(databases)('workspaces, on %s', (database) => {
     expect(document).toMatchObject({ slug: second.slug, metadata: { team: 'b' }, defaultConfigSlug: null });
   });
 
-  it('are listed and read by id and slug, under both paths', async () => {
+  it('can be listed and read by id and slug, under both paths', async () => {
     const list = (await plane.ask('GET', '/workspaces')).body;
     expect(list).toMatchObject({ object: 'list', total: 2 });
     expect((await plane.ask('GET', '/admin/workspaces?name=SEC')).body.data.map((one: { id: string }) => one.id)).toEqual([
@@ -52,7 +52,7 @@ describe.each(databases)('workspaces, on %s', (database) => {
     });
   });
 
-  it('change by organisation keys, and their own by workspace keys', async () => {
+  it('can be changed by organisation keys, and the own one by workspace keys', async () => {
     await expectChange(
       plane,
       () => plane.ask('PUT', `/admin/workspaces/${second.id}`, { body: { name: 'Zwei', description: null } }),
@@ -74,7 +74,7 @@ describe.each(databases)('workspaces, on %s', (database) => {
     expect((await plane.ask('GET', '/admin/workspaces', { key: plane.workspaceKey })).body.total).toBe(1);
   });
 
-  it('keep a name that begins like an icon that is not there, or is meant as it is sent', async () => {
+  it('keep a name that starts like an icon, if it has none or was sent that way', async () => {
     const { id } = (await plane.ask('POST', '/workspaces', { body: { name: 'Team' } })).body;
     const named = async (body: object, query = '') => {
       expect((await plane.ask('PUT', `/workspaces/${id}${query}`, { body })).status).toBe(200);
@@ -85,7 +85,7 @@ describe.each(databases)('workspaces, on %s', (database) => {
     expect(await named({ name: '🧪 Lab' }, '?name_format=plain')).toBe('🧪 Lab');
   });
 
-  it('show the usage of the budget that is named, and of no other', async () => {
+  it('show the usage of the named budget only', async () => {
     const usage_limits = [{ type: 'cost', credit_limit: 10 }];
     const made = (await plane.ask('POST', '/workspaces', { body: { name: 'Budget', usage_limits } })).body;
     const read = (query: string) => plane.ask('GET', `/workspaces/${made.id}?${query}`);
@@ -95,7 +95,7 @@ describe.each(databases)('workspaces, on %s', (database) => {
     expect((await read('usage_id=x')).body.data.message).toBe('usage_id: a UUID is expected');
   });
 
-  it('have no control characters in their names, as the organisation', async () => {
+  it('reject control characters in names, like the organisation', async () => {
     for (const [method, path] of [
       ['POST', '/workspaces'],
       ['PUT', `/workspaces/${plane.workspaceId}`],
@@ -106,7 +106,7 @@ describe.each(databases)('workspaces, on %s', (database) => {
     }
   });
 
-  it('are refused with a reason', async () => {
+  it('are rejected with a reason', async () => {
     const create = (body: unknown, key?: string) => () =>
       plane.ask('POST', '/admin/workspaces', { body, ...(key ? { key } : {}) });
     await expectRefusal(plane, create({ name: 'x'.repeat(129) }), 400, 'AB01', true);
@@ -118,7 +118,7 @@ describe.each(databases)('workspaces, on %s', (database) => {
     await expectRefusal(plane, () => plane.ask('GET', `/admin/workspaces/${foreign.workspaceId}`), 404, 'AB08', false);
   });
 
-  it('belong to an organisation that tells about itself', async () => {
+  it('have an organisation that returns its own data', async () => {
     expect((await plane.ask('GET', '/organisations/self')).body.data).toMatchObject({
       id: plane.organisationId,
       object: 'organisation',
