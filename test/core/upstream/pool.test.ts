@@ -48,7 +48,8 @@ describe('pooled connections', () => {
       }
     }
     for (const { connections } of [upstream, other]) {
-      expect(connections).toHaveLength(2);
+      // A process that used the port before may still connect to it.
+      expect(connections.filter(({ received }) => received.includes('/tenant-'))).toHaveLength(2);
       expect(connections.filter(({ received }) => received.includes('/tenant-a'))).toHaveLength(1);
       expect(connections.filter(({ received }) => received.includes('/tenant-b'))).toHaveLength(1);
     }
