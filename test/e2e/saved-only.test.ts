@@ -95,7 +95,7 @@ describe('a gateway with deployment settings', () => {
     expect([aimed.status, await aimed.json()]).toMatchObject([400, { error: { code: 'inline_custom_host_blocked' } }]);
   });
 
-  it('records the headers it was told to as metadata, below what was sent as such', async () => {
+  it('records the configured headers as metadata, below explicit metadata', async () => {
     const metadataOf = async (answer: Awaited<ReturnType<typeof gateway.call>>) => {
       const { metrics } = await gateway.logOf(answer);
       return Object.fromEntries(
