@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { proseIssues } from './support/lint-prose.ts';
+import { proseIssues, titleIssues } from './support/lint-prose.ts';
 
 describe('npm run prose', () => {
   it.each([
@@ -23,5 +23,22 @@ describe('npm run prose', () => {
 
   it('names the line', () => {
     expect(proseIssues('const a = 1;\n\n// Whether it runs.\n')).toMatchObject([{ line: 3 }]);
+  });
+
+  it.each([
+    ["it('of one that is used up', () => {", 'does not read alone'],
+    ["describe('what a key may do', () => {", 'does not read alone'],
+    ["  it.each(rows)(\n    'and %s is sent once',", 'does not read alone'],
+    ["describe.skipIf(missing)('limits', () => {\n  it(`refuses if nobody asks`, () => {", 'nobody'],
+  ])('rejects the title in %j', (source, reason) => {
+    expect(titleIssues(source)).toMatchObject([{ line: source.split('\n').length, reason: expect.stringContaining(reason) }]);
+  });
+
+  it.each([
+    "it('fallback: skips a target whose budget is exhausted', () => {",
+    "split('of one', 2);",
+    'const text = "what it says";',
+  ])('accepts %j', (source) => {
+    expect(titleIssues(source)).toEqual([]);
   });
 });

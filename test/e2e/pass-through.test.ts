@@ -314,7 +314,7 @@ describe('pass-through replies', () => {
     expect((await client.reply()).status).toBe(200);
   });
 
-  it.each(['reset', 'fin'] as const)('of known length stay short if the provider cuts them by %s', async (how) => {
+  it.each(['reset', 'fin'] as const)('stay shorter than their length if the provider cuts them by %s', async (how) => {
     gateway.upstream.once('/v1/anything', cutAfterBytes('x'.repeat(1000), 300, how));
     client = await openRawClient(gateway.port);
     client.send(head('GET', '/v1/anything'));

@@ -151,16 +151,16 @@ describe('a plugin that breaks its contract', () => {
     },
   );
 
-  it('and drops chunks sends nothing of a plain reply and nothing of a stream', async () => {
+  it('by dropping chunks: no part of a plain reply or a stream is sent', async () => {
     for (const stream of [false, true]) expect(await (await does('drops chunks', stream)).text()).toBe('');
   });
 
-  it('and throws the GatewayError of its import rejects with its status', async () => {
+  it('with the GatewayError of its import: the request is rejected with its status', async () => {
     const response = await does('refuses');
     expect([response.status, (await response.json()).message]).toEqual([403, expect.stringContaining('not with this config')]);
   });
 
-  it('and reads the environment finds no keys in it', async () => {
+  it('by reading the environment: there are no keys in it', async () => {
     expect(await (await does('reads the environment')).json()).toEqual([null, null]);
   });
 });

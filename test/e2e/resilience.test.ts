@@ -94,7 +94,7 @@ describe('a stream that has begun', () => {
   };
 
   it.each(Object.entries(broken))(
-    'and %s is not sent a second time, and ends with an error in its own format',
+    'with %s is not sent a second time, and ends with an error in its own format',
     async (_name, behaviour) => {
       gateway.upstream.always(behaviour());
       const config = {

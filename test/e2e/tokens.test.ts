@@ -295,7 +295,7 @@ describe('a JWT in the admin API', () => {
     expect((await ask(sign({ scope }), 'POST', '/api-keys/workspace/service', body)).status).toBe(403);
   });
 
-  it('of a user is limited to their role, and they can select their workspace', async () => {
+  it('is limited to the role of its user, who can select a workspace', async () => {
     const path = await gateway.admin.post('/workspaces', { name: 'Managed', slug: 'ws-managed' });
     const workspaces = [
       { id: gateway.workspaceId, role: 'viewer' },

@@ -34,21 +34,39 @@ export function proseIssues(source: string): ProseIssue[] {
   return issues;
 }
 
+const title = /(?:^\s*(?:describe|it|test)(?:\.\w+)*\(|\)\()\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1\s*,/gm;
+const headlessTitle = /^(?:what|who|whose|whom|whoever|which|where|whether|of|that|and|nor|or|but|so|than)\b/i;
+
+/** Returns the titles of a test file that do not read alone: without a subject or verb, or with a banned term. */
+export function titleIssues(source: string): ProseIssue[] {
+  return [...source.matchAll(title)].flatMap((match) => {
+    const text = match[2] as string;
+    const line = source.slice(0, match.index + match[0].indexOf(text)).split('\n').length;
+    const issues: ProseIssue[] = [];
+    if (headlessTitle.test(text)) issues.push({ line, reason: `a title that does not read alone: "${text}"` });
+    const term = banned.exec(text);
+    if (term) issues.push({ line, reason: `"${term[0]}" in a title: use the terms of docs/writing.md` });
+    return issues;
+  });
+}
+
 /** Returns `path:line: reason` for every issue in the tracked source files below `root`. */
 export function proseIssuesOf(root: string): string[] {
   const files = execFileSync('git', ['ls-files', '*.ts', '*.mjs'], { cwd: root, encoding: 'utf8' }).split('\n');
   return files
     .filter((path) => path !== '' && !path.includes('/fixtures/') && existsSync(`${root}/${path}`))
-    .flatMap((path) =>
-      proseIssues(readFileSync(`${root}/${path}`, 'utf8')).map(({ line, reason }) => `${path}:${line}: ${reason}`),
-    );
+    .flatMap((path) => {
+      const source = readFileSync(`${root}/${path}`, 'utf8');
+      const issues = [...proseIssues(source), ...(path.endsWith('.test.ts') ? titleIssues(source) : [])];
+      return issues.map(({ line, reason }) => `${path}:${line}: ${reason}`);
+    });
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const issues = proseIssuesOf(process.cwd());
   for (const issue of issues) console.error(issue);
   if (issues.length > 0) {
-    console.error(`${issues.length} comments break docs/writing.md`);
+    console.error(`${issues.length} comments or titles break docs/writing.md`);
     process.exitCode = 1;
   }
 }

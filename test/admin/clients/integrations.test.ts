@@ -135,7 +135,7 @@ describe('limits', () => {
     expect((await plane.ask('GET', `/api-keys/${id}`)).body.usage_limits).toMatchObject({ type: 'cost', credit_limit: 200 });
   });
 
-  it('of one token are accepted', async () => {
+  it('accept a limit of one token', async () => {
     const body = { name: 'k', scopes: ['completions.write'], usage_limits: { type: 'tokens', credit_limit: 1 } };
     expect(await plane.ask('POST', '/api-keys/workspace/service', { body })).toMatchObject({ status: 200 });
   });
@@ -149,7 +149,7 @@ describe('limits', () => {
     expect(access).toMatchObject([{ id: plane.workspaceId, usage_limits }]);
   });
 
-  it('of organisation keys are stored and returned', async () => {
+  it('are stored and returned for organisation keys', async () => {
     const config = { name: 'tf', config: { retry: { attempts: 1 } }, workspace_id: plane.workspaceId };
     const { id: config_id } = (await plane.ask('POST', '/configs', { body: config })).body;
     const sent = {

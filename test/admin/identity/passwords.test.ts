@@ -15,7 +15,7 @@ describe('passwords', () => {
     expect(await verifyPassword('cafe\u0301 con leche', stored)).toBe(true);
   });
 
-  it('of unknown users never match', async () => {
+  it('never match for unknown users', async () => {
     for (const tried of ['', 'correct horse battery']) expect(await verifyPassword(tried, null)).toBe(false);
   });
 

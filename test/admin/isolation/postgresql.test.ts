@@ -3,4 +3,4 @@ import { postgresMissing } from '../support/test-database.ts';
 import { describeIsolation } from './suite.ts';
 
 if (postgresMissing === null) describeIsolation('PostgreSQL');
-else describe('what belongs to others, on PostgreSQL', () => it.skip(postgresMissing ?? '', () => {}));
+else describe('isolation of tenants, on PostgreSQL', () => it.skip(postgresMissing ?? '', () => {}));

@@ -12,7 +12,7 @@ describe.each(databases)('jobs, on %s', (database) => {
   });
   afterAll(() => plane?.close());
 
-  it('of one organisation leave capacity for those of another, however many there are', async () => {
+  it('leave capacity for other organisations, however many one organisation has', async () => {
     const { services } = plane.control;
     const other = await plane.newTenant();
     const em = services.database.em();

@@ -107,7 +107,7 @@ describe.each(databases)('budget notices, on %s', (name) => {
     await forgetOldWindows(database, Date.now() + 3 * weekMs);
   });
 
-  it('of a provider and a shared integration are returned with these', async () => {
+  it('exist for providers and shared integrations too', async () => {
     const [workspace_id, budget] = [plane.workspaceId, { type: 'tokens', credit_limit: 1_000 }];
     const integration = {
       name: 'i',
@@ -145,7 +145,7 @@ describe.each(databases)('budget notices, on %s', (name) => {
     });
   });
 
-  it('of another organisation are not visible', async () => {
+  it('are not visible to another organisation', async () => {
     const key = await newKey({ usage_limits: { type: 'tokens', credit_limit: 1_000 } });
     const other = await plane.newTenant();
     const reply = await plane.ask('GET', `/api-keys/${key.id}?include_usage=true`, { key: other.adminKey });

@@ -57,7 +57,7 @@ describe('mail', () => {
   };
   const linkIn = (letter: Letter) => /https:\/\/\S+/.exec(letter.text)?.[0] ?? '';
 
-  it('of an invite contains the link that is also in the reply', async () => {
+  it('contains the link of an invite, which is also in the reply', async () => {
     plane = await start('us%40er:pa%3Ass@');
     const body = { email: 'mailed@example.com', role: 'member', workspaces: [] };
     const reply = await plane.ask('POST', '/admin/users/invites', { body });

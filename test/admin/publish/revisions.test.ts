@@ -33,7 +33,7 @@ describe.each(databases)('revisions and notices, on %s', (database) => {
     });
   });
 
-  it('of an earlier run are published at start', async () => {
+  it('are published at start if an earlier run left some', async () => {
     const { database: store } = plane.control.services;
     await store.em().nativeUpdate(outbox, { revision: { $gt: 3 } }, { publishedAt: null });
     const late: ChangeNotice[] = [];

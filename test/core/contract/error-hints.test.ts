@@ -51,7 +51,7 @@ describe('errors of gateways', () => {
     'http://localhost:11434/',
     'http://ollama:11434/',
     'http://vllm.internal/',
-  ])('of a private host name TRUSTED_CUSTOM_HOSTS: %s', (url) => {
+  ])('name TRUSTED_CUSTOM_HOSTS for the private host %s', (url) => {
     const check = checkOutboundUrl(url, { trusted: [] as never });
     expect(check.ok ? null : check.reason).toContain('TRUSTED_CUSTOM_HOSTS');
   });

@@ -44,7 +44,7 @@ describe('requests from the control plane', () => {
     expect([good.status, good.text]).toEqual([200, '{"said":true}']);
   });
 
-  it('of one owner leave capacity for other owners', async () => {
+  it('leave capacity for other owners', async () => {
     const { open, ask } = newQuestions();
     ask({ owner: 'a' });
     ask({ owner: 'a' });

@@ -71,7 +71,7 @@ describe('key sets at URLs', () => {
     expect(await test.refusal(by(first))).toMatchObject({ status: 401 });
   });
 
-  it('that cannot be fetched cause 503, and known keys stay valid for a day', async () => {
+  it('cause 503 if they cannot be fetched, and known keys stay valid for a day', async () => {
     expect(await test.refusal(by(first))).toMatchObject({ code: 'unavailable', status: 503, retryAfterMs: 5_000 });
     hosts.set('a', setOf(first));
     test.nowMs += 4_000;
@@ -89,7 +89,7 @@ describe('key sets at URLs', () => {
     expect(test.log.lines.filter(({ message }) => message.includes('cannot read the signing keys')).length).toBeLessThan(4);
   });
 
-  it('of one organisation with unresponsive hosts do not delay those of another', async () => {
+  it('do not delay other organisations if their hosts do not respond', async () => {
     const hanging = newUnderTest((url) => (url === 'answers' ? Promise.resolve(setOf(first)) : new Promise(() => undefined)));
     hanging.setTokens(organisationId, { urls: Array.from({ length: 70 }, (_, n) => `hangs ${n}`) });
     hanging.setTokens(otherOrganisationId, { urls: ['answers'] });

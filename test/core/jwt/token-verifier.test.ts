@@ -109,7 +109,7 @@ describe('a JWT', () => {
     expect(await test.refusal(critical)).toMatchObject({ status: 401 });
   });
 
-  it.each(['logout+jwt', 'secevent+jwt', 7])('of the type %s is rejected', async (typ) => {
+  it.each(['logout+jwt', 'secevent+jwt', 7])('with the type %s is rejected', async (typ) => {
     expect((await test.refusal(test.sign({}, { typ }))).message).toContain('typ');
   });
 

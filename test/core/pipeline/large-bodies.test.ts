@@ -84,7 +84,7 @@ describe('a hostile form', () => {
   const type = 'multipart/form-data; boundary=b';
   const part = (headers: string, body = 'x') => `--b\r\n${headers}\r\n\r\n${body}\r\n`;
 
-  it('of 100,000 parts is rejected', async () => {
+  it('with 100,000 parts is rejected', async () => {
     const body = Buffer.from(`${part('content-disposition: form-data; name="a"').repeat(100_000)}--b--\r\n`);
     await expect(parseForm(body, type)).rejects.toThrow('more than 1000 parts');
   });

@@ -135,7 +135,7 @@ describe('max_attempt_time_ms', () => {
   it.each([
     ['a stream', { body: { ...body, stream: true } }, chatStream(['a'])],
     ['a pass-through route', { path: '/v1/anything' }, good],
-  ])('of %s ends with the first byte', async (_name, request, script) => {
+  ])('ends with the first byte of %s', async (_name, request, script) => {
     const gateway = newHarness();
     gateway.script(script);
     expect((await ask(gateway, retrying({ max_attempt_time_ms: 200 }), request)).status).toBe(200);
@@ -155,14 +155,14 @@ describe('max_total_time_ms', () => {
     expect(gateway.records[0]?.decisions).toEqual([{ targetPath: 'config', decision: 'total_time' }]);
   });
 
-  it('of one target does not reduce that of the next', async () => {
+  it('is separate for each target', async () => {
     const gateway = newHarness();
     gateway.script(taking(5000, bad), good);
     const config = { strategy: { mode: 'fallback' }, targets: [retrying({ max_total_time_ms: 5000 }), { provider: '@two' }] };
     expect((await ask(gateway, config)).status).toBe(200);
   });
 
-  it('of the root limits all targets together', async () => {
+  it('limits all targets together at the root', async () => {
     const gateway = newHarness();
     gateway.script(taking(3000, bad));
     const config = {
@@ -175,7 +175,7 @@ describe('max_total_time_ms', () => {
     expect(gateway.records[0]?.decisions).toEqual([{ targetPath: 'config.targets[2]', decision: 'total_time' }]);
   });
 
-  it('of the root also limits targets with their own retry', async () => {
+  it('also limits targets with their own retry at the root', async () => {
     const gateway = newHarness();
     gateway.script(taking(3000, bad));
     const config = {

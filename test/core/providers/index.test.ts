@@ -56,7 +56,7 @@ describe('example configs in the READMEs', () => {
     expect(examples.length).toBeGreaterThanOrEqual(11);
   });
 
-  it.each(examples)('of %s is accepted', (id, example) => {
+  it.each(examples)('are accepted: %s', (id, example) => {
     expect(parseGatewayConfig(JSON.parse(example), settingNames)).toMatchObject({ config: { provider: id } });
   });
 });

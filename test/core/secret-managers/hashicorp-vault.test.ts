@@ -150,7 +150,7 @@ describe('the Vault value', () => {
     }
   });
 
-  it('of a plain setting is a setting, parsed if its format requires it', async () => {
+  it('can be a plain setting, parsed if its format requires it', async () => {
     vault.v1.set('kv/settings', { region: 'eu-central-1', flags: '{"on":true}', broken: '{' });
     const setting = (key: string, format: 'string' | 'json') =>
       documentWith(mapped({ path: 'kv/settings', key, format, field: 'some_setting', isSecret: false }));

@@ -311,7 +311,7 @@ describe('a streamed request body', () => {
     expect([upstream.connections.length, body.piped]).toEqual([0, false]);
   });
 
-  it('of length 0 is sent as no body', async () => {
+  it('is sent as no body if its length is 0', async () => {
     const upstream = await rawUpstreamOfTest(answers('HTTP/1.1 204 No Content\r\n\r\n'));
     const body = bodyOf([], 0);
     await send(transport, { origin: upstream.origin, method: 'POST', body }).body;

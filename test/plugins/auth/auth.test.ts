@@ -62,7 +62,7 @@ describe('API keys', () => {
     expect((await gateway.send({})).status).toBe(401);
   });
 
-  it('of the organisation cannot call models', async () => {
+  it('cannot call models if they belong to the organisation', async () => {
     const admin = newApiKey('admin');
     const gateway = createHarness();
     gateway.documents.set(`api-key ${admin.id}`, {

@@ -72,7 +72,7 @@ describe('rate limits', () => {
     expect(headerOf(refused, 'x-ratelimit-remaining-requests')).toBe('0');
   });
 
-  it('of 0 reject everything, without asking the ledger', async () => {
+  it('reject everything if set to 0, without asking the ledger', async () => {
     const { ask, ledger } = start({ rateLimits: [perDay(0)] });
     expect((await ask()).status).toBe(429);
     expect(ledger.asks).toEqual([]);
@@ -90,7 +90,7 @@ describe('rate limits', () => {
     expect(errorOf(await ask()).code).toBe('workspace_rate_limit');
   });
 
-  it('of the workspace apply to all its keys', async () => {
+  it('apply to all keys of a workspace', async () => {
     const { ask, documents } = start();
     const id = `workspace ${workspaceId}`;
     documents.set(id, { ...(documents.get(id) as object), rateLimits: [perDay(1)] });
@@ -99,7 +99,7 @@ describe('rate limits', () => {
     expect([refused.status, errorOf(refused).code]).toEqual([429, 'workspace_rate_limit']);
   });
 
-  it('of tokens take what a request may use and return the rest', async () => {
+  it('tokens: take what a request may use and return the rest', async () => {
     // 10 for the answer and 5 for the question are set aside, 5 are used.
     const { ask } = start({ rateLimits: [perDay(20, 'tokens')] });
     const replies = [await ask(), await ask(), await ask()];
@@ -107,13 +107,13 @@ describe('rate limits', () => {
     expect(headerOf(replies[2] as FakeSink, 'x-ratelimit-remaining-tokens')).toBe('10');
   });
 
-  it('of tokens report a request that can never fit', async () => {
+  it('tokens: report a request that can never fit', async () => {
     const { ask } = start({ rateLimits: [perDay(20, 'tokens')] });
     const refused = await ask({}, { ...body, max_tokens: 5_000 });
     expect(errorOf(refused).message).toMatch(/20 tokens per day, and this request may need 50\d\d$/);
   });
 
-  it('of a provider make a fallback continue, without a trace of the rejection', async () => {
+  it('provider: a fallback continues, without a trace of the rejection', async () => {
     const { harness, ask, addConfig, records } = start();
     limitProvider(harness, 'one', { rateLimits: [perDay(1)] });
     addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
@@ -142,7 +142,7 @@ describe('rate limits', () => {
     if (limit.type === 'requests') expect((await ask()).status).toBe(429);
   });
 
-  it('of a provider count a call that a fallback serves elsewhere after a failure', async () => {
+  it('provider: count a call that a fallback serves elsewhere after a failure', async () => {
     const { harness, ask, addConfig, script } = start();
     limitProvider(harness, 'one', { rateLimits: [perDay(1)] });
     addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
@@ -151,7 +151,7 @@ describe('rate limits', () => {
     expect(errorOf(await ask()).code).toBe('provider_rate_limit');
   });
 
-  it('of an integration are shared by all its providers, and a retry is no second request', async () => {
+  it('integration: shared by all its providers, and a retry is no second request', async () => {
     const { harness, ask, addConfig, script, calls } = start();
     const integrationLimits = { usageLimits: null, usageResetAt: null, rateLimits: [perDay(2)], status: 'active' as const };
     for (const slug of ['one', 'two']) limitProvider(harness, slug, { integrationId: 'shared', integrationLimits });
@@ -189,7 +189,7 @@ describe('rate limits', () => {
 });
 
 describe('budgets of a request', () => {
-  it('of tokens reject with 412 what may exceed them, and report the usage to the ledger', async () => {
+  it('tokens: reject with 412 what may exceed them, and report the usage to the ledger', async () => {
     const usageLimits = budgetOf(20, 'tokens');
     const { ask, records } = start({ usageLimits });
     const replies = [await ask(), await ask(), await ask()];
@@ -209,7 +209,7 @@ describe('budgets of a request', () => {
     expect(v.safeParse(leasesBody, { asks: ledger.asks }).issues).toBeUndefined();
   });
 
-  it('of cost reserve the maximum price of a request, and never more than the rest', async () => {
+  it('cost: reserve the maximum price of a request, and never more than the rest', async () => {
     // Per request: 5 × 1,000 + 10 × 50,000 micro-USD are set aside, 3 × 1,000 + 2 × 50,000 are used.
     const { ask, ledger, calls } = start({ usageLimits: budgetOf(1, 'cost') });
     ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0 });
@@ -219,7 +219,7 @@ describe('budgets of a request', () => {
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
   });
 
-  it('of cost reserve the higher of the usual and the requested tier’s price, and count the tier of the reply', async () => {
+  it('cost: reserve the higher of the usual and the requested tier’s price, and count the tier of the reply', async () => {
     const { ask, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
     const flex = { input: 500, output: 25_000, cacheRead: 0 };
     ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0, tiers: { flex } });
@@ -232,7 +232,7 @@ describe('budgets of a request', () => {
     expect((await ask({}, { ...body, max_tokens: 30, service_tier: 'flex' })).status).toBe(412);
   });
 
-  it('of cost reserve the price of the requested images', async () => {
+  it('cost: reserve the price of the requested images', async () => {
     const { harness, ledger, records, script } = start({ usageLimits: budgetOf(1, 'cost') });
     const images = { default: { default: 40_000 }, hd: { '1024x1024': 300_000 } };
     ledger.rates.set('dall-e-3', { input: 0, output: 0, cacheRead: 0, images });
@@ -256,7 +256,7 @@ describe('budgets of a request', () => {
     expect(records[0]?.reservations).toMatchObject([{ units: 0 }]);
   });
 
-  it('of a provider make a fallback continue and get the reservation of a failed call back', async () => {
+  it('provider: a fallback continues and the reservation of a failed call is returned', async () => {
     const { harness, ask, addConfig, script, records } = start();
     limitProvider(harness, 'one', { usageLimits: budgetOf(15, 'tokens') });
     addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
@@ -324,7 +324,7 @@ describe('budgets of a request', () => {
     expect((await ask({}, { ...body, max_tokens: 9 })).status).toBe(status === 200 ? 412 : 200);
   });
 
-  it('of cost get a grant back if the client left while the ledger was asked', async () => {
+  it('cost: a grant is returned if the client left while the ledger was asked', async () => {
     const { harness, ask, ledger } = start({ usageLimits: budgetOf(1, 'cost') });
     ledger.rates.set('gpt-5', { input: 1_000, output: 50_000, cacheRead: 0 });
     let client: FakeSink | null = null;

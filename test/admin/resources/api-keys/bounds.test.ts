@@ -71,7 +71,7 @@ describe.each(ruleDatabases)('limits of a key, on %s', (database) => {
       expect((await put(id, slower)).status).toBe(200);
     });
 
-    it('but it may rename itself and send back what it read', async () => {
+    it('a key may rename itself and send back what it read', async () => {
       const { id, key } = await make(held);
       const { rate_limits, expires_at, defaults, usage_limits } = await read(id);
       const same = { rate_limits, expires_at, defaults, usage_limits: { type: 'cost', credit_limit: usage_limits.credit_limit } };
@@ -79,7 +79,7 @@ describe.each(ruleDatabases)('limits of a key, on %s', (database) => {
       expect([reply.status, (await read(id)).name]).toEqual([200, 'renamed']);
     });
 
-    it('but it changes those of other keys if its scope allows', async () => {
+    it('a key changes those of other keys if its scope allows', async () => {
       const { key } = await make();
       const other = await make(held);
       expect((await put(other.id, { usage_limits: null }, key)).status).toBe(200);

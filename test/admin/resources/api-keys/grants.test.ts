@@ -85,7 +85,7 @@ describe.each(databases)('grants of a key, on %s', (database) => {
     expect((await put(parent.id, manage)).status).toBe(200);
   });
 
-  it('of a user are limited to the user’s rights', async () => {
+  it('are limited to the rights of the granting user', async () => {
     const userId = await addPerson(plane);
     const made = await make(['configs.list', 'completions.write', 'workspace_service_api_keys.create']);
     const line = await make(['configs.list'], made.key);

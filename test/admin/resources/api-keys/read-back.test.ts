@@ -57,7 +57,7 @@ describe.each(databases)('a key’s reply can be sent back, on %s', (database) =
     }
   });
 
-  it('where the workspace prescribes life and rotation', async () => {
+  it('with a lifetime and rotation that the workspace sets', async () => {
     await setSettings(plane, { user_api_key_rotation_period: 7, user_api_key_ttl: 86_400 });
     const id = await make({ user_id: await addPerson(plane) }, 'user');
     await sendBack(id);

@@ -72,7 +72,7 @@ describe('a rotation policy', () => {
     expect(refused(null, { rotation_period_days: 1, key_transition_period_ms: day - 1 })).toBe('accepted');
   });
 
-  it('of a workspace is the default, and cannot be overridden or removed', () => {
+  it('is set by the workspace as a default, and cannot be overridden or removed', () => {
     const prescribed = mergeRotationPolicy(null, null, 7, now);
     expect([prescribed.rotationPeriodDays, prescribed.nextRotationAt]).toEqual([7, at('2026-11-27T00:00:00Z')]);
     expect(refused(null, { rotation_period: 'weekly' }, 7)).toBe('accepted');

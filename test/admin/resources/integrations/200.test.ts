@@ -13,7 +13,7 @@ describe.each(databases)('accepted integrations, on %s', (database) => {
 
   const planted = 'sk-planted-0123456789abcdef';
 
-  it('of the organisation are stored without a provider', async () => {
+  it('are stored without a provider for the organisation', async () => {
     const body = {
       name: 'OpenAI',
       slug: 'openai-org',
@@ -45,7 +45,7 @@ describe.each(databases)('accepted integrations, on %s', (database) => {
     expect(row.secrets).toMatch(/^1:[\w-]+$/);
   });
 
-  it('of a workspace get a default provider', async () => {
+  it('get a default provider in a workspace', async () => {
     const body = { name: 'Team', slug: 'team', ai_provider_id: 'anthropic', key: planted, workspace_id: plane.workspaceId };
     await expectChange(plane, () => plane.ask('POST', '/integrations', { body }), {
       resource: 'integrations',

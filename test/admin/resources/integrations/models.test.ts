@@ -49,7 +49,7 @@ describe.each(databases)('models of integrations, on %s', (database) => {
     ]);
   });
 
-  it('of a custom host are the added ones, not the public ones of the provider', async () => {
+  it('are only the added ones for a custom host, not the public ones of the provider', async () => {
     const configurations = { custom_host: 'https://models.example.com/v1' };
     const integration = { name: 'H', slug: 'h', ai_provider_id: 'openai', key: 'sk-0123456789abcdef', configurations };
     expect((await plane.ask('POST', '/integrations', { body: integration })).status).toBe(200);

@@ -74,7 +74,7 @@ describe.each(databases)('budgets of providers and of integrations in workspaces
     }
   });
 
-  it('of an integration in a workspace are its own, else the global ones', async () => {
+  it('come from the integration in the workspace, else from its global access', async () => {
     const share = (body: unknown) => plane.ask('PUT', '/integrations/org/workspaces', { body });
     const own = {
       usage_limits: [{ type: 'tokens', credit_limit: 1_000 }],

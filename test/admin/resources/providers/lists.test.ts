@@ -67,7 +67,7 @@ describe.each(databases)('provider lists, on %s', (database) => {
     }
   });
 
-  it('and details never contain configurations for gateways', async () => {
+  it('never contain configurations for gateways, nor do details', async () => {
     for (const path of ['/providers/a', '/virtual-keys/a']) {
       await expectRefusal(plane, () => plane.ask('GET', `${path}?include_configurations=true`), 403, 'AB03', false);
       const { body } = await plane.ask('GET', `${path}?include_configurations=false&include_usage=true`);

@@ -94,7 +94,7 @@ describe.each(databases)('virtual keys, on %s', (database) => {
     expect(row).toMatchObject({ status: 'archived', secrets: null });
   });
 
-  it('of an integration of the organisation leave it unchanged', async () => {
+  it('leave an integration of the organisation unchanged', async () => {
     const own = { name: 'Org', slug: 'org', ai_provider_id: 'openai', key: 'sk-0123456789abcdef' };
     await plane.ask('POST', '/integrations', { body: own });
     await plane.ask('POST', '/virtual-keys', { body: { name: 'On', slug: 'on', integration_id: 'org' } });

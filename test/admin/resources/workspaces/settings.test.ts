@@ -60,7 +60,7 @@ describe.each(ruleDatabases)('settings of a workspace, on %s', (database) => {
     expect((await read()).data_plane_security_settings.block_inline_config).toBe(true);
   });
 
-  it('of the workspace itself need no permission', async () => {
+  it('need no permission if they belong to the workspace', async () => {
     const settings = { user_key_metadata: true, user_key_metadata_override: 1, user_api_key_count: 3, user_api_key_ttl: 86_400 };
     await expectChange(plane, () => put({ settings }), {
       resource: 'workspaces',

@@ -44,7 +44,7 @@ it('large bodies: all wait once a turn has brought more, and go on one per turn 
   expect(turns).toEqual([['b on'], ['c on'], ['a on'], ['b on'], []]);
 });
 
-it('large bodies: one that brings bytes although it waits is told again, and one that leaves has no turn', async () => {
+it('large bodies: one that sends bytes while it waits is paused again, and a closed one gets no turn', async () => {
   const intake = new BodyIntake();
   const { log, bodies } = newBodies(['a', 'b']);
   const [a, b] = bodies as [never, never];

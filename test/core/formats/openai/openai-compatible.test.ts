@@ -70,7 +70,7 @@ describe('addresses of OpenAI-compatible providers', () => {
     expect(openrouter.baseUrl({}) + openrouter.proxyPath?.('/key')).toBe('https://openrouter.ai/api/v1/key');
   });
 
-  it('of ollama come from the user, with or without /v1, and are required', () => {
+  it('come from the user for ollama, with or without /v1, and are required', () => {
     const operation = ollama.operations.chatComplete;
     expect(path(operation, { custom_host: 'http://localhost:11434' })).toBe('/v1/chat/completions');
     expect(path(operation, { custom_host: 'http://localhost:11434/v1' })).toBe('/chat/completions');

@@ -40,7 +40,7 @@ describe('hyperparameters of a job', () => {
     [{ method: { type: 'supervised' }, hyperparameters }, hyperparameters],
     [{ method: null }, {}],
     [{ hyperparameters: 'auto' }, {}],
-  ])('of %j', (params, expected) => {
+  ])('follow the method: %j', (params, expected) => {
     expect(supervisedHyperparameters(params, 'bedrock')).toEqual(expected);
   });
 

@@ -30,7 +30,7 @@ describe('writing JSON in steps', () => {
     ['large containers in containers', { a: { b: [[many(50_000, (at) => ({ at }))]] }, c: [[many(50_000, (at) => [at])]] }],
     ['a member __proto__', JSON.parse(`{"__proto__":{"x":1},"a":"${big('x')}","b":{"__proto__":[1]},"c":"${big('y')}"}`)],
     ['a long name', { [big('k')]: 1, [big('l')]: big('x'), a: 1 }],
-  ])('of %s equals JSON.stringify', (_name, value) => {
+  ])('equals JSON.stringify for %s', (_name, value) => {
     const expected = JSON.stringify(value);
     expect(encode(value) === expected).toBe(true);
     expect(encode(value, expected.length * 2) === expected).toBe(true);

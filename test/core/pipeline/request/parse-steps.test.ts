@@ -32,7 +32,7 @@ describe('parsing in steps', () => {
     ['a member __proto__', `{"__proto__":{"x":1},"a":[${big('1,')}1],"b":{"__proto__":[${big('2,')}1]}}`],
     ['brackets and quotes in strings', `{"a":[${big('"]}{[,:\\"",')}1],"b":"${big('[{\\",')}"}`],
     ['numeric names', `{"2":1,"1":[${big('1,')}1],"0":3}`],
-  ])('of %s equals JSON.parse', (_name, text) => {
+  ])('equals JSON.parse for %s', (_name, text) => {
     const expected = JSON.parse(text.replace(/^\ufeff/, ''));
     const found = parse(text);
     expect(found).toStrictEqual(expected);
@@ -62,7 +62,7 @@ describe('parsing in steps', () => {
     ['a string without an end', `{"a":"${big('x')}`],
     ['a string that ends in a backslash', `{"a":"${big('x')}\\`],
     ['a wrong number', `{"a":[${big('1,')}01,${big('1,')}1]}`],
-  ])('of %s fails', (_name, text) => {
+  ])('fails for %s', (_name, text) => {
     expect(() => JSON.parse(text)).toThrow();
     expect(() => parse(text)).toThrow(/^(syntax error at byte \d+|it ends too early)$/);
   });

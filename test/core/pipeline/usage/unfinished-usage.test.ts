@@ -123,7 +123,7 @@ describe('usage of a request whose client disconnects', () => {
     expect(record).toMatchObject({ outcome: 'aborted', inputTokens: 0, outputTokens: 0, usageEstimated: false });
   });
 
-  it('of a rejected call is zero', async () => {
+  it('is zero for a rejected call', async () => {
     const record = await recordOf(createHarness(), (leave) => [
       (_call, handler) => {
         handler.onHead(500, ['content-type', 'application/json']);

@@ -294,7 +294,7 @@ describe('schemas of structured output', () => {
     expect([...adapted].sort()).toEqual(['response_format', 'tools']);
   });
 
-  it('of tools that are not strict stay unchanged', () => {
+  it('stay unchanged for tools that are not strict', () => {
     const { body, adapted } = sent({
       model: 'claude-sonnet-4-6',
       tools: [{ type: 'function', function: { name: 'save', parameters: open } }],

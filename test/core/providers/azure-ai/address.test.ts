@@ -44,7 +44,7 @@ describe('the address of azure-ai', () => {
       { azure_deployment_type: 'managed', azure_endpoint_name: 'mine', azure_region: 'eastus' },
       'https://mine.eastus.inference.ml.azure.com/score/chat/completions?api-version=2024-05-01-preview',
     ],
-  ] as const)('of %j', (given, url) => {
+  ] as const)('with %j', (given, url) => {
     const custom = 'custom_host' in given ? given.custom_host : null;
     const settings = v.parse(azureAi.settings, given);
     const path = azureAi.operations.chatComplete?.path(callOf({ model: 'Phi-4' }, {}, settings));

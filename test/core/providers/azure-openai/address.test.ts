@@ -56,11 +56,11 @@ describe('the address of azure-openai', () => {
       'https://apim.example.com/openai/deployments/d/chat/completions?api-version=2024-10-21',
     ],
     [{ custom_host: 'https://r.openai.azure.com/openai/v1' }, 'd', 'https://r.openai.azure.com/openai/v1/chat/completions'],
-  ] as const)('of %j for model %s', (given, model, url) => {
+  ] as const)('with %j for model %s', (given, model, url) => {
     expect(urlOf(given as unknown as JsonObject, model)).toBe(url);
   });
 
-  it('of responses has a date only if the API version requires it', () => {
+  it('has a date for responses only if the API version requires it', () => {
     const at = (version: string) => urlOf({ azure_resource_name: 'r', azure_api_version: version }, 'd', 'createModelResponse');
     expect(at('2025-04-01-preview')).toBe('https://r.openai.azure.com/openai/responses?api-version=2025-04-01-preview');
     expect(at('2024-10-21')).toBe('https://r.openai.azure.com/openai/v1/responses');

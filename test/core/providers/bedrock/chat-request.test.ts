@@ -179,7 +179,7 @@ describe('a Bedrock model id', () => {
   });
 });
 
-it('of other makers counts tokens with a Converse call', () => {
+it('counts tokens of other makers with a Converse call', () => {
   const params = { model: 'amazon.nova-lite-v1:0', system: 'Be brief.', messages: [{ role: 'user', content: 'Hi' }] };
   const call = callOf(params, {}, {});
   expect(bedrock.operations.messagesCountTokens?.toProvider?.(params, call)).toEqual({

@@ -51,7 +51,7 @@ describe('frames of an AWS event stream', () => {
     expect(read([error])).toEqual([{ event: 'error', data: { message: 'Try again' } }]);
   });
 
-  it('of unknown kinds are skipped', () => {
+  it('are skipped if their kind is unknown', () => {
     expect(read([frame({ ':message-type': 'svc-new' }, '{}'), converseFrames(events)])).toEqual(events);
   });
 });

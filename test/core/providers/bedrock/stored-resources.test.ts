@@ -362,7 +362,7 @@ describe('a Bedrock batch', () => {
     await expect(create(client, { role_arn: role }, '')).rejects.toMatchObject({ status: 400, param: 'endpoint' });
   });
 
-  it('of embeddings has the format of its model', async () => {
+  it('has the format of its model for embeddings', async () => {
     const { harness, client } = open();
     const titan = 'amazon.titan-embed-text-v2:0';
     const embedding = { custom_id: 'a', method: 'POST', url: '/v1/embeddings', body: { model: titan, input: 'x' } };

@@ -96,16 +96,16 @@ describe('addresses from settings and paths', () => {
     expect(adapterOf(id).baseUrl(given)).toBe(url);
   });
 
-  it('of meshy have a version, whether the caller set one or not', () => {
+  it('have a version for meshy, whether the caller set one or not', () => {
     const { proxyPath } = adapterOf('meshy');
     expect([proxyPath?.('/text-to-3d'), proxyPath?.('/v1/image-to-3d')]).toEqual(['/v2/text-to-3d', '/v1/image-to-3d']);
   });
 
-  it('of milvus and qdrant must be set by the user', () => {
+  it('must be set by the user for milvus and qdrant', () => {
     for (const id of ['milvus', 'qdrant']) expect(() => adapterOf(id).baseUrl({})).toThrow(/custom_host/);
   });
 
-  it('of byteplus reject several texts for one vector', () => {
+  it('byteplus: reject several texts for one vector', () => {
     const embed = adapterOf('byteplus').operations.embed;
     const params = { model: 'skylark', input: ['a', 'b'] };
     expect(() => embed?.toProvider?.(params, callOf(params, {}, {}))).toThrow(/input: one text/);

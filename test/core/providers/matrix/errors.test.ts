@@ -49,7 +49,7 @@ describe.each(providerCases.map((provider) => [provider.name, provider] as const
 it.each([
   ['anthropic', 'claude-opus-4-5'],
   ['bedrock', 'anthropic.claude-sonnet-4-5-20250929-v1:0'],
-] as const)('%s is not asked to think in a tool loop whose thoughts a strict client lost', (id, model) => {
+] as const)('reasoning: %s gets none in a tool loop if a strict client dropped it', (id, model) => {
   const loop = scenarios.find(({ name }) => name === 'tool-results')?.asked.chat ?? {};
   const params = { ...loop, model, reasoning_effort: 'high', max_completion_tokens: 20_000 };
   const operation = providers.get(id)?.operations.chatComplete;

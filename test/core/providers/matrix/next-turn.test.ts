@@ -116,7 +116,7 @@ describe.each([
   ['openai-responses-only', 'anthropic'],
   ['openai-responses-only', 'google'],
   ['anthropic', 'openai-responses-only'],
-] as const)('thoughts of %s sent to %s', (from, to) => {
+] as const)('reasoning of %s sent to %s', (from, to) => {
   it.each(['messages', 'responses'] as const)('are dropped from %s calls and reported', async (format) => {
     const [first, second] = [from, to].map(
       (id) => providerCases.find((one) => one.name === id) as (typeof providerCases)[number],

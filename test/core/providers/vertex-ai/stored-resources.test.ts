@@ -149,7 +149,7 @@ describe('a Vertex AI batch', () => {
   const folder = (model: string) =>
     `svc-batches/1/chat.${Buffer.from(model).toString('base64url')}/prediction-model-2026-01-01T00:00:00Z`;
 
-  it('of Gemini has its file in the format of generateContent, and its results have their ids', async () => {
+  it('has a file in the format of generateContent for Gemini, and its results have their ids', async () => {
     const { harness, client, sent, script } = open();
     script(jsonl(line('a'), line(long)), object('x'), object('note'), job());
     const batch = await create(client);
@@ -227,7 +227,7 @@ describe('a Vertex AI batch', () => {
     }
   });
 
-  it('of Claude has its messages and ids', async () => {
+  it('has messages and ids for Claude', async () => {
     const { client, sent, script } = open();
     const model = 'claude-sonnet-4-5@20250929';
     script(jsonl(line('a', model)), object('x'), object('note'), job({ model: `publishers/anthropic/models/${model}` }));
