@@ -3,7 +3,7 @@ import type { DocumentReader, HousekeepingTask, JobKind, Resource, Sample } from
 import type { PublicRoute } from './http/public-route.ts';
 import type { AdminRoute } from './http/route.ts';
 import { infrastructure } from './infrastructure.ts';
-import type { Dependents } from './publish/dependents.ts';
+import { type Dependents, ownerKinds } from './publish/dependents.ts';
 import * as listed from './resources/index.ts';
 
 /** Every resource, each behind those that it names in `after`. */
@@ -28,10 +28,9 @@ export const publicRoutes: readonly PublicRoute[] = all.flatMap((one) => one.pub
 export const documentReaders: readonly DocumentReader[] = all.flatMap((one) => one.documents ?? []);
 
 /** Rows that belong to a row of another resource, in the order in which they can be removed. */
-export const dependents: Dependents = {
-  workspace: all.toReversed().flatMap((one) => one.dependents?.workspace ?? []),
-  user: all.toReversed().flatMap((one) => one.dependents?.user ?? []),
-};
+export const dependents = Object.fromEntries(
+  ownerKinds.map((kind) => [kind, all.toReversed().flatMap((one) => one.dependents?.[kind] ?? [])]),
+) as unknown as Dependents;
 
 export const housekeepingTasks: readonly HousekeepingTask[] = all.flatMap((one) => one.housekeeping ?? []);
 

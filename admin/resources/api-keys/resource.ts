@@ -17,6 +17,15 @@ export const apiKeysResource = defineResource({
     },
   ],
   dependents: {
+    config: [
+      {
+        what: 'API keys',
+        async refuse(em, { id, organisationId }) {
+          const users = await em.count(apiKeys, { organisationId, defaultConfigId: id });
+          return users === 0 ? null : `This config is the default of ${users} API keys. Change them first`;
+        },
+      },
+    ],
     workspace: [
       {
         what: 'API keys',

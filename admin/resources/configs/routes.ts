@@ -121,6 +121,7 @@ export const configRoutes: readonly AdminRoute[] = [
           actor,
           { ...body, isDefault: asBoolean(body.isDefault ?? body.is_default) },
           call.services.settings,
+          call.services.dependents,
         );
         return found;
       });
@@ -140,7 +141,7 @@ export const configRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const config = await findConfig(change.tx, call, call.params.slug ?? '', 'for update');
         call.match(config.revision);
-        await archiveConfig(change, config);
+        await archiveConfig(change, call.actor, config, call.services.dependents);
       });
       return {};
     },

@@ -7,9 +7,8 @@ import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
 import { conflict, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
+import { type Dependents, refusalOf } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
-import { apiKeys } from '../api-keys/entity.ts';
-import { workspaces } from '../workspaces/entity.ts';
 import { checkConfig } from './check-config.ts';
 import { type Config, type ConfigVersion, configs, configVersions } from './entity.ts';
 
@@ -89,9 +88,10 @@ export async function updateConfig(
   actor: Actor,
   sent: ConfigChanges,
   limits: TargetLimits,
+  dependents: Dependents,
 ): Promise<void> {
   const { tx } = change;
-  if (sent.status === 'archived') return archiveConfig(change, config);
+  if (sent.status === 'archived') return archiveConfig(change, actor, config, dependents);
   const author = actor.userId ?? actor.keyId;
   const now = new Date();
   if (sent.name !== undefined) config.name = sent.name;
@@ -112,13 +112,10 @@ export async function updateConfig(
 }
 
 /** Archives a config. Refused while another resource uses it. */
-export async function archiveConfig(change: Change, config: Config): Promise<void> {
+export async function archiveConfig(change: Change, actor: Actor, config: Config, dependents: Dependents): Promise<void> {
   if (config.isDefault) throw conflict('This config is the default of its workspace. Set another default first');
-  const users = await change.tx.count(apiKeys, { organisationId: config.organisationId, defaultConfigId: config.id });
-  if (users > 0) throw conflict(`This config is the default of ${users} API keys. Change them first`);
-  const workspace = await change.tx.findOne(workspaces, { organisationId: config.organisationId, userApiKeyConfigId: config.id });
-  if (workspace)
-    throw conflict(`This config is the default of the user keys of workspace ${workspace.slug}. Change that setting first`);
+  const refusal = await refusalOf(dependents.config, change.tx, config, actor);
+  if (refusal !== null) throw conflict(refusal);
   config.status = 'archived';
   config.lastUpdatedAt = new Date();
   change.about(config.id);

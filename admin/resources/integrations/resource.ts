@@ -4,6 +4,7 @@ import { IntegrationHeaders } from './migrations/0018-integration-headers.ts';
 import { ModelNames } from './migrations/202611220700-model-names.ts';
 import { integrationModels } from './model-entity.ts';
 import { integrationModelRoutes } from './model-routes.ts';
+import { referenceUsers } from './reference-users.ts';
 import { integrationRoutes } from './routes.ts';
 import { secretMappings } from './secret-mapping-entity.ts';
 import { archiveIntegration } from './service.ts';
@@ -20,13 +21,14 @@ export const integrationsResource = defineResource({
   ],
   routes: [...integrationRoutes, ...integrationTestRoutes, ...integrationModelRoutes, ...integrationWorkspaceRoutes],
   dependents: {
+    secretReference: [referenceUsers],
     workspace: [
       {
         what: 'integrations',
         count: (em, { id, organisationId }) => em.count(integrations, { organisationId, workspaceId: id, status: 'active' }),
-        async remove(change, { id, organisationId }) {
+        async remove(change, { id, organisationId }, all) {
           const own = { organisationId, workspaceId: id, status: 'active' } as const;
-          for (const row of await change.tx.find(integrations, own)) await archiveIntegration(change, row);
+          for (const row of await change.tx.find(integrations, own)) await archiveIntegration(change, row, all);
         },
       },
       {

@@ -138,7 +138,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
         checkHosts(call.services.settings, configurations);
         const mapped = await mappingsToChange(change.tx, row, sent, 'configurations');
         await updateIntegration(change, call.services.vault, call.actor, row, { ...body, configurations, mapped });
-        if (status === 'archived') await archiveIntegration(change, row);
+        if (status === 'archived') await archiveIntegration(change, row, call.services.dependents);
       });
       return {};
     },
@@ -159,7 +159,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
         const row = await findOwnIntegration(change.tx, call, call.params.slug ?? '', 'for update');
         requireOwner(call.actor, row.workspaceId ?? null, 'delete');
         call.match(row.revision);
-        await archiveIntegration(change, row);
+        await archiveIntegration(change, row, call.services.dependents);
       });
       return {};
     },

@@ -7,6 +7,7 @@ import type { Actor } from '../../http/actor.ts';
 import { conflict, forbidden, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { PricingAdjustments } from '../../pricing/schema.ts';
+import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
 import { lowerCased } from '../../secrets/sealed-headers.ts';
@@ -130,8 +131,8 @@ function secretFieldsOf(row: Integration, mapped: readonly Mapping[]): Set<strin
   return new Set([...Object.keys(row.secretHints), ...mapped.map(({ field }) => field)]);
 }
 
-/** Archives an integration and deletes its credentials and those of its models. Its providers stop working at once. */
-export async function archiveIntegration(change: Change, row: Integration): Promise<void> {
+/** Archives an integration and deletes its credentials and those of its models. What depends on it stops working at once. */
+export async function archiveIntegration(change: Change, row: Integration, dependents: Dependents): Promise<void> {
   row.status = 'archived';
   row.secrets = null;
   row.secretHints = {};
@@ -143,7 +144,7 @@ export async function archiveIntegration(change: Change, row: Integration): Prom
   await storeMappings(change.tx, row, []);
   row.lastUpdatedAt = new Date();
   change.about(row.id);
-  await announceProviders(change, row.id, 'delete');
+  for (const { remove } of dependents.integration) await remove?.(change, row, dependents);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { announceProviders } from '../../announce/providers.ts';
 import { defineResource, slugOfReply, splitDocumentId } from '../../define-resource.ts';
 import { providers } from './entity.ts';
 import { providerRoutes } from './routes.ts';
@@ -21,6 +22,7 @@ export const providersResource = defineResource({
     { kind: 'workspace-models', read: async ({ database }, id) => (isUuid(id) ? toModelsDocument(database.em(), id) : null) },
   ],
   dependents: {
+    integration: [{ what: 'providers', remove: (change, { id }) => announceProviders(change, id, 'delete') }],
     workspace: [
       {
         what: 'providers',

@@ -2,7 +2,7 @@ import { defineResource, slugOfReply } from '../../define-resource.ts';
 import { secretReferences } from './entity.ts';
 import { SecretReferences } from './migrations/0017-secret-references.ts';
 import { secretReferenceRoutes } from './routes.ts';
-import { forgetWorkspace } from './users-of.ts';
+import { forgetWorkspace } from './service.ts';
 
 export const secretReferencesResource = defineResource({
   name: 'secret-references',

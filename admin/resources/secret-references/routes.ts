@@ -96,7 +96,7 @@ export const secretReferenceRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const row = await getReference(change.tx, call.organisationId, call.params.secretReferenceId ?? '', 'to change');
         call.match(row.revision);
-        await deleteReference(change, call.actor, row);
+        await deleteReference(change, call.actor, row, call.services.dependents);
       });
       return {};
     },

@@ -6,16 +6,15 @@ import { checkHost } from '../../http/check-host.ts';
 import { asReference, conflict, invalid, notFound } from '../../http/errors.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { requireUnchanged } from '../../http/schemas.ts';
+import { type Dependents, type OwnerRow, refusalOf } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
-import { secretMappings } from '../integrations/secret-mapping-entity.ts';
 import { addressSettings, mergeAuthConfig } from './auth-config.ts';
 import { type SecretReference, secretReferences } from './entity.ts';
 import { findReference } from './find-reference.ts';
 import type { CreateBody, UpdateBody } from './schema.ts';
 import { putAuth } from './secrets.ts';
-import { announceUsers, usersOf } from './users-of.ts';
 
-type Services = Pick<AdminServices, 'vault' | 'settings'>;
+type Services = Pick<AdminServices, 'vault' | 'settings' | 'dependents'>;
 
 /** Stores a reference with what it authenticates with sealed. Gateways see it once an integration uses it. */
 export async function createReference(
@@ -57,8 +56,8 @@ export async function createReference(
 }
 
 /**
- * Updates the sent fields; null clears. Announces every provider that reads from the reference, including those of workspaces
- * that may no longer use it, which stop working.
+ * Updates the sent fields; null clears. Announces every dependent of the reference, including those in workspaces that may no longer
+ * use it, which stop working.
  */
 export async function updateReference(change: Change, services: Services, row: SecretReference, sent: UpdateBody): Promise<void> {
   const { tx } = change;
@@ -73,19 +72,14 @@ export async function updateReference(change: Change, services: Services, row: S
   await setAccess(tx, row, sent, false);
   row.lastUpdatedAt = new Date();
   change.about(row.id);
-  await announceUsers(change, row);
+  for (const { changed } of services.dependents.secretReference) await changed?.(change, row);
 }
 
-/** Deletes, with its credential. Throws AB01 while an integration reads from it. */
-export async function deleteReference(change: Change, actor: Actor, row: SecretReference): Promise<void> {
-  const users = await usersOf(change.tx, row);
-  if (users.length > 0) {
-    const mayKnow = ['organisation_integrations.list', 'workspace_integrations.list'].some((scope) => actor.scopes.has(scope));
-    const who = mayKnow ? `: ${users.map(({ slug }) => slug).join(', ')}` : '';
-    throw invalid(`This secret reference is used by ${users.length} integrations or virtual keys${who}. Change them first`);
-  }
-  // Mappings left by integrations that an older version archived.
-  await change.tx.nativeDelete(secretMappings, { organisationId: row.organisationId, secretReferenceId: row.id });
+/** Deletes a reference with its credential. Throws AB01 while another resource reads from it. */
+export async function deleteReference(change: Change, actor: Actor, row: SecretReference, dependents: Dependents): Promise<void> {
+  const refusal = await refusalOf(dependents.secretReference, change.tx, row, actor);
+  if (refusal !== null) throw invalid(refusal);
+  for (const { remove } of dependents.secretReference) await remove?.(change, row, dependents);
   change.tx.remove(row);
   change.about(row.id);
 }
@@ -142,4 +136,11 @@ async function setAccess(
 async function workspaceId(tx: EntityManager, organisationId: string, idOrSlug: string, index: number): Promise<string> {
   const named = findWorkspace(tx, organisationId, idOrSlug);
   return (await named.catch(asReference(`allowed_workspaces[${index}]`, 'Workspace'))).id;
+}
+
+/** Removes a deleted workspace from the references that name it. */
+export async function forgetWorkspace({ tx }: Change, { id, organisationId }: OwnerRow): Promise<void> {
+  for (const row of await tx.find(secretReferences, { organisationId, allowAllWorkspaces: false })) {
+    if (row.allowedWorkspaces.includes(id)) row.allowedWorkspaces = row.allowedWorkspaces.filter((one) => one !== id);
+  }
 }

@@ -125,7 +125,7 @@ export const userRoutes: readonly AdminRoute[] = [
       await call.write(async (change) => {
         const user = await findUser(change.tx, call.organisationId, call.params.userId ?? '');
         call.match(user.revision);
-        await deleteUser(change, call.actor, user, call.services.dependents.user);
+        await deleteUser(change, call.actor, user, call.services.dependents);
       });
       return {};
     },

@@ -8,7 +8,7 @@ import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
 import { conflict, notFound } from '../../http/errors.ts';
-import type { Dependent } from '../../publish/dependents.ts';
+import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { roleChanged } from '../api-keys/role-changed.ts';
 import { findMemberships, type Making, setMemberships } from '../workspace-users/memberships.ts';
@@ -103,12 +103,12 @@ export async function updateUser(
 /**
  * Removes a user. Their API keys, sessions, links and memberships end with the change. Keys they granted to others keep their scopes.
  */
-export async function deleteUser(change: Change, actor: Actor, user: User, dependents: readonly Dependent[]): Promise<void> {
+export async function deleteUser(change: Change, actor: Actor, user: User, dependents: Dependents): Promise<void> {
   const { organisationId, id } = user;
   requireRank(actor, user.role);
   if (user.role === 'owner') await keepAnOwner(change.tx, user);
   await closeUser(change.tx, organisationId, id);
-  for (const { remove } of dependents) await remove(change, user);
+  for (const { remove } of dependents.user) await remove?.(change, user, dependents);
   // Always announce: a removed user is no longer in the list that is announced when the organisation enables JWT authentication
   // again.
   announceUser(change, organisationId, user.email);

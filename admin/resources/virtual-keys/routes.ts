@@ -136,7 +136,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
         deleteProvider(change, row);
         if (integration?.workspaceId && !shared) {
           await tx.flush();
-          await archiveIntegration(change, integration);
+          await archiveIntegration(change, integration, call.services.dependents);
         }
         change.about(row.id);
       });

@@ -1,6 +1,6 @@
 import { closeWorkspace } from '../../access/hold-workspace.ts';
 import { conflict, invalid } from '../../http/errors.ts';
-import type { Dependent } from '../../publish/dependents.ts';
+import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { Workspace } from './entity.ts';
 import { displayName } from './to-reply.ts';
@@ -14,8 +14,9 @@ export async function deleteWorkspace(
   change: Change,
   row: Workspace,
   sent: { readonly name?: string | undefined; readonly force_delete: boolean },
-  dependents: readonly Dependent[],
+  all: Dependents,
 ): Promise<void> {
+  const dependents = all.workspace;
   if (sent.name === undefined && sent.force_delete) throw invalid('name: required with force_delete');
   const names = [row.name, displayName(row, 'display'), displayName(row, 'plain')];
   if (sent.name !== undefined && !names.includes(sent.name)) {
@@ -35,7 +36,7 @@ export async function deleteWorkspace(
     }
   }
   // Also remove dependents that do not block the deletion.
-  for (const { remove } of dependents) await remove(change, row);
+  for (const { remove } of dependents) await remove?.(change, row, all);
   row.status = 'archived';
   row.archivedAt = new Date();
   row.lastUpdatedAt = row.archivedAt;

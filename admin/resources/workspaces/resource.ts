@@ -14,6 +14,18 @@ export const workspacesResource = defineResource({
     { kind: 'workspace', read: async ({ database }, id) => (isUuid(id) ? toWorkspaceDocument(database.em(), id) : null) },
     { kind: 'workspace-name', read: ({ database }, id) => toWorkspaceNameDocument(database.em(), id) },
   ],
+  dependents: {
+    config: [
+      {
+        what: 'workspaces',
+        async refuse(em, { id, organisationId }) {
+          const found = await em.findOne(workspaces, { organisationId, userApiKeyConfigId: id });
+          if (!found) return null;
+          return `This config is the default of the user keys of workspace ${found.slug}. Change that setting first`;
+        },
+      },
+    ],
+  },
   samples: [sampleAt('/admin/workspaces', 'workspace'), sampleAt('/workspaces', 'further workspace')],
 });
 
