@@ -4,6 +4,7 @@
 export { auth } from './auth/index.ts'; //                            auth: verifies the caller
 export { cache } from './cache/index.ts'; //                          cache: replies from the cache
 export { configResolution } from './config-resolution/index.ts'; //   config: chooses the config and the metadata
+export { guardrails } from './guardrails/index.ts'; //                input-guardrails: checks requests and responses
 export { limits } from './limits/index.ts'; //                        limits: checks budgets and rate limits
 export { record } from './record/index.ts'; //                        record: one record per request
 export { strategies } from './strategies/index.ts'; //                strategy: chooses the target, and the next one

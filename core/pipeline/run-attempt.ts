@@ -1,5 +1,6 @@
 import type { AttemptResult, RequestContext } from '../contract/plugin/context.ts';
 import type { Target } from '../contract/plugin/plan.ts';
+import type { Reply } from '../contract/plugin/plugin.ts';
 import type { OutgoingCall } from '../contract/provider/provider.ts';
 import type { UpstreamTransport } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
@@ -71,7 +72,7 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
     for (const hook of ctx.plan.onAttempt) {
       const outcome = hook(ctx, target);
       const reply = isPromise(outcome) ? await outcome : outcome;
-      if (reply) return { kind: 'replaced', reply };
+      if (reply) return 'action' in reply ? deniedAnswer(reply.reply) : { kind: 'replaced', reply };
     }
     const allow = given.resolved.ofModel ?? null;
     const resolved = allow ? await targetOfModel(ctx, target, given.resolved) : given.resolved;
@@ -133,6 +134,13 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
   } catch (thrown) {
     return { kind: 'error', error: toGatewayError(thrown) };
   }
+}
+
+/** The answer of an attempt that a plugin denied before the provider was called. */
+function deniedAnswer({ status, headers, body }: Reply): Answer {
+  const error = new GatewayError('request_denied', { status });
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  return { kind: 'plain', status, headers: [...headers], body: bytes, error, retryAfterMs: null, call: null };
 }
 
 /** Runs the plugin hooks before the call is sent. Returns a promise if a hook is asynchronous. */

@@ -5,7 +5,7 @@ import type { Plan } from '../contract/plugin/plan.ts';
 import { type HookName, type Hooks, hookNames, type Plugin, type Services } from '../contract/plugin/plugin.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { checkHooks } from './check-plugin.ts';
-import { checkHead, readChunk, readHeaders, readReply, readVerdict } from './hook-results.ts';
+import { checkHead, readChunk, readHeaders, readReply, readReplyOrDenial, readVerdict } from './hook-results.ts';
 
 /**
  * The same plugin with every hook checked: a result that the contract does not allow, an exception and a promise that takes too
@@ -75,7 +75,7 @@ interface GuardedHook {
 
 const guards: Record<HookName, (hook: AnyHook, of: GuardedHook) => AnyHook> = {
   onRequest: asynchronous(readReply),
-  onAttempt: asynchronous(readReply),
+  onAttempt: asynchronous(readReplyOrDenial),
   onAttemptResponse: asynchronous(readVerdict),
   onReply: asynchronous((result, [, head]) => {
     checkHead(head as Parameters<typeof checkHead>[0]);

@@ -1,5 +1,5 @@
 import { types } from 'node:util';
-import type { Reply, Verdict } from '../contract/plugin/plugin.ts';
+import type { Denial, Reply, Verdict } from '../contract/plugin/plugin.ts';
 import { toGatewayError } from '../contract/values/errors.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 
@@ -14,6 +14,16 @@ export function readReply(result: unknown): Reply | undefined {
   checkStatus('reply.status', status);
   if (typeof body !== 'string' && !types.isUint8Array(body)) throw malformed('reply.body', body, 'a string or a Uint8Array');
   return { status: status as number, headers: readHeaders('reply.headers', headers), body };
+}
+
+/** The reply or denial as a copy of its own; undefined for none. Throws MalformedResult. */
+export function readReplyOrDenial(result: unknown): Reply | Denial | undefined {
+  if (typeof result !== 'object' || result === null || !('action' in result)) return readReply(result);
+  const { action, reply } = result as Record<string, unknown>;
+  if (action !== 'deny') throw new MalformedResult('denial.action: expected deny');
+  const denied = readReply(reply);
+  if (!denied) throw malformed('denial.reply', reply, 'a reply { status, headers, body }');
+  return { action, reply: denied };
 }
 
 /** Checks a head that a hook may have changed in place, and puts its header names into lower case. Throws MalformedResult. */

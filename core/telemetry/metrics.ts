@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } from 'prom-client';
 import type { RequestRecord } from '../contract/plugin/record.ts';
+import { GuardrailSeries } from './guardrail-series.ts';
 import type { Sample } from './histogram.ts';
 import { RequestSeries } from './request-series.ts';
 
@@ -33,9 +34,15 @@ export function createMetrics(slot: number): Metrics {
   for (const name of misnamedDefaults) registry.removeSingleMetric(name);
   const series = new RequestSeries();
   addRequestMetrics(registry, series);
+  const checks = new GuardrailSeries();
+  const checksHelp = 'Checks of guardrails by outcome; error_passed: the check could not decide and counts as passed';
+  addSamples(registry, 'svc_guardrail_checks_total', 'counter', checksHelp, () => checks.samples());
   return {
     counters: (name, help, read) => addSamples(registry, `svc_${name}`, 'counter', help, read),
-    observe: (record) => series.observe(record),
+    observe(record) {
+      series.observe(record);
+      if (record.guardrails) checks.observe(record);
+    },
     gauge(name, help, read) {
       const collect = function (this: Gauge) {
         this.set(read());

@@ -98,6 +98,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     attempts,
     ...(ctx.decisions === null ? undefined : { decisions: ctx.decisions }),
     ...(ctx.verdicts === null ? undefined : { verdicts: ctx.verdicts }),
+    ...(ctx.guardrails === null ? undefined : { guardrails: ctx.guardrails }),
     retryAttemptCount: ctx.retryAttemptCount,
     cacheStatus: ctx.cacheStatus,
     inputTokens: usage?.inputTokens ?? 0,

@@ -46,6 +46,7 @@ const gatewayActions: Readonly<Record<ErrorCode, string>> = {
   upstream_reset: 'Retry, or add a fallback.',
   upstream_invalid: 'Check that the host speaks the API of the provider. The log has the reason.',
   upstream_status: 'See the message of the provider in the reply.',
+  request_denied: 'Change the request. The body or the log names the guardrails that failed.',
   response_denied: 'Change the request. The record names the plugin in `verdicts`.',
   stream_incomplete: 'Discard the partial reply and send the request again.',
   overloaded: 'Wait for `retry-after`. Add gateway processes, or raise `BODY_MEMORY_MAX`.',

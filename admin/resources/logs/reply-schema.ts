@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { guardrailRecord } from '../../../core/contract/plugin/guardrail-result.ts';
 import { attemptRecord, batchRecord, decisionRecord, outcomes, sessionRecord } from '../../../core/contract/plugin/record.ts';
 import { verdictRecord } from '../../../core/contract/plugin/verdict.ts';
 import { bit, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
@@ -95,6 +96,8 @@ export const logReply = v.strictObject({
   attempts: v.array(v.strictObject(attemptRecord.entries)),
   decisions: v.array(v.strictObject(decisionRecord.entries)),
   verdicts: v.array(v.strictObject(verdictRecord.entries)),
+  /** Guardrails that ran, without texts of the request or the reply. */
+  guardrails: v.array(guardrailRecord),
   session: v.nullable(session),
   /** Unverified subject of the request's token; null for keys. */
   token_subject: nullableText,

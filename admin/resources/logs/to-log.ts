@@ -11,7 +11,7 @@ export interface LogNames {
 
 /**
  * Converts a request record to the wire form. Bodies and headers are not stored, hence null and empty. `cost` is in cents, as
- * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions`, `verdicts`, `session`,
+ * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions`, `verdicts`, `guardrails`, `session`,
  * `token_subject` and `batch` are additions of this service.
  */
 export function toLog(
@@ -46,6 +46,7 @@ export function toLog(
     attempts: record.attempts,
     decisions: record.decisions ?? [],
     verdicts: record.verdicts ?? [],
+    guardrails: record.guardrails ?? [],
     session: toSession(record),
     token_subject: record.tokenSubject ?? null,
     batch: toBatch(record),

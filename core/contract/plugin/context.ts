@@ -7,6 +7,7 @@ import type { HeaderList, InboundRequest, RequestBody } from '../values/http.ts'
 import type { JsonObject } from '../values/json.ts';
 import type { Secret } from '../values/secret.ts';
 import type { Usage } from '../values/usage.ts';
+import type { GuardrailRecord } from './guardrail-result.ts';
 import type { PassedTraffic } from './passed-traffic.ts';
 import type { Plan } from './plan.ts';
 import type { AttemptRecord, BatchRecord, DecisionRecord, OutcomeKind, ReservationRecord, SessionRecord } from './record.ts';
@@ -199,6 +200,8 @@ export class RequestContext {
   retryAttemptCount = 0;
   /** Verdicts of plugins about responses; null while there is none. */
   verdicts: VerdictRecord[] | null = null;
+  /** Guardrails that ran; null while there is none. */
+  guardrails: GuardrailRecord[] | null = null;
   /** Usage of responses that a verdict rejected; null while there is none. */
   deniedUsage: Usage[] | null = null;
   /** Skipped targets with the reasons, and omitted retries; null if there were none. */

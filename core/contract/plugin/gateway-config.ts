@@ -3,6 +3,7 @@ import type { SettingNames } from '../provider/setting-names.ts';
 import { issueText, listsReadAsObjects, pathOf } from '../values/input-issues.ts';
 import { isObject } from '../values/json.ts';
 import { splitModelSlug } from '../values/model-slug.ts';
+import { guardrailEntries } from './guardrail-config.ts';
 import { capacity, checkStrategy, type StrategyConfig, status, strategy } from './strategy-config.ts';
 
 /**
@@ -53,12 +54,7 @@ const cache = v.union([
   ),
 ]);
 
-const guardrails = 'guardrails and hooks are not part of this version. Remove them, because the config would run without them';
-/** Lists of the language that this build does not act on: only empty ones are accepted. */
-const guardrailKeys = [
-  ...(['input_guardrails', 'output_guardrails', 'before_request_hooks', 'after_request_hooks'] as const),
-  ...(['start_hooks', 'input_mutators', 'output_mutators'] as const),
-];
+const startHooks = 'start hooks are not part of this version. Remove them, because the config would run without them';
 
 const targetEntries = {
   name: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(255))),
@@ -86,7 +82,8 @@ const targetEntries = {
   /** Target of a fallback: the statuses that move on from it, in place of the strategy's. */
   on_status_codes: v.optional(v.array(status)),
   cache: v.optional(cache),
-  ...optionalEntries(guardrailKeys, v.custom<[]>(isEmptyList, guardrails)),
+  ...guardrailEntries,
+  start_hooks: v.optional(v.custom<[]>(isEmptyList, startHooks)),
 };
 
 function optionalEntries<const Key extends string, Value extends v.GenericSchema>(keys: readonly Key[], schema: Value) {

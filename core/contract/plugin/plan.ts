@@ -2,6 +2,7 @@ import type { Credentials } from '../provider/provider.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { CoreHooks } from './core-plugin.ts';
 import type { GatewayConfig } from './gateway-config.ts';
+import type { TargetGuardrails } from './guardrail-config.ts';
 
 /** The hooks of one kind, in the order they run. */
 export type HookList<Name extends keyof CoreHooks> = readonly NonNullable<CoreHooks[Name]>[];
@@ -72,6 +73,7 @@ export interface Target {
   readonly metadata: Readonly<Record<string, string>> | null;
   /** Null = no cache. `maxAgeSeconds` null = not said. */
   readonly cache: CacheRule | null;
+  readonly guardrails: TargetGuardrails;
 }
 
 export interface CacheRule {

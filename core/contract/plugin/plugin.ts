@@ -100,6 +100,12 @@ export type Verdict =
   | { readonly action: 'deny'; readonly reply: Reply; readonly reason?: string }
   | { readonly action: 'fail'; readonly error: GatewayError; readonly reason?: string };
 
+/** Ends an attempt before the provider is called, like the verdict `deny` of a response. The attempt is not retried. */
+export interface Denial {
+  readonly action: 'deny';
+  readonly reply: Reply;
+}
+
 /** Names of all hooks of this contract, in the order a request meets them. */
 export const hookNames = [
   'onRequest',
@@ -117,8 +123,11 @@ export type HookName = keyof Hooks;
 export interface Hooks {
   /** Before a target is chosen, down the list. A Reply ends the chain; throwing GatewayError rejects the request. */
   onRequest?(ctx: RequestContext): Maybe<Reply | undefined | void>;
-  /** Before each attempt at a target, down the list. A Reply is sent instead of calling the provider. */
-  onAttempt?(ctx: RequestContext, target: Target): Maybe<Reply | undefined | void>;
+  /**
+   * Before each attempt at a target, down the list. A Reply is sent instead of calling the provider. A Denial fails the attempt with the
+   * status of its reply, so that the fallback follows the config's status codes.
+   */
+  onAttempt?(ctx: RequestContext, target: Target): Maybe<Reply | Denial | undefined | void>;
   /** After each attempt that the provider accepted, up the list and inside the target loop. Nothing returned means pass. */
   onAttemptResponse?(ctx: RequestContext, response: AttemptResponse, target: Target): Maybe<Verdict | undefined | void>;
   /** The head of the reply that will be sent, up the list; no byte has left yet. A Reply replaces it. */

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { budgetRules } from '../protocol/budget-rules.ts';
+import { guardrailRecord } from './guardrail-result.ts';
 import { verdictRecord } from './verdict.ts';
 
 /**
@@ -135,6 +136,8 @@ export const requestRecord = v.object({
   decisions: v.optional(v.array(decisionRecord)),
   /** Verdicts of plugins about responses; absent when there was none. */
   verdicts: v.optional(v.array(verdictRecord)),
+  /** Guardrails that ran before the record was written; absent when there was none. */
+  guardrails: v.optional(v.array(guardrailRecord)),
   retryAttemptCount: v.number(),
   cacheStatus: v.nullable(v.string()),
   inputTokens: count,

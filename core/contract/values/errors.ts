@@ -76,6 +76,7 @@ export const errorTable = {
   upstream_reset: row(502, 'upstream', true, 'upstream_error', 'The provider closed the connection before it replied'),
   upstream_invalid: row(502, 'upstream', true, 'upstream_error', 'The provider sent a response that cannot be parsed'),
   upstream_status: row(502, 'upstream', true, 'upstream_error', 'The provider returned an error'),
+  request_denied: row(446, 'client', true, 'request_denied', 'A plugin denied the request'),
   response_denied: row(446, 'gateway', true, 'response_denied', 'A plugin denied the response of the provider'),
   stream_incomplete: row(502, 'upstream', false, 'stream_incomplete', 'The provider ended the stream before it was complete'),
   overloaded: row(

@@ -5,9 +5,12 @@ import type { Timers } from '../../contract/values/timers.ts';
 /** Maximum length in milliseconds of a single wait, and of all waits at one target. */
 const waitMsMax = 60_000;
 
+/** Guardrails failed without denying the reply. Such a reply is accepted, but a config can ask for another one. */
+const hooksFailed = 246;
+
 /** Returns true if the result may be retried: its status is listed, and neither the caller nor the gateway caused it. */
 export function mayRetry(retry: Retry | null, last: AttemptResult): boolean {
-  if (retry === null || retry.attempts === 0 || last.ok) return false;
+  if (retry === null || retry.attempts === 0 || (last.ok && last.status !== hooksFailed)) return false;
   return retry.statusCodes.includes(last.status) && last.error?.source !== 'client';
 }
 

@@ -41,7 +41,8 @@ export function attempt(
   outgoing: Outgoing,
   options: AttemptOptions,
 ): Promise<Answer> {
-  // The usage of an earlier attempt does not belong to this one.
+  // An accepted response that another attempt replaces is billed too. Its usage does not belong to this attempt.
+  if (ctx.attempts.at(-1)?.ok) ctx.denyUsage();
   ctx.usage = null;
   ctx.streamEvents = 0;
   return new Promise((resolve) => {

@@ -1,4 +1,5 @@
 import { type GatewayConfig, type RetryConfig, settingOf } from '../../contract/plugin/gateway-config.ts';
+import { type GuardrailRule, guardrailsOf } from '../../contract/plugin/guardrail-config.ts';
 import type { CacheRule, Retry, Target } from '../../contract/plugin/plan.ts';
 import type { Credentials } from '../../contract/provider/provider.ts';
 import type { SettingNames } from '../../contract/provider/setting-names.ts';
@@ -21,7 +22,7 @@ export function compileTargets(config: GatewayConfig, names: SettingNames): Targ
   return targets;
 
   function walk(node: GatewayConfig, path: string, parent: Inherited | null): void {
-    const own = inherit(node, parent, names);
+    const own = inherit(node, parent, names, path);
     if (node.targets) {
       for (const [index, child] of node.targets.entries()) walk(child, `${path}.targets[${index}]`, own);
       return;
@@ -32,7 +33,7 @@ export function compileTargets(config: GatewayConfig, names: SettingNames): Targ
 
 type Inherited = Omit<Target, 'index' | 'path'>;
 
-function inherit(node: GatewayConfig, parent: Inherited | null, names: SettingNames): Inherited {
+function inherit(node: GatewayConfig, parent: Inherited | null, names: SettingNames, path: string): Inherited {
   const model = node.override_params?.model;
   const split = typeof model === 'string' ? splitModelSlug(model) : null;
   const virtual = node.virtual_key === undefined ? undefined : `@${node.virtual_key.replace(/^@/, '')}`;
@@ -56,7 +57,19 @@ function inherit(node: GatewayConfig, parent: Inherited | null, names: SettingNa
     strictParams: node.strict_params ?? parent?.strictParams ?? false,
     metadata: merge(parent?.metadata, node.metadata) as Target['metadata'],
     cache: node.cache ? compileCache(node.cache) : (parent?.cache ?? null),
+    guardrails: {
+      input: ownGuardrails(node, 'input', path) ?? parent?.guardrails.input ?? noGuardrails,
+      output: ownGuardrails(node, 'output', path) ?? parent?.guardrails.output ?? noGuardrails,
+    },
   };
+}
+
+const noGuardrails: readonly GuardrailRule[] = [];
+
+/** Guardrails of a target replace the inherited ones of the same side. An empty list replaces nothing. */
+function ownGuardrails(node: GatewayConfig, side: 'input' | 'output', path: string): readonly GuardrailRule[] | null {
+  const below = path.replace(/^config\.?/, '');
+  return guardrailsOf(node, side)?.map((rule) => (below === '' ? rule : { ...rule, path: `${below}.${rule.path}` })) ?? null;
 }
 
 function compileCache(cache: NonNullable<GatewayConfig['cache']>): CacheRule | null {

@@ -101,3 +101,27 @@ it('metrics: count requests and tokens by model after a provider’s reply, for 
 it('metrics: no gauge has the name of a counter', async () => {
   expect(await createMetrics(0).text()).not.toMatch(/^# TYPE \S+_total gauge$/m);
 });
+
+it('counts checks of guardrails by outcome', async () => {
+  const metrics = createMetrics(0);
+  const check = { id: 'default.contains', verdict: false, error: null, failedOpen: false, durationMs: 1 };
+  const guardrail = {
+    id: 'g',
+    side: 'input',
+    type: 'guardrail',
+    targetPath: null,
+    verdict: false,
+    deny: true,
+    async: false,
+    transformed: false,
+    durationMs: 1,
+    feedback: null,
+    checks: [check, { ...check, verdict: true }, { ...check, error: 'Error', failedOpen: true }, { ...check, error: 'Error' }],
+  } as const;
+  metrics.observe(sampleRecord({ guardrails: [{ ...guardrail, checks: [...guardrail.checks] }] }));
+  expect(await lines(metrics, 'svc_guardrail_checks_total')).toEqual(
+    ['failed', 'passed', 'error_passed', 'error_failed'].map(
+      (outcome) => `svc_guardrail_checks_total{check="default.contains",outcome="${outcome}",process="0"} 1`,
+    ),
+  );
+});

@@ -51,7 +51,7 @@ describe('an invalid config', () => {
       { strategy: fallback, targets: [{ passthrough: true, override_params: { model: '@a/gpt' } }] },
       'targets[0].override_params.model: names a provider',
     ],
-    [{ provider: '@a', input_guardrails: ['x'] }, 'input_guardrails: guardrails and hooks are not part of this version'],
+    [{ provider: '@a', input_guardrails: ['x'] }, 'input_guardrails[0]: saved guardrails are not part of this version'],
     [
       { strategy: fallback, targets: [{ prompt_id: 'x' }] },
       'targets[0].prompt_id: prompt templates are not part of this version',

@@ -1,0 +1,72 @@
+import type { GenericSchema } from 'valibot';
+import type { TaskRunner } from '../../../core/contract/plugin/worker-tasks.ts';
+import type { OperationName } from '../../../core/contract/provider/provider.ts';
+import type { JsonObject, Maybe } from '../../../core/contract/values/json.ts';
+import type { TextPart } from '../texts.ts';
+
+export type Side = 'input' | 'output';
+
+/** A request or response as a check sees it. */
+export interface Subject {
+  readonly side: Side;
+  /** The request body, on the output side the response body. */
+  readonly body: JsonObject;
+  readonly operation: OperationName | null;
+  /** Function name of the route: an operation, `proxy` or `realtime`. */
+  readonly requestType: string;
+  readonly model: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** The texts in the scope of the check, and all of them joined by line breaks. */
+  readonly parts: readonly TextPart[];
+  readonly text: string;
+}
+
+export interface Outcome {
+  readonly verdict: boolean;
+  readonly data: JsonObject | null;
+  /** The check could not decide. */
+  readonly error?: { readonly name: string; readonly message: string };
+  /** The changed body; absent: nothing was changed. */
+  readonly body?: JsonObject;
+}
+
+export interface CheckServices {
+  readonly tasks: TaskRunner;
+}
+
+/** One kind of check. `checks/index.ts` lists them all. */
+export interface Check<Parameters = unknown> {
+  /** With its prefix: `default.contains`. */
+  readonly id: string;
+  readonly sides: readonly Side[];
+  /** True: it reads no text, so that it runs on routes without text too. */
+  readonly readsNoText?: true;
+  /** True: it can change the body. Such checks of one side run one after the other, each on what the one before has left. */
+  readonly changes?: true;
+  readonly parameters: GenericSchema<unknown, Parameters>;
+  /** Prepares a check once per config version. Throws an Error with the reason if the parameters cannot be used. */
+  prepare(parameters: Parameters, services: CheckServices): (subject: Subject) => Maybe<Outcome>;
+}
+
+/** Lets the compiler check a declaration where it is written. */
+export function defineCheck<Parameters>(check: Check<Parameters>): Check {
+  return check as Check;
+}
+
+export const bothSides: readonly Side[] = ['input', 'output'];
+
+const excerptCharsMax = 100;
+
+/** Returns the beginning of a text for results. */
+export function excerpt(text: string): string {
+  return text.length > excerptCharsMax ? `${text.slice(0, excerptCharsMax)}...` : text;
+}
+
+/** The outcome of a check that finds no text. */
+export function noText(message: string, what: string, data: JsonObject): Outcome {
+  return {
+    verdict: false,
+    data: { explanation: `An error occurred while processing ${what}: ${message}`, ...data, textExcerpt: 'No text available' },
+    error: { name: 'Error', message },
+  };
+}

@@ -1,0 +1,25 @@
+import { addPrefix } from './add-prefix.ts';
+import { allowedRequestTypes } from './allowed-request-types.ts';
+import type { Check } from './check.ts';
+import { contains } from './contains.ts';
+import { containsCode } from './contains-code.ts';
+import { characterCount, sentenceCount, wordCount } from './counts.ts';
+import { endsWith } from './ends-with.ts';
+import { jsonKeys } from './json-keys.ts';
+import { jsonSchema } from './json-schema.ts';
+import { allLowercase, allUppercase } from './letters.ts';
+import { requiredMetadataKeyPairs, requiredMetadataKeys } from './metadata.ts';
+import { modelRules, modelWhitelist } from './models.ts';
+import { notNull } from './not-null.ts';
+import { regexMatch } from './regex-match.ts';
+import { regexReplace } from './regex-replace.ts';
+import { requestParametersCheck } from './request-parameters.ts';
+
+const list: readonly Check[] = [
+  ...[addPrefix, allLowercase, allUppercase, allowedRequestTypes, characterCount, contains, containsCode, endsWith, jsonKeys],
+  ...[jsonSchema, modelRules, modelWhitelist, notNull, regexMatch, regexReplace, requestParametersCheck],
+  ...[requiredMetadataKeyPairs, requiredMetadataKeys, sentenceCount, wordCount],
+];
+
+/** Every check by its id. */
+export const checks: ReadonlyMap<string, Check> = new Map(list.map((check) => [check.id, check]));

@@ -1,0 +1,46 @@
+import * as v from 'valibot';
+import { messageOf } from '../../../core/contract/values/message-of.ts';
+import { after } from '../maybe.ts';
+import { type Check, defineCheck } from './check.ts';
+import { findJson } from './find-json.ts';
+
+const schemaCharsMax = 16_384;
+
+/** `default.jsonSchema`: checks the JSON of the text against a JSON Schema, draft 2020-12. Patterns in the schema have RE2 syntax. */
+export const jsonSchema: Check = defineCheck({
+  id: 'default.jsonSchema',
+  sides: ['output'],
+  parameters: v.strictObject({
+    schema: v.pipe(
+      v.record(v.string(), v.unknown()),
+      v.check((schema) => JSON.stringify(schema).length <= schemaCharsMax, `expected at most ${schemaCharsMax} characters`),
+    ),
+    not: v.optional(v.boolean(), false),
+  }),
+  prepare({ schema, not }, { tasks }) {
+    try {
+      tasks.run('check-schema', { schema, json: 'null' });
+    } catch (thrown) {
+      throw new Error(`schema: ${messageOf(thrown)}`);
+    }
+    return ({ text }) => {
+      const json = findJson(text);
+      if (json === null) return { verdict: false, data: { explanation: 'No valid JSON found in the response.', not } };
+      return after(tasks.run('check-schema', { schema, json: JSON.stringify(json) }), (errors) => {
+        const isValid = errors.length === 0;
+        return {
+          verdict: isValid !== not,
+          data: { matchedJson: json, not, explanation: wordsFor(isValid, not), validationErrors: errors },
+        };
+      });
+    };
+  },
+});
+
+function wordsFor(isValid: boolean, not: boolean): string {
+  if (isValid)
+    return not ? 'JSON matches the schema when it should not.' : 'Successfully validated JSON against the provided schema.';
+  return not
+    ? 'Successfully validated JSON does not match the schema as expected.'
+    : 'Failed to validate JSON against the provided schema.';
+}

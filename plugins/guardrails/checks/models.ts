@@ -1,0 +1,74 @@
+import * as v from 'valibot';
+import { type Check, defineCheck, type Outcome } from './check.ts';
+
+const models = v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.maxLength(1000));
+const not = v.optional(v.boolean(), false);
+
+/** `default.modelWhitelist`: the model of the request is in a list. */
+export const modelWhitelist: Check = defineCheck({
+  id: 'default.modelWhitelist',
+  sides: ['input'],
+  readsNoText: true,
+  parameters: v.strictObject({ models: v.pipe(models, v.minLength(1)), not }),
+  prepare:
+    ({ models: allowedModels, not }) =>
+    ({ model }) => {
+      if (model === null) return noModel();
+      const isListed = allowedModels.includes(model);
+      const verdict = isListed !== not;
+      const fact = isListed
+        ? not
+          ? 'is in the allowed list when it should not be'
+          : 'is allowed'
+        : 'is not in the allowed list';
+      const explanation = `Model "${model}" ${fact}${!isListed && not ? ' as expected' : ''}.`;
+      return { verdict, data: { verdict, not, explanation, requestedModel: model, allowedModels } };
+    },
+});
+
+/** `default.modelRules`: the model is in the lists of the metadata values that match, or in the defaults if none does. */
+export const modelRules: Check = defineCheck({
+  id: 'default.modelRules',
+  sides: ['input'],
+  readsNoText: true,
+  parameters: v.strictObject({
+    rules: v.pipe(
+      v.strictObject({
+        defaults: v.optional(models, []),
+        metadata: v.optional(v.record(v.string(), v.record(v.string(), models)), {}),
+      }),
+      v.check(
+        ({ defaults, metadata }) => defaults.length > 0 || Object.keys(metadata).length > 0,
+        'expected defaults, metadata or both',
+      ),
+    ),
+    not,
+  }),
+  prepare:
+    ({ rules, not }) =>
+    ({ model, metadata }) => {
+      if (model === null) return noModel();
+      const matched: string[] = [];
+      const allowed = new Set<string>();
+      for (const [key, values] of Object.entries(rules.metadata)) {
+        const value = metadata[key];
+        const list = value === undefined ? undefined : values[value];
+        if (!list) continue;
+        matched.push(`${key}:${value}`);
+        for (const each of list) allowed.add(each);
+      }
+      if (matched.length === 0) for (const each of rules.defaults) allowed.add(each);
+      const isAllowed = allowed.has(model);
+      const verdict = isAllowed !== not;
+      const by = matched.length > 0 ? `matched rules: ${matched.join(', ')}` : 'using default models';
+      const explanation = isAllowed
+        ? `Model "${model}" is allowed by rules. (${by})`
+        : `Model "${model}" is not allowed by rules.`;
+      return { verdict, data: { explanation } };
+    },
+});
+
+function noModel(): Outcome {
+  const message = 'Missing model in request';
+  return { verdict: false, data: { explanation: `An error occurred: ${message}` }, error: { name: 'Error', message } };
+}

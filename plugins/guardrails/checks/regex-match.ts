@@ -1,0 +1,44 @@
+import * as v from 'valibot';
+import type { PatternOutput } from '../../../core/contract/plugin/worker-tasks.ts';
+import { after } from '../maybe.ts';
+import { bothSides, type Check, defineCheck, excerpt, noText } from './check.ts';
+import { preparePattern, rule } from './pattern.ts';
+
+/** `default.regexMatch`: searches the text for a pattern. */
+export const regexMatch: Check = defineCheck({
+  id: 'default.regexMatch',
+  sides: bothSides,
+  parameters: v.strictObject({ rule, not: v.optional(v.boolean(), false) }),
+  prepare({ rule, not }, { tasks }) {
+    preparePattern(tasks, rule, '');
+    const conclude = (text: string, { match }: PatternOutput) => {
+      const verdict = (match !== null) !== not;
+      return {
+        verdict,
+        data: {
+          regexPattern: rule,
+          not,
+          verdict,
+          explanation: `The regex pattern '${rule}' ${wordsFor(match !== null, not)}`,
+          matchDetails: match && {
+            matchedText: match.text,
+            index: match.index,
+            groups: match.groups,
+            captures: match.captures,
+          },
+          textExcerpt: excerpt(text),
+        },
+      };
+    };
+    return ({ text }) => {
+      if (text === '') return noText('Missing text to match', 'the regex', { regexPattern: rule, not });
+      const input = { pattern: rule, flags: '', texts: [text], replacement: null };
+      return after(tasks.run('match-pattern', input), (output) => conclude(text, output));
+    };
+  },
+});
+
+function wordsFor(isMatch: boolean, not: boolean): string {
+  if (isMatch) return not ? 'matched the text when it should not have.' : 'successfully matched the text.';
+  return not ? 'did not match the text as expected.' : 'did not match the text.';
+}

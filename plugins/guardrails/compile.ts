@@ -1,0 +1,100 @@
+import * as v from 'valibot';
+import type { CheckRule, GuardrailRule } from '../../core/contract/plugin/guardrail-config.ts';
+import { issueText } from '../../core/contract/values/input-issues.ts';
+import type { Maybe } from '../../core/contract/values/json.ts';
+import { messageOf } from '../../core/contract/values/message-of.ts';
+import type { CheckServices, Outcome, Side, Subject } from './checks/check.ts';
+import { checks } from './checks/index.ts';
+import { type Scope, scopes } from './texts.ts';
+
+export interface Guardrail extends Pick<GuardrailRule, 'type' | 'deny' | 'async' | 'sequential' | 'onSuccess' | 'onFail'> {
+  readonly id: string;
+  readonly side: Side;
+  /** True: streams wait for its verdict. */
+  readonly holdsStreams: boolean;
+  readonly checks: readonly PreparedCheck[];
+}
+
+export interface PreparedCheck {
+  readonly id: string;
+  readonly scope: Scope;
+  readonly readsNoText: boolean;
+  /** True: it can change the body. */
+  readonly changes: boolean;
+  /** True: it runs after the checks before it, on what they have left of the body. */
+  readonly isChained: boolean;
+  /** The policy for errors; null: not set. */
+  readonly failOnError: boolean | null;
+  run(subject: Subject): Maybe<Outcome>;
+}
+
+/** Parameters of every check. */
+const common = v.object({ failOnError: v.optional(v.boolean()), scope: v.optional(v.picklist(scopes), 'last_message') });
+
+/** Prepares the guardrails of one side. Adds one line per fault to `errors`, with its path in the config. */
+export function compileGuardrails(
+  rules: readonly GuardrailRule[],
+  side: Side,
+  services: CheckServices & { random(): number },
+  errors: string[],
+): readonly Guardrail[] {
+  return rules.map((rule) => {
+    if (rule.type === 'mutator' && rule.async) errors.push(`${rule.path}.async: a mutator cannot be asynchronous`);
+    const id = rule.id ?? `${side}_guardrail_${randomLetters(services.random)}`;
+    if (rule.stream !== null && side === 'input') errors.push(`${rule.path}.stream: allowed on output guardrails only`);
+    if (rule.stream === 'buffer' && rule.async) errors.push(`${rule.path}.stream: buffer contradicts async`);
+    const { type, deny, async, sequential, onSuccess, onFail } = rule;
+    const prepared = rule.checks.map((check) => prepare(check, rule, side, services, errors)).filter((check) => check !== null);
+    // A verdict that cannot stop a stream any more, and a change that comes too late, would be no protection.
+    const isNeededFirst = deny || prepared.some(({ changes }) => changes);
+    const holdsStreams = !async && (rule.stream ?? (isNeededFirst ? 'buffer' : 'observe')) === 'buffer';
+    return { id, side, type, deny, async, sequential, holdsStreams, onSuccess, onFail, checks: prepared };
+  });
+}
+
+function prepare(
+  { id, path, parameters }: CheckRule,
+  rule: GuardrailRule,
+  side: Side,
+  services: CheckServices,
+  errors: string[],
+): PreparedCheck | null {
+  const at = `${rule.path}.${path}`;
+  const check = checks.get(id);
+  if (!check) {
+    errors.push(`${at}: there is no check ${id}; expected one of ${[...checks.keys()].join(', ')}`);
+    return null;
+  }
+  if (!check.sides.includes(side)) {
+    errors.push(`${at}: ${id} checks ${check.sides[0] === 'input' ? 'requests' : 'responses'} only`);
+    return null;
+  }
+  const { failOnError, scope, ...own } = parameters;
+  const shared = v.safeParse(common, { failOnError, scope });
+  const read = v.safeParse(check.parameters, own);
+  const issues = [...(shared.issues ?? []), ...(read.issues ?? [])].map((issue) => issueText(issue, '', check.parameters));
+  if (!shared.success || !read.success) {
+    errors.push(...issues.map((fault) => (fault.startsWith(':') ? `${at}${fault}` : `${at}.${fault}`)));
+    return null;
+  }
+  try {
+    return {
+      id,
+      scope: shared.output.scope,
+      readsNoText: check.readsNoText === true,
+      changes: check.changes === true,
+      isChained: check.changes === true || rule.sequential || rule.type === 'mutator',
+      failOnError: shared.output.failOnError ?? null,
+      run: check.prepare(read.output, services),
+    };
+  } catch (thrown) {
+    errors.push(`${at}.${messageOf(thrown)}`);
+    return null;
+  }
+}
+
+function randomLetters(random: () => number): string {
+  return Math.floor(random() * 36 ** 3)
+    .toString(36)
+    .padStart(3, '0');
+}

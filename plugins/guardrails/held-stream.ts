@@ -1,0 +1,183 @@
+import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
+
+/** One event of a held stream: its lines before the data, and its JSON. `json` is null for `[DONE]` and comments. */
+interface HeldEvent {
+  readonly head: string;
+  readonly data: string;
+  json: JsonObject | null;
+}
+
+/** A whole stream as the body that the same reply would have without streaming, for checks to read. */
+export class HeldStream {
+  readonly #events: HeldEvent[];
+  readonly #format: 'chat' | 'messages' | 'responses';
+  /** The content of the reply: `choices`, `content` or `output`. */
+  readonly body: JsonObject;
+
+  constructor(format: 'chat' | 'messages' | 'responses', stream: string) {
+    this.#format = format;
+    this.#events = stream
+      .split(/\r?\n\r?\n/)
+      .filter((block) => block !== '')
+      .map(toEvent);
+    this.body = bodies[format](this.#events.flatMap(({ json }) => (json === null ? [] : [json])));
+  }
+
+  /**
+   * Returns the stream with the texts of a changed `body`: the first delta of a text holds the whole new text, its other deltas are empty.
+   * Null if something else than the text of the reply was changed.
+   */
+  withBody(changed: JsonObject): string | null {
+    const written = new Set<string>();
+    const next = (key: string): string => {
+      const text = written.has(key) ? '' : (textsOf(this.#format, changed).get(key) ?? '');
+      written.add(key);
+      return text;
+    };
+    const old = textsOf(this.#format, this.body);
+    const texts = textsOf(this.#format, changed);
+    const isText = JSON.stringify(withoutTexts(this.body, old)) === JSON.stringify(withoutTexts(changed, texts));
+    if (!isText) return null;
+    return this.#events
+      .map(({ head, data, json }) => {
+        if (json === null) return `${head}${data}\n\n`;
+        const rewritten = rewrite[this.#format](json, next, changed);
+        return `${head}data: ${JSON.stringify(rewritten)}\n\n`;
+      })
+      .join('');
+  }
+}
+
+function toEvent(block: string): HeldEvent {
+  const lines = block.split(/\r?\n/);
+  const data = lines.filter((line) => line.startsWith('data:'));
+  const head = lines.filter((line) => !line.startsWith('data:')).map((line) => `${line}\n`);
+  return { head: head.join(''), data: data.join('\n'), json: parse(data.map((line) => line.slice(5).trim()).join('\n')) };
+}
+
+function parse(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+const list = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
+const string = (value: unknown): string => (typeof value === 'string' ? value : '');
+const indexOf = (item: JsonObject, key = 'index'): number => (typeof item[key] === 'number' ? item[key] : 0);
+
+type Accumulated = Record<string, JsonObject>;
+
+const bodies = {
+  chat(events: readonly JsonObject[]): JsonObject {
+    const choices: Accumulated = {};
+    for (const choice of events.flatMap((event) => list(event.choices))) {
+      const index = indexOf(choice);
+      const isChat = isObject(choice.delta);
+      const known = choices[index] ?? (isChat ? { index, message: { role: 'assistant', content: '' } } : { index, text: '' });
+      choices[index] = known;
+      if (isObject(choice.delta) && isObject(known.message)) addDelta(known.message, choice.delta);
+      else known.text = string(known.text) + string(choice.text);
+    }
+    return { choices: Object.values(choices) };
+  },
+  messages(events: readonly JsonObject[]): JsonObject {
+    const content: Accumulated = {};
+    for (const event of events) {
+      const at = indexOf(event);
+      if (event.type === 'content_block_start' && isObject(event.content_block)) content[at] = { ...event.content_block };
+      const block = content[at];
+      if (event.type !== 'content_block_delta' || !isObject(event.delta) || !block) continue;
+      for (const [key, value] of Object.entries(event.delta)) {
+        if (key !== 'type' && key !== 'signature') block[key] = string(block[key]) + string(value);
+      }
+    }
+    return { content: Object.values(content) };
+  },
+  responses(events: readonly JsonObject[]): JsonObject {
+    const last = events.findLast(({ response }) => isObject(response) && Array.isArray(response.output));
+    return { output: isObject(last?.response) ? last.response.output : [] };
+  },
+};
+
+function addDelta(message: JsonObject, delta: JsonObject): void {
+  for (const [key, value] of Object.entries(delta)) {
+    if (typeof value === 'string' && key !== 'role') message[key] = string(message[key]) + value;
+  }
+  for (const call of list(delta.tool_calls)) {
+    const calls = (message.tool_calls ?? {}) as Accumulated;
+    message.tool_calls = calls;
+    const known = calls[indexOf(call)] ?? { function: { name: '', arguments: '' } };
+    calls[indexOf(call)] = known;
+    if (!isObject(known.function) || !isObject(call.function)) continue;
+    known.function.name = string(known.function.name) + string(call.function.name);
+    known.function.arguments = string(known.function.arguments) + string(call.function.arguments);
+  }
+}
+
+/** The texts of a body by the key under which their deltas come. */
+function textsOf(format: 'chat' | 'messages' | 'responses', body: JsonObject): Map<string, string> {
+  const texts = new Map<string, string>();
+  if (format === 'chat') {
+    for (const choice of list(body.choices)) {
+      texts.set(`${indexOf(choice)}`, isObject(choice.message) ? string(choice.message.content) : string(choice.text));
+    }
+  } else if (format === 'messages') {
+    for (const [at, block] of list(body.content).entries()) if (block.type === 'text') texts.set(`${at}`, string(block.text));
+  } else {
+    for (const [at, item] of list(body.output).entries()) {
+      for (const [part, content] of list(item.content).entries()) texts.set(`${at}.${part}`, string(content.text));
+    }
+  }
+  return texts;
+}
+
+/** Returns a copy without the texts, to compare everything else. */
+function withoutTexts(body: JsonObject, texts: ReadonlyMap<string, string>): unknown {
+  const known = new Set(texts.values());
+  return JSON.parse(
+    JSON.stringify(body, (key, value: unknown) =>
+      (key === 'content' || key === 'text') && known.has(value as string) ? '' : value,
+    ),
+  );
+}
+
+const rewrite = {
+  chat(json: JsonObject, next: (key: string) => string): JsonObject {
+    if (!Array.isArray(json.choices)) return json;
+    const choices = list(json.choices).map((choice) => {
+      const key = `${indexOf(choice)}`;
+      if (isObject(choice.delta) && typeof choice.delta.content === 'string' && choice.delta.content !== '')
+        return { ...choice, delta: { ...choice.delta, content: next(key) } };
+      return typeof choice.text === 'string' && choice.text !== '' ? { ...choice, text: next(key) } : choice;
+    });
+    return { ...json, choices };
+  },
+  messages(json: JsonObject, next: (key: string) => string): JsonObject {
+    const { delta } = json;
+    if (!isObject(delta) || delta.type !== 'text_delta') return json;
+    return { ...json, delta: { ...delta, text: next(`${indexOf(json)}`) } };
+  },
+  responses(json: JsonObject, next: (key: string) => string, changed: JsonObject): JsonObject {
+    const at = indexOf(json, 'output_index');
+    const part = indexOf(json, 'content_index');
+    const item = list(changed.output)[at];
+    const content = list(item?.content)[part];
+    switch (json.type) {
+      case 'response.output_text.delta':
+        return { ...json, delta: next(`${at}.${part}`) };
+      case 'response.output_text.done':
+        return { ...json, text: content?.text ?? '' };
+      case 'response.content_part.done':
+        return { ...json, part: content ?? null };
+      case 'response.output_item.done':
+        return { ...json, item: item ?? null };
+      default:
+        return isObject(json.response) && list(json.response.output).length > 0
+          ? { ...json, response: { ...json.response, output: changed.output } }
+          : json;
+    }
+  },
+};

@@ -1,0 +1,133 @@
+import type { GuardrailRecord } from '../../core/contract/plugin/guardrail-result.ts';
+import type { Reply } from '../../core/contract/plugin/plugin.ts';
+import type { JsonObject } from '../../core/contract/values/json.ts';
+import type { CheckResult, GuardrailResult } from './run.ts';
+
+/** Results of both sides, as replies show them. */
+export interface HookResults {
+  readonly before: readonly GuardrailResult[];
+  readonly after: readonly GuardrailResult[];
+}
+
+const deniedMessage =
+  'The guardrail checks defined in the config failed. You can find more information in the `hook_results` object.';
+
+/** Returns true if the guardrail ends the request or the attempt. */
+export function isDenied({ guardrail, verdict }: GuardrailResult): boolean {
+  return guardrail.deny && !verdict;
+}
+
+/** The reply with status 446. */
+export function denialOf(results: HookResults): Reply {
+  const error = { message: deniedMessage, type: 'hooks_failed', param: null, code: null };
+  return {
+    status: 446,
+    headers: ['content-type', 'application/json'],
+    body: JSON.stringify({ error, hook_results: toHookResults(results) }),
+  };
+}
+
+/** Returns the body of a reply with `hook_results` as its last member; other bodies than JSON objects come back unchanged. */
+export function withHookResults(body: Uint8Array, results: HookResults): Uint8Array {
+  let end = body.length - 1;
+  while (end >= 0 && isSpace(body[end])) end--;
+  if (end < 1 || body[end] !== brace) return body;
+  let last = end - 1;
+  while (last >= 0 && isSpace(body[last])) last--;
+  const comma = body[last] === openBrace ? '' : ',';
+  const added = Buffer.from(`${comma}"hook_results":${JSON.stringify(toHookResults(results))}}`);
+  return Buffer.concat([body.subarray(0, end), added]);
+}
+
+/** The event that shows the results of the request before the first event of a stream. */
+export function firstEventOf(format: 'chat' | 'messages' | 'responses' | 'plain', before: readonly GuardrailResult[]): string {
+  const data = `data: ${JSON.stringify({ hook_results: { before_request_hooks: before.map(toHookResult) } })}\n\n`;
+  return format === 'messages' ? `event: hook_results\n${data}` : data;
+}
+
+const openBrace = 0x7b;
+const brace = 0x7d;
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function toHookResults({ before, after }: HookResults): JsonObject {
+  return { before_request_hooks: before.map(toHookResult), after_request_hooks: after.map(toHookResult) };
+}
+
+function toHookResult(result: GuardrailResult): JsonObject {
+  const { guardrail, verdict, checks } = result;
+  return {
+    verdict,
+    id: guardrail.id,
+    transformed: checks.some(({ body }) => body !== undefined),
+    checks: checks.map(toCheckResult),
+    feedback: feedbackOf(result),
+    execution_time: Math.round(result.durationMs),
+    async: guardrail.async,
+    type: guardrail.type,
+    created_at: new Date(result.createdAtMs).toISOString(),
+    deny: isDenied(result),
+  };
+}
+
+function toCheckResult({ id, verdict, data, error, body, durationMs, createdAtMs, failOnError }: CheckResult): JsonObject {
+  return {
+    data,
+    verdict,
+    id,
+    ...(error ? { error } : {}),
+    execution_time: Math.round(durationMs),
+    transformed: body !== undefined,
+    created_at: new Date(createdAtMs).toISOString(),
+    log: null,
+    fail_on_error: failOnError,
+  };
+}
+
+/** The feedback that the config sets for this verdict, with the ids of the checks; null if it sets none. */
+function feedbackOf({ guardrail, verdict, checks }: GuardrailResult): JsonObject | null {
+  const feedback = verdict ? guardrail.onSuccess : guardrail.onFail;
+  if (feedback === null) return null;
+  const ids = (of: (check: CheckResult) => boolean): string =>
+    checks
+      .filter(of)
+      .map(({ id }) => id)
+      .join(', ');
+  return {
+    value: feedback.value,
+    weight: feedback.weight,
+    metadata: {
+      ...feedback.metadata,
+      successfulChecks: ids((check) => check.error === undefined && check.verdict),
+      failedChecks: ids((check) => check.error === undefined && !check.verdict),
+      erroredChecks: ids((check) => check.error !== undefined),
+    },
+  };
+}
+
+/** The result as the record of the request holds it: without texts. */
+export function toRecord(result: GuardrailResult, targetPath: string | null): GuardrailRecord {
+  const { guardrail, verdict, checks } = result;
+  const feedback = verdict ? guardrail.onSuccess : guardrail.onFail;
+  return {
+    id: guardrail.id,
+    side: guardrail.side,
+    type: guardrail.type,
+    targetPath,
+    verdict,
+    deny: !guardrail.async && isDenied(result),
+    async: guardrail.async,
+    transformed: checks.some(({ body }) => body !== undefined),
+    durationMs: Math.max(0, result.durationMs),
+    checks: checks.map((check) => ({
+      id: check.id,
+      verdict: check.verdict,
+      error: check.error?.name ?? null,
+      failedOpen: check.error !== undefined && check.passed,
+      durationMs: Math.max(0, check.durationMs),
+    })),
+    feedback: feedback && { value: feedback.value, weight: feedback.weight },
+  };
+}

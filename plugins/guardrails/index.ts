@@ -1,0 +1,326 @@
+import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
+import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
+import type { GuardrailRule } from '../../core/contract/plugin/guardrail-config.ts';
+import type { Target } from '../../core/contract/plugin/plan.ts';
+import type { AttemptResponse, Denial, Reply, ReplyHead, Verdict } from '../../core/contract/plugin/plugin.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
+import { findHeader } from '../../core/contract/values/http.ts';
+import { isObject, isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
+import type { Side } from './checks/check.ts';
+import { compileGuardrails, type Guardrail } from './compile.ts';
+import { HeldStream } from './held-stream.ts';
+import { denialOf, firstEventOf, isDenied, toRecord, withHookResults } from './hook-results.ts';
+import { after } from './maybe.ts';
+import { type GuardrailResult, runGuardrails } from './run.ts';
+import { guardrailsConfig } from './schema.ts';
+import { hasText } from './texts.ts';
+
+/** Runs the guardrails of a config: on requests before the provider is called, on responses before they are sent. */
+export const guardrails = (): CorePlugin =>
+  defineCorePlugin({
+    name: 'guardrails',
+    stage: 'input-guardrails',
+    after: ['config-resolution', 'limits'],
+    config: guardrailsConfig,
+    onConfig(_config, { targets }, services) {
+      const compiled = compileTargets(targets, services);
+      const [first] = compiled;
+      if (!first || compiled.every(({ input, output }) => input.length === 0 && output.length === 0)) return null;
+      return new Guardrails(compiled, services).hooks(compiled.every(({ input }) => input === first.input));
+    },
+  }) as CorePlugin;
+
+type Compiled = Readonly<Record<Side, readonly Guardrail[]>>;
+
+/** The guardrails of each target. Targets that inherit the same list share its compiled form. */
+function compileTargets(targets: readonly Target[], services: CoreServices): Compiled[] {
+  const known = new Map<readonly GuardrailRule[], readonly Guardrail[]>();
+  const errors: string[] = [];
+  const compile = (rules: readonly GuardrailRule[], side: Side): readonly Guardrail[] => {
+    const compiled = known.get(rules) ?? compileGuardrails(rules, side, services, errors);
+    known.set(rules, compiled);
+    return compiled;
+  };
+  const all = targets.map(({ guardrails: { input, output } }) => ({
+    input: compile(input, 'input'),
+    output: compile(output, 'output'),
+  }));
+  if (errors.length === 0) return all;
+  throw new GatewayError('invalid_config', {
+    message: `Invalid config passed: ${errors.join('; ')}`,
+    errors,
+    param: 'x-svc-config',
+  });
+}
+
+/** Guardrails of one request so far. */
+interface State {
+  /** Target that the input guardrails ran for; null: they ran once for all targets, or not yet. */
+  targetIndex: number | null;
+  before: readonly GuardrailResult[];
+  after: readonly GuardrailResult[];
+  /** The request before the guardrails of a target changed it. */
+  readonly request: { readonly params: JsonObject | null; readonly bodyChanged: boolean };
+  /** True if the reply is a denial, which shows its results already. */
+  isDenied: boolean;
+  /** True until the results were added to the body of the reply. */
+  showsResults: boolean;
+  /** Event with the results of the request, to be sent before the first event of a stream. */
+  firstEvent: string | null;
+  /** A stream that is not held, for guardrails that run when it has ended. */
+  observed: Observed | null;
+  /** True once the record is being written. */
+  isClosed: boolean;
+}
+
+interface Observed {
+  readonly chunks: Uint8Array[];
+  bytes: number;
+  readonly headers: AttemptResponse['headers'];
+  readonly output: readonly Guardrail[];
+  readonly targetPath: string;
+}
+
+/** Maximum bytes of a stream that are collected for guardrails that only observe. */
+const observedBytesMax = 4 * 1024 * 1024;
+
+class Guardrails {
+  readonly #compiled: readonly Compiled[];
+  readonly #services: CoreServices;
+  readonly #slot: ReturnType<CoreServices['slot']>;
+
+  constructor(compiled: readonly Compiled[], services: CoreServices) {
+    this.#compiled = compiled;
+    this.#services = services;
+    this.#slot = services.slot();
+  }
+
+  /** `isShared`: all targets have the same input guardrails, which then run once and before the cache is asked. */
+  hooks(isShared: boolean): CoreHooks {
+    const hasInput = this.#compiled.some(({ input }) => input.length > 0);
+    const holdsStreams = this.#compiled.some(({ output }) => output.some((guardrail) => guardrail.holdsStreams));
+    return {
+      ...(hasInput && isShared ? { onRequest: (ctx) => this.#onRequest(ctx) } : {}),
+      ...(hasInput && !isShared ? { onAttempt: (ctx, target) => this.#onAttempt(ctx, target) } : {}),
+      onAttemptResponse: (ctx, response, target) => this.#onAttemptResponse(ctx, response, target),
+      onReply: (ctx, head) => this.#onReply(ctx, head),
+      onChunk: (ctx, chunk) => this.#onChunk(ctx, chunk),
+      onEnd: (ctx, outcome) => this.#onEnd(ctx, outcome),
+      ...(holdsStreams ? { holdsStreams } : {}),
+    };
+  }
+
+  #stateOf(ctx: RequestContext): State {
+    let state = this.#slot.get(ctx) as State | undefined;
+    if (!state) {
+      const request = { params: ctx.params, bodyChanged: ctx.bodyChanged };
+      state = {
+        targetIndex: null,
+        before: [],
+        after: [],
+        request,
+        isDenied: false,
+        showsResults: false,
+        firstEvent: null,
+        observed: null,
+        isClosed: false,
+      };
+      this.#slot.set(ctx, state);
+    }
+    return state;
+  }
+
+  #onRequest(ctx: RequestContext): Maybe<Reply | undefined> {
+    return this.#checkRequest(ctx, this.#compiled[0]?.input ?? [], null);
+  }
+
+  #onAttempt(ctx: RequestContext, target: Target): Maybe<Denial | undefined> {
+    const state = this.#stateOf(ctx);
+    // A retry at the same target sends the same request.
+    if (state.targetIndex === target.index) return undefined;
+    state.targetIndex = target.index;
+    ctx.params = state.request.params;
+    ctx.bodyChanged = state.request.bodyChanged;
+    const checked = this.#checkRequest(ctx, this.#compiled[target.index]?.input ?? [], target.path);
+    return after(checked, (reply) => reply && { action: 'deny', reply });
+  }
+
+  /** Returns the reply with 446 if the request is denied. */
+  #checkRequest(ctx: RequestContext, input: readonly Guardrail[], targetPath: string | null): Maybe<Reply | undefined> {
+    const state = this.#stateOf(ctx);
+    state.before = [];
+    state.after = [];
+    state.isDenied = false;
+    const body = ctx.params ?? {};
+    const later = input.filter(({ async }) => async);
+    this.#runLater(ctx, later, body, targetPath);
+    const synchronous = input.filter(({ async }) => !async);
+    if (synchronous.length === 0) return undefined;
+    return after(runGuardrails(synchronous, ctx, body, this.#services.clock), ({ results, body: changed }) => {
+      state.before = results;
+      this.#record(ctx, results, targetPath);
+      if (changed !== body) {
+        ctx.params = changed;
+        ctx.bodyChanged = true;
+      }
+      if (!results.some(isDenied)) return undefined;
+      state.isDenied = true;
+      return denialOf(state);
+    });
+  }
+
+  #onAttemptResponse(ctx: RequestContext, response: AttemptResponse, target: Target): Maybe<Verdict | undefined> {
+    const state = this.#stateOf(ctx);
+    state.after = [];
+    state.isDenied = false;
+    state.observed = null;
+    const output = this.#compiled[target.index]?.output ?? [];
+    const isRead = hasText(ctx.endpoint?.operation ?? null, 'output') && response.body !== null && response.status === 200;
+    const read = isRead && output.length > 0 ? readBody(ctx, response) : null;
+    if (response.body === null && response.status === 200 && output.length > 0) {
+      state.observed = { chunks: [], bytes: 0, headers: response.headers, output, targetPath: target.path };
+    }
+    if (read === null) return this.#failedVerdict(state, response);
+    const later = output.filter(({ async }) => async);
+    this.#runLater(ctx, later, read.body, target.path);
+    const synchronous = output.filter(({ async }) => !async);
+    if (synchronous.length === 0) return this.#failedVerdict(state, response);
+    return after(runGuardrails(synchronous, ctx, read.body, this.#services.clock), ({ results, body }) => {
+      state.after = results;
+      this.#record(ctx, results, target.path);
+      if (results.some(isDenied)) {
+        state.isDenied = true;
+        return { action: 'deny', reply: denialOf(state), reason: reasonOf(results) };
+      }
+      if (body === read.body) return this.#failedVerdict(state, response);
+      const changed = read.write(body);
+      if (changed === null) return { action: 'fail', error: unwritable() };
+      return { action: 'change', body: changed, status: this.#hasFailed(state) ? 246 : 200 };
+    });
+  }
+
+  /** A response whose guardrails failed without denying it has status 246, so that it is not cached and a config can ask for another one. */
+  #failedVerdict(state: State, { body, status }: AttemptResponse): Verdict | undefined {
+    if (!this.#hasFailed(state) || body === null || status !== 200) return undefined;
+    return { action: 'change', body, status: 246, reason: reasonOf([...state.before, ...state.after]) };
+  }
+
+  #hasFailed({ before, after }: State): boolean {
+    return before.some(({ verdict }) => !verdict) || after.some(({ verdict }) => !verdict);
+  }
+
+  #onReply(ctx: RequestContext, head: ReplyHead): undefined {
+    const state = this.#stateOf(ctx);
+    if (state.isDenied || (state.before.length === 0 && state.after.length === 0)) return;
+    // Streams that are not held have their own status until here.
+    if (head.status === 200 && this.#hasFailed(state)) head.status = 246;
+    const type = findHeader(head.headers, 'content-type') ?? '';
+    const isJson = /^application\/json\b/i.test(type);
+    if (/^text\/event-stream\b/i.test(type) && head.status < 300 && state.before.length > 0 && !isStrict(ctx)) {
+      state.firstEvent = firstEventOf(ctx.endpoint?.format ?? 'plain', state.before);
+    }
+    state.showsResults = ctx.endpoint?.operation !== null && isJson && findHeader(head.headers, 'content-encoding') === undefined;
+  }
+
+  #onChunk(ctx: RequestContext, chunk: Uint8Array): Uint8Array {
+    const state = this.#stateOf(ctx);
+    if (state.observed) observe(state.observed, chunk);
+    if (state.firstEvent !== null) {
+      const first = Buffer.from(state.firstEvent);
+      state.firstEvent = null;
+      return Buffer.concat([first, chunk]);
+    }
+    if (!state.showsResults) return chunk;
+    state.showsResults = false;
+    return withHookResults(chunk, state);
+  }
+
+  /** The record is written after this hook, so that it holds what an observed stream leads to. */
+  #onEnd(ctx: RequestContext, { kind }: Outcome): void {
+    const state = this.#slot.get(ctx) as State | undefined;
+    if (!state) return;
+    const { observed } = state;
+    if (observed && kind === 'success') {
+      if (observed.bytes > observedBytesMax) {
+        this.#services.log.warn(
+          { requestId: ctx.id },
+          `guardrails did not check a stream of more than ${observedBytesMax} bytes`,
+        );
+      } else {
+        const { body } = readBody(ctx, { status: 200, headers: observed.headers, body: Buffer.concat(observed.chunks) });
+        this.#runLater(ctx, observed.output, body, observed.targetPath);
+      }
+    }
+    state.isClosed = true;
+  }
+
+  /** Runs guardrails that nothing waits for. Results that come after the record was written are logged. */
+  #runLater(ctx: RequestContext, guardrails: readonly Guardrail[], body: JsonObject, targetPath: string | null): void {
+    if (guardrails.length === 0) return;
+    const done = runGuardrails(guardrails, ctx, body, this.#services.clock);
+    if (isPromise(done)) void done.then(({ results }) => this.#record(ctx, results, targetPath));
+    else this.#record(ctx, done.results, targetPath);
+  }
+
+  #record(ctx: RequestContext, results: readonly GuardrailResult[], targetPath: string | null): void {
+    const records = results.map((result) => toRecord(result, targetPath));
+    if (!this.#stateOf(ctx).isClosed) {
+      ctx.guardrails ??= [];
+      if (ctx.guardrails.length + records.length <= recordsMax) ctx.guardrails.push(...records);
+      return;
+    }
+    for (const { id, side, verdict } of records) {
+      this.#services.log.info(
+        { requestId: ctx.id, guardrail: id, side, verdict },
+        'an asynchronous guardrail ended after the reply',
+      );
+    }
+  }
+}
+
+function observe(observed: Observed, chunk: Uint8Array): void {
+  observed.bytes += chunk.length;
+  if (observed.bytes <= observedBytesMax) observed.chunks.push(chunk);
+  else observed.chunks.length = 0;
+}
+
+/** Clients of the strict format receive no events of the gateway. */
+function isStrict(ctx: RequestContext): boolean {
+  const target = ctx.plan.targets.find(({ path }) => path === ctx.targetPath);
+  return (target?.strict ?? ctx.requestTarget?.strict) !== false;
+}
+
+/** Bounds the guardrails in a record: targets × retries can be many. */
+const recordsMax = 200;
+
+interface ReadBody {
+  readonly body: JsonObject;
+  /** The bytes to send for a changed body; null if the change cannot be written. */
+  write(changed: JsonObject): string | null;
+}
+
+/** Reads a whole response: JSON, a stream, or plain text such as that of a transcription. */
+function readBody(ctx: RequestContext, { body: bytes, headers }: AttemptResponse): ReadBody {
+  const text = Buffer.from(bytes ?? []).toString();
+  const format = ctx.endpoint?.format ?? 'plain';
+  if (format !== 'plain' && /^text\/event-stream\b/i.test(findHeader([...headers], 'content-type') ?? '')) {
+    const stream = new HeldStream(format, text);
+    return { body: stream.body, write: (changed) => stream.withBody(changed) };
+  }
+  try {
+    const body: unknown = JSON.parse(text);
+    if (isObject(body)) return { body, write: (changed) => JSON.stringify(changed) };
+  } catch {
+    // Not JSON.
+  }
+  return { body: { text }, write: (changed) => String(changed.text) };
+}
+
+function unwritable(): GatewayError {
+  return new GatewayError('internal', { detail: 'a guardrail changed a part of a stream that cannot be rewritten' });
+}
+
+function reasonOf(results: readonly GuardrailResult[]): string {
+  const failed = results.filter(({ verdict }) => !verdict).map(({ guardrail }) => guardrail.id);
+  return `failed guardrails: ${failed.join(', ')}`;
+}

@@ -1,0 +1,153 @@
+import type { OperationName } from '../../core/contract/provider/provider.ts';
+import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
+
+type Path = readonly (string | number)[];
+
+/** One text of a body and where it stands. */
+export interface TextPart {
+  readonly text: string;
+  readonly path: Path;
+}
+
+/**
+ * The texts that a check reads. `last_message`: of a request the last message, of a response the text that the model wrote.
+ * `user_messages`: all messages of the user. `all_messages`: every text, also of the system, of tool calls and their results, and reasoning.
+ */
+export const scopes = ['last_message', 'user_messages', 'all_messages'] as const;
+export type Scope = (typeof scopes)[number];
+
+/** Keys of requests and responses that hold text, by operation. Operations that are not listed have none. */
+const inputKeys: Partial<Record<OperationName, readonly string[]>> = {
+  chatComplete: ['messages'],
+  complete: ['prompt'],
+  embed: ['input'],
+  messages: ['messages'],
+  messagesCountTokens: ['messages'],
+  createModelResponse: ['input'],
+  countResponseInputTokens: ['input'],
+  compactModelResponse: ['input'],
+  createSpeech: ['input'],
+  createTranscription: ['prompt'],
+  createTranslation: ['prompt'],
+  imageGenerate: ['prompt'],
+  imageEdit: ['prompt'],
+  moderate: ['input'],
+  rerank: ['query', 'documents'],
+};
+const outputKeys: Partial<Record<OperationName, readonly string[]>> = {
+  chatComplete: ['choices'],
+  complete: ['choices'],
+  messages: ['content'],
+  createModelResponse: ['output'],
+  getModelResponse: ['output'],
+  createTranscription: ['text'],
+  createTranslation: ['text'],
+};
+/** Further keys that `all_messages` reads in requests. */
+const systemKeys = ['system', 'instructions'];
+
+/** Returns true if requests or responses of this operation have text for checks. */
+export function hasText(operation: OperationName | null, side: 'input' | 'output'): boolean {
+  return operation !== null && (side === 'input' ? inputKeys : outputKeys)[operation] !== undefined;
+}
+
+/** Returns the texts of a body that a check reads, in their order. Empty texts are left out. */
+export function textParts(operation: OperationName | null, side: 'input' | 'output', body: JsonObject, scope: Scope): TextPart[] {
+  const keys = operation === null ? undefined : (side === 'input' ? inputKeys : outputKeys)[operation];
+  if (keys === undefined) return [];
+  const parts: TextPart[] = [];
+  if (scope === 'all_messages') {
+    for (const key of side === 'input' ? [...systemKeys, ...keys] : keys) everyText(body[key], [key], parts);
+  } else if (side === 'input') for (const key of keys) inputTexts(body[key], [key], scope, parts);
+  else for (const key of keys) outputTexts(body[key], [key], parts);
+  return parts.filter(({ text }) => text !== '');
+}
+
+/** Returns a copy of the body with each part replaced by the text of the same index. */
+export function withTexts(body: JsonObject, parts: readonly TextPart[], texts: readonly string[]): JsonObject {
+  return parts.reduce((changed, { text, path }, index) => {
+    const next = texts[index];
+    return next === undefined || next === text ? changed : (replaceAt(changed, path, 0, next) as JsonObject);
+  }, body);
+}
+
+function replaceAt(value: unknown, path: Path, at: number, text: string): unknown {
+  if (at === path.length) return text;
+  const key = path[at] as string | number;
+  const copy = Array.isArray(value) ? [...value] : { ...(value as JsonObject) };
+  (copy as JsonObject)[key] = replaceAt((value as JsonObject)[key], path, at + 1, text);
+  return copy;
+}
+
+function inputTexts(value: unknown, path: Path, scope: Scope, parts: TextPart[]): void {
+  const [key] = path;
+  if (!Array.isArray(value) || (key !== 'messages' && key !== 'input')) return contentTexts(value, path, parts);
+  const isOfUser = (item: unknown) => !isObject(item) || item.role === undefined || item.role === 'user';
+  for (const [index, item] of value.entries()) {
+    if (scope === 'user_messages' && !isOfUser(item)) continue;
+    // The last message counts. Items of `input` belong together.
+    if (scope === 'last_message' && key === 'messages' && index < value.length - 1) continue;
+    if (!isObject(item)) contentTexts(item, [...path, index], parts);
+    else if (typeof item.text === 'string') parts.push({ text: item.text, path: [...path, index, 'text'] });
+    else if (item.type === 'function_call_output') contentTexts(item.output, [...path, index, 'output'], parts);
+    else contentTexts(item.content, [...path, index, 'content'], parts);
+  }
+}
+
+function outputTexts(value: unknown, path: Path, parts: TextPart[]): void {
+  if (!Array.isArray(value)) return contentTexts(value, path, parts);
+  for (const [index, item] of value.entries()) {
+    if (!isObject(item)) continue;
+    const at = [...path, index];
+    if (typeof item.text === 'string') parts.push({ text: item.text, path: [...at, 'text'] });
+    else if (isObject(item.message)) {
+      contentTexts(item.message.content, [...at, 'message', 'content'], parts);
+      contentTexts(item.message.refusal, [...at, 'message', 'refusal'], parts);
+    } else {
+      contentTexts(item.content, [...at, 'content'], parts);
+      if (item.type === 'reasoning') contentTexts(item.summary, [...at, 'summary'], parts);
+    }
+  }
+}
+
+/** A text, or a list of texts and of parts with text. */
+function contentTexts(value: unknown, path: Path, parts: TextPart[]): void {
+  if (typeof value === 'string') parts.push({ text: value, path });
+  if (!Array.isArray(value)) return;
+  for (const [i, item] of value.entries()) {
+    const at = [...path, i];
+    if (typeof item === 'string') parts.push({ text: item, path: at });
+    if (!isObject(item)) continue;
+    if (typeof item.text === 'string') parts.push({ text: item.text, path: [...at, 'text'] });
+    if (typeof item.refusal === 'string') parts.push({ text: item.refusal, path: [...at, 'refusal'] });
+    if (item.type === 'tool_result') contentTexts(item.content, [...at, 'content'], parts);
+  }
+}
+
+const depthMax = 32;
+
+/** Fields that are names, ids, addresses or data. */
+const notText: ReadonlySet<string> = new Set([
+  ...['id', 'type', 'role', 'object', 'model', 'status', 'finish_reason', 'index', 'call_id', 'tool_call_id', 'tool_use_id'],
+  ...[
+    'url',
+    'image_url',
+    'file_url',
+    'file_id',
+    'file_data',
+    'data',
+    'media_type',
+    'signature',
+    'encrypted_content',
+    '__proto__',
+  ],
+]);
+
+function everyText(value: unknown, path: Path, parts: TextPart[]): void {
+  if (typeof value === 'string') parts.push({ text: value, path });
+  else if (path.length > depthMax) return;
+  else if (Array.isArray(value)) for (const [index, item] of value.entries()) everyText(item, [...path, index], parts);
+  else if (isObject(value)) {
+    for (const [key, item] of Object.entries(value)) if (!notText.has(key)) everyText(item, [...path, key], parts);
+  }
+}
