@@ -6,6 +6,7 @@ import { causeOf } from './cause-of.ts';
 import { internalApp } from './gateway-api/routes.ts';
 import { checkRoutes } from './http/check-routes.ts';
 import { AdminError } from './http/errors.ts';
+import { nearestPath } from './http/nearest-path.ts';
 import type { AdminServices } from './http/route.ts';
 import { serveHealth } from './http/serve-health.ts';
 import { servePublicRoute } from './http/serve-public-route.ts';
@@ -28,6 +29,8 @@ const fixedPaths: ReadonlyMap<string, ReadonlySet<string>> = fixedPathsOf([
   ...Object.keys(routeDescriptions),
 ]);
 
+const routePaths: readonly string[] = [...new Set([...adminRoutes, ...publicRoutes].map(({ path }) => path))];
+
 function fixedPathsOf(routes: readonly string[]): Map<string, Set<string>> {
   const paths = new Map<string, Set<string>>();
   for (const route of routes) {
@@ -35,6 +38,13 @@ function fixedPathsOf(routes: readonly string[]): Map<string, Set<string>> {
     if (!/[:{]/.test(path)) paths.set(path, new Set([...(paths.get(path) ?? []), method]));
   }
   return paths;
+}
+
+/** `did you mean …? ` for a misspelt path, else an empty text. */
+function hintFor(path: string): string {
+  const [, version = '', below = ''] = /^(\/v[12])(\/.*)$/.exec(path) ?? [];
+  const meant = nearestPath(below, routePaths);
+  return meant === null ? '' : `did you mean ${version}${meant}? `;
 }
 
 /**
@@ -66,7 +76,7 @@ export function createApp(services: AdminServices): Hono {
     const shown = `${method} ${path.slice(0, 200)}`;
     const error =
       allow.length === 0
-        ? new AdminError('AB08', `There is no route ${shown}; GET /v1/docs lists all routes`)
+        ? new AdminError('AB08', `There is no route ${shown}; ${hintFor(path)}GET /v1/docs lists all routes`)
         : new AdminError('AB01', `There is no route ${shown}; the methods of this path are ${allow.join(', ')}`, null, 405);
     const requestId = randomUUID();
     services.logRejection(error, { route: 'none', requestId, keyId: null, workspaceId: null, durationMs: 0 });

@@ -1,8 +1,8 @@
 import type { JsonSchema } from './to-json-schema.ts';
 
 const flag = { type: 'string', enum: ['true', 'false'] };
-/** A header value: no control characters. Longer ones than this do not fit the header block of a request. */
-const headerText = { type: 'string', pattern: '^[ -~]*$', maxLength: 8_192 };
+/** A header value: no control characters. Longer ones do not fit the header block of a request (default of HEADERS_MAX). */
+const headerText = { type: 'string', pattern: '^[ -~]*$', maxLength: 65_536 };
 
 /** Schemas of the request headers of the data plane, by name without prefix. */
 const headerSchemas: Readonly<Record<string, JsonSchema>> = {

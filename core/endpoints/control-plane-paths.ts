@@ -5,7 +5,7 @@ export type PathOwner = 'control-plane' | 'reserved';
  * First path segments below `/v1` that the control plane answers: one for each admin resource, and those of resources that the service
  * keeps for itself. `test/admin/tables.test.ts` compares them with the routes.
  */
-const controlPlaneSegments: readonly string[] = [
+export const controlPlaneSegments: readonly string[] = [
   'admin',
   'agent-integrations',
   'agent-servers',

@@ -1,5 +1,6 @@
 import { nearestName } from '../../config/did-you-mean.ts';
 import { GatewayError } from '../contract/values/errors.ts';
+import { controlPlaneSegments } from './control-plane-paths.ts';
 import { matchEndpoint, routeMethods } from './match-endpoint.ts';
 import { isExplicitProxy, proxyMethods } from './pass-through.ts';
 import { routeNames } from './routes.ts';
@@ -35,11 +36,18 @@ export function explainPath(method: string, path: string): GatewayError | null {
   if (match === 'method-not-allowed') return new GatewayError('method_not_allowed', { allow: proxyMethods });
   const moved = otherBase(path);
   if (moved !== null) return notFound(`${shown} is not a route of the gateway. Did you mean ${moved.path}? ${moved.remedy}`);
-  const meant = nearestName(path, plainPaths);
+  const meant = nearestName(path, plainPaths) ?? controlPlanePath(path);
   if (meant === null) return null;
   return notFound(
     `${shown} is not a route of the gateway. Did you mean ${meant}?${path.startsWith('/v1/') ? ` ${passThrough}` : ''}`,
   );
+}
+
+/** The path with its first segment below `/v1` corrected to one of the control plane; null if none is close. */
+function controlPlanePath(path: string): string | null {
+  const [, segment = '', rest = ''] = /^\/v1\/([^/]+)(.*)$/.exec(path) ?? [];
+  const meant = nearestName(segment, controlPlaneSegments);
+  return meant === null ? null : `/v1/${meant}${rest.slice(0, 200)}`;
 }
 
 /** The route that is meant when a client and its base URL both bring `/v1`, or neither. */

@@ -124,9 +124,10 @@ function noRoute(options: PipelineOptions, { method, path }: InboundRequest): Ga
   );
 }
 
-/** A pass-through path without a provider may be a misspelt route of the gateway. */
+/** A pass-through path without a provider, or with a key that may not call models, may be a misspelt route of the service. */
 function explained(options: PipelineOptions, ctx: RequestContext, error: GatewayError): GatewayError {
-  if (error.code !== 'missing_provider' || ctx.endpoint?.traffic === undefined) return error;
+  const isExplained = error.code === 'missing_provider' || error.code === 'forbidden';
+  if (!isExplained || ctx.endpoint?.traffic === undefined) return error;
   return options.explainPath(ctx.request.method, ctx.request.path) ?? error;
 }
 

@@ -1,3 +1,4 @@
+import { didYouMean } from '../../../config/did-you-mean.ts';
 import {
   type GatewayConfig,
   parseGatewayConfig,
@@ -30,14 +31,23 @@ export async function checkConfig(
   const known = new Set(
     slugs.length === 0 ? [] : (await em.find(providers, { workspaceId, slug: { $in: slugs } })).map((row) => row.slug),
   );
+  const isMissing = slugs.some((slug) => !known.has(slug));
+  const all = isMissing
+    ? (await em.find(providers, { workspaceId }, { limit: suggestedFromMax })).map((row) => `@${row.slug}`)
+    : [];
   const errors = references.flatMap((one) => {
     if (one.issue !== null) return [`${one.path}: ${one.issue}`];
-    if (one.slug !== null && !known.has(one.slug)) return [`${one.path}: no provider @${one.slug} in this workspace`];
+    if (one.slug !== null && !known.has(one.slug)) {
+      return [`${one.path}: no provider @${one.slug} in this workspace${didYouMean(one.slug, all)}`];
+    }
     return [];
   });
   if (errors.length > 0) throw refuse(errors);
   return input as Record<string, unknown>;
 }
+
+/** Providers that a misspelt slug is compared with. */
+const suggestedFromMax = 1_000;
 
 interface Reference {
   readonly path: string;

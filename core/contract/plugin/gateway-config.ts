@@ -157,8 +157,9 @@ export function parseGatewayConfig(
 ): { config: GatewayConfig } | { errors: string[] } {
   if (typeof input === 'object' && input !== null && 'options' in input)
     return { errors: ['options: version of config is not supported'] };
-  const result = v.safeParse(gatewayConfigSchema(names), input);
-  if (!result.success) return { errors: [...new Set(result.issues.map(issueIn))] };
+  const schema = gatewayConfigSchema(names);
+  const result = v.safeParse(schema, input);
+  if (!result.success) return { errors: [...new Set(result.issues.map((issue) => issueIn(issue, schema)))] };
   const errors = listsReadAsObjects(input, result.output, 'config');
   if (errors.length > 0) return { errors };
   const config = withStrategies(result.output);
@@ -217,9 +218,9 @@ const notYetKeys: Readonly<Record<string, string>> = {
   prompt_id: 'prompt templates are not part of this version',
 };
 
-function issueIn(issue: v.BaseIssue<unknown>): string {
+function issueIn(issue: v.BaseIssue<unknown>, schema: unknown): string {
   const why = notYet(issue);
-  return why === null ? issueText(issue, 'config') : `${pathOf(issue, 'config')}: ${why}`;
+  return why === null ? issueText(issue, 'config', schema) : `${pathOf(issue, 'config')}: ${why}`;
 }
 
 function notYet(issue: v.BaseIssue<unknown>): string | null {

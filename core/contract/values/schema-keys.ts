@@ -6,6 +6,8 @@ interface SchemaNode {
   readonly wrapped?: SchemaNode;
   readonly item?: SchemaNode;
   readonly value?: SchemaNode;
+  /** Returns the schema behind `lazy`. None of ours depends on the input. */
+  readonly getter?: (input: unknown) => SchemaNode;
 }
 
 /** Returns the keys that an object at this path of the schema's input may have. Looked up for error messages only. */
@@ -17,9 +19,10 @@ export function keysAt(schema: unknown, path: readonly unknown[]): string[] {
   return [...new Set(nodes.flatMap(objectsOf).flatMap((node) => Object.keys(node.entries ?? {})))];
 }
 
-/** The schemas behind `optional`, `nullable` and unions. */
+/** The schemas behind `optional`, `nullable`, `lazy` and unions. */
 function objectsOf(node: SchemaNode): SchemaNode[] {
   if (node.wrapped) return objectsOf(node.wrapped);
+  if (node.getter) return objectsOf(node.getter(undefined));
   if (Array.isArray(node.options)) return node.options.filter((option) => typeof option === 'object').flatMap(objectsOf);
   return [node];
 }

@@ -26,6 +26,18 @@ it('rejection log: one line at info per rejected request, with status, code, rou
   expect(JSON.stringify(lines)).not.toContain('planted');
 });
 
+it.each([
+  ['/configs/a/versoins', '/v1/configs/a/versions'],
+  ['/admin/user', '/v1/admin/users'],
+  ['/admin/workspace/w/users', '/v1/admin/workspaces/w/users'],
+])('a misspelt route %s is a 404 that names the route %s', async (path, meant) => {
+  const reply = await plane.ask('GET', path);
+  expect([reply.status, reply.body.data.message]).toEqual([
+    404,
+    `There is no route GET /v1${path}; did you mean ${meant}? GET /v1/docs lists all routes`,
+  ]);
+});
+
 it('rejection log: names the route that does not exist', async () => {
   const reply = await plane.ask('GET', '/nothing-here');
   expect(reply.body.data.message).toBe('There is no route GET /v1/nothing-here; GET /v1/docs lists all routes');

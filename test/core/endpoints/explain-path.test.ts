@@ -9,6 +9,8 @@ describe('hints for unknown paths', () => {
     ['POST', '/v1/image/generations', 404, 'Did you mean /v1/images/generations?'],
     ['POST', '/v1/v1/messages', 404, 'Did you mean /v1/messages? This client adds /v1 itself: set its base URL without /v1.'],
     ['POST', '/chat/completions', 404, 'Did you mean /v1/chat/completions? Set the base URL of the client with /v1 at its end.'],
+    ['GET', '/v1/integratoins', 404, 'Did you mean /v1/integrations?'],
+    ['PUT', '/v1/provdiers/prod', 404, 'Did you mean /v1/providers/prod?'],
     ['POST', '/v1/otel/v1/traces', 404, 'To call the route of a provider, use /v1/proxy/otel/v1/traces.'],
     ['GET', '/v1/chat/completions', 405, 'GET is not allowed on /v1/chat/completions. Use POST.'],
     ['HEAD', '/v1/embeddings', 405, 'HEAD is not allowed on /v1/embeddings. Use POST.'],

@@ -76,6 +76,8 @@ describe('API keys', () => {
     const reply = await gateway.send({ headers: { 'x-svc-api-key': admin.text } });
     expect(reply.status).toBe(403);
     expect(reply.text).toContain('workspace API key');
+    const misspelt = await gateway.send({ method: 'GET', path: '/v1/integratoins', headers: { 'x-svc-api-key': admin.text } });
+    expect([misspelt.status, misspelt.text]).toEqual([404, expect.stringContaining('Did you mean /v1/integrations?')]);
   });
 
   it('keep their old secret through a rotation, until its transition ends', async () => {

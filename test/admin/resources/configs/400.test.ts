@@ -27,6 +27,12 @@ describe.each(ruleDatabases)('rejected configs, on %s', (database) => {
       { name: 'x', config: { provider: '@nope' } },
       'config.provider: no provider @nope in this workspace',
     ],
+    [
+      'a misspelt provider slug',
+      { name: 'x', config: { provider: '@mokc' } },
+      'config.provider: no provider @mokc in this workspace; did you mean @mock?',
+    ],
+    ['a misspelt key', { name: 'x', config: { strateegy: {} } }, 'config.strateegy: unknown key; did you mean strategy?'],
     ['an unknown virtual key', { name: 'x', config: { virtual_key: 'nope' } }, 'config.virtual_key: no provider @nope'],
     [
       'an unknown slug in a nested target',

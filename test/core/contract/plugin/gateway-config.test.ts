@@ -98,3 +98,17 @@ describe('limits of targets in a config', () => {
     expect(issues({ strategy: fallback, targets: two }, limits)).toContain('targets: expected at most 1, received 2');
   });
 });
+
+describe('a misspelt key of a config', () => {
+  it.each([
+    [{ strateegy: fallback }, 'strateegy: unknown key; did you mean strategy?'],
+    [{ strategy: { ...fallback, on_status_cods: [500] }, targets: two }, 'strategy.on_status_cods: unknown key; did you mean'],
+    [{ targets: [{ overide_params: {} }] }, 'targets[0].overide_params: unknown key; did you mean override_params?'],
+    [
+      { targets: [{ targets: [{ aws_regoin: 'x' }] }] },
+      'targets[0].targets[0].aws_regoin: unknown key; did you mean aws_region?',
+    ],
+  ])('%j gets the key that is probably meant', (config, text) => {
+    expect(issues(config)).toContain(text);
+  });
+});
