@@ -27,6 +27,12 @@ export const requirements: readonly Requirement[] = [
     tests: 'change notices over NATS and the failure table',
   },
   {
+    name: 'nginx',
+    isMissing: lacks('nginx', '-v'),
+    enable: 'install nginx (Debian: apt-get install nginx)',
+    tests: 'the part of the TLS guide about a proxy',
+  },
+  {
     name: 'gcc',
     isMissing: lacks('gcc', '--version'),
     enable: 'install gcc (Debian: apt-get install gcc libc6-dev)',
