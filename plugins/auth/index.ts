@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { newEntryCache } from '../../core/contract/entry-cache.ts';
 import type { Identity, RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
-import type { ApiKeyDocument } from '../../core/contract/protocol/documents.ts';
+import { type ApiKeyDocument, keyOptionsOf } from '../../core/contract/protocol/documents.ts';
 import { isJobCredential, readJobCredential } from '../../core/contract/protocol/job-credential.ts';
 import { isToken } from '../../core/contract/protocol/tokens.ts';
 import { ownBatchPrefix } from '../../core/contract/provider/own-store.ts';
@@ -179,7 +179,7 @@ function identityOf(document: ApiKeyDocument): Identity {
     userName: document.userName ?? null,
     scopes: new Set(document.scopes),
     limits: limitsOf(document),
-    rejectsUnmetered: document.rejectUnmetered ?? false,
+    ...keyOptionsOf(document),
     defaults: document.defaults,
   };
 }

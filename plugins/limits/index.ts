@@ -43,7 +43,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
       if (!identity) return undefined;
       const known = ofCaller.get(identity);
       const meters = known && known.workspace === ctx.workspace ? known.meters : callerMeters(identity, ctx.workspace);
-      if (identity.rejectsUnmetered || ctx.workspace?.rejectUnmetered) refuseUnmetered(ctx);
+      if (identity.rejectUnmetered || ctx.workspace?.rejectUnmetered) refuseUnmetered(ctx);
       if (meters.length === 0) return undefined;
       if (meters.some((meter) => meter.isBudget)) refuseDeferred(ctx);
       const state = stateOf(ctx);

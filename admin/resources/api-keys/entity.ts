@@ -1,6 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
 import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
+import { optionProperties } from './options.ts';
 
 /** One API key. Stores no secret: only its digest, the public id that finds it, and its last characters for display. */
 export const apiKeys = defineEntity({
@@ -13,7 +14,6 @@ export const apiKeys = defineEntity({
     userId: p.uuid().nullable(),
     type: p.text().$type<ApiKeyType>(),
     name: p.text(),
-    description: p.text().nullable(),
     publicId: p.text(),
     digest: p.text(),
     lastCharacters: p.text(),
@@ -35,16 +35,10 @@ export const apiKeys = defineEntity({
       .json()
       .$type<RateLimit[]>()
       .onCreate(() => []),
-    /** True: requests whose usage no reply can state are rejected. */
-    rejectUnmetered: p.boolean().onCreate(() => false),
     /** Since when its budget is used up. */
     exhaustedAt: p.datetime().nullable(),
     /** When its usage was last set to nothing. */
     lastResetAt: p.datetime().nullable(),
-    alertEmails: p
-      .json()
-      .$type<string[]>()
-      .onCreate(() => []),
     rotationPeriod: p.text().$type<'weekly' | 'monthly'>().nullable(),
     rotationPeriodDays: p.integer().nullable(),
     /** When the current secret falls due. */
@@ -55,6 +49,7 @@ export const apiKeys = defineEntity({
     lastRotatedAt: p.datetime().nullable(),
     /** The `nextRotationAt` for which a notice was sent. */
     rotationNoticeAt: p.datetime().nullable(),
+    ...optionProperties,
     creationMode: p.text().$type<'ui' | 'api' | 'auto'>(),
     expiresAt: p.datetime().nullable(),
     createdAt: p.datetime(),

@@ -2,6 +2,7 @@ import { digestSecret, kindOfType, newApiKey } from '../../../core/contract/valu
 import { newId } from '../../db/new-id.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type ApiKey, apiKeys } from './entity.ts';
+import { optionDefaults } from './options.ts';
 
 /** A key before it has a secret. Omitted fields are empty. */
 export type NewKey = Pick<ApiKey, 'organisationId' | 'type' | 'name' | 'scopes' | 'creationMode'> &
@@ -14,7 +15,6 @@ export function insertKey(change: Change, pepper: Uint8Array, sent: NewKey): { r
   const row = change.tx.create(apiKeys, {
     workspaceId: null,
     userId: null,
-    description: null,
     previousDigest: null,
     previousExpiresAt: null,
     grantedByKeyId: null,
@@ -24,10 +24,8 @@ export function insertKey(change: Change, pepper: Uint8Array, sent: NewKey): { r
     allowConfigOverride: true,
     usageLimits: null,
     rateLimits: [],
-    rejectUnmetered: false,
     exhaustedAt: null,
     lastResetAt: null,
-    alertEmails: [],
     rotationPeriod: null,
     rotationPeriodDays: null,
     nextRotationAt: null,
@@ -36,6 +34,7 @@ export function insertKey(change: Change, pepper: Uint8Array, sent: NewKey): { r
     lastRotatedAt: null,
     rotationNoticeAt: null,
     expiresAt: null,
+    ...optionDefaults,
     ...sent,
     id: newId(),
     publicId: key.id,

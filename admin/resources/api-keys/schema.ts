@@ -2,10 +2,10 @@ import * as v from 'valibot';
 import type { ApiKeyType } from '../../../core/contract/values/api-key.ts';
 import { isUuid, uuidPattern } from '../../../core/contract/values/uuid.ts';
 import { scopesByType, unusedScopes } from '../../access/scopes.ts';
-import { id, idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, textMap, timestamp } from '../../http/schemas.ts';
+import { id, idOrSlug, name, pageEntries, queryFlag, tenantEntries, textMap, timestamp } from '../../http/schemas.ts';
 import { withoutEffect } from '../../http/unused-settings.ts';
-import { email } from '../../identity/schema.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
+import { optionBodies } from './options.ts';
 import { transitionMsMin } from './rotation-policy.ts';
 
 const defaults = v.strictObject({
@@ -55,12 +55,10 @@ export type RotationPolicyBody = v.InferOutput<typeof rotationPolicy>;
 
 const shared = {
   ...tenantEntries,
-  description: v.nullish(text),
+  ...optionBodies,
   rate_limits: v.nullish(rateLimitsBody),
   usage_limits: v.nullish(usageLimitsBody),
-  reject_unmetered_requests: v.optional(v.boolean()),
   defaults: v.nullish(defaults),
-  alert_emails: v.nullish(v.pipe(v.array(email), v.maxLength(50, 'at most 50 addresses'))),
   expires_at: v.nullish(time),
   rotation_policy: v.nullish(rotationPolicy),
 };

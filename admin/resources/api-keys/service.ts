@@ -12,6 +12,7 @@ import { checkOwner } from './check-owner.ts';
 import type { ApiKey } from './entity.ts';
 import { checkScopes, followGrants, grantorOfChange, holdGrantor } from './grants.ts';
 import { announceKey, insertKey } from './insert-key.ts';
+import { sentOptions } from './options.ts';
 import { boundsOf, requireOwnBounds } from './own-bounds.ts';
 import { mergeRotationPolicy } from './rotation-policy.ts';
 import type { CreateBody, UpdateBody } from './schema.ts';
@@ -45,19 +46,17 @@ export async function createApiKey(
   return insertKey(change, pepper, {
     ...tenant,
     ...(await holdGrantor(tx, actor)),
+    ...sentOptions(body),
     ...mergeRotationPolicy(null, body.rotation_policy ?? null, settings.rotationPeriodDays, now),
     type,
     userId: owner?.userId ?? null,
     name: body.name,
-    description: body.description ?? null,
     scopes,
     defaultConfigId: (await configIdOf(tx, tenant, config ?? null)) ?? settings.defaultConfigId,
     defaultMetadata: metadata ?? {},
     allowConfigOverride: override ?? true,
     usageLimits: body.usage_limits ? mergeUsageLimits(null, body.usage_limits) : null,
     rateLimits: body.rate_limits ?? [],
-    rejectUnmetered: body.reject_unmetered_requests ?? false,
-    alertEmails: [...new Set(body.alert_emails ?? [])],
     creationMode: actor.session ? 'ui' : 'api',
     expiresAt: endOfLife(settings, body.expires_at ?? undefined, now),
   });
@@ -70,10 +69,8 @@ export async function updateApiKey(change: Change, actor: Actor, row: ApiKey, bo
   const boundsBefore = boundsOf(row);
   const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId ?? null };
   if (body.name !== undefined) row.name = body.name;
-  if (body.description !== undefined) row.description = body.description;
   if (body.rate_limits !== undefined) row.rateLimits = body.rate_limits ?? [];
-  if (body.reject_unmetered_requests !== undefined) row.rejectUnmetered = body.reject_unmetered_requests;
-  if (body.alert_emails !== undefined) row.alertEmails = [...new Set(body.alert_emails ?? [])];
+  Object.assign(row, sentOptions(body));
   updateUsage(row, body, now);
   if (body.expires_at !== undefined || body.rotation_policy !== undefined) {
     const settings = await settingsFor(tx, tenant, row.userId !== null);

@@ -6,6 +6,7 @@ import type { Database, EntityManager } from '../../db/open-database.ts';
 import type { PreparedStatement } from '../../db/prepared.ts';
 import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
 import { keyState } from './key-state.ts';
+import { optionColumns, optionDocument } from './options.ts';
 
 /**
  * Returns the documents for the keys with these public ids, in the given order (null if there is none), and a revision that all
@@ -27,7 +28,7 @@ const byPublicIds: PreparedStatement = {
   name: 'api-keys-by-public-ids',
   text: `select r.revision, k.public_id, k.id, k.organisation_id, k.workspace_id, k.user_id, k.type, k.name, k.digest,
        k.previous_digest, k.previous_expires_at, k.scopes, k.default_metadata, k.allow_config_override, k.usage_limits,
-       k.rate_limits, k.reject_unmetered, k.exhausted_at, k.last_reset_at, k.secret_expires_at, k.expires_at, c.slug as config_slug,
+       k.rate_limits, ${optionColumns}, k.exhausted_at, k.last_reset_at, k.secret_expires_at, k.expires_at, c.slug as config_slug,
        coalesce(nullif(concat_ws(' ', u.first_name, u.last_name), ''), u.email) as user_name
      from change_counter r
        left join api_keys k on k.public_id = any(array(select jsonb_array_elements_text(?::jsonb)))
@@ -58,7 +59,7 @@ async function toDocument(em: EntityManager, row: Row): Promise<ApiKeyDocument> 
     usageLimits: row.usage_limits,
     usageResetAt: iso(row.last_reset_at),
     rateLimits: row.rate_limits,
-    rejectUnmetered: row.reject_unmetered,
+    ...optionDocument(row),
     defaults: {
       configSlug: row.config_slug,
       metadata: row.default_metadata,
@@ -92,7 +93,6 @@ interface Row {
   readonly allow_config_override: boolean;
   readonly usage_limits: UsageLimits | null;
   readonly rate_limits: RateLimit[];
-  readonly reject_unmetered: boolean;
   readonly exhausted_at: Time;
   readonly last_reset_at: Time;
   readonly secret_expires_at: Time;

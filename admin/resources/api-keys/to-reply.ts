@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { type BudgetUsage, rateLimitReplySchema, usageLimitsReply, usageLimitsReplySchema } from '../../limits/schema.ts';
 import type { ApiKey } from './entity.ts';
 import { keyState } from './key-state.ts';
+import { optionReplies, optionReply } from './options.ts';
 import { keyStates } from './schema.ts';
 
 const time = v.nullable(v.string());
@@ -11,7 +12,6 @@ export const apiKeyReply = v.strictObject({
   id: v.string(),
   key: v.string(),
   name: v.string(),
-  description: v.nullable(v.string()),
   type: v.picklist(['organisation-service', 'workspace-service', 'workspace-user']),
   organisation_id: v.string(),
   workspace_id: v.nullable(v.string()),
@@ -22,13 +22,12 @@ export const apiKeyReply = v.strictObject({
   creation_mode: v.picklist(['ui', 'api', 'auto']),
   rate_limits: v.array(rateLimitReplySchema),
   usage_limits: v.nullable(usageLimitsReplySchema),
-  reject_unmetered_requests: v.boolean(),
+  ...optionReplies,
   reset_usage: v.null(),
   last_reset_at: time,
   scopes: v.array(v.string()),
   defaults: v.strictObject({ metadata: v.record(v.string(), v.string()), config_id: v.nullable(v.string()) }),
   allow_config_override: v.picklist([0, 1]),
-  alert_emails: v.array(v.string()),
   expires_at: time,
   key_transition_expires_at: time,
   last_rotated_at: time,
@@ -52,7 +51,6 @@ export function toReply(row: ApiKey, usage?: ReadonlyMap<string, BudgetUsage>): 
     id: row.id,
     key: `svc_***${row.lastCharacters}`,
     name: row.name,
-    description: row.description ?? null,
     type: row.type,
     organisation_id: row.organisationId,
     workspace_id: row.workspaceId ?? null,
@@ -63,13 +61,12 @@ export function toReply(row: ApiKey, usage?: ReadonlyMap<string, BudgetUsage>): 
     creation_mode: row.creationMode,
     rate_limits: row.rateLimits,
     usage_limits: usageLimitsReply(row.usageLimits ?? null, usage?.get(row.usageLimits?.id ?? '')),
-    reject_unmetered_requests: row.rejectUnmetered,
+    ...optionReply(row),
     reset_usage: null,
     last_reset_at: iso(row.lastResetAt),
     scopes: row.scopes,
     defaults: { metadata: row.defaultMetadata, config_id: row.defaultConfigId ?? null },
     allow_config_override: row.allowConfigOverride ? 1 : 0,
-    alert_emails: row.alertEmails,
     expires_at: iso(row.expiresAt),
     key_transition_expires_at: iso(row.previousExpiresAt),
     last_rotated_at: iso(row.lastRotatedAt),

@@ -1,4 +1,10 @@
-import type { ConfigDocument, RateLimitDocument, UsageLimitsDocument, WorkspaceDocument } from '../protocol/documents.ts';
+import type {
+  ConfigDocument,
+  KeyOptions,
+  RateLimitDocument,
+  UsageLimitsDocument,
+  WorkspaceDocument,
+} from '../protocol/documents.ts';
 import type { Credentials, OperationName } from '../provider/provider.ts';
 import type { BodyMemory } from '../values/body-memory.ts';
 import type { GatewayError } from '../values/errors.ts';
@@ -78,7 +84,7 @@ export type BodyKind = 'json' | 'form' | 'json-or-form' | 'none' | 'stream';
 export type WireFormat = 'chat' | 'messages' | 'responses' | 'plain';
 
 /** The caller, as described by its API key or JWT. Holds no secret. */
-export interface Identity {
+export interface Identity extends KeyOptions {
   readonly keyId: string;
   readonly organisationId: string;
   readonly workspaceId: string;
@@ -90,8 +96,6 @@ export interface Identity {
   readonly scopes: ReadonlySet<string>;
   /** Limits of the key; null or absent: none. */
   readonly limits?: EntityLimits | null;
-  /** True: requests whose usage no reply can state are rejected. */
-  readonly rejectsUnmetered?: boolean;
   readonly defaults: {
     /** For a JWT this may be the id of the config. */
     readonly configSlug: string | null;

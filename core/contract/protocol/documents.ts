@@ -53,6 +53,15 @@ export const rateLimitDocument = v.object({
   on_unavailable: v.optional(v.picklist(['allow', 'deny'])),
 });
 
+/**
+ * Fields of an API key's document that `Identity` carries as they are. Optional: keys of older control planes and callers with a JWT have
+ * none. `admin/resources/api-keys/options.ts` fills them.
+ */
+const keyOptions = {
+  /** True: requests whose usage no reply can state are rejected. */
+  rejectUnmetered: v.optional(v.boolean()),
+};
+
 export const apiKeyDocument = v.object({
   id: v.string(),
   /** Row id of the key (uuid), as used in records. */
@@ -80,8 +89,7 @@ export const apiKeyDocument = v.object({
   /** ISO time of the last manual reset of its usage. Earlier usage does not count. */
   usageResetAt: v.optional(v.nullable(v.string())),
   rateLimits: v.optional(v.array(rateLimitDocument)),
-  /** True: requests whose usage no reply can state are rejected. */
-  rejectUnmetered: v.optional(v.boolean()),
+  ...keyOptions,
   defaults: v.object({
     /** Slug of the config used when the request names none. */
     configSlug: v.nullable(v.string()),
@@ -260,6 +268,8 @@ export const documentSchemas = {
 
 export type UsageLimitsDocument = v.InferOutput<typeof usageLimitsDocument>;
 export type RateLimitDocument = v.InferOutput<typeof rateLimitDocument>;
+/** See `keyOptions`. */
+export type KeyOptions = Partial<{ readonly [K in keyof typeof keyOptions]: v.InferOutput<(typeof keyOptions)[K]> }>;
 export type ApiKeyDocument = v.InferOutput<typeof apiKeyDocument>;
 export type ConfigDocument = v.InferOutput<typeof configDocument>;
 export type ProviderDocument = v.InferOutput<typeof providerDocument>;
@@ -309,3 +319,8 @@ export const keyPurposes = {
   /** from ENCRYPTION_KEY and from CLUSTER_KEY: seals the text that proves if a key belongs to the database */
   keyCheck: 'svc key check v1',
 } as const;
+
+/** Returns the options of a key. */
+export function keyOptionsOf(document: ApiKeyDocument): KeyOptions {
+  return Object.fromEntries(Object.keys(keyOptions).map((name) => [name, document[name as keyof KeyOptions]]));
+}

@@ -6,7 +6,7 @@ import { type BodyLimits, readBytes } from './read-body.ts';
 
 /** True for callers with a budget or rate limit: what their requests may use is reserved before the call. */
 export function isLimited({ identity, workspace }: RequestContext): boolean {
-  if (identity?.limits || identity?.rejectsUnmetered) return true;
+  if (identity?.limits || identity?.rejectUnmetered) return true;
   return Boolean(workspace?.usageLimits?.length || workspace?.rateLimits?.length || workspace?.rejectUnmetered);
 }
 
