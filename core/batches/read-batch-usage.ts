@@ -7,6 +7,7 @@ import type { Usage } from '../contract/values/usage.ts';
 import type { ConnectionTestOptions } from '../control-plane/test-connection.ts';
 import { openSteps } from '../pipeline/attempt/step-services.ts';
 import { buildOpened, openDocument } from '../pipeline/target/open-document.ts';
+import { senderOf } from '../pipeline/target/sender-of.ts';
 import { UsageSums } from './sum-usage.ts';
 
 export interface BatchUsageOptions extends Omit<ConnectionTestOptions, 'clusterKey'> {
@@ -37,7 +38,8 @@ export async function readBatchUsage(asked: BatchUsageQuestion, options: BatchUs
   const { services, abort } = openSteps({
     resolved,
     call: { tenant: document.organisationId, origin, path: '', method: 'GET', headers: [], body: null, timeouts },
-    transport: options.transport,
+    sender: senderOf(resolved, options.transport),
+    ownStore: null,
     sign: (call) => adapter.sign?.(call, settings, credentials, options.sign),
     caller: null,
     isLeft: () => options.signal.aborted,

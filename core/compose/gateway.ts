@@ -10,8 +10,7 @@ import type { Journal } from '../contract/plugin/core-plugin.ts';
 import { keyPurposes } from '../contract/protocol/documents.ts';
 import { recallSubject } from '../contract/protocol/leases.ts';
 import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
-import { ownStoreProvider } from '../contract/provider/own-store.ts';
-import type { UpstreamTransport } from '../contract/provider/upstream.ts';
+import { ownStoreOrigin, ownStoreProvider } from '../contract/provider/own-store.ts';
 import { BodyMemory } from '../contract/values/body-memory.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { parseTrustedHosts } from '../contract/values/outbound-url.ts';
@@ -35,7 +34,7 @@ import { keySetUrlParser, startTokens } from '../jwt/start-tokens.ts';
 import { openHolders } from '../leases/holders.ts';
 import { startLeases } from '../leases/start-leases.ts';
 import type { ProcessLog } from '../log/log.ts';
-import { ownStoreTransport } from '../own-store/own-store-transport.ts';
+import { ownStoreSender } from '../own-store/own-store-calls.ts';
 import { ownStoreTarget, withOwnStore } from '../own-store/resolve-own-store.ts';
 import { createRetryBudget } from '../pipeline/attempt/retry-budget.ts';
 import { defaultWordsOf } from '../pipeline/attempt/shape-params.ts';
@@ -47,7 +46,6 @@ import { guardPlugin } from '../plugin-host/guard-plugin.ts';
 import { loadPlugins, tryExamples } from '../plugin-host/load-plugins.ts';
 import { settingNames } from '../providers/declarations.ts';
 import { providers } from '../providers/index.ts';
-import { mockTransport } from '../providers/mock/transport.ts';
 import { passedUsage } from '../providers/passed-usage.ts';
 import { ownStore } from '../providers/svc/index.ts';
 import { createSessions } from '../realtime/sessions.ts';
@@ -114,14 +112,14 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
   const trusted = parseTrustedHosts(settings.trustedCustomHosts);
   const outbound = outboundParsers(trusted);
-  const sockets: UpstreamTransport = createTransport({
+  const transport = createTransport({
     trusted,
     internalOrigins: [settings.controlPlaneUrl],
     machineIdentity: settings.machineIdentity,
     messageBytesMax: settings.realtimeMessageBytesMax,
     onHandlerError: (error) => log.error({ reason: String(error) }, 'a reply handler failed'),
   });
-  const transport = mockTransport(ownStoreTransport(sockets, settings.controlPlaneUrl, settings.clusterKeyText));
+  const ownStoreCalls = ownStoreSender(transport, settings.controlPlaneUrl, settings.clusterKeyText);
   const fetch = createInternalFetch(transport, settings.controlPlaneUrl, settings.clusterKeyText);
   const natsBus = settings.natsUrl === null ? null : createNatsBus({ url: settings.natsUrl, log, random: Math.random });
   const bus = natsBus ?? createIpcBus(process);
@@ -247,7 +245,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     formBytesMax: settings.formBytesMax,
     streamedBytesMax: settings.streamedBodyBytesMax,
   };
-  const resolve = withHeldProxyBodies(withOwnStore(resolveTarget, ownStoreTarget(ownStore)), bodies);
+  const ownStoreAdapter = { ...ownStore, inProcess: { origin: ownStoreOrigin, ...ownStoreCalls } };
+  const resolve = withHeldProxyBodies(withOwnStore(resolveTarget, ownStoreTarget(ownStoreAdapter)), bodies);
   const sessions = createSessions({
     sessionsMax: settings.realtimeSessionsMax,
     ownerMax: {
@@ -282,6 +281,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     }),
     dispatcher: {
       transport,
+      ownStore: ownStoreCalls,
       resolve,
       services,
       retryBudget,

@@ -6,7 +6,7 @@ import {
 } from '../contract/protocol/connection-test.ts';
 import type { ProviderDocument } from '../contract/protocol/documents.ts';
 import type { OutgoingCall, SignServices } from '../contract/provider/provider.ts';
-import type { UpstreamTransport } from '../contract/provider/upstream.ts';
+import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import { isCredentialHeader } from '../contract/values/credential-headers.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
@@ -14,12 +14,13 @@ import { isObject } from '../contract/values/json.ts';
 import { readWholeReply } from '../pipeline/attempt/whole-reply.ts';
 import type { ResolvedTarget, TargetBuilder } from '../pipeline/target/build-target.ts';
 import { buildOpened, type DocumentOpener, hasMapped, openDocument } from '../pipeline/target/open-document.ts';
+import { senderOf } from '../pipeline/target/sender-of.ts';
 import { type CallFields, callFields, errorChecks, statusChecks } from './diagnose.ts';
 import { answerControlPlane } from './serve-control-plane.ts';
 
 export interface ConnectionTestOptions extends DocumentOpener {
   readonly builder: TargetBuilder;
-  readonly transport: UpstreamTransport;
+  readonly transport: UpstreamSender;
   readonly sign: SignServices;
   readonly clusterKey: string;
 }
@@ -138,7 +139,7 @@ async function ask(
   const ms = connectionTestMs;
   const timeouts = { connectMs: ms, firstByteMs: ms, idleMs: ms, totalMs: ms };
   const reply = await readWholeReply(
-    options.transport,
+    senderOf(resolved, options.transport),
     { ...call, tenant: document.organisationId, timeouts },
     replyBytesMax,
     () => new GatewayError('upstream_invalid', { message: 'The reply is too long' }),

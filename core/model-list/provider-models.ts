@@ -7,6 +7,7 @@ import { readWholeReply, type WholeReply } from '../pipeline/attempt/whole-reply
 import type { Dispatcher } from '../pipeline/dispatch.ts';
 import { isRefusal } from '../pipeline/target/renew-credential.ts';
 import type { ResolvedTarget } from '../pipeline/target/resolve-target.ts';
+import { senderOf } from '../pipeline/target/sender-of.ts';
 
 /** One model of a provider's own list, in OpenAI's form, with all further fields of the provider. */
 export interface ProviderModel extends JsonObject {
@@ -94,7 +95,7 @@ async function ask(
   const { connectMs, idleMs, requestMs } = dispatcher.outgoing.timeouts;
   const totalMs = ctx.requestTarget?.timeoutMs ?? target.timeoutMs ?? requestMs;
   return readWholeReply(
-    dispatcher.transport,
+    senderOf(resolved, dispatcher.transport),
     { ...call, tenant: ctx.identity?.organisationId ?? '', timeouts: { connectMs, firstByteMs: totalMs, idleMs, totalMs } },
     replyBytesMax,
     () => new GatewayError('upstream_invalid', { message: `The list of models of ${resolved.adapter.id} is too long` }),

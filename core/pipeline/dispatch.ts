@@ -3,7 +3,7 @@ import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { PassedUsage } from '../contract/plugin/passed-usage.ts';
 import type { Target } from '../contract/plugin/plan.ts';
 import type { OperationName, SignServices } from '../contract/provider/provider.ts';
-import type { UpstreamTransport } from '../contract/provider/upstream.ts';
+import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import { GatewayError, reasonOf, toGatewayError } from '../contract/values/errors.ts';
 import type { ReplySink } from '../contract/values/http.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
@@ -17,7 +17,9 @@ import { renewCredential } from './target/renew-credential.ts';
 import type { ResolvedTarget, ResolveTarget } from './target/resolve-target.ts';
 
 export interface Dispatcher {
-  readonly transport: UpstreamTransport;
+  readonly transport: UpstreamSender;
+  /** Sends the calls to the service's own store. */
+  readonly ownStore: UpstreamSender;
   readonly resolve: ResolveTarget;
   readonly outgoing: OutgoingOptions;
   readonly services: CoreServices;

@@ -2,7 +2,7 @@ import type { AttemptResult, RequestContext } from '../contract/plugin/context.t
 import type { Target } from '../contract/plugin/plan.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { OutgoingCall } from '../contract/provider/provider.ts';
-import type { UpstreamTransport } from '../contract/provider/upstream.ts';
+import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { ReplySink } from '../contract/values/http.ts';
@@ -21,6 +21,7 @@ import { stepBytes } from './request/large-json/json-steps.ts';
 import { targetOfModel } from './target/gate-models.ts';
 import { isRefusal } from './target/renew-credential.ts';
 import type { ResolvedTarget } from './target/resolve-target.ts';
+import { senderOf } from './target/sender-of.ts';
 import { isEstimated } from './usage/estimate-usage.ts';
 import { countRoughly } from './usage/unfinished-usage.ts';
 
@@ -100,9 +101,9 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
     const announced = announce(ctx);
     if (announced) await announced;
     if (ctx.aborted) return clientClosed();
-    const { transport, services, passedUsage } = dispatcher;
+    const { services, passedUsage } = dispatcher;
     const answer = await attempt(ctx, sink, resolved, outgoing, {
-      transport,
+      sender: senderOf(resolved, dispatcher.transport),
       passedUsage,
       clock: services.clock,
       judge: judgeOf(ctx, target, services.clock),
@@ -173,7 +174,9 @@ function judgeOf(ctx: RequestContext, target: Target, clock: Clock): JudgeStream
 
 /** Dependencies shared by the exchanges of one operation. */
 export interface StepTransport {
-  readonly transport: UpstreamTransport;
+  readonly sender: UpstreamSender;
+  /** Sends the calls to the service's own store. */
+  readonly ownStore: UpstreamSender;
   readonly clock: Clock;
   readonly judge: JudgeStream | null;
   /** Signs one of the calls in place, where the provider asks for that. */
@@ -181,9 +184,10 @@ export interface StepTransport {
 }
 
 function stepTransport(ctx: RequestContext, target: Target, resolved: ResolvedTarget, dispatcher: Dispatcher): StepTransport {
-  const { transport, services } = dispatcher;
+  const { ownStore, services } = dispatcher;
   const judge = judgeOf(ctx, target, services.clock);
-  return { transport, clock: services.clock, judge, sign: (call) => signCall(ctx, call, resolved, dispatcher) };
+  const sender = senderOf(resolved, dispatcher.transport);
+  return { sender, ownStore, clock: services.clock, judge, sign: (call) => signCall(ctx, call, resolved, dispatcher) };
 }
 
 function signCall(

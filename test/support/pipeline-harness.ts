@@ -230,6 +230,7 @@ export function createHarness(
     forwardToControlPlane: (_request, sink) => sink.send(299, [], 'control plane'),
     dispatcher: {
       transport,
+      ownStore: transport,
       services,
       passedUsage,
       stepsOf: attemptSteps,

@@ -5,6 +5,7 @@ import type { HeaderList } from '../values/http.ts';
 import type { JsonObject, Maybe } from '../values/json.ts';
 import type { Secret } from '../values/secret.ts';
 import type { Usage } from '../values/usage.ts';
+import type { UpstreamSender } from './upstream.ts';
 
 /** Operations whose JSON is shaped; all others pass through. */
 export const operationNames = [
@@ -99,6 +100,8 @@ export interface ProviderAdapter {
   /** Path (below the base URL, with `/`) of a pass-through call for the path after `/v1`; absent: that path itself. */
   proxyPath?(path: string, settings?: ProviderSettings): string;
   readonly operations: Partial<Record<OperationName, Operation>>;
+  /** Handles the calls to this origin in the place of the network. Absent: all calls go to the network. */
+  readonly inProcess?: UpstreamSender & { readonly origin: string };
   /** Realtime sessions, if the provider offers them in OpenAI's format. */
   readonly realtime?: Realtime;
   /** Requests and reads the provider's list of models, if it is not the base URL's `/models` in OpenAI's form. */

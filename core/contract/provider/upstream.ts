@@ -78,8 +78,11 @@ export interface UpstreamExchange {
   abort(): void;
 }
 
-export interface UpstreamTransport {
+export interface UpstreamSender {
   send(call: UpstreamCall, handler: UpstreamHandler): UpstreamExchange;
+}
+
+export interface UpstreamTransport extends UpstreamSender {
   /** Lets running exchanges end, then closes all sockets. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { UpstreamCall, UpstreamTransport } from '../../contract/provider/upstream.ts';
+import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
 import type { BodyConsumer, HeaderList, RequestBody } from '../../contract/values/http.ts';
 
 /** One exchange whose reply its consumer reads chunk by chunk. */
@@ -10,7 +10,7 @@ export interface ExchangeStream {
   abort(): void;
 }
 
-export function exchangeStream(transport: UpstreamTransport, call: UpstreamCall): ExchangeStream {
+export function exchangeStream(sender: UpstreamSender, call: UpstreamCall): ExchangeStream {
   const chunks = new ChunkQueue(() => exchange.resume());
   let settle: { resolve(head: { status: number; headers: HeaderList }): void; reject(error: Error): void };
   const head = new Promise<{ status: number; headers: HeaderList }>((resolve, reject) => {
@@ -18,7 +18,7 @@ export function exchangeStream(transport: UpstreamTransport, call: UpstreamCall)
   });
   head.catch(() => {});
   let isOver = false;
-  const exchange = transport.send(call, {
+  const exchange = sender.send(call, {
     onHead: (status, headers) => settle.resolve({ status, headers }),
     onData: (chunk) => chunks.push(chunk),
     onEnd() {

@@ -38,7 +38,7 @@ export async function runSteps(
 export function stepsOf(ctx: RequestContext, resolved: ResolvedTarget, outgoing: Outgoing, given: StepTransport): Steps {
   const { call, operationCall } = outgoing;
   const steps = openSteps({
-    ...{ resolved, call, transport: given.transport, sign: given.sign },
+    ...{ resolved, call, sender: given.sender, ownStore: given.ownStore, sign: given.sign },
     caller: operationCall?.caller ?? null,
     isLeft: () => ctx.aborted,
     body: () => incoming(takenOnce(ctx, ctx.request.body), call.bodyBytesMax ?? replyBytesMax),

@@ -2,7 +2,7 @@ import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { PassedUsage } from '../../contract/plugin/passed-usage.ts';
 import type { Reply } from '../../contract/plugin/plugin.ts';
 import type { FrameSocket } from '../../contract/plugin/web-socket.ts';
-import type { UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../../contract/provider/upstream.ts';
+import type { UpstreamExchange, UpstreamHandler, UpstreamSender } from '../../contract/provider/upstream.ts';
 import type { ArrivingBody } from '../../contract/values/body-intake.ts';
 import type { Clock } from '../../contract/values/clock.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
@@ -22,7 +22,7 @@ import { addGatewayHeaders, passedHeaders } from './reply-headers.ts';
 import { type JudgeStream, ReplyStream } from './reply-stream.ts';
 
 export interface AttemptOptions {
-  readonly transport: UpstreamTransport;
+  readonly sender: UpstreamSender;
   readonly clock: Clock;
   readonly passedUsage: PassedUsage;
   /** Returns true if a response with this status is sent in any case: no retry and no other target is left. */
@@ -47,7 +47,7 @@ export function attempt(
   ctx.streamEvents = 0;
   return new Promise((resolve) => {
     const run = new Attempt(ctx, sink, resolved, outgoing, options, resolve);
-    run.exchange = options.transport.send(outgoing.call, run);
+    run.exchange = options.sender.send(outgoing.call, run);
     // The client may have left, or the transport failed, before `send` returned.
     if (run.settled || ctx.aborted) run.exchange.abort();
     ctx.abortUpstream = run.abort;

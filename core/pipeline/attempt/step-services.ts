@@ -1,6 +1,6 @@
 import { callerHeaderList, ownStoreOrigin } from '../../contract/provider/own-store.ts';
 import type { Caller, OutgoingCall, StepRequest, StepResponse, StepServices } from '../../contract/provider/provider.ts';
-import type { UpstreamCall } from '../../contract/provider/upstream.ts';
+import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
@@ -12,7 +12,9 @@ import { excerpt, parseJson } from './reply-body.ts';
 export const replyBytesMax = 64 * 1024 * 1024;
 
 /** Options shared by all exchanges of one operation. */
-export interface StepOptions extends Pick<StepTransport, 'transport' | 'sign'> {
+export interface StepOptions extends Pick<StepTransport, 'sender' | 'sign'> {
+  /** Sends the calls to the service's own store; null: no stored file may be read. */
+  readonly ownStore: UpstreamSender | null;
   readonly resolved: ResolvedTarget;
   /** Tenant, limits and time limits of each exchange. */
   readonly call: UpstreamCall;
@@ -52,7 +54,8 @@ export function openSteps(given: StepOptions): Steps {
   async function* ownFile(id: string): AsyncGenerator<Uint8Array> {
     const path = `/internal/v1/store/files/${id}/content`;
     const headers = callerHeaderList(given.caller);
-    const exchange = exchangeStream(given.transport, {
+    if (given.ownStore === null) throw noSuchFile(id);
+    const exchange = exchangeStream(given.ownStore, {
       ...call,
       origin: ownStoreOrigin,
       path,
@@ -64,8 +67,7 @@ export function openSteps(given: StepOptions): Steps {
     const { status } = await exchange.head;
     // An unavailable store does not mean that the file is missing.
     if (status >= 500) throw new GatewayError('unavailable', { retryAfterMs: 1000 });
-    if (status !== 200)
-      throw new GatewayError('not_found', { message: `No such file: ${id.slice(0, 80)}`, param: 'input_file_id' });
+    if (status !== 200) throw noSuchFile(id);
     yield* exchange.body;
   }
 
@@ -91,7 +93,7 @@ export function openSteps(given: StepOptions): Steps {
       ...signed,
       body: fixed ?? (request.body ? bodyOf(request.body as AsyncIterable<Uint8Array>, request.bodyBytes ?? -1) : null),
     };
-    const exchange = exchangeStream(given.transport, upstream);
+    const exchange = exchangeStream(given.sender, upstream);
     running.add(exchange.abort);
     const head = await exchange.head;
     return {
@@ -101,6 +103,10 @@ export function openSteps(given: StepOptions): Steps {
       cancel: exchange.abort,
     };
   }
+}
+
+function noSuchFile(id: string): GatewayError {
+  return new GatewayError('not_found', { message: `No such file: ${id.slice(0, 80)}`, param: 'input_file_id' });
 }
 
 /** A whole body, at most 64 MiB of it. */

@@ -1,4 +1,4 @@
-import type { UpstreamCall, UpstreamTransport } from '../../contract/provider/upstream.ts';
+import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
 import type { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 
@@ -10,7 +10,7 @@ export interface WholeReply {
 
 /** One exchange whose reply is read whole. Rejects with the transport's GatewayError, or with `tooLarge` beyond `bytesMax`. */
 export function readWholeReply(
-  transport: UpstreamTransport,
+  sender: UpstreamSender,
   call: UpstreamCall,
   bytesMax: number,
   tooLarge: () => GatewayError,
@@ -19,7 +19,7 @@ export function readWholeReply(
     const chunks: Uint8Array[] = [];
     let head: { status: number; headers: HeaderList } = { status: 0, headers: [] };
     let size = 0;
-    const exchange = transport.send(call, {
+    const exchange = sender.send(call, {
       onHead(status, headers) {
         head = { status, headers };
       },

@@ -2,9 +2,10 @@ import type { Operation, ProviderAdapter } from '../../contract/provider/provide
 import { badParam } from '../../formats/bad-param.ts';
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { messagesOverChat } from '../../translate/messages-over-chat/messages-over-chat.ts';
+import { mockSender } from './in-process.ts';
 import { declaration } from './settings.ts';
 
-/** Base URL of calls to this provider; `mockTransport` handles them inside the process. */
+/** Base URL of calls to this provider, which are handled inside the process. */
 export const mockOrigin = 'mock://local';
 
 const compatible = openAiCompatible({
@@ -40,6 +41,10 @@ const messages: Operation = {
  * The built-in provider for tests and demos: it needs no network and no account. The model name selects its behaviour (see
  * README.md).
  */
-export const mock: ProviderAdapter = { ...compatible, operations: { ...compatible.operations, messages } };
+export const mock: ProviderAdapter = {
+  ...compatible,
+  operations: { ...compatible.operations, messages },
+  inProcess: { origin: mockOrigin, ...mockSender() },
+};
 
 export const adapters = [mock];

@@ -23,7 +23,6 @@ it('batch usage: reading ends when the caller aborts, if the provider never resp
           queueMicrotask(() => left.abort());
           return { resume: () => {}, abort: () => void aborted++ };
         },
-        close: async () => {},
       },
       sign: {} as never,
       openSecrets: () => ({}),

@@ -8,11 +8,11 @@ import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { adapters as compatibleRows } from '../../../core/providers/compatible-rows/index.ts';
 import { declarations, settingNames } from '../../../core/providers/declarations.ts';
 import { providers } from '../../../core/providers/index.ts';
-import { mockTransport } from '../../../core/providers/mock/transport.ts';
+import { mockSender } from '../../../core/providers/mock/in-process.ts';
 import { answersOfEvents, answersOfReply } from './assemble-reply.ts';
 import { callOf, translated } from './contract-suite.ts';
 import { eventsOfText } from './event-stream-text.ts';
-import { mockCall, noNetwork, record } from './mock/recorded-exchange.ts';
+import { mockCall, record } from './mock/recorded-exchange.ts';
 
 describe('the list of providers', () => {
   it('has every provider folder, and only those, with a contract test for each', () => {
@@ -73,7 +73,7 @@ describe('a Messages call to an OpenAI-format provider', () => {
   async function answered(params: JsonObject) {
     const call = callOf(params, {}, {});
     const body = operation.toProvider?.(params, call) ?? params;
-    const recording = record(mockTransport(noNetwork), mockCall(body, { path: operation.path(call) }));
+    const recording = record(mockSender(), mockCall(body, { path: operation.path(call) }));
     await recording.over;
     expect(recording.status).toBe(200);
     return { recording, call };

@@ -7,27 +7,29 @@ import { createBuilder } from '../../../../core/pipeline/target/build-target.ts'
 import { providers } from '../../../../core/providers/index.ts';
 
 /** Steps whose store answers with this status. */
-const stepsOver = (status: number, resolved = {} as StepOptions['resolved'], sent: HeaderList[] = []) =>
-  openSteps({
+const stepsOver = (status: number, resolved = {} as StepOptions['resolved'], sent: HeaderList[] = []) => {
+  const sender: StepOptions['sender'] = {
+    send(call, handler) {
+      sent.push(call.headers);
+      queueMicrotask(() => {
+        handler.onHead(status, []);
+        handler.onData(Buffer.from('line'));
+        handler.onEnd();
+      });
+      return { resume: () => {}, abort: () => {} };
+    },
+  };
+  return openSteps({
     resolved,
     call: { timeouts: {} } as StepOptions['call'],
-    transport: {
-      send(call, handler) {
-        sent.push(call.headers);
-        queueMicrotask(() => {
-          handler.onHead(status, []);
-          handler.onData(Buffer.from('line'));
-          handler.onEnd();
-        });
-        return { resume: () => {}, abort: () => {} };
-      },
-      close: async () => {},
-    },
+    sender,
+    ownStore: sender,
     sign: () => undefined,
     caller: { organisationId: 'o', workspaceId: 'w', keyId: 'k', userId: null } as StepOptions['caller'],
     isLeft: () => false,
     body: async function* () {},
   });
+};
 
 it.each([
   ['read where it is there', 200, 'line'],

@@ -3,14 +3,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mockTransport } from '../../../../core/providers/mock/transport.ts';
-import { mockCall, noNetwork } from './recorded-exchange.ts';
+import { mockSender } from '../../../../core/providers/mock/in-process.ts';
+import { mockCall } from './recorded-exchange.ts';
 
 /** The mock behind a real socket, read by the real client. */
-const transport = mockTransport(noNetwork);
+const sender = mockSender();
 const server = createServer(async (request, response) => {
   const body = Buffer.concat(await request.toArray());
-  transport.send(mockCall('', { path: request.url ?? '/', method: request.method ?? 'GET', body }), {
+  sender.send(mockCall('', { path: request.url ?? '/', method: request.method ?? 'GET', body }), {
     onHead: (status, headers) => void response.writeHead(status, headers),
     onData: (chunk) => response.write(chunk),
     onEnd: () => void response.end(),

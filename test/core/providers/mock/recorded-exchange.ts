@@ -2,7 +2,7 @@ import type {
   UpstreamCall,
   UpstreamExchange,
   UpstreamHandler,
-  UpstreamTransport,
+  UpstreamSender,
 } from '../../../../core/contract/provider/upstream.ts';
 import type { GatewayError } from '../../../../core/contract/values/errors.ts';
 import type { HeaderList } from '../../../../core/contract/values/http.ts';
@@ -52,7 +52,7 @@ export interface Recording {
 }
 
 /** Sends a call and records every call of the handler. */
-export function record(transport: UpstreamTransport, call: UpstreamCall): Recording {
+export function record(sender: UpstreamSender, call: UpstreamCall): Recording {
   let resolve = (): void => {};
   const over = new Promise<void>((done) => {
     resolve = done;
@@ -86,7 +86,7 @@ export function record(transport: UpstreamTransport, call: UpstreamCall): Record
       resolve();
     },
   };
-  recording.exchange = transport.send(call, handler);
+  recording.exchange = sender.send(call, handler);
   return recording;
 }
 
@@ -103,11 +103,3 @@ export function mockCall(body: unknown, extra: Partial<UpstreamCall> = {}): Upst
     ...extra,
   };
 }
-
-/** The transport behind the mock in tests where nothing may reach it. */
-export const noNetwork: UpstreamTransport = {
-  send: () => {
-    throw new Error('a call left the mock');
-  },
-  close: async () => {},
-};

@@ -1,29 +1,25 @@
 import { createHash } from 'node:crypto';
-import type { UpstreamCall, UpstreamExchange, UpstreamHandler, UpstreamTransport } from '../../contract/provider/upstream.ts';
+import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import { findHeader } from '../../contract/values/http.ts';
 import type { MockClock } from './clock.ts';
 import { wallClock } from './clock.ts';
 import { playReply } from './exchange.ts';
-import { mockOrigin } from './index.ts';
 import type { MockReply } from './respond.ts';
 import { mockOperation, passThroughReply, respond, respondToForm, respondUnread } from './respond.ts';
 
 /** Largest body of a unified function of the mock, in bytes; pass-through bodies are hashed as they stream and have no limit. */
 const bodyBytesMax = 32 * 1024 * 1024;
 
-/** A transport that answers calls to the mock provider itself and hands every other call to `inner`. */
-export function mockTransport(inner: UpstreamTransport, clock: MockClock = wallClock): UpstreamTransport {
+/** Returns the sender that handles calls to the mock provider. */
+export function mockSender(clock: MockClock = wallClock): UpstreamSender {
   return {
-    send: (call, handler) => (call.origin === mockOrigin ? answer(call, handler, clock) : inner.send(call, handler)),
-    close: () => inner.close(),
+    send(call, handler) {
+      const exchange = playReply(call.timeouts, handler, clock);
+      receive(call, clock, exchange.reply, exchange.fail);
+      return exchange;
+    },
   };
-}
-
-function answer(call: UpstreamCall, handler: UpstreamHandler, clock: MockClock): UpstreamExchange {
-  const exchange = playReply(call.timeouts, handler, clock);
-  receive(call, clock, exchange.reply, exchange.fail);
-  return exchange;
 }
 
 /** Receives the request body, then chooses the reply. */

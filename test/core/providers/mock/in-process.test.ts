@@ -1,19 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { UpstreamCall, UpstreamTransport } from '../../../../core/contract/provider/upstream.ts';
+import type { UpstreamCall } from '../../../../core/contract/provider/upstream.ts';
 import type { BodyConsumer, RequestBody } from '../../../../core/contract/values/http.ts';
+import { mockSender } from '../../../../core/providers/mock/in-process.ts';
 import { mock } from '../../../../core/providers/mock/index.ts';
-import { mockTransport } from '../../../../core/providers/mock/transport.ts';
 import { answersOfEvents, answersOfReply } from '../assemble-reply.ts';
 import { callOf } from '../contract-suite.ts';
 import { eventsOfText } from '../event-stream-text.ts';
-import { heldClock, mockCall, noNetwork, record } from './recorded-exchange.ts';
+import { heldClock, mockCall, record } from './recorded-exchange.ts';
 
 const hello = [{ role: 'user', content: 'hello out there' }];
 
 function play(body: unknown, extra: Partial<UpstreamCall> = {}) {
   const clock = heldClock();
-  const recording = record(mockTransport(noNetwork, clock), mockCall(body, extra));
+  const recording = record(mockSender(clock), mockCall(body, extra));
   clock.advance(0);
   return { clock, recording };
 }
@@ -182,10 +182,7 @@ describe.each(['/v1/audio/transcriptions', '/v1/audio/translations'])('the mock 
     for (const [name, value] of Object.entries(fields)) form.append(name, value as string);
     const sent = new Response(form);
     const headers = ['content-type', sent.headers.get('content-type') as string];
-    const recording = record(
-      mockTransport(noNetwork),
-      mockCall('', { path, headers, body: new Uint8Array(await sent.arrayBuffer()) }),
-    );
+    const recording = record(mockSender(), mockCall('', { path, headers, body: new Uint8Array(await sent.arrayBuffer()) }));
     await recording.over;
     return [recording.status, recording.json()];
   };
@@ -209,7 +206,7 @@ describe.each(['/v1/audio/transcriptions', '/v1/audio/translations'])('the mock 
 
   it('refuses a body that is no form', async () => {
     const headers = ['content-type', 'multipart/form-data; boundary=x'];
-    const recording = record(mockTransport(noNetwork), mockCall('nothing', { path, headers }));
+    const recording = record(mockSender(), mockCall('nothing', { path, headers }));
     await recording.over;
     expect([recording.status, recording.json()]).toMatchObject([400, { error: { message: expect.stringContaining('form') } }]);
   });
@@ -230,7 +227,7 @@ describe('mock timing and flow control', () => {
   });
 
   it('calls no handler before send has returned', async () => {
-    const recording = record(mockTransport(noNetwork), mockCall({ model: 'echo', messages: hello }));
+    const recording = record(mockSender(), mockCall({ model: 'echo', messages: hello }));
     expect(recording.status).toBe(null);
     await recording.over;
     expect(recording.status).toBe(200);
@@ -238,9 +235,9 @@ describe('mock timing and flow control', () => {
 
   it('pauses without the pause counting as silence, and continues after resume', () => {
     const clock = heldClock();
-    const transport = mockTransport(noNetwork, clock);
+    const sender = mockSender(clock);
     const timeouts = { connectMs: 0, firstByteMs: 0, idleMs: 300, totalMs: 0 };
-    const recording = record(transport, mockCall({ model: 'echo', messages: hello, stream: true }, { timeouts }));
+    const recording = record(sender, mockCall({ model: 'echo', messages: hello, stream: true }, { timeouts }));
     recording.accepts = false;
     clock.advance(1000);
     expect([recording.chunks.length, recording.error]).toEqual([1, null]);
@@ -310,20 +307,5 @@ describe('mock pass-through', () => {
     const { recording } = play('', { path: '/v1/files', body });
     (consumer as unknown as BodyConsumer).onError(new Error('gone'));
     expect(recording.error?.code).toBe('internal');
-  });
-
-  it('forwards calls to every other origin, and closes the transport behind it', async () => {
-    const seen: string[] = [];
-    const inner: UpstreamTransport = {
-      send: (call) => {
-        seen.push(call.origin);
-        return { resume() {}, abort() {} };
-      },
-      close: async () => void seen.push('closed'),
-    };
-    const transport = mockTransport(inner);
-    record(transport, mockCall('', { origin: 'https://api.openai.com' }));
-    await transport.close();
-    expect(seen).toEqual(['https://api.openai.com', 'closed']);
   });
 });

@@ -1,15 +1,14 @@
-import { ownStoreOrigin, ownStorePath } from '../contract/provider/own-store.ts';
-import { internalTenant, type UpstreamHandler, type UpstreamTransport } from '../contract/provider/upstream.ts';
+import { ownStorePath } from '../contract/provider/own-store.ts';
+import { internalTenant, type UpstreamHandler, type UpstreamSender } from '../contract/provider/upstream.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 
 /**
- * Wraps the transport with the service's own store at `ownStoreOrigin`: its calls go to the control plane with the cluster key.
- * Only the paths of the store can be reached this way.
+ * Returns the sender of calls to the service's own store, at `ownStoreOrigin`. They go to the control plane with the cluster key. Only the
+ * paths of the store can be reached this way.
  */
-export function ownStoreTransport(inner: UpstreamTransport, controlPlaneUrl: string, clusterKey: string): UpstreamTransport {
+export function ownStoreSender(network: UpstreamSender, controlPlaneUrl: string, clusterKey: string): UpstreamSender {
   return {
     send(call, handler) {
-      if (call.origin !== ownStoreOrigin) return inner.send(call, handler);
       if (!ownStorePath.test(call.path) || call.webSocket) {
         queueMicrotask(() =>
           handler.onError(new GatewayError('not_found', { message: 'The service’s own store has no such path' })),
@@ -20,9 +19,8 @@ export function ownStoreTransport(inner: UpstreamTransport, controlPlaneUrl: str
       for (let i = 0; i < call.headers.length; i += 2) {
         if (call.headers[i] !== 'authorization') headers.push(call.headers[i] as string, call.headers[i + 1] as string);
       }
-      return inner.send({ ...call, tenant: internalTenant, origin: controlPlaneUrl, headers }, ownErrors(handler));
+      return network.send({ ...call, tenant: internalTenant, origin: controlPlaneUrl, headers }, ownErrors(handler));
     },
-    close: () => inner.close(),
   };
 }
 
