@@ -78,6 +78,7 @@ function toSubject(ctx: RequestContext, side: Side, body: JsonObject, scope: Sco
   const operation = ctx.endpoint?.operation ?? null;
   const parts = textParts(operation, side, body, scope);
   return {
+    ctx,
     side,
     body,
     operation,

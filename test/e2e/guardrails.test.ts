@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -112,6 +114,42 @@ it('embeddings: a denied input is not sent', async () => {
   await expect(client.embeddings.create({ model: 'text-embedding-3-small', input: 'a secret' })).rejects.toMatchObject({
     status: 446,
   });
+});
+
+it('webhook: another service decides, over a real connection', async () => {
+  const received: JsonObject[] = [];
+  const service = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk) => {
+      text += chunk;
+    });
+    request.on('end', () => {
+      const event = JSON.parse(text);
+      received.push(event);
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ verdict: !event.request.text.includes('secret') }));
+    });
+  });
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+  try {
+    const webhookURL = `http://127.0.0.1:${(service.address() as AddressInfo).port}/w`;
+    const client = await openai({ input_guardrails: [{ 'default.webhook': { webhookURL, failOnError: true }, ...deny }] });
+    await client.chat.completions.create({ model, messages: said('hello') });
+    await expect(client.chat.completions.create({ model, messages: said('a secret') })).rejects.toMatchObject({ status: 446 });
+    expect(received.map(({ eventType }) => eventType)).toEqual(['beforeRequestHook', 'beforeRequestHook']);
+  } finally {
+    service.close();
+    service.closeAllConnections();
+  }
+});
+
+it('validUrls: a reply with a URL that does not answer is denied', async () => {
+  const client = await openai({ output_guardrails: [{ 'default.validUrls': {}, ...deny }] });
+  const good = `${gateway.baseUrl.replace(/\/v1$/, '')}/health`;
+  const ask = (url: string) => client.chat.completions.create({ model, messages: said(`see ${url}.`) });
+  expect((await ask(good)).choices[0]?.message.content).toContain(good);
+  await expect(ask(`${good}/none`)).rejects.toMatchObject({ status: 446 });
+  await expect(ask('http://169.254.169.254/latest')).rejects.toMatchObject({ status: 446 });
 });
 
 it('configs: a wrong check is rejected when the config is saved, with its path', async () => {

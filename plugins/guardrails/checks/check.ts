@@ -1,4 +1,6 @@
 import type { GenericSchema } from 'valibot';
+import type { RequestContext } from '../../../core/contract/plugin/context.ts';
+import type { Services } from '../../../core/contract/plugin/plugin.ts';
 import type { TaskRunner } from '../../../core/contract/plugin/worker-tasks.ts';
 import type { OperationName } from '../../../core/contract/provider/provider.ts';
 import type { JsonObject, Maybe } from '../../../core/contract/values/json.ts';
@@ -8,6 +10,7 @@ export type Side = 'input' | 'output';
 
 /** A request or response as a check sees it. */
 export interface Subject {
+  readonly ctx: RequestContext;
   readonly side: Side;
   /** The request body, on the output side the response body. */
   readonly body: JsonObject;
@@ -32,6 +35,7 @@ export interface Outcome {
 
 export interface CheckServices {
   readonly tasks: TaskRunner;
+  readonly fetch: Services['fetch'];
 }
 
 /** One kind of check. `checks/index.ts` lists them all. */

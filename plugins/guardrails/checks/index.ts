@@ -8,17 +8,20 @@ import { endsWith } from './ends-with.ts';
 import { jsonKeys } from './json-keys.ts';
 import { jsonSchema } from './json-schema.ts';
 import { allLowercase, allUppercase } from './letters.ts';
+import { log } from './log.ts';
 import { requiredMetadataKeyPairs, requiredMetadataKeys } from './metadata.ts';
 import { modelRules, modelWhitelist } from './models.ts';
 import { notNull } from './not-null.ts';
 import { regexMatch } from './regex-match.ts';
 import { regexReplace } from './regex-replace.ts';
 import { requestParametersCheck } from './request-parameters.ts';
+import { validUrls } from './valid-urls.ts';
+import { webhook } from './webhook.ts';
 
 const list: readonly Check[] = [
   ...[addPrefix, allLowercase, allUppercase, allowedRequestTypes, characterCount, contains, containsCode, endsWith, jsonKeys],
-  ...[jsonSchema, modelRules, modelWhitelist, notNull, regexMatch, regexReplace, requestParametersCheck],
-  ...[requiredMetadataKeyPairs, requiredMetadataKeys, sentenceCount, wordCount],
+  ...[jsonSchema, log, modelRules, modelWhitelist, notNull, regexMatch, regexReplace, requestParametersCheck],
+  ...[requiredMetadataKeyPairs, requiredMetadataKeys, sentenceCount, validUrls, webhook, wordCount],
 ];
 
 /** Every check by its id. */

@@ -23,6 +23,7 @@ async function run(name: string, parameters: JsonObject, body: JsonObject, metad
   expect(check.sides).toContain(side);
   const parts = textParts('chatComplete', side, body, 'last_message');
   const subject: Subject = {
+    ctx: null as never,
     side,
     body,
     operation: 'chatComplete',
@@ -32,7 +33,9 @@ async function run(name: string, parameters: JsonObject, body: JsonObject, metad
     parts,
     text: parts.map(({ text }) => text).join('\n'),
   };
-  return check.prepare(v.parse(check.parameters, parameters), { tasks })(subject);
+  return check.prepare(v.parse(check.parameters, parameters), { tasks, fetch: () => Promise.reject(new Error('no network')) })(
+    subject,
+  );
 }
 
 const fenced = 'See:\n```python\nprint(1)\n```\n';

@@ -1,0 +1,39 @@
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import type { HeaderList } from '../../../core/contract/values/http.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import type { CheckServices, Outcome } from './check.ts';
+
+/** A call of a check to another service failed. The message holds nothing that the service sent. */
+export class CallError extends Error {
+  constructor(name: string, message: string) {
+    super(message);
+    this.name = name;
+  }
+}
+
+/** Sends JSON to a service and returns status and body. Rejects with CallError. */
+export async function callService(
+  { fetch }: CheckServices,
+  call: { url: string; headers: HeaderList; body?: JsonObject; timeoutMs: number },
+): Promise<{ status: number; body: Uint8Array }> {
+  const { url, headers, body, timeoutMs } = call;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new CallError('TimeoutError', `Request timed out after ${timeoutMs}ms`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([fetch({ url, headers, ...(body ? { body } : {}) }), late]);
+  } catch (thrown) {
+    if (thrown instanceof CallError) throw thrown;
+    const isBlocked = thrown instanceof GatewayError && thrown.source === 'client';
+    throw new CallError('FetchError', isBlocked ? 'this address may not be called' : 'fetch failed');
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The outcome of a check whose service could not be asked. */
+export function callFailed(thrown: unknown, data: JsonObject | null): Outcome {
+  const error = thrown instanceof CallError ? thrown : new CallError('Error', 'the check failed');
+  return { verdict: false, data, error: { name: error.name, message: error.message } };
+}

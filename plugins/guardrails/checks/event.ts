@@ -1,0 +1,43 @@
+import type { HeaderList } from '../../../core/contract/values/http.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { textParts } from '../texts.ts';
+import type { Subject } from './check.ts';
+
+/** Returns a request or response as services receive it. It holds no header and no credential. */
+export function eventOf({ ctx, side, body, text, operation, requestType, metadata }: Subject): JsonObject {
+  const isInput = side === 'input';
+  const request = isInput ? body : (ctx.params ?? {});
+  const requestText = isInput
+    ? text
+    : textParts(operation, 'input', request, 'last_message')
+        .map((part) => part.text)
+        .join('\n');
+  return {
+    request: { json: request, text: requestText, isStreamingRequest: ctx.stream, isTransformed: ctx.bodyChanged },
+    response: isInput
+      ? { json: {}, text: '', statusCode: null, isTransformed: false }
+      : { json: body, text, statusCode: 200, isTransformed: false },
+    provider: ctx.provider ?? '',
+    requestType,
+    metadata,
+    eventType: isInput ? 'beforeRequestHook' : 'afterRequestHook',
+  };
+}
+
+/** Returns the headers of a call to a service: its own, and those of the request that are to be forwarded. */
+export function headersOf({ ctx }: Subject, own: Readonly<Record<string, string>>, forwarded: readonly string[]): HeaderList {
+  const headers: HeaderList = Object.entries(own).flat();
+  for (const name of forwarded) {
+    // The header with the gateway's own key is never forwarded, whatever its name.
+    if (Object.hasOwn(own, name) || name === ctx.keyHeader) continue;
+    const value = name === 'x-svc-trace-id' ? ctx.traceId : (ctx.request.header(name) ?? traceParent(name, ctx.traceId));
+    if (value !== undefined) headers.push(name, value);
+  }
+  return headers;
+}
+
+/** A `traceparent` of a trace id that has the form of one. */
+function traceParent(name: string, traceId: string): string | undefined {
+  const id = traceId.replaceAll('-', '');
+  return name === 'traceparent' && /^[0-9a-f]{32}$/.test(id) ? `00-${id}-${id.slice(16)}-01` : undefined;
+}

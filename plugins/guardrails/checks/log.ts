@@ -1,0 +1,24 @@
+import * as v from 'valibot';
+import { callFailed, callService } from './call-service.ts';
+import { bothSides, type Check, defineCheck, type Outcome } from './check.ts';
+import { eventOf, headersOf } from './event.ts';
+import { headers, serviceUrl } from './outgoing-headers.ts';
+
+const timeoutMs = 5000;
+
+/** `default.log`: sends the event to another service. It passes whatever the service replies. */
+export const log: Check = defineCheck({
+  id: 'default.log',
+  sides: bothSides,
+  parameters: v.strictObject({ logURL: serviceUrl, headers }),
+  prepare:
+    ({ logURL: url, headers }, services) =>
+    async (subject): Promise<Outcome> => {
+      try {
+        await callService(services, { url, headers: headersOf(subject, headers, []), body: eventOf(subject), timeoutMs });
+        return { verdict: true, data: { message: `Logged the request to ${url}` } };
+      } catch (thrown) {
+        return callFailed(thrown, null);
+      }
+    },
+});

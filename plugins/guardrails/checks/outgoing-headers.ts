@@ -1,0 +1,47 @@
+import * as v from 'valibot';
+
+const hopByHop = 'connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|host|content-length|proxy-.*';
+const metadataService = 'metadata|metadata-flavor|x-google-metadata-request|x-aws-ec2-metadata-token.*|x-identity-header';
+/** Names that no check may send to another service. */
+const refused = new RegExp(`^(?:${hopByHop}|${metadataService}|x-svc-.*)$`);
+const credentials = /^(?:authorization|cookie|set-cookie|.*api-key|ocp-apim-subscription-key|x-auth-.*|.*-token|.*secret.*)$/;
+/** Headers of the gateway that carry no secret. */
+const tracing: ReadonlySet<string> = new Set(['x-svc-trace-id', 'x-svc-span-id']);
+
+const name = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9-]{1,128}$/, 'expected letters, digits and hyphens'), v.toLowerCase());
+const isSent = (header: string) => !refused.test(header) || tracing.has(header);
+
+/** Names of request headers that a check passes on. */
+export const forwardHeaders = v.optional(
+  v.pipe(
+    v.array(
+      v.pipe(
+        name,
+        v.check((header) => isSent(header) && !credentials.test(header), 'this header cannot be forwarded'),
+      ),
+    ),
+    v.maxLength(32),
+  ),
+  [],
+);
+
+const headerMap = v.pipe(
+  v.record(
+    v.pipe(name, v.check(isSent, 'this header cannot be set')),
+    v.pipe(v.string(), v.maxLength(4096), v.regex(/^[\t\x20-\x7e]*$/, 'expected printable ASCII')),
+  ),
+  v.check((map) => Object.keys(map).length <= 32, 'expected at most 32 headers'),
+);
+
+/** Headers that a check sends with each call: an object, or its JSON text. */
+export const headers = v.optional(v.union([headerMap, v.pipe(v.string(), v.parseJson(), headerMap)]), {});
+
+/** The address of a service that a check calls. The connector decides at each call whether it may be reached. */
+export const serviceUrl = v.pipe(
+  v.string(),
+  v.maxLength(2048),
+  v.check((text) => {
+    const url = URL.parse(text);
+    return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.hash === '';
+  }, 'expected an http or https URL without credentials and fragment'),
+);

@@ -1,0 +1,75 @@
+import * as v from 'valibot';
+import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import { CallError, callFailed, callService } from './call-service.ts';
+import { bothSides, type Check, type CheckServices, defineCheck, type Outcome, type Subject } from './check.ts';
+import { eventOf, headersOf } from './event.ts';
+import { forwardHeaders, headers, serviceUrl } from './outgoing-headers.ts';
+
+const parameters = v.strictObject({
+  webhookURL: serviceUrl,
+  headers,
+  timeout: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000)), 3000),
+  forwardHeaders,
+});
+type Parameters = v.InferOutput<typeof parameters>;
+
+/**
+ * `default.webhook`: another service gives the verdict. It receives the event as JSON and replies `{ "verdict": boolean, "data"?,
+ * "transformedData"?: { "request" | "response": { "json" } } }`. The transformed JSON replaces the whole body.
+ */
+export const webhook: Check = defineCheck({
+  id: 'default.webhook',
+  sides: bothSides,
+  changes: true,
+  parameters,
+  prepare: (given, services) => (subject) => ask(given, services, subject),
+});
+
+async function ask(given: Parameters, services: CheckServices, subject: Subject): Promise<Outcome> {
+  const { webhookURL: url, headers, timeout, forwardHeaders } = given;
+  const context = { webhookUrl: url, requestContext: { timeout } };
+  let responseData: JsonObject = {};
+  try {
+    const call = { url, headers: headersOf(subject, headers, forwardHeaders), body: eventOf(subject), timeoutMs: timeout };
+    const { status, body } = await callService(services, call);
+    const reply = parse(body);
+    if (status < 200 || status > 299) {
+      if (reply !== null) responseData = { responseData: reply };
+      throw new CallError('HttpError', `HTTP error! status: ${status}`);
+    }
+    if (reply === null) throw new CallError('Error', 'the reply is not a JSON object');
+    // Everything but true is a failed verdict: "false" as text must not pass.
+    const verdict = reply.verdict === true;
+    const explanation = verdict ? 'Webhook request succeeded' : 'Webhook request failed';
+    const data = {
+      verdict,
+      explanation,
+      webhookUrl: url,
+      ...(reply.data === undefined ? {} : { responseData: reply.data }),
+      requestContext: { timeout },
+    };
+    const changed = changedBody(reply, subject);
+    return changed === null ? { verdict, data } : { verdict, data, body: changed };
+  } catch (thrown) {
+    const message = thrown instanceof CallError ? thrown.message : 'the check failed';
+    return callFailed(thrown, { explanation: `Webhook error: ${message}`, ...context, ...responseData });
+  }
+}
+
+/** The body that the service put in the place of this one; null if it left it alone. Whether the reply streams cannot be changed. */
+function changedBody({ transformedData }: JsonObject, { side, body }: Subject): JsonObject | null {
+  const part = isObject(transformedData) ? transformedData[side === 'input' ? 'request' : 'response'] : null;
+  if (!isObject(part) || !isObject(part.json)) return null;
+  if (side === 'output') return part.json;
+  const { stream: _stream, ...rest } = part.json;
+  return body.stream === undefined ? rest : { ...rest, stream: body.stream };
+}
+
+function parse(bytes: Uint8Array): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import type { PluginRequest } from '../../../core/contract/plugin/plugin.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { createHarness } from '../../support/pipeline-harness.ts';
+
+type Answer = { status?: number; json?: unknown; text?: string } | 'down' | 'never';
+
+/** Sends one chat completion, with a fake service behind the `fetch` of plugins. */
+async function ask(config: JsonObject, answer: Answer, more: { headers?: Record<string, string>; body?: JsonObject } = {}) {
+  const calls: PluginRequest[] = [];
+  const gateway = createHarness({
+    fetch(request) {
+      calls.push(request);
+      if (answer === 'down') return Promise.reject(new GatewayError('upstream_connect'));
+      if (answer === 'never') return new Promise(() => {});
+      const { status = 200, json, text = JSON.stringify(json) } = answer;
+      return Promise.resolve({ status, headers: [], body: Buffer.from(text) });
+    },
+  });
+  const body = more.body ?? { model: 'm', messages: [{ role: 'user', content: 'hello world' }] };
+  const headers = { 'x-svc-config': JSON.stringify({ provider: '@one', ...config }), ...more.headers };
+  const sink = await gateway.send({ headers, body });
+  return { status: sink.status, reply: JSON.parse(sink.text) as JsonObject, calls, sent: gateway.calls };
+}
+
+const url = 'https://hooks.example.com/w';
+const input = (parameters: JsonObject = {}, more: JsonObject = { deny: true }) => ({
+  input_guardrails: [{ 'default.webhook': { webhookURL: url, ...parameters }, id: 'w', ...more }],
+});
+const checkOf = (reply: JsonObject) =>
+  (reply.hook_results as { before_request_hooks: { checks: JsonObject[] }[] }).before_request_hooks[0]?.checks[0];
+
+describe('default.webhook', () => {
+  it.each<[string, Answer, JsonObject, number, string]>([
+    ['verdict true', { json: { verdict: true } }, {}, 200, 'Webhook request succeeded'],
+    ['verdict false', { json: { verdict: false } }, {}, 446, 'Webhook request failed'],
+    ['verdict as text', { json: { verdict: 'false' } }, {}, 446, 'Webhook request failed'],
+    ['no verdict', { json: { data: 1 } }, {}, 446, 'Webhook request failed'],
+    ['down', 'down', {}, 200, 'Webhook error: fetch failed'],
+    ['down, failOnError', 'down', { failOnError: true }, 446, 'Webhook error: fetch failed'],
+    ['late', 'never', { timeout: 20 }, 200, 'Webhook error: Request timed out after 20ms'],
+    ['status 500', { status: 500, json: { why: 'broken' } }, {}, 200, 'Webhook error: HTTP error! status: 500'],
+    ['status 500, failOnError', { status: 500, json: {} }, { failOnError: true }, 446, 'Webhook error: HTTP error! status: 500'],
+    ['not JSON', { text: 'ok' }, { failOnError: true }, 446, 'Webhook error: the reply is not a JSON object'],
+  ])('%s', async (_name, answer, parameters, status, explanation) => {
+    const asked = await ask(input(parameters), answer);
+    expect(asked.status).toBe(status);
+    expect(checkOf(asked.reply)?.data).toMatchObject({ explanation, webhookUrl: url });
+  });
+
+  it('receives the request without headers and credentials', async () => {
+    const { calls } = await ask(
+      input({ headers: '{"authorization":"Bearer t","X-A":"b"}' }),
+      { json: { verdict: true } },
+      {
+        headers: { 'x-svc-metadata': '{"team":"a"}' },
+      },
+    );
+    expect(calls).toEqual([
+      {
+        url,
+        headers: ['authorization', 'Bearer t', 'x-a', 'b'],
+        body: {
+          request: {
+            json: { model: 'm', messages: [{ role: 'user', content: 'hello world' }] },
+            text: 'hello world',
+            isStreamingRequest: false,
+            isTransformed: false,
+          },
+          response: { json: {}, text: '', statusCode: null, isTransformed: false },
+          provider: '',
+          requestType: 'chatComplete',
+          metadata: { team: 'a' },
+          eventType: 'beforeRequestHook',
+        },
+      },
+    ]);
+  });
+
+  it('forwards the headers that are named, and no other', async () => {
+    const parameters = { forwardHeaders: ['x-tenant', 'x-svc-trace-id', 'traceparent', 'x-absent'] };
+    const trace = '0af7651916cd43dd8448eb211c80319c';
+    const { calls } = await ask(
+      input(parameters),
+      { json: { verdict: true } },
+      {
+        headers: { 'x-tenant': 'blue', 'x-other': 'no', 'x-svc-trace-id': trace },
+      },
+    );
+    expect(calls[0]?.headers).toEqual([
+      ...['x-tenant', 'blue', 'x-svc-trace-id', trace],
+      ...['traceparent', `00-${trace}-${trace.slice(16)}-01`],
+    ]);
+  });
+
+  it('replaces the request by transformedData, except whether the reply streams', async () => {
+    const json = { model: 'm2', messages: [{ role: 'user', content: 'changed' }], stream: true };
+    const { sent, status } = await ask(input(), { json: { verdict: true, transformedData: { request: { json } } } });
+    expect(status).toBe(200);
+    expect(JSON.parse(String(sent[0]?.body))).toEqual({ model: 'm2', messages: [{ role: 'user', content: 'changed' }] });
+  });
+
+  it('replaces the response by transformedData, after it received request and response', async () => {
+    const json = { id: 'new', choices: [{ index: 0, message: { role: 'assistant', content: 'changed' } }] };
+    const config = { output_guardrails: [{ 'default.webhook': { webhookURL: url }, deny: true }] };
+    const { reply, calls } = await ask(config, { json: { verdict: true, transformedData: { response: { json } } } });
+    expect(reply).toMatchObject(json);
+    expect(calls[0]?.body).toMatchObject({
+      request: { text: 'hello world' },
+      response: { text: 'hello', statusCode: 200 },
+      eventType: 'afterRequestHook',
+    });
+  });
+
+  it.each<[JsonObject, string]>([
+    [{ webhookURL: 'nope' }, 'webhookURL'],
+    [{ webhookURL: 'file:///etc/passwd' }, 'webhookURL'],
+    [{ webhookURL: 'https://user:pass@hooks.example.com/' }, 'webhookURL'],
+    ...[
+      'authorization',
+      'cookie',
+      'x-api-key',
+      'api-key',
+      'ocp-apim-subscription-key',
+      'proxy-authorization',
+      'connection',
+      'host',
+    ].map((name): [JsonObject, string] => [{ forwardHeaders: [name] }, 'forwardHeaders[0]']),
+    ...['x-svc-api-key', 'x-svc-config', 'metadata-flavor', 'x-goog-api-key', 'bad name'].map((name): [JsonObject, string] => [
+      { forwardHeaders: [name] },
+      'forwardHeaders[0]',
+    ]),
+    [{ headers: { 'metadata-flavor': 'Google' } }, 'headers'],
+    [{ headers: { 'x-a': 'b\r\nx: y' } }, 'headers'],
+    [{ timeout: 0 }, 'timeout'],
+    [{ executeOnProxy: true }, 'executeOnProxy'],
+  ])('config is rejected: %j', async (parameters, field) => {
+    const { status, reply } = await ask(input(parameters), 'down');
+    expect(status).toBe(400);
+    expect(JSON.stringify(reply)).toContain(`input_guardrails[0].default.webhook.${field}`);
+  });
+});
+
+describe('default.log', () => {
+  const config = { output_guardrails: [{ 'default.log': { logURL: url }, deny: true }] };
+  it.each<[string, Answer, JsonObject]>([
+    ['sent', { status: 500, text: '' }, { verdict: true, data: { message: `Logged the request to ${url}` } }],
+    ['receiver down', 'down', { verdict: false, error: { name: 'FetchError', message: 'fetch failed' } }],
+  ])('%s: the reply passes', async (_name, answer, expected) => {
+    const { status, reply, calls } = await ask(config, answer);
+    expect([status, calls.length]).toEqual([200, 1]);
+    expect(reply.hook_results).toMatchObject({ after_request_hooks: [{ verdict: true, checks: [expected] }] });
+  });
+});
+
+describe('default.validUrls', () => {
+  const config = (parameters: JsonObject) => ({ output_guardrails: [{ 'default.validUrls': parameters, deny: true }] });
+  it.each([{}, { not: true }])('a reply without a URL is denied: %j', async (parameters) => {
+    expect((await ask(config(parameters), 'down')).status).toBe(446);
+  });
+});
