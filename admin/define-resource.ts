@@ -12,7 +12,7 @@ import type { Dependents } from './publish/dependents.ts';
 import type { Vault } from './secrets/vault.ts';
 
 /**
- * Everything one resource adds to the control plane. `admin/resources/index.ts` lists the resources; `admin/tables.ts` computes the
+ * Everything one resource adds to the control plane. `core/contract/protocol/resources.ts` lists the resources; `admin/tables.ts` computes the
  * tables of the ORM, the migrations, the routes, the documents, the housekeeping and the jobs from that list.
  */
 export interface Resource {

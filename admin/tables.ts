@@ -4,10 +4,10 @@ import type { PublicRoute } from './http/public-route.ts';
 import type { AdminRoute } from './http/route.ts';
 import { infrastructure } from './infrastructure.ts';
 import { type Dependents, ownerKinds } from './publish/dependents.ts';
-import * as listed from './resources/index.ts';
+import { listedResources } from './resources/index.ts';
 
 /** Every resource, each behind those that it names in `after`. */
-export const resources: readonly Resource[] = inOrder(Object.values(listed));
+export const resources: readonly Resource[] = inOrder(listedResources);
 
 const all = [infrastructure, ...resources];
 

@@ -1,14 +1,13 @@
+import { standardResources } from '../../core/contract/protocol/resources.ts';
 import type { ApiKeyType } from '../../core/contract/values/api-key.ts';
 
 /** All scopes, by the types of key that may hold them. */
 const crud = ['create', 'read', 'update', 'delete', 'list'] as const;
 
 const workspaceResources = each(crud, [
+  ...standardResources.map((name) => name.replaceAll('-', '_')),
   'prompts',
-  'configs',
   'guardrails',
-  'virtual_keys',
-  'providers',
   'policies',
   'workspace_integrations',
   'workspace_mcp_integrations',
@@ -18,7 +17,6 @@ const workspaceResources = each(crud, [
   'agent_server_skills',
   'agent_integration_skills',
   'agent_server_user_access',
-  'secret_references',
 ]).concat([
   'prompts.publish',
   'virtual_keys.copy',

@@ -1,21 +1,12 @@
-// Every resource of the control plane. `admin/tables.ts` computes the tables from this list.
-export { apiKeysResource } from './api-keys/resource.ts';
-export { auditLogsResource } from './audit-logs/resource.ts';
-export { batchesResource } from './batches/resource.ts';
-export { configsResource } from './configs/resource.ts';
-export { filesResource } from './files/resource.ts';
-export { integrationsResource } from './integrations/resource.ts';
-export { logsResource } from './logs/resource.ts';
-export { modelConfigsResource } from './model-configs/resource.ts';
-export { organisationMembersResource } from './organisation-members/resource.ts';
-export { organisationUtilitiesResource } from './organisation-utilities/resource.ts';
-export { organisationsResource } from './organisations/resource.ts';
-export { providersResource } from './providers/resource.ts';
-export { secretReferencesResource } from './secret-references/resource.ts';
-export { sessionsResource } from './sessions/resource.ts';
-export { userInvitesResource } from './user-invites/resource.ts';
-export { usersResource } from './users/resource.ts';
-export { virtualKeysResource } from './virtual-keys/resource.ts';
-export { workspaceExclusionsResource } from './workspace-exclusions/resource.ts';
-export { workspaceUsersResource } from './workspace-users/resource.ts';
-export { workspacesResource } from './workspaces/resource.ts';
+import { resourceNames } from '../../core/contract/protocol/resources.ts';
+import type { Resource } from '../define-resource.ts';
+
+/** Every resource of the control plane. `admin/tables.ts` computes the tables from this list. */
+export const listedResources: readonly Resource[] = await Promise.all(
+  resourceNames.map(async (name) => {
+    const exported = (await import(`./${name}/resource.ts`)) as Readonly<Record<string, Resource>>;
+    const [resource] = Object.values(exported);
+    if (!resource) throw new Error(`admin/resources/${name}/resource.ts exports no resource`);
+    return resource;
+  }),
+);

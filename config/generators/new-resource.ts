@@ -26,16 +26,12 @@ runGenerator(root, ([name = '', ...rest]) => {
       time: new Date().toISOString().replace(/\D/g, '').slice(0, 12),
     },
   });
-  const list = 'admin/resources/index.ts';
+  const list = 'core/contract/protocol/resources.ts';
   insertSorted({
     root,
     file: list,
-    line: `export { ${many.camel}Resource } from './${many.kebab}/resource.ts';`,
-    among: /^export \{ \w+ \} from '\.\/(.+)\/resource\.ts';$/,
+    line: `  ${/^\w+$/.test(many.kebab) ? many.kebab : `'${many.kebab}'`}: 'standard',`,
+    among: /^ {2}'?([a-z-]+)'?: '(?:standard|own)',$/,
   });
-  const scopes = 'admin/access/scopes.ts';
-  insertSorted({ root, file: scopes, line: `  '${many.snake}',`, among: /^ {2}'([a-z_]+)',$/ });
-  const paths = 'core/endpoints/control-plane-paths.ts';
-  insertSorted({ root, file: paths, line: `  '${many.kebab}',`, among: /^ {2}'([a-z0-9.-]+)',$/ });
-  return [...added, list, scopes, paths];
+  return [...added, list];
 });

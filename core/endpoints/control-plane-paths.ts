@@ -1,11 +1,14 @@
+import { standardResources } from '../contract/protocol/resources.ts';
+
 /** `control-plane`: the control plane answers. `reserved`: a route of the service that this version does not have. */
 export type PathOwner = 'control-plane' | 'reserved';
 
 /**
- * First path segments below `/v1` that the control plane answers: one for each admin resource, and those of resources that the service
+ * First path segments below `/v1` that the control plane answers: those of its resources, and those of resources that the service
  * keeps for itself. `test/admin/tables.test.ts` compares them with the routes.
  */
 export const controlPlaneSegments: readonly string[] = [
+  ...standardResources,
   'admin',
   'agent-integrations',
   'agent-servers',
@@ -15,7 +18,6 @@ export const controlPlaneSegments: readonly string[] = [
   'auth',
   'collections',
   'config',
-  'configs',
   'docs',
   'feedback',
   'guardrails',
@@ -33,14 +35,11 @@ export const controlPlaneSegments: readonly string[] = [
   'plugins',
   'policies',
   'prompts',
-  'providers',
   'ready',
   'scim',
-  'secret-references',
   'tools',
   'users',
   'utils',
-  'virtual-keys',
   'workspace-exclusions',
   'workspaces',
 ];

@@ -20,7 +20,7 @@ describe('npm run new:resource', () => {
     expect(copy.changes()).toEqual({ added: [], edited: {}, damaged: [] });
   });
 
-  it('adds one folder with its tests, and one line to each of three lists', () => {
+  it('adds one folder with its tests, and one line to the list of resources', () => {
     copy.run(generator, 'price-tags');
     const { added, edited, damaged } = copy.changes();
     expect(added.map((path) => path.replace(/\d{12}/, '<time>'))).toEqual([
@@ -38,11 +38,7 @@ describe('npm run new:resource', () => {
       'test/admin/resources/price-tags/403.test.ts',
       'test/admin/resources/price-tags/404.test.ts',
     ]);
-    expect(edited).toEqual({
-      'admin/access/scopes.ts': ["  'price_tags',"],
-      'admin/resources/index.ts': ["export { priceTagsResource } from './price-tags/resource.ts';"],
-      'core/endpoints/control-plane-paths.ts': ["  'price-tags',"],
-    });
+    expect(edited).toEqual({ 'core/contract/protocol/resources.ts': ["  'price-tags': 'standard',"] });
     expect(damaged).toEqual([]);
   });
 

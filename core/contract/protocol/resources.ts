@@ -1,0 +1,33 @@
+/**
+ * Folders of `admin/resources`, and the only list of resources: the control plane loads `admin/resources/<name>/resource.ts`. `standard`:
+ * gateways send `/v1/<name>` to the control plane, and keys can have the scopes `<name>.create`, `.read`, `.update`, `.delete` and
+ * `.list`, with `_` for `-`. `own`: the paths and scopes of the resource are listed where they are defined.
+ */
+const resources: Readonly<Record<string, 'standard' | 'own'>> = {
+  'api-keys': 'own',
+  'audit-logs': 'own',
+  batches: 'own',
+  configs: 'standard',
+  files: 'own',
+  integrations: 'own',
+  logs: 'own',
+  'model-configs': 'own',
+  'organisation-members': 'own',
+  'organisation-utilities': 'own',
+  organisations: 'own',
+  providers: 'standard',
+  'secret-references': 'standard',
+  sessions: 'own',
+  'user-invites': 'own',
+  users: 'own',
+  'virtual-keys': 'standard',
+  'workspace-exclusions': 'own',
+  'workspace-users': 'own',
+  workspaces: 'own',
+};
+
+/** Every resource of the control plane. */
+export const resourceNames: readonly string[] = Object.keys(resources);
+
+/** Resources with a path and scopes of their own name. */
+export const standardResources: readonly string[] = resourceNames.filter((name) => resources[name] === 'standard');
