@@ -16,8 +16,7 @@ export function matchEndpoint(method: string, path: string): Match {
   const below = path.slice('/v1'.length);
   const known = find(method, below);
   if (known) return known;
-  // The control plane stores notes about batches; everything else about batches is the data plane's.
-  if (method === 'PUT' && batchPath.test(below)) return 'control-plane';
+  if (isBatchNote(method, below)) return 'control-plane';
   if (isExplicitProxy(below)) return proxyEndpoint(method, below) ?? 'method-not-allowed';
   const owner = ownerOf(path);
   if (owner !== null) return owner;
@@ -25,6 +24,11 @@ export function matchEndpoint(method: string, path: string): Match {
   if (endpoint === null) return 'method-not-allowed';
   // A second `/v1` is left out on the way to a provider, and must not reach what the first one does not.
   return ownerOf(`/v1${endpoint.proxyPath}`) === null ? endpoint : 'reserved';
+}
+
+/** True for the notes that the control plane stores about batches. Everything else about batches is the data plane's. */
+function isBatchNote(method: string, below: string): boolean {
+  return method === 'PUT' && batchPath.test(below);
 }
 
 const batchPath = /^\/batches\/[^/]+$/;
@@ -39,11 +43,12 @@ export function routeMethods(path: string): readonly string[] {
   const below = path.slice('/v1'.length);
   const own = proxyMethods.filter((method) => routeNames.includes(`${method} ${below}`));
   if (own.length > 0) return own;
-  return proxyMethods.filter((method) => find(method, below) !== null || (method === 'PUT' && batchPath.test(below)));
+  return proxyMethods.filter((method) => find(method, below) !== null || isBatchNote(method, below));
 }
 
-/** The format that an error takes when only the path of its request can be relied on. */
-export function errorFormatOf(path: string): WireFormat | 'control-plane' {
+/** The format that an error takes when only method and path of its request can be relied on. */
+export function errorFormatOf(method: string, path: string): WireFormat | 'control-plane' {
+  if (isBatchNote(method, path.slice('/v1'.length))) return 'control-plane';
   if (ownerOf(path) === 'control-plane' && routeMethods(path).length === 0) return 'control-plane';
   return path === messagesPath || path.startsWith(`${messagesPath}/`) ? 'messages' : 'chat';
 }

@@ -36,8 +36,8 @@ export interface HttpServerOptions {
   handle(request: InboundRequest, sink: ReplySink): void;
   /** Records a request that the edge rejected itself, before the reply is sent. Returns the request's id for the reply. */
   refused?(error: GatewayError, request: InboundRequest): string;
-  /** The format that errors take on a path. Absent: `messages` on paths that end in `/messages`, else `chat`. */
-  formatOf?(path: string): ErrorFormat;
+  /** The format that errors take on a method and path. Absent: `messages` on paths that end in `/messages`, else `chat`. */
+  formatOf?(method: string, path: string): ErrorFormat;
   readonly builtIns: BuiltIns;
   /** Receives errors of our own code; `where` is a short text for the log. */
   failed(where: string, error: unknown): void;
@@ -102,7 +102,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   /** A request whose length header may be hidden behind an empty name gets the last reply of its connection. */
   const closesWithoutBody = emptyNames && settings.keepAliveWithoutBody === 'auto';
   const rules = compileRequestRules([settings.headerPrefix, ...settings.headerPrefixAliases], settings.headerBytesMax);
-  const formatOf = options.formatOf ?? formatOfPath;
+  const formatOf = options.formatOf ?? defaultFormatOf;
   const cors = compileCors(settings.corsOrigins);
   const proxies = compileProxyRules(settings);
   const bodyTimeoutMs = options.bodyTimeoutMs ?? bodyTimeoutMsDefault;
@@ -201,7 +201,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   /** A refused request's framing is not trusted: its connection is closed. */
   function refuse(error: GatewayError, request: ParsedRequest, sink: UwsReplySink): void {
     sink.closeAfter = true;
-    const reply = errorReply(error, formatOf(request.path), recordRefusal(error, request));
+    const reply = errorReply(error, formatOf(request.method, request.path), recordRefusal(error, request));
     sink.send(reply.status, reply.headers, reply.body);
   }
 
@@ -331,6 +331,6 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   };
 }
 
-function formatOfPath(path: string): ErrorFormat {
+function defaultFormatOf(_method: string, path: string): ErrorFormat {
   return path.endsWith('/messages') ? 'messages' : 'chat';
 }

@@ -6,7 +6,7 @@ describe('paths of the control plane', () => {
     '%s goes to the control plane',
     (path) => {
       expect(matchEndpoint('GET', path)).toBe('control-plane');
-      expect(errorFormatOf(path)).toBe('control-plane');
+      expect(errorFormatOf('GET', path)).toBe('control-plane');
     },
   );
 
@@ -31,6 +31,8 @@ describe('paths of the control plane', () => {
   it('PUT of a batch goes to the control plane, every other method of batches does not', () => {
     expect(matchEndpoint('PUT', '/v1/batches/batch_1')).toBe('control-plane');
     expect(matchEndpoint('GET', '/v1/batches/batch_1')).toMatchObject({ operation: 'retrieveBatch' });
+    expect(errorFormatOf('PUT', '/v1/batches/batch_1')).toBe('control-plane');
+    expect(errorFormatOf('GET', '/v1/batches/batch_1')).toBe('chat');
   });
 });
 
@@ -47,7 +49,7 @@ describe('the methods of a path', () => {
   });
 
   it('errors of POST /v1/configs/explain have the format of the data plane', () => {
-    expect(errorFormatOf('/v1/configs/explain')).toBe('chat');
+    expect(errorFormatOf('POST', '/v1/configs/explain')).toBe('chat');
   });
 });
 
@@ -85,6 +87,6 @@ describe('the rerank path of Cohere', () => {
     expect(matchEndpoint('POST', '/v2/rerank')).toBe(matchEndpoint('POST', '/v1/rerank'));
     expect(matchEndpoint('GET', '/v2/rerank')).toBe('method-not-allowed');
     expect(matchEndpoint('POST', '/v2/chat')).toBe('control-plane');
-    expect(errorFormatOf('/v2/rerank')).toBe('chat');
+    expect(errorFormatOf('POST', '/v2/rerank')).toBe('chat');
   });
 });

@@ -182,7 +182,9 @@ describe.each(uwsBinaries)('framing guard on %s', (binary) => {
   });
 
   it('replies to rejected requests in the format of the path', async () => {
-    const other = await startEdge(binary, undefined, { formatOf: (path) => (path === '/v1/configs' ? 'control-plane' : 'chat') });
+    const other = await startEdge(binary, undefined, {
+      formatOf: (_method, path) => (path === '/v1/configs' ? 'control-plane' : 'chat'),
+    });
     const client = await openRawClient(other.port);
     client.send(start('TRACE /v1/configs HTTP/1.1'));
     const reply = await client.reply();
