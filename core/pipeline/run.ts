@@ -201,7 +201,7 @@ async function deliver(options: PipelineOptions, ctx: RequestContext, sink: Repl
       }
       if (uncounted) await completeUsage(options, ctx, reply);
       if (ctx.aborted) return;
-      addGatewayHeaders(ctx, answer.headers, answer.call);
+      addGatewayHeaders(ctx, answer.headers, head.status, answer.call);
       complete(
         options,
         ctx,
@@ -246,7 +246,7 @@ async function endStream(options: PipelineOptions, ctx: RequestContext, sink: Re
 
 function sendReply(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, reply: Reply): void {
   const headers = [...reply.headers];
-  addGatewayHeaders(ctx, headers, null);
+  addGatewayHeaders(ctx, headers, reply.status, null);
   complete(
     options,
     ctx,
@@ -282,7 +282,7 @@ function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, 
       if (replacement) return sendReply(options, ctx, sink, replacement);
       const reply = options.errorReply(error, ctx.endpoint?.format ?? 'plain', ctx.traceId);
       const headers = [...reply.headers];
-      addGatewayHeaders(ctx, headers, null);
+      addGatewayHeaders(ctx, headers, reply.status, null);
       complete(
         options,
         ctx,

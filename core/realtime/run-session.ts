@@ -104,6 +104,6 @@ const nobody = { organisationId: '', workspaceId: '', keyId: '' };
 /** Ours first: they are the ones to stay should all of them be too long. */
 function headOf(ctx: RequestContext, answer: UpgradedAnswer): HeaderList {
   const headers: HeaderList = [];
-  addGatewayHeaders(ctx, headers, null);
+  addGatewayHeaders(ctx, headers, 101, null);
   return [...headers, ...answer.headers];
 }

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import { ownStoreProvider } from '../../contract/provider/own-store.ts';
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 
 /** Headers of one hop: the gateway writes its own. */
 const hopHeaders: ReadonlySet<string> = new Set([
@@ -81,8 +81,12 @@ export function passedHeaders(headers: HeaderList, contentType: string | null): 
   return passed;
 }
 
-/** Adds the service's own headers under the prefix that the client used. */
-export function addGatewayHeaders(ctx: RequestContext, headers: HeaderList, call: OperationCall | null): void {
+/**
+ * Adds the service's own headers under the prefix that the client used. An error without a request id gets the trace id, under the
+ * names that SDKs read.
+ */
+export function addGatewayHeaders(ctx: RequestContext, headers: HeaderList, status: number, call: OperationCall | null): void {
+  if (status >= 400) addRequestId(ctx, headers);
   const prefix = ctx.headerPrefix;
   headers.push(`${prefix}trace-id`, ctx.traceId);
   if (ctx.targetPath !== null) {
@@ -102,6 +106,12 @@ export function addGatewayHeaders(ctx: RequestContext, headers: HeaderList, call
     if (call.adapted.length > 0) headers.push(`${prefix}adapted`, headerList(call.adapted));
   }
   for (const item of ctx.replyHeaders) headers.push(item);
+}
+
+function addRequestId(ctx: RequestContext, headers: HeaderList): void {
+  const given = findHeader(headers, 'request-id') ?? findHeader(headers, 'x-request-id') ?? ctx.traceId;
+  const names = ctx.endpoint?.format === 'messages' ? ['x-request-id', 'request-id'] : ['x-request-id'];
+  for (const name of names) if (findHeader(headers, name) === undefined) headers.push(name, given);
 }
 
 /**

@@ -64,7 +64,7 @@ async function answer(
       Symbol.asyncIterator in body ? await whole(body as AsyncIterable<Uint8Array>) : Buffer.from(JSON.stringify(body));
     return { kind: 'plain', status, headers, body: bytes, error: null, retryAfterMs: null, call: operationCall };
   }
-  addGatewayHeaders(ctx, headers, operationCall);
+  addGatewayHeaders(ctx, headers, status, operationCall);
   const stream = new ReplyStream(ctx, sink, given.clock, { status, headers }, undefined, given.judge);
   stream.decide(() => {});
   await stream.decided;

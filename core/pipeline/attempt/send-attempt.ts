@@ -190,7 +190,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   #open(headers: HeaderList, contentLength: number | undefined): void {
     const ctx = this.#ctx;
     ctx.provider = this.#resolved.adapter.id;
-    addGatewayHeaders(ctx, headers, this.#outgoing.operationCall);
+    addGatewayHeaders(ctx, headers, this.#status, this.#outgoing.operationCall);
     const judge = this.#isAccepted ? this.#options.judge : null;
     const head = { status: this.#status, headers };
     this.#stream = new ReplyStream(ctx, this.#sink, this.#options.clock, head, contentLength, judge);

@@ -41,6 +41,20 @@ it('provider errors: fields beside the error are kept', async () => {
   });
 });
 
+it.each(['/v1/chat/completions', '/v1/messages', '/v1/proxy/any/path'])(
+  'an error of a provider on %s has the request id of the provider, else that of the gateway',
+  async (path) => {
+    const gateway = createHarness();
+    const given = path === '/v1/messages' ? 'request-id' : 'x-request-id';
+    for (const id of [[], [given, 'req_1']]) {
+      gateway.script(answer(400, { error: { message: 'no' } }, ['content-type', 'application/json', ...id]));
+      const reply = await gateway.send({ path, body: question, headers: { 'x-svc-provider': '@one' } });
+      expect(reply.status).toBe(400);
+      expect(reply.header(given)).toBe(id[1] ?? reply.header('x-svc-trace-id'));
+    }
+  },
+);
+
 it.each([
   [400, 'INVALID_ARGUMENT', 'invalid_request_error'],
   [429, 'tokens', 'rate_limit_error'],
