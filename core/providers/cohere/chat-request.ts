@@ -81,10 +81,12 @@ function responseFormat(params: JsonObject, call: OperationCall): JsonObject {
   return { response_format: { type: 'json_object', json_schema: compiled } };
 }
 
-/** Reasoning models accept a switch and a token budget, but no effort. */
+/** Reasoning models accept a switch and a token budget, but no effort and no adaptive amount. */
 function thinking(params: JsonObject, call: OperationCall): JsonObject {
   if (isObject(params.thinking)) {
     const { type, budget_tokens: budget, ...others } = params.thinking;
+    if (type === 'adaptive') noteOnce(call.adapted, 'thinking');
+    if (typeof params.reasoning_effort === 'string') noteOnce(call.dropped, 'reasoning_effort');
     return { thinking: { type: type === 'disabled' ? type : 'enabled', ...given('token_budget', budget), ...others } };
   }
   const effort = params.reasoning_effort;

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import type { Operation } from '../../../../core/contract/provider/provider.ts';
+import { cohere } from '../../../../core/providers/cohere/index.ts';
+import { callOf } from '../contract-suite.ts';
+
+const chat = cohere.operations.chatComplete as Operation;
+
+it.each([
+  ['adaptive thinking', { thinking: { type: 'adaptive' } }, { type: 'enabled' }, ['thinking'], []],
+  [
+    'adaptive thinking with an effort',
+    { thinking: { type: 'adaptive' }, reasoning_effort: 'low' },
+    { type: 'enabled' },
+    ['thinking'],
+    ['reasoning_effort'],
+  ],
+  [
+    'a budget with an effort',
+    { thinking: { type: 'enabled', budget_tokens: 512 }, reasoning_effort: 'high' },
+    { type: 'enabled', token_budget: 512 },
+    [],
+    ['reasoning_effort'],
+  ],
+  ['an effort', { reasoning_effort: 'high' }, { type: 'enabled' }, ['reasoning_effort'], []],
+])('cohere: reports what its switch for reasoning cannot carry of %s', (_, params, thinking, adapted, dropped) => {
+  const call = callOf({ model: 'command-a-reasoning-08-2025', messages: [{ role: 'user', content: 'Hi' }], ...params }, {}, {});
+  expect(chat.toProvider?.(call.params, call)).toMatchObject({ thinking });
+  expect([call.adapted, call.dropped]).toEqual([adapted, dropped]);
+});
