@@ -11,9 +11,10 @@ import { compileGuardrails, type Guardrail } from './compile.ts';
 import { HeldStream } from './held-stream.ts';
 import { denialOf, firstEventOf, isDenied, toRecord, withHookResults } from './hook-results.ts';
 import { after } from './maybe.ts';
+import { readPassedReply } from './passed-reply.ts';
 import { type GuardrailResult, runGuardrails } from './run.ts';
 import { guardrailsConfig } from './schema.ts';
-import { hasText } from './texts.ts';
+import { hasText, isPassed } from './texts.ts';
 
 /** Runs the guardrails of a config: on requests before the provider is called, on responses before they are sent. */
 export const guardrails = (): CorePlugin =>
@@ -107,6 +108,8 @@ class Guardrails {
       onChunk: (ctx, chunk) => this.#onChunk(ctx, chunk),
       onEnd: (ctx, outcome) => this.#onEnd(ctx, outcome),
       ...(holdsStreams ? { holdsStreams } : {}),
+      // Pass-through bodies are parsed for the checks of requests.
+      ...(hasInput ? { readsParams: true } : {}),
     };
   }
 
@@ -151,7 +154,7 @@ class Guardrails {
     state.before = [];
     state.after = [];
     state.isDenied = false;
-    const body = ctx.params ?? {};
+    const body = ctx.endpoint?.operation === null ? passedBody(ctx) : (ctx.params ?? {});
     const later = input.filter(({ async }) => async);
     this.#runLater(ctx, later, body, targetPath);
     const synchronous = input.filter(({ async }) => !async);
@@ -159,7 +162,7 @@ class Guardrails {
     return after(runGuardrails(synchronous, ctx, body, this.#services.clock), ({ results, body: changed }) => {
       state.before = results;
       this.#record(ctx, results, targetPath);
-      if (changed !== body) {
+      if (ctx.params !== null && changed !== body) {
         ctx.params = changed;
         ctx.bodyChanged = true;
       }
@@ -175,16 +178,26 @@ class Guardrails {
     state.isDenied = false;
     state.observed = null;
     const output = this.#compiled[target.index]?.output ?? [];
-    const isRead = hasText(ctx.endpoint?.operation ?? null, 'output') && response.body !== null && response.status === 200;
-    const read = isRead && output.length > 0 ? readBody(ctx, response) : null;
-    if (response.body === null && response.status === 200 && output.length > 0) {
+    const isRead = output.length > 0 && hasText(ctx, 'output') && response.body !== null && isChecked(ctx, response.status);
+    if (response.body === null && isChecked(ctx, response.status) && output.length > 0) {
       state.observed = { chunks: [], bytes: 0, headers: response.headers, output, targetPath: target.path };
     }
-    if (read === null) return this.#failedVerdict(state, response);
+    if (!isRead) return this.#failedVerdict(ctx, state, response);
+    return after(readBody(ctx, response), (read) => this.#checkResponse(ctx, state, response, target, read));
+  }
+
+  #checkResponse(
+    ctx: RequestContext,
+    state: State,
+    response: AttemptResponse,
+    target: Target,
+    read: ReadBody,
+  ): Maybe<Verdict | undefined> {
+    const output = this.#compiled[target.index]?.output ?? [];
     const later = output.filter(({ async }) => async);
     this.#runLater(ctx, later, read.body, target.path);
     const synchronous = output.filter(({ async }) => !async);
-    if (synchronous.length === 0) return this.#failedVerdict(state, response);
+    if (synchronous.length === 0) return this.#failedVerdict(ctx, state, response);
     return after(runGuardrails(synchronous, ctx, read.body, this.#services.clock), ({ results, body }) => {
       state.after = results;
       this.#record(ctx, results, target.path);
@@ -192,7 +205,8 @@ class Guardrails {
         state.isDenied = true;
         return { action: 'deny', reply: denialOf(state), reason: reasonOf(results) };
       }
-      if (body === read.body) return this.#failedVerdict(state, response);
+      if (read.body === null || ctx.endpoint?.operation === null || body === read.body)
+        return this.#failedVerdict(ctx, state, response);
       const changed = read.write(body);
       if (changed === null) return { action: 'fail', error: unwritable() };
       return { action: 'change', body: changed, status: this.#hasFailed(state) ? 246 : 200 };
@@ -200,8 +214,8 @@ class Guardrails {
   }
 
   /** A response whose guardrails failed without denying it has status 246, so that it is not cached and a config can ask for another one. */
-  #failedVerdict(state: State, { body, status }: AttemptResponse): Verdict | undefined {
-    if (!this.#hasFailed(state) || body === null || status !== 200) return undefined;
+  #failedVerdict(ctx: RequestContext, state: State, { body, status }: AttemptResponse): Verdict | undefined {
+    if (ctx.endpoint?.operation === null || !this.#hasFailed(state) || body === null || status !== 200) return undefined;
     return { action: 'change', body, status: 246, reason: reasonOf([...state.before, ...state.after]) };
   }
 
@@ -211,7 +225,8 @@ class Guardrails {
 
   #onReply(ctx: RequestContext, head: ReplyHead): undefined {
     const state = this.#stateOf(ctx);
-    if (state.isDenied || (state.before.length === 0 && state.after.length === 0)) return;
+    if (state.isDenied || ctx.endpoint?.operation === null) return;
+    if (state.before.length === 0 && state.after.length === 0) return;
     // Streams that are not held have their own status until here.
     if (head.status === 200 && this.#hasFailed(state)) head.status = 246;
     const type = findHeader(head.headers, 'content-type') ?? '';
@@ -247,15 +262,15 @@ class Guardrails {
           `guardrails did not check a stream of more than ${observedBytesMax} bytes`,
         );
       } else {
-        const { body } = readBody(ctx, { status: 200, headers: observed.headers, body: Buffer.concat(observed.chunks) });
-        this.#runLater(ctx, observed.output, body, observed.targetPath);
+        const response = { status: 200, headers: observed.headers, body: Buffer.concat(observed.chunks) };
+        void after(readBody(ctx, response), ({ body }) => this.#runLater(ctx, observed.output, body, observed.targetPath));
       }
     }
     state.isClosed = true;
   }
 
   /** Runs guardrails that nothing waits for. Results that come after the record was written are logged. */
-  #runLater(ctx: RequestContext, guardrails: readonly Guardrail[], body: JsonObject, targetPath: string | null): void {
+  #runLater(ctx: RequestContext, guardrails: readonly Guardrail[], body: JsonObject | null, targetPath: string | null): void {
     if (guardrails.length === 0) return;
     const done = runGuardrails(guardrails, ctx, body, this.#services.clock);
     if (isPromise(done)) void done.then(({ results }) => this.#record(ctx, results, targetPath));
@@ -293,14 +308,28 @@ function isStrict(ctx: RequestContext): boolean {
 /** Bounds the guardrails in a record: targets × retries can be many. */
 const recordsMax = 200;
 
+/** Returns true if guardrails check responses with this status. Pass-through replies have the status that the provider chose. */
+function isChecked(ctx: RequestContext, status: number): boolean {
+  return status === 200 || (isPassed(ctx) && status < 300);
+}
+
+/** The body of a pass-through request; null if there is one that cannot be read. */
+function passedBody({ passedParams, request }: RequestContext): JsonObject | null {
+  return passedParams ?? (request.body.length === 0 ? {} : null);
+}
+
 interface ReadBody {
-  readonly body: JsonObject;
+  /** Null: it cannot be read. */
+  readonly body: JsonObject | null;
   /** The bytes to send for a changed body; null if the change cannot be written. */
   write(changed: JsonObject): string | null;
 }
 
 /** Reads a whole response: JSON, a stream, or plain text such as that of a transcription. */
-function readBody(ctx: RequestContext, { body: bytes, headers }: AttemptResponse): ReadBody {
+function readBody(ctx: RequestContext, { body: bytes, headers }: AttemptResponse): Maybe<ReadBody> {
+  if (isPassed(ctx)) {
+    return after(readPassedReply(headers, bytes ?? new Uint8Array()), (body) => ({ body, write: () => null }));
+  }
   const text = Buffer.from(bytes ?? []).toString();
   const format = ctx.endpoint?.format ?? 'plain';
   if (format !== 'plain' && /^text\/event-stream\b/i.test(findHeader([...headers], 'content-type') ?? '')) {

@@ -35,14 +35,16 @@ export interface SideResult {
 
 /**
  * Runs the synchronous guardrails of one side on a body. All start at once. Checks that can change the body run one after the other, so that
- * no replacement undoes another one; all other checks judge the body as it came. Never throws or rejects.
+ * no replacement undoes another one; all other checks judge the body as it came. A body of null cannot be read: checks that read text cannot
+ * run. Never throws or rejects.
  */
 export function runGuardrails(
   guardrails: readonly Guardrail[],
   ctx: RequestContext,
-  body: JsonObject,
+  given: JsonObject | null,
   clock: Clock,
 ): Maybe<SideResult> {
+  const body = given ?? {};
   let chain: Maybe<JsonObject> = body;
   const subjects = new Map<Scope, Subject>();
   const subjectOf = (check: PreparedCheck, side: Side): Subject => {
@@ -53,6 +55,7 @@ export function runGuardrails(
   const pending = guardrails.map((guardrail): Maybe<GuardrailResult> => {
     const beganMs = clock.elapsed();
     const run = (check: PreparedCheck): Maybe<CheckResult> => {
+      if (given === null && !check.readsNoText) return cannotRun(check, guardrail, 'The body cannot be read', clock);
       if (!check.isChained) return runCheck(check, guardrail, subjectOf(check, guardrail.side), clock);
       const result = after(chain, (current) =>
         runCheck(check, guardrail, toSubject(ctx, guardrail.side, current, check.scope), clock),
@@ -60,9 +63,7 @@ export function runGuardrails(
       chain = after(chain, (current) => after(result, (done) => done.body ?? current));
       return result;
     };
-    const relevant = guardrail.checks.filter(
-      (check) => check.readsNoText || hasText(ctx.endpoint?.operation ?? null, guardrail.side),
-    );
+    const relevant = guardrail.checks.filter((check) => check.readsNoText || hasText(ctx, guardrail.side));
     return after(all(relevant.map(run)), (checks) => ({
       guardrail,
       verdict: checks.every(({ passed }) => passed),
@@ -94,28 +95,42 @@ function toSubject(ctx: RequestContext, side: Side, body: JsonObject, scope: Sco
  * A check that cannot decide (there is no text) counts as passed unless `failOnError` is set. A check that could not run at all (no worker
  * thread, an exception) counts as failed in a guardrail that denies, unless `failOnError` is false.
  */
-function runCheck(check: PreparedCheck, { deny }: Guardrail, subject: Subject, clock: Clock): Maybe<CheckResult> {
+function runCheck(check: PreparedCheck, guardrail: Guardrail, subject: Subject, clock: Clock): Maybe<CheckResult> {
   const beganMs = clock.elapsed();
-  const conclude = (outcome: Outcome, failOnError: boolean): CheckResult => ({
-    ...outcome,
-    id: check.id,
-    failOnError,
-    passed: outcome.error === undefined ? outcome.verdict : !failOnError,
-    durationMs: clock.elapsed() - beganMs,
-    createdAtMs: clock.now(),
-  });
-  const decided = (outcome: Outcome): CheckResult => conclude(outcome, check.failOnError ?? false);
-  const broken = (thrown: unknown): CheckResult =>
-    conclude(
-      { verdict: false, data: null, error: { name: 'Check error', message: reasonOf(thrown) } },
-      check.failOnError ?? deny,
-    );
+  const decided = (outcome: Outcome): CheckResult => {
+    if (outcome.body === undefined || subject.operation !== null)
+      return conclude(check, outcome, check.failOnError ?? false, beganMs, clock);
+    return cannotRun(check, guardrail, 'Pass-through bodies cannot be changed', clock);
+  };
+  const broken = (thrown: unknown): CheckResult => cannotRun(check, guardrail, reasonOf(thrown), clock, beganMs);
   try {
     const outcome = check.run(subject);
     return isPromise(outcome) ? outcome.then(decided, broken) : decided(outcome);
   } catch (thrown) {
     return broken(thrown);
   }
+}
+
+function cannotRun(
+  check: PreparedCheck,
+  { deny }: Guardrail,
+  message: string,
+  clock: Clock,
+  beganMs = clock.elapsed(),
+): CheckResult {
+  const outcome = { verdict: false, data: null, error: { name: 'Check error', message } };
+  return conclude(check, outcome, check.failOnError ?? deny, beganMs, clock);
+}
+
+function conclude({ id }: PreparedCheck, outcome: Outcome, failOnError: boolean, beganMs: number, clock: Clock): CheckResult {
+  return {
+    ...outcome,
+    id,
+    failOnError,
+    passed: outcome.error === undefined ? outcome.verdict : !failOnError,
+    durationMs: clock.elapsed() - beganMs,
+    createdAtMs: clock.now(),
+  };
 }
 
 function reasonOf(thrown: unknown): string {

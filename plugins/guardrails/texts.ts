@@ -1,3 +1,4 @@
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
 
@@ -46,16 +47,31 @@ const outputKeys: Partial<Record<OperationName, readonly string[]>> = {
 /** Further keys that `all_messages` reads in requests. */
 const systemKeys = ['system', 'instructions'];
 
-/** Returns true if requests or responses of this operation have text for checks. */
-export function hasText(operation: OperationName | null, side: 'input' | 'output'): boolean {
-  return operation !== null && (side === 'input' ? inputKeys : outputKeys)[operation] !== undefined;
+/** Returns true if requests or responses of this endpoint have text for checks. */
+export function hasText(ctx: RequestContext, side: 'input' | 'output'): boolean {
+  const operation = ctx.endpoint?.operation ?? null;
+  if (operation === null) return isPassed(ctx);
+  return (side === 'input' ? inputKeys : outputKeys)[operation] !== undefined;
 }
 
-/** Returns the texts of a body that a check reads, in their order. Empty texts are left out. */
+/** Returns true for pass-through requests that may run a model. */
+export function isPassed({ endpoint, request }: RequestContext): boolean {
+  if (endpoint?.name !== 'proxy' || request.webSocketProtocols) return false;
+  return endpoint.traffic !== undefined && endpoint.traffic !== 'free';
+}
+
+/**
+ * Returns the texts of a body that a check reads, in their order. Empty texts are left out. Of pass-through bodies every text is read,
+ * because their formats are not known.
+ */
 export function textParts(operation: OperationName | null, side: 'input' | 'output', body: JsonObject, scope: Scope): TextPart[] {
-  const keys = operation === null ? undefined : (side === 'input' ? inputKeys : outputKeys)[operation];
-  if (keys === undefined) return [];
   const parts: TextPart[] = [];
+  if (operation === null) {
+    everyText(body, [], parts);
+    return parts.filter(({ text }) => text !== '');
+  }
+  const keys = (side === 'input' ? inputKeys : outputKeys)[operation];
+  if (keys === undefined) return [];
   if (scope === 'all_messages') {
     for (const key of side === 'input' ? [...systemKeys, ...keys] : keys) everyText(body[key], [key], parts);
   } else if (side === 'input') for (const key of keys) inputTexts(body[key], [key], scope, parts);
@@ -122,6 +138,22 @@ function contentTexts(value: unknown, path: Path, parts: TextPart[]): void {
     if (typeof item.refusal === 'string') parts.push({ text: item.refusal, path: [...at, 'refusal'] });
     if (item.type === 'tool_result') contentTexts(item.content, [...at, 'content'], parts);
   }
+}
+
+/** Joins the texts that stand at the same place of several events, such as the deltas of a stream. */
+export function deltaTexts(events: readonly JsonObject[]): string[] {
+  const texts = new Map<string, string>();
+  for (const event of events) {
+    const parts: TextPart[] = [];
+    everyText(event, [], parts);
+    // Events of one stream can name the part that they belong to.
+    const part = `${event.index ?? ''} ${event.output_index ?? ''} ${event.content_index ?? ''}`;
+    for (const { text, path } of parts) {
+      const key = `${part} ${path.join('.')}`;
+      texts.set(key, (texts.get(key) ?? '') + text);
+    }
+  }
+  return [...texts.values()];
 }
 
 const depthMax = 32;

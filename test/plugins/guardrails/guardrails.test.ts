@@ -12,7 +12,7 @@ const hook = (rule: string, more: JsonObject = {}) => ({
 
 const user = (content: unknown) => ({ model: 'gpt-5', messages: [{ role: 'user', content }] });
 
-async function ask(config: JsonObject, options: { body?: JsonObject; scripts?: Script[]; url?: string } = {}) {
+async function ask(config: JsonObject, options: { body?: JsonObject; scripts?: Script[] } = {}) {
   const gateway = createHarness({
     timers: {
       after: (_ms, go) => {
@@ -23,7 +23,6 @@ async function ask(config: JsonObject, options: { body?: JsonObject; scripts?: S
   });
   if (options.scripts) gateway.script(...options.scripts);
   const sink = await gateway.send({
-    ...(options.url ? { url: options.url } : {}),
     headers: { 'x-svc-config': JSON.stringify({ provider: '@one', ...config }) },
     body: options.body ?? user('hello world'),
   });

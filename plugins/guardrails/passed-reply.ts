@@ -1,0 +1,58 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import { findHeader, type HeaderList } from '../../core/contract/values/http.ts';
+import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
+import { after } from './maybe.ts';
+import { deltaTexts } from './texts.ts';
+
+/** Maximum bytes of a decoded reply. */
+const maxOutputLength = 64 * 1024 * 1024;
+
+const decoders: Readonly<Record<string, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
+  gzip: (bytes) => promisify(gunzip)(bytes, { maxOutputLength }),
+  deflate: (bytes) => promisify(inflate)(bytes, { maxOutputLength }),
+  br: (bytes) => promisify(brotliDecompress)(bytes, { maxOutputLength }),
+  zstd: (bytes) => promisify(zstdDecompress)(bytes, { maxOutputLength }),
+};
+
+/** Replies of these types have no text for checks. */
+const withoutText = /^(?:audio|image|video|font)\/|^application\/(?:octet-stream|pdf|zip)\b/i;
+const readable = /^text\/|^application\/(?:[\w.+-]+\+)?json\b|^application\/(?:x-ndjson|jsonl)\b/i;
+
+/**
+ * Reads the reply of a pass-through request: JSON, events, lines of JSON, or text. The deltas of a stream are joined by their place in the
+ * events. `{}` for a reply without text, null for one that cannot be read.
+ */
+export function readPassedReply(headers: Readonly<HeaderList>, bytes: Uint8Array): Maybe<JsonObject | null> {
+  const type = findHeader(headers as HeaderList, 'content-type') ?? '';
+  if (bytes.length === 0 || withoutText.test(type)) return {};
+  if (!readable.test(type)) return null;
+  const encoding = (findHeader(headers as HeaderList, 'content-encoding') ?? 'identity').trim().toLowerCase();
+  if (encoding === 'identity') return toBody(bytes);
+  const decode = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
+  if (!decode) return null;
+  return after(
+    decode(bytes).catch(() => null),
+    (decoded) => decoded && toBody(decoded),
+  );
+}
+
+function toBody(bytes: Uint8Array): JsonObject {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  const whole = parse(text);
+  if (isObject(whole)) return whole;
+  if (whole !== undefined) return { items: whole };
+  const events = text.split(/\r?\n/).flatMap((line) => {
+    const event = parse(line.replace(/^data:/, ''));
+    return isObject(event) ? [event] : [];
+  });
+  return events.length === 0 ? { text } : { texts: deltaTexts(events), text: '' };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,218 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { type Scope, textParts, withTexts } from '../../../plugins/guardrails/texts.ts';
+import { answer, createHarness, type Script } from '../../support/pipeline-harness.ts';
+
+const none = (more: JsonObject = {}) => [{ 'default.contains': { words: ['secret'], operator: 'none' }, deny: true, ...more }];
+
+async function ask(config: JsonObject, path: string, body: JsonObject | string | Uint8Array, script: Script, headers = {}) {
+  const gateway = createHarness({ key: { scopes: ['completions.write'] } });
+  gateway.script(script);
+  const config_ = JSON.stringify({ provider: '@one', ...config });
+  const sink = await gateway.send({ path, headers: { 'x-svc-config': config_, ...headers }, body: body as never });
+  return { status: sink.status, text: sink.text, calls: gateway.calls.length, record: gateway.records[0] };
+}
+
+const events = (...list: JsonObject[]) => list.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+const stream: [string, string] = ['content-type', 'text/event-stream'];
+const ok = answer(200, { ok: true });
+
+describe('requests of every route with text', () => {
+  it.each<[string, JsonObject]>([
+    ['/v1/chat/completions', { messages: [{ role: 'user', content: 'a secret' }] }],
+    ['/v1/chat/completions', { messages: [{ role: 'user', content: [{ type: 'text', text: 'a secret' }] }] }],
+    [
+      '/v1/chat/completions',
+      {
+        messages: [
+          { role: 'user', content: 'x' },
+          { role: 'tool', tool_call_id: 'c', content: 'a secret' },
+        ],
+      },
+    ],
+    ['/v1/completions', { prompt: 'a secret' }],
+    ['/v1/completions', { prompt: ['x', 'a secret'] }],
+    ['/v1/embeddings', { input: 'a secret' }],
+    ['/v1/embeddings', { input: ['x', 'a secret'] }],
+    ['/v1/messages', { max_tokens: 9, messages: [{ role: 'user', content: 'a secret' }] }],
+    [
+      '/v1/messages',
+      { max_tokens: 9, messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'a secret' }] }] },
+    ],
+    ['/v1/messages/count_tokens', { messages: [{ role: 'user', content: 'a secret' }] }],
+    ['/v1/responses', { input: 'a secret' }],
+    [
+      '/v1/responses',
+      {
+        input: [
+          { role: 'user', content: [{ type: 'input_text', text: 'a secret' }] },
+          { role: 'user', content: 'x' },
+        ],
+      },
+    ],
+    ['/v1/responses', { input: [{ type: 'function_call_output', call_id: 'c', output: 'a secret' }] }],
+    ['/v1/images/generations', { prompt: 'a secret' }],
+    ['/v1/audio/speech', { input: 'a secret', voice: 'alloy' }],
+    ['/v1/moderations', { input: 'a secret' }],
+    ['/v1/moderations', { input: [{ type: 'text', text: 'a secret' }] }],
+    ['/v1/rerank', { query: 'a secret', documents: ['x'] }],
+    ['/v1/rerank', { query: 'x', documents: [{ text: 'a secret' }] }],
+    ['/v1/some/route', { deep: [{ prompt: 'a secret' }] }],
+    ['/v1/models/gemini:generateContent', { contents: [{ parts: [{ text: 'a secret' }] }] }],
+  ])('%s %j is denied', async (path, body) => {
+    const denied = await ask({ input_guardrails: none() }, path, { model: 'm', ...body }, ok);
+    expect([denied.status, denied.calls]).toEqual([446, 0]);
+    const clean = JSON.parse(JSON.stringify(body).replaceAll('secret', 'word'));
+    expect((await ask({ input_guardrails: none() }, path, { model: 'm', ...clean }, ok)).status).not.toBe(446);
+  });
+});
+
+describe('pass-through routes', () => {
+  const path = '/v1/some/route';
+  const gemini = (...texts: string[]) => texts.map((text) => ({ candidates: [{ content: { parts: [{ text }] } }] }));
+  it.each<[string, Script, number]>([
+    ['JSON', answer(200, { a: [{ b: 'a secret' }] }), 446],
+    ['JSON, clean', answer(200, { a: 'x' }), 200],
+    ['JSON list', answer(200, '["a secret"]'), 446],
+    ['text', answer(200, 'a secret', ['content-type', 'text/plain']), 446],
+    ['events, split', answer(200, events(...gemini('a sec', 'ret')), stream), 446],
+    ['events, clean', answer(200, events(...gemini('a', 'b')), stream), 200],
+    [
+      'lines of JSON, split',
+      answer(
+        200,
+        gemini('a sec', 'ret')
+          .map((line) => JSON.stringify(line))
+          .join('\n'),
+        ['content-type', 'application/x-ndjson'],
+      ),
+      446,
+    ],
+    ['gzip', bytes(gzipSync('{"a":"a secret"}'), 'gzip'), 446],
+    ['brotli, clean', bytes(brotliCompressSync('{"a":"x"}'), 'br'), 200],
+    ['unknown encoding', bytes(Buffer.from('{"a":"x"}'), 'rot13'), 446],
+    ['broken gzip', bytes(Buffer.from('{"a":"x"}'), 'gzip'), 446],
+    ['unknown type', answer(200, 'x', ['content-type', 'application/vnd.amazon.eventstream']), 446],
+    ['audio', answer(200, 'secret', ['content-type', 'audio/mpeg']), 200],
+    ['error of the provider', answer(500, { error: { message: 'a secret' } }), 500],
+  ])('response: %s', async (_name, script, status) => {
+    const asked = await ask({ output_guardrails: none() }, path, { x: 1 }, script);
+    expect(asked.status).toBe(status);
+    expect(asked.text.includes('hook_results')).toBe(status === 446);
+  });
+
+  it.each<[string, JsonObject | string | Uint8Array, Record<string, string>, JsonObject, number]>([
+    ['JSON that cannot be parsed', '{"a":', {}, {}, 446],
+    ['JSON that cannot be parsed, failOnError false', '{"a":', {}, { failOnError: false }, 200],
+    ['bytes', new Uint8Array([1, 2]), { 'content-type': 'application/octet-stream' }, {}, 446],
+  ])('request: %s', async (_name, body, headers, parameters, status) => {
+    const input_guardrails = [{ 'default.contains': { words: ['secret'], operator: 'none', ...parameters }, deny: true }];
+    expect((await ask({ input_guardrails }, path, body, ok, headers)).status).toBe(status);
+  });
+
+  it('a failed verdict without deny changes nothing but the record', async () => {
+    const { status, text, record } = await ask({ input_guardrails: none({ deny: false }) }, path, { a: 'secret' }, ok);
+    expect([status, text]).toEqual([200, '{"ok":true}']);
+    expect(record?.guardrails).toMatchObject([{ verdict: false, deny: false }]);
+  });
+
+  it('a replacement cannot be made: it is denied with deny, otherwise recorded as an error', async () => {
+    const replace = (more: JsonObject) => [{ 'default.regexReplace': { rule: 'secret' }, ...more }];
+    expect((await ask({ input_guardrails: replace({ deny: true }) }, path, { a: 'secret' }, ok)).status).toBe(446);
+    const passed = await ask({ input_guardrails: replace({}) }, path, { a: 'secret' }, ok);
+    expect(passed.status).toBe(200);
+    expect(passed.record?.guardrails?.[0]?.checks).toMatchObject([{ error: 'Check error', failedOpen: true }]);
+  });
+
+  it('checks without text run, also for a GET', async () => {
+    const input_guardrails = [{ 'default.allowedRequestTypes': { blockedTypes: ['proxy'] }, deny: true }];
+    expect((await ask({ input_guardrails }, path, { a: 1 }, ok)).status).toBe(446);
+  });
+});
+
+describe('texts by scope', () => {
+  const call = { id: 'c1', type: 'function', function: { name: 'fn', arguments: '{"arg":1}' } };
+  const chat = {
+    messages: [
+      { role: 'system', content: 'sys' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'one' },
+          { type: 'image_url', image_url: { url: 'https://x' } },
+        ],
+      },
+      { role: 'assistant', content: 'two', tool_calls: [call] },
+      { role: 'user', content: 'three' },
+    ],
+  };
+  const messages = {
+    system: [{ type: 'text', text: 'sys' }],
+    messages: [
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'fn', input: { q: 'arg' } }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: [{ type: 'text', text: 'result' }] }] },
+    ],
+  };
+  it.each<['chatComplete' | 'messages' | 'createModelResponse', Scope, JsonObject, string[]]>([
+    ['chatComplete', 'last_message', chat, ['three']],
+    ['chatComplete', 'user_messages', chat, ['one', 'three']],
+    ['chatComplete', 'all_messages', chat, ['sys', 'one', 'two', 'fn', '{"arg":1}', 'three']],
+    ['messages', 'last_message', messages, ['result']],
+    ['messages', 'user_messages', messages, ['one', 'result']],
+    ['messages', 'all_messages', messages, ['sys', 'one', 'fn', 'arg', 'result']],
+    ['createModelResponse', 'all_messages', { instructions: 'sys', input: [{ role: 'user', content: 'one' }] }, ['sys', 'one']],
+  ])('%s %s', (operation, scope, body, texts) => {
+    const parts = textParts(operation, 'input', body, scope);
+    expect(parts.map(({ text }) => text)).toEqual(texts);
+    const upper = withTexts(
+      body,
+      parts,
+      parts.map(({ text }) => text.toUpperCase()),
+    );
+    expect(textParts(operation, 'input', upper, scope).map(({ text }) => text)).toEqual(texts.map((text) => text.toUpperCase()));
+  });
+
+  it.each<['chatComplete' | 'complete' | 'messages' | 'createModelResponse', JsonObject, string[]]>([
+    ['chatComplete', { choices: [{ message: { content: 'a' } }, { message: { content: null, refusal: 'b' } }] }, ['a', 'b']],
+    ['complete', { choices: [{ text: 'a' }, { text: 'b' }] }, ['a', 'b']],
+    [
+      'messages',
+      {
+        content: [
+          { type: 'thinking', thinking: 't' },
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+      ['a', 'b'],
+    ],
+    [
+      'createModelResponse',
+      {
+        output: [
+          { type: 'reasoning', summary: [{ type: 'summary_text', text: 'r' }] },
+          {
+            type: 'message',
+            content: [
+              { type: 'output_text', text: 'a' },
+              { type: 'refusal', refusal: 'b' },
+            ],
+          },
+        ],
+      },
+      ['r', 'a', 'b'],
+    ],
+  ])('response of %s', (operation, body, texts) => {
+    expect(textParts(operation, 'output', body, 'last_message').map(({ text }) => text)).toEqual(texts);
+  });
+});
+
+function bytes(body: Uint8Array, encoding: string): Script {
+  return (_call, handler) => {
+    handler.onHead(200, ['content-type', 'application/json', 'content-encoding', encoding]);
+    handler.onData(body);
+    handler.onEnd();
+  };
+}
