@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Maybe } from '../contract/values/json.ts';
 import type { Secret } from '../contract/values/secret.ts';
 
@@ -31,53 +32,49 @@ const marginMs = 10_000;
 const retryMs = 15_000;
 
 interface Entry<Cached extends Token> {
+  /** Null once it was rejected before its end. */
   token: Cached | null;
   refreshAtMs: number;
-  pending: Promise<Cached> | null;
+}
+
+interface Asking<Cached extends Token> {
+  readonly nowMs: number;
+  obtain(): Promise<Cached>;
 }
 
 /** Access tokens in memory, one cache per scheme. Keys come from `tokenKey`, so that no secret is a key. */
 export function createTokenCache<Cached extends Token = Token>(options: TokenCacheOptions = {}): TokenCache<Cached> {
   const { refreshAheadMs = 300_000, entriesMax = 2000 } = options;
-  const entries = new Map<string, Entry<Cached>>();
+  const entries = new LRUCache<string, Entry<Cached>, Asking<Cached>>({
+    max: entriesMax,
+    async fetchMethod(_key, _old, { context: { nowMs, obtain } }) {
+      const token = await obtain();
+      const aheadMs = Math.min(refreshAheadMs, (token.expiresAtMs - nowMs) / 5);
+      return { token, refreshAtMs: token.expiresAtMs - aheadMs };
+    },
+    noDeleteOnFetchRejection: true,
+    // A call that waits gets its token even if the entry is evicted meanwhile.
+    ignoreFetchAbort: true,
+  });
 
-  const entryOf = (key: string): Entry<Cached> => {
-    const entry = entries.get(key) ?? { token: null, refreshAtMs: 0, pending: null };
-    entries.delete(key);
-    entries.set(key, entry);
-    if (entries.size > entriesMax) entries.delete(entries.keys().next().value as string);
-    return entry;
-  };
-
-  const refresh = (entry: Entry<Cached>, nowMs: number, obtain: () => Promise<Cached>): Promise<Cached> => {
-    entry.pending ??= obtain().then(
-      (token) => {
-        const lifetimeMs = token.expiresAtMs - nowMs;
-        entry.token = token;
-        entry.refreshAtMs = token.expiresAtMs - Math.min(refreshAheadMs, lifetimeMs / 5);
-        entry.pending = null;
-        return token;
-      },
-      (thrown: unknown) => {
-        entry.refreshAtMs = nowMs + retryMs;
-        entry.pending = null;
-        throw thrown;
-      },
-    );
-    return entry.pending;
-  };
+  async function fetched(key: string, asking: Asking<Cached>): Promise<Cached> {
+    const { token } = await entries.forceFetch(key, { forceRefresh: true, context: asking });
+    return token as Cached;
+  }
 
   return {
     get(key, nowMs, obtain) {
-      const entry = entryOf(key);
-      const { token } = entry;
-      if (token === null || token.expiresAtMs - marginMs <= nowMs) return refresh(entry, nowMs, obtain);
-      // The next caller learns of a failure once the token at hand is used up.
-      if (nowMs >= entry.refreshAtMs && entry.pending === null) refresh(entry, nowMs, obtain).catch(() => {});
-      return token;
+      const entry = entries.get(key);
+      if (!entry?.token || entry.token.expiresAtMs - marginMs <= nowMs) return fetched(key, { nowMs, obtain });
+      if (nowMs >= entry.refreshAtMs) {
+        // The next caller gets the error of a failed refresh once the token has ended.
+        entry.refreshAtMs = nowMs + retryMs;
+        void fetched(key, { nowMs, obtain }).catch(() => undefined);
+      }
+      return entry.token;
     },
     forget(key, token) {
-      const entry = entries.get(key);
+      const entry = entries.peek(key);
       if (entry?.token === token) entry.token = null;
     },
   };

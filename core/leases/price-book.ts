@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import * as v from 'valibot';
 import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
 import { type ModelRates, type PricedCall, ratesReply } from '../contract/protocol/leases.ts';
@@ -10,30 +11,41 @@ const freshMs = 300_000;
 const entriesMax = 5_000;
 const timeoutMs = 1_000;
 
+/** The rates of a model; null if it has no price. */
+interface Priced {
+  readonly rates: ModelRates | null;
+}
+
 /** Returns prices of models from the control plane, each requested once. Rejects if the control plane could not be reached. */
 export function createPriceBook(fetch: InternalFetch, clock: Clock): (call: PricedCall) => Maybe<ModelRates | null> {
-  const known = new Map<string, { readonly atMs: number; readonly rates: ModelRates | null }>();
-  const asked = new Map<string, Promise<ModelRates | null>>();
+  const known = new LRUCache<string, Priced, PricedCall>({
+    max: entriesMax,
+    ttl: freshMs,
+    ttlResolution: 0,
+    perf: { now: () => clock.elapsed() },
+    fetchMethod: async (_key, _old, { context }) => ({ rates: await ask(context) }),
+    noDeleteOnStaleGet: true,
+    noDeleteOnFetchRejection: true,
+    // A request that waits gets its price even if the entry is evicted meanwhile.
+    ignoreFetchAbort: true,
+  });
 
   return (call) => {
     const key = `${call.workspaceId} ${call.slug ?? ''} ${call.provider} ${call.model}`;
-    const entry = known.get(key);
-    if (entry && clock.elapsed() - entry.atMs < freshMs) return entry.rates;
-    let asking = asked.get(key);
-    if (!asking) {
-      asking = ask(call)
-        .then((rates) => {
-          if (known.size >= entriesMax) known.delete(known.keys().next().value as string);
-          known.delete(key);
-          known.set(key, { atMs: clock.elapsed(), rates });
-          return rates;
-        })
-        .finally(() => asked.delete(key));
-      asked.set(key, asking);
-    }
-    // An old price is better than none.
-    return entry ? asking.catch(() => entry.rates) : asking;
+    const fresh = known.get(key);
+    return fresh ? fresh.rates : current(key, call);
   };
+
+  async function current(key: string, call: PricedCall): Promise<ModelRates | null> {
+    try {
+      return (await known.forceFetch(key, { context: call })).rates;
+    } catch (thrown) {
+      // An old price is better than none.
+      const old = known.peek(key, { allowStale: true });
+      if (old) return old.rates;
+      throw thrown;
+    }
+  }
 
   async function ask(call: PricedCall): Promise<ModelRates | null> {
     const query = new URLSearchParams({ workspace: call.workspaceId, provider: call.provider, model: call.model });

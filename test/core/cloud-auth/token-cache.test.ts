@@ -33,6 +33,8 @@ describe('the token cache', () => {
     await cache.get('a', 0, obtain(0));
     const nowMs = 3_600_000 - 299_000;
     expect(await reveal(cache.get('a', nowMs, obtain(nowMs)))).toBe('token-1');
+    // The issuer replies in this turn of the event loop.
+    await new Promise(setImmediate);
     expect(await reveal(cache.get('a', nowMs, obtain(nowMs)))).toBe('token-2');
     expect(count()).toBe(2);
   });
@@ -53,6 +55,18 @@ describe('the token cache', () => {
     expect(await reveal(cache.get('a', 3_400_000, refused))).toBe('token-1');
     await expect(cache.get('a', 3_600_000, refused)).rejects.toThrow('refused');
     expect(await reveal(cache.get('a', 3_600_000, obtain(3_600_000)))).toBe('token-2');
+  });
+
+  it('obtains another token after one was rejected, once for all callers', async () => {
+    const { obtain, count } = issuer();
+    const cache = createTokenCache();
+    const rejected = await cache.get('a', 0, obtain(0));
+    cache.forget('a', rejected);
+    const next = [cache.get('a', 0, obtain(0)), cache.get('a', 0, obtain(0))];
+    expect(await Promise.all(next.map(reveal))).toEqual(['token-2', 'token-2']);
+    cache.forget('a', rejected);
+    expect(await reveal(cache.get('a', 0, obtain(0)))).toBe('token-2');
+    expect(count()).toBe(2);
   });
 
   it('evicts the least recently used token when it is full', async () => {
