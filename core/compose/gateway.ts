@@ -113,6 +113,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const trusted = parseTrustedHosts(settings.trustedCustomHosts);
   const outbound = outboundParsers(trusted);
   const transport = createTransport({
+    now: clock.elapsed,
     trusted,
     internalOrigins: [settings.controlPlaneUrl],
     machineIdentity: settings.machineIdentity,

@@ -15,6 +15,8 @@ export interface ExchangeServices {
   readonly deadlines: Deadlines;
   /** Called once per exchange, when it has ended for any reason. */
   readonly onOver: () => void;
+  /** Monotonic milliseconds, read once per turn of the event loop: reading the clock can cost a system call. */
+  readonly now: () => number;
   /** Receives errors that a handler throws from `onEnd` or `onError`. */
   readonly onHandlerError: (error: unknown) => void;
 }
@@ -55,7 +57,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     this.#pool = pool;
     this.#services = services;
     this.#request = toDispatchOptions(call);
-    const nowMs = performance.now();
+    const nowMs = services.now();
     const { connectMs, firstByteMs, totalMs } = call.timeouts;
     this.#connectAtMs = after(nowMs, connectMs);
     this.#firstByteAtMs = after(nowMs, firstByteMs);
@@ -79,7 +81,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     this.#resumeAsked = true;
     if (!this.#paused || this.#over) return;
     this.#paused = false;
-    this.#lastDataAtMs = performance.now();
+    this.#lastDataAtMs = this.#services.now();
     // undici parses one socket at a time and cannot be resumed from within a handler, not even another exchange's.
     queueMicrotask(() => {
       if (!this.#over) this.#controller?.resume();
@@ -105,8 +107,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     this.#reused = !connection.fresh;
     connection.fresh = false;
     this.#phase = 'head';
-    // Only a reused socket can lead to a retry, so the time is read only then.
-    if (this.#reused) this.#sentAtMs = performance.now();
+    if (this.#reused) this.#sentAtMs = this.#services.now();
   }
 
   /** The first byte of a reply, before its head is complete. */
@@ -120,7 +121,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     this.#phase = 'body';
     const { idleMs } = this.#call.timeouts;
     if (idleMs > 0) {
-      this.#lastDataAtMs = performance.now();
+      this.#lastDataAtMs = this.#services.now();
       this.#services.deadlines.hasten(this, this.#lastDataAtMs + idleMs);
     }
     this.#handler.onHead(status, toReplyHeaders(headers));
@@ -128,7 +129,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
     if (this.#over) return;
-    this.#lastDataAtMs = performance.now();
+    this.#lastDataAtMs = this.#services.now();
     this.#resumeAsked = false;
     if (this.#handler.onData(chunk) || this.#resumeAsked || this.#over) return;
     this.#paused = true;

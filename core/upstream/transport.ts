@@ -27,6 +27,8 @@ export interface TransportOptions extends ConnectorOptions {
   readonly poolsMax?: number;
   /** Longest message of a WebSocket, bytes; default 16 MiB. */
   readonly messageBytesMax?: number;
+  /** Monotonic milliseconds; may be read once per turn of the event loop. Default: `performance.now`. */
+  readonly now?: () => number;
   /** Receives errors of a handler that no caller could catch. Default: a process warning. */
   readonly onHandlerError?: (error: unknown) => void;
 }
@@ -46,6 +48,7 @@ export function createTransport(options: TransportOptions): UpstreamTransport {
   let onQuiet = () => {};
   const services: ExchangeServices = {
     deadlines: new Deadlines(onHandlerError),
+    now: options.now ?? (() => performance.now()),
     onHandlerError,
     onOver: () => {
       running--;
