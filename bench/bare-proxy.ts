@@ -34,7 +34,7 @@ const hopByHop = new Set([
   'upgrade',
 ]);
 
-/** uWebSockets.js adds its own of these to every reply. */
+/** uWebSockets.js adds these headers to every reply. */
 const addedByServer = new Set(['date', 'uwebsockets']);
 
 /** The reply's way back: one per request, the handler undici calls. */

@@ -47,7 +47,7 @@ try {
   await end(upstream.child);
 }
 
-/** Leaves out what a contender does not really do: a benchmark of error replies says nothing. */
+/** Leaves out scenarios that a contender does not support, because a benchmark of error replies is meaningless. */
 async function withWorkingTargets(contender: Contender): Promise<Contender> {
   const targets: Partial<Record<string, Target>> = {};
   for (const scenario of scenarios) {

@@ -32,7 +32,7 @@ export const usage = `npm run bench -- [options]
   --tool wrk|autocannon   load generator; wrk where it is installed
   --write                 put the tables into bench/README.md`;
 
-/** Reads the command line. Throws with a line that says what is wrong. */
+/** Reads the command line. Throws with a line that names the error. */
 export function readOptions(args: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...args],

@@ -36,7 +36,7 @@ const outages: Readonly<Record<string, Outage>> = {
     const pids = running.pidsOf('control-plane');
     for (const pid of pids) process.kill(pid, 'SIGSTOP');
     await pause(outageMs / 2);
-    // It waits in the stopped process and is done as soon as that goes on.
+    // The change waits in the stopped process and completes as soon as that resumes.
     const changed = change(model);
     await pause(outageMs / 2);
     for (const pid of pids) process.kill(pid, 'SIGCONT');

@@ -26,7 +26,7 @@ export function findProgram(name: string): string | null {
   return null;
 }
 
-/** Starts a program in front of which `prefix` stands, such as the pinning of `cores`. */
+/** Starts a program with the command `prefix` before it, for example to pin it to `cores`. */
 export function start(
   prefix: readonly string[],
   command: string,
@@ -37,7 +37,7 @@ export function start(
   return spawn(first as string, rest, { stdio: ['ignore', 'pipe', 'inherit'], ...options });
 }
 
-/** Starts one of this folder's servers and gives the port it says it listens on. */
+/** Starts one of this folder's servers. Returns the port that it prints. */
 export async function startServer(
   prefix: readonly string[],
   file: URL,
@@ -88,7 +88,7 @@ export function cpuMicros(pids: readonly number[]): number {
   return (ticks * 1_000_000) / ticksPerSecond;
 }
 
-/** Resident memory of these processes together, in mebibytes. */
+/** Sum of the resident memory of these processes, in mebibytes. */
 export function residentMib(pids: readonly number[]): number {
   let kib = 0;
   for (const pid of pids) {

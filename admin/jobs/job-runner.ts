@@ -26,7 +26,7 @@ type JobOutcome = 'done' | { readonly againInMs: number };
 export type JobHandler = (run: JobRun) => Promise<JobOutcome>;
 
 export interface JobRunner {
-  /** Looks for work now instead of at the next look. */
+  /** Checks for work now instead of at the next interval. */
   wake(): void;
   /** Takes no more jobs, aborts the running ones, waits for them, and releases them at once. */
   close(): Promise<void>;
@@ -38,7 +38,7 @@ export interface JobRunnerOptions {
   readonly log: Log;
   /** Maximum number of concurrent jobs in this process, at most three quarters of them of one organisation. Default 8. */
   readonly runningMax?: number;
-  /** How long a job stays with a process that no longer speaks; renewed four times in it. */
+  /** Milliseconds for which a job stays with a process without a sign of life. Renewed after every quarter. */
   readonly leaseMs: number;
 }
 

@@ -114,7 +114,7 @@ async function loadWithAutocannon(target: Target, connections: number, seconds: 
   };
 }
 
-/** A Lua string that says exactly this, whatever is in it. */
+/** Quotes any text as a Lua string. */
 function luaText(text: string): string {
   return `"${[...Buffer.from(text)].map((byte) => (byte >= 0x20 && byte < 0x7f && byte !== 0x22 && byte !== 0x5c ? String.fromCharCode(byte) : `\\${String(byte).padStart(3, '0')}`)).join('')}"`;
 }

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 const begin = '<!-- begin of the measured tables: written by `npm run bench -- --write` -->';
 const end = '<!-- end of the measured tables -->';
 
-/** Replaces what stands between the two markers of `bench/README.md`. Throws when they are not there. */
+/** Replaces the text between the two markers of `bench/README.md`. Throws if they are missing. */
 export function writeReadme(tables: string): void {
   const file = new URL('../README.md', import.meta.url);
   const text = readFileSync(file, 'utf8');

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 
-/** The objects of a list that came from outside; none where it is no list. */
+/** Returns the objects of an untrusted list; an empty list for other values. */
 export function objectsIn(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }

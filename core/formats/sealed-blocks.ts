@@ -23,7 +23,7 @@ export function openBlock(block: JsonObject): JsonObject {
   }
 }
 
-/** The field that says what an untyped part of a provider holds: `executableCode` of `{"executableCode": {…}}`. */
+/** Returns the field that identifies an untyped part: `executableCode` of `{"executableCode": {…}}`. */
 export function contentOf(part: JsonObject): string {
   return Object.keys(part).find((key) => !['thoughtSignature', 'thought', 'type'].includes(key)) ?? 'part';
 }
@@ -33,10 +33,10 @@ export function kindOf(part: JsonObject): string {
   return contentOf(part).replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Types of blocks that stand for fields of a chat message. */
+/** Types of blocks that repeat fields of a chat message. */
 const sharedTypes: ReadonlySet<unknown> = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use']);
 
-/** True for a block that stands for a field of a chat message. */
+/** True for a block that repeats a field of a chat message. */
 export function isSharedBlock(block: JsonObject): boolean {
   return sharedTypes.has(block.type);
 }

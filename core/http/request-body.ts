@@ -106,7 +106,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
     if (last) {
       this.complete = true;
       this.onComplete?.();
-      // The addon reads on for as long as its buffer fills, whatever it was told; the next request must still be read.
+      // The addon continues reading while its buffer fills, even if paused. The next request must still be read.
       this.readOn();
     }
     const isSmall = this.receivedBytes <= smallBytes;
@@ -367,7 +367,7 @@ class Collector {
   }
 }
 
-/** A consumer and where it stands. */
+/** A consumer and its position. */
 class Pipe {
   readonly bytesMax: number;
   begun = false;

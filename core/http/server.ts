@@ -234,7 +234,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
 
   function routedApp(): TemplatedApp {
     const app = openApp(uws, settings);
-    // Only a GET with a key for a WebSocket gets to `onUpgrade`; the addon asks that before it looks at `any`.
+    // Only a GET with a WebSocket key reaches `onUpgrade`. The addon checks it before `any`.
     app.ws('/*', webSocketBehavior(options.messageBytesMax ?? messageBytesMaxDefault, onUpgrade));
     app.any('/*', onRequest);
     apps.set(app, 0);

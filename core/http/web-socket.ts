@@ -161,7 +161,7 @@ export class UwsFrameSocket implements FrameSocket {
     if (ws === null) return;
     ws.ping();
     if (ws.getBufferedAmount() > 0) return;
-    // The addon does not report a write of ours that empties the buffer.
+    // The addon reports no drain event for a write that empties the buffer.
     if (this.#owesDrain) setImmediate(this.#tellDrained);
     this.#resumeReading.call(ws);
     // Resuming sets the addon's timeout for HTTP; a frame that is sent takes it back to none.
@@ -277,7 +277,7 @@ function saidByAddon(code: number, reason: string): { code: number; reason: stri
   return { code, reason };
 }
 
-/** True when the comma list holds this token, whatever its case. */
+/** True if the comma-separated list contains this token, in any case. */
 function hasToken(list: string | undefined, token: string): boolean {
   return (
     list

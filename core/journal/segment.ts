@@ -49,7 +49,7 @@ export function appendLines(segment: Segment, lines: Uint8Array): void {
   segment.bytes += lines.length;
 }
 
-/** Empties a segment whose every record is confirmed, so that it can go on being used. */
+/** Empties a segment after all its records are confirmed, so that it can be reused. */
 export function emptySegment(segment: Segment): void {
   if (segment.fd === null) return;
   ftruncateSync(segment.fd, 0);
@@ -63,7 +63,7 @@ export function closeSegment(segment: Segment): void {
   try {
     ftruncateSync(segment.fd, segment.bytes);
   } catch {
-    // `bytes` says what is whole; a later process skips the torn rest by itself.
+    // `bytes` is the length of complete lines. A later process skips the torn rest.
   }
   closeSync(segment.fd);
   segment.fd = null;

@@ -11,7 +11,7 @@ import { appendLines, closeSegment, createSegment, deleteSegment, emptySegment, 
 export interface SpoolOptions {
   /** Directory of this process alone: `DATA_DIR/spool/<slot>`. */
   readonly directory: string;
-  /** Further directories whose processes are gone for good: their segments are shipped too. */
+  /** Directories of slots that no longer exist. Their segments are shipped too. */
   readonly orphans?: readonly string[];
   /** Maximum bytes on disk. Beyond that records are rejected. */
   readonly bytesMax: number;

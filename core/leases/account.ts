@@ -34,7 +34,7 @@ export interface AccountHost {
   readonly newId: () => string;
   /** Asks `question()` after `delayMs` and passes the answer to `granted` or `failed`. */
   wake(account: Account, delayMs: number): void;
-  /** Asks the other processes to give back what they hold of this budget and do not need. */
+  /** Asks the other processes to return units of this budget that they do not need. */
   recall(account: Account): void;
 }
 
@@ -68,7 +68,7 @@ export class Account implements LeaseAccount {
   #isScheduled = false;
   #repeatMs: number = repeatMs.first;
   #exactUntilMs = 0;
-  /** When the other processes were first asked to give back units for the requests that wait now. */
+  /** Time of the first recall for the requests that are waiting now. */
   #recalledAtMs: number | null = null;
   #isRecalled = false;
   #deaf = { units: 0, untilMs: 0 };
@@ -85,7 +85,7 @@ export class Account implements LeaseAccount {
     return this.#spec;
   }
 
-  /** A smaller limit, or a budget that begins anew, ends the lease of before. */
+  /** A smaller limit, or a budget that restarts, ends the previous lease. */
   set spec(spec: LimitSpec) {
     const before = this.#spec;
     this.#spec = spec;
@@ -165,7 +165,7 @@ export class Account implements LeaseAccount {
     this.#isScheduled = false;
     this.#askedAtMs = nowMs;
     this.#askedLease = this.#lease;
-    // During a pause, units go back without the requests that wait: another process may be able to use them meanwhile.
+    // During a pause units are returned without those of waiting requests, so that another process can use them.
     const isPaused = nowMs < this.#askFromMs;
     if (isPaused) this.#waiting.askNothing();
     const parts = isPaused ? [] : this.#waiting.ask();
@@ -337,7 +337,7 @@ export class Account implements LeaseAccount {
   #roll(): void {
     const nowMs = this.#host.clock.now();
     if (this.spec.kind === 'budget') {
-      // A budget whose window is not known yet has nothing to leave. The ledger's clock says when it began, and may be ahead.
+      // A budget without a known window has no lease to leave. Its start is by the ledger's clock, which may be ahead.
       if (this.startMs !== 0 && (nowMs >= this.endMs || this.#host.clock.elapsed() >= this.#leaseUntilMs)) this.#leave();
       return;
     }

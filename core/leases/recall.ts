@@ -3,7 +3,7 @@ import { type RecallNotice, recallNotice } from '../contract/protocol/leases.ts'
 import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
 
 export interface Recall {
-  /** Asks the other processes to give back what they hold of this budget and do not need. */
+  /** Asks the other processes to return units of this budget that they do not need. */
   send(key: string): void;
   close(): void;
 }

@@ -34,7 +34,7 @@ export interface LeasesOptions {
 
 export interface LeaseClient extends Leases {
   readonly counts: { asks: number; failures: number };
-  /** Gives back the units held. Units that cannot be given back expire. */
+  /** Returns the units held. Units that cannot be returned expire. */
   close(): Promise<void>;
 }
 
@@ -135,7 +135,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     return v.parse(leasesReply, JSON.parse(decoder.decode(reply.body))).grants;
   }
 
-  /** Renews leases that are in use, and gives back those unused for a while. */
+  /** Renews leases in use, and returns those unused for a while. */
   function tick(): void {
     if (closed) return;
     const nowMs = clock.elapsed();

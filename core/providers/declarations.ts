@@ -16,7 +16,7 @@ export function declarationOf(name: string): ProviderDeclaration | null {
   return byName.get(name) ?? null;
 }
 
-/** The id that an alias stands for. Returns other names as they are. */
+/** Returns the id of an alias, and other names unchanged. */
 export function canonicalProviderId(name: string): string {
   return byName.get(name)?.id ?? name;
 }

@@ -28,7 +28,7 @@ function completionOf(chat: JsonObject, call: OperationCall): JsonObject {
   return { ...chat, object: 'text_completion', choices: choices.map((choice) => textChoice(choice, choice.message, call)) };
 }
 
-/** Chat chunks with their choices turned into text; chunks that carry neither text nor an end are left out. */
+/** Converts the choices of chat chunks to text. Chunks without text or a finish reason are dropped. */
 function completionStream(chat: Operation, call: OperationCall): StreamTranslator {
   const inner = chat.translateStream?.(call) ?? null;
   const translate = (event: StreamEvent): StreamEvent[] => {
@@ -43,7 +43,7 @@ function completionStream(chat: Operation, call: OperationCall): StreamTranslato
   };
 }
 
-/** Fields of a message that a text completion says in its own way; native blocks repeat them. */
+/** Fields of a message that have another form in a text completion. Native blocks repeat them. */
 const readFields: ReadonlySet<string> = new Set(['role', 'content', 'content_blocks', 'extra_content']);
 
 /** Text completions are text alone: what else the message holds is reported. */

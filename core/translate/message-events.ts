@@ -32,7 +32,7 @@ export interface SaidReader {
   finish(): JsonObject[];
 }
 
-/** Fields of a message or delta that are read here, or that say nothing of the content. */
+/** Fields of a message or delta that are read here or do not concern the content. */
 const readFields: ReadonlySet<string> = new Set([
   ...['role', 'index', 'content', 'refusal', 'tool_calls', 'reasoning_content', 'reasoning', 'content_blocks', 'annotations'],
   // Signatures of Gemini, which are in thinking blocks too.
@@ -210,7 +210,7 @@ function isReasoning(piece: JsonObject): boolean {
   return typeof piece.thinking === 'string' || typeof piece.signature === 'string';
 }
 
-/** The text of a content; parts of a list that are no text are reported. */
+/** Returns the text of a content; other parts of a list are reported. */
 function spokenIn(content: unknown, call: OperationCall): string {
   if (typeof content === 'string') return content;
   const texts = objectsIn(content).map((part) => {

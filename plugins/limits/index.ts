@@ -188,7 +188,7 @@ const uncharged: ReadonlySet<string> = new Set(['messagesCountTokens', 'countRes
 /** True for requests that use no tokens: reading files, batches and models, managing stored resources, and counting tokens. */
 function isFree(ctx: RequestContext): boolean {
   const name = ctx.endpoint?.name ?? '';
-  // A session begins with a GET, whatever its path.
+  // A session begins with a GET on any path.
   if (name === 'realtime' || (ctx.request.webSocketProtocols ?? null) !== null) return false;
   return uncharged.has(name) || ctx.request.method === 'GET' || ctx.endpoint?.traffic === 'free';
 }

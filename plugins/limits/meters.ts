@@ -28,7 +28,7 @@ export interface Entity {
   readonly organisationId: string;
 }
 
-/** Stands for a budget that has a threshold for alerts and no limit. */
+/** Represents a budget with an alert threshold and no limit. */
 const unlimited = 1e15;
 const microUsd = 1_000_000;
 

@@ -203,7 +203,7 @@ function giveBackRequests(holds: readonly Hold[]): void {
   for (const hold of holds) {
     if (hold.meter.unit !== 'requests') continue;
     giveUp(hold);
-    // Neither held nor counted any more.
+    // The units are neither held nor counted any more.
     hold.lease = null;
   }
 }

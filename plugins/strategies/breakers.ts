@@ -19,7 +19,7 @@ export function inheritedBreaker(strategy: StrategyConfig, above: BreakerSetting
   };
 }
 
-/** Reports the result of each request to a target to its circuit: one count per request, whatever its retries. */
+/** Reports the result of each request to the circuit of its target: one count per request with all its retries. */
 export function watchBreaker(breaker: Breaker, settings: BreakerSettings, path: string): Watch {
   const { statusCodes } = settings;
   return (ctx) => {

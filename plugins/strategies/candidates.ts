@@ -4,7 +4,7 @@ import type { Outliers } from './outlier.ts';
 
 /** The children a request may be sent to, as indices in the order of the config. */
 export interface Candidates {
-  /** Neither open nor cooling down. */
+  /** True if the target is neither open nor cooling down. */
   readonly good: readonly number[];
   /** Children in cooldown, called after all others. */
   readonly cooling: readonly number[];

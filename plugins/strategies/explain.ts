@@ -26,7 +26,7 @@ export interface Decision {
   readonly ofBranch?: (child: number) => Partial<BranchExplanation>;
 }
 
-/** The view of a strategy: its decision, and below it what its children say. */
+/** The explanation of a strategy: its decision, and those of its children. */
 export function viewOf(ctx: RequestContext, children: readonly Node[], range: Range, decision: Decision): View {
   const views = children.map((child) => child.explain(ctx));
   const isReached = (child: number) => (decision.order ? decision.order[child] !== null : (decision.first[child] as number) > 0);

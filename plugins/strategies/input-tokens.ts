@@ -27,7 +27,7 @@ export function inputTokens(ctx: RequestContext): number {
   return tokens;
 }
 
-/** Has the tokens of a longer text counted off the main thread. Where that fails the rough estimate stands. */
+/** Counts the tokens of a longer text off the main thread. If that fails the estimate is used. */
 export function countInputTokens(ctx: RequestContext, services: CoreServices): Maybe<void> {
   if (counts.has(ctx)) return;
   const texts = promptTexts(ctx.params);

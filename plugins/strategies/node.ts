@@ -8,7 +8,7 @@ import { type Decision, type View, viewOf } from './explain.ts';
  */
 export interface Node extends Range {
   first(ctx: RequestContext): Target | null;
-  /** The target to ask after this result; null when this node has nothing left or the result stands. */
+  /** Returns the next target after this result; null if no target is left or the result is final. */
   next(ctx: RequestContext, last: AttemptResult): Target | null;
   /** Returns true while all circuits below are open, so that the parent skips the node. Absent if that cannot happen. */
   readonly isOpen?: (() => boolean) | undefined;
@@ -46,7 +46,7 @@ export function pickOne(
   explain: (ctx: RequestContext) => Decision,
   pickAgain: (ctx: RequestContext, tried: ReadonlySet<number>) => number | null = nobody,
 ): Node {
-  // Asked again in the same request, for example to see whether anything is left, the pick stands.
+  // A second call in the same request, for example to check whether a target is left, returns the same pick.
   const picked = new WeakMap<RequestContext, number>();
   return {
     ...range,

@@ -97,7 +97,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
     return annotations.length > 0 ? emit({ annotations }) : [];
   };
 
-  /** `given` holds the stop reason, or none yet; `data` what an event has beside it. */
+  /** `given` holds the stop reason if it is known, `data` the other fields of the event. */
   const messageEnd = (given: JsonObject, data: JsonObject | null): StreamEvent[] => {
     if (data !== null) counts = laterCounts(counts, data.usage);
     others = { ...others, ...unread(given), ...unread(data ?? {}) };

@@ -87,7 +87,7 @@ function spanOf(segment: JsonObject, text: string): [number, number] {
   };
   const [start, end] = [indexes(segment.startIndex), indexes(segment.endIndex)];
   if (typeof segment.text !== 'string' || text.slice(start, end) === segment.text) return [start, end];
-  // The offsets count from a part of the reply, the words themselves say where they stand.
+  // The offsets count within a part of the reply, so the cited text locates the citation.
   const found = text.indexOf(segment.text);
   return found < 0 ? [start, end] : [found, found + segment.text.length];
 }

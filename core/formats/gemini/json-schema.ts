@@ -185,7 +185,7 @@ function addProperties(schema: JsonObject, out: JsonObject, position: Position):
   if (known.length > 0) out.required = known;
 }
 
-/** An array must say what it holds. A tuple becomes an array of its length that holds any of its members. */
+/** An array must have `items`. A tuple becomes an array of its length whose items match any of its members. */
 function addItems(schema: JsonObject, out: JsonObject, position: Position): void {
   const tuple = Array.isArray(schema.prefixItems) ? schema.prefixItems : Array.isArray(schema.items) ? schema.items : null;
   const inside = { ...position, depth: position.depth + 1 };

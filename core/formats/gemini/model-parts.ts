@@ -53,12 +53,12 @@ function textBlocks(blocks: readonly JsonObject[]): JsonObject[] {
   return blocks.filter((block) => block.type === 'text');
 }
 
-/** Puts a signature on the last text that has none; after a stream it stands on an empty one (as Gemini itself sends it). */
+/** Adds a signature to the last text without one; after a stream to an empty text, as Gemini sends it. */
 function signText(parts: JsonObject[], signature: string): void {
   if (!sign(parts, parts.length - 1, signature)) parts.push({ text: '', thoughtSignature: signature });
 }
 
-/** False if there is no such part, or it is signed already. */
+/** False if the part is missing or already signed. */
 function sign(parts: JsonObject[], index: number, signature: string): boolean {
   const part = parts[index];
   if (part === undefined || part.thoughtSignature !== undefined) return false;

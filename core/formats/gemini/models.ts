@@ -11,7 +11,7 @@ export interface GeminiTraits {
   readonly penalties: boolean;
   /** Requires function calls in the history to carry their ids and reasoning signatures: since 3. */
   readonly signedCalls: boolean;
-  /** Speech takes how to speak beside the text (`speechMetadata`): since 3.8. */
+  /** Speech models from 3.8 accept instructions in `speechMetadata`. */
   readonly speechStyle: boolean;
   /** Images come in sizes up to 4K (`imageSize`): since 3. */
   readonly imageSizes: boolean;

@@ -25,7 +25,7 @@ export function isPieceOfCall(functionCall: JsonObject, open: PartialCall | null
  */
 export function partialCall(first: JsonObject, signature: string | null): PartialCall {
   const args = bare();
-  /** Path of the text that goes on in the next piece. */
+  /** Path of the text that the next piece continues. */
   let openPath: string | null = null;
   return {
     first,

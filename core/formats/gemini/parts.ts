@@ -19,7 +19,7 @@ export function contentParts(content: unknown, path: string, call: OperationCall
 function partsOf(part: unknown, path: string, call: OperationCall): JsonObject[] {
   if (typeof part === 'string') return part === '' ? [] : [{ text: part }];
   if (!isObject(part)) throw badParam(path, 'a content part must be an object');
-  // Gemini caches on its own, or by `cachedContent`: there is no place for hints on parts.
+  // Gemini caches automatically or by `cachedContent`. Its parts have no field for caching hints.
   if (part.cache_control || part.prompt_cache_breakpoint) noteOnce(call.dropped, 'cache_control');
   switch (part.type) {
     case 'text':

@@ -39,7 +39,7 @@ export function inlineDataOf(reply: JsonObject, kind: string): { readonly mimeTy
   });
 }
 
-/** Follows a stream that has to bring data of this kind: one that ends whole without any is a refusal. */
+/** Follows a stream that must contain data of this kind. A complete stream without any is a refusal. */
 export function mediaStreamReader(provider: string, kind: string, wanted: string): StreamReader {
   const reader = geminiStreamReader(provider);
   let seen = false;

@@ -14,7 +14,7 @@ interface Audio {
 
 const defaultSampleRate = 24_000;
 
-/** Audio of a reply in the format that was asked for. What is neither samples nor WAV goes on as it came. */
+/** Returns the audio of a reply in the requested format. Audio that is neither samples nor WAV stays unchanged. */
 export function speechBytes(audio: readonly Audio[], format: SpeechFormat): BytesReply {
   const pieces = audio.map(({ data }) => Buffer.from(data, 'base64'));
   const mimeType = audio[0]?.mimeType ?? '';

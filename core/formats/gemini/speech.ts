@@ -8,10 +8,10 @@ import { inlineDataOf, mediaStreamReader, noAnswer } from './reply-content.ts';
 import { type SpeechFormat, speechBytes, speechStream } from './speech-audio.ts';
 import { usageOfReply } from './usage.ts';
 
-/** The voice that speaks where the caller names none that Gemini has. */
+/** The default voice, for callers without a voice that Gemini supports. */
 const defaultVoice = 'Kore';
 
-/** Voices of OpenAI. A call that fell back from there is spoken all the same. */
+/** Voices of OpenAI. A call that falls back from OpenAI gets the default voice. */
 const openAiVoices: ReadonlySet<string> = new Set([
   ...['alloy', 'ash', 'ballad', 'cedar', 'coral', 'echo', 'fable', 'marin', 'nova', 'onyx', 'sage', 'shimmer', 'verse'],
 ]);
@@ -54,7 +54,7 @@ function speechRequest(params: JsonObject, call: OperationCall): JsonObject {
   };
 }
 
-/** Since 3.8 how to speak stands beside the text; before, it is said in front of it, as Google's pages do. */
+/** Models from 3.8 have a field for speaking instructions. For older models they come before the text, as in Google's examples. */
 function spokenPart(input: string, instructions: unknown, call: OperationCall): JsonObject {
   if (typeof instructions !== 'string' || instructions === '') return { text: input };
   if (traitsOf(call.model).speechStyle) return { text: input, speechMetadata: { style: instructions } };

@@ -54,7 +54,7 @@ function nativeTools(tools: unknown): JsonObject[] {
 function declaration(fn: unknown, path: string, call: OperationCall): JsonObject {
   if (!isObject(fn)) throw badParam(path, 'an object is expected');
   const { name, description, parameters, strict, ...others } = fn;
-  // Calls are held to their schema as far as the model can; there is no way to demand it.
+  // Gemini has no strict mode: the model follows the schema as well as it can.
   if (strict === true) noteOnce(call.dropped, 'tools.strict');
   const note = (keyword: string): void => noteOnce(call.adapted, `tools.${keyword}`);
   const schema = isObject(parameters) ? toGeminiSchema({ type: 'object', ...parameters }, `${path}.parameters`, note) : {};

@@ -30,7 +30,7 @@ const timedSchema: JsonObject = {
 
 const formats: ReadonlySet<string> = new Set(['json', 'text', 'srt', 'verbose_json', 'vtt']);
 
-/** True for formats that say when something was said. */
+/** True for formats with timestamps. */
 export function isTimed(params: JsonObject): boolean {
   return ['srt', 'verbose_json', 'vtt'].includes(String(params.response_format));
 }
@@ -77,7 +77,7 @@ function ownConfig({ language, prompt, ...params }: JsonObject, call: OperationC
 
 function instructedConfig(params: JsonObject, call: OperationCall): JsonObject {
   if (!isTimed(params)) return {};
-  // The model says the times itself: they are near, not exact.
+  // The model generates the timestamps, so they are approximate.
   noteOnce(call.adapted, 'response_format');
   return { responseMimeType: 'application/json', responseSchema: timedSchema };
 }

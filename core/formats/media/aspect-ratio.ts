@@ -1,6 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 
-/** The one of these ratios (`16:9`) that is nearest to a size (`1536x1024`); null for a size of another form (`auto`). */
+/** Returns the ratio (`16:9`) nearest to a size (`1536x1024`). Null for other values (`auto`). */
 export function nearestRatio(size: unknown, ratios: readonly string[]): string | null {
   const found = typeof size === 'string' ? /^(\d{2,5})x(\d{2,5})$/.exec(size) : null;
   if (!found) return null;
@@ -15,7 +15,7 @@ export function nearestRatio(size: unknown, ratios: readonly string[]): string |
 /** Ratios of Stability's image models (https://platform.stability.ai/docs/api-reference, looked up 2026-11-21). */
 const stabilityRatios = ['1:1', '16:9', '21:9', '2:3', '3:2', '4:5', '5:4', '9:16', '9:21'] as const;
 
-/** `size` as the `aspect_ratio` of Stability's models, said in `call.adapted`; left out and said in `call.dropped` where it is no size. */
+/** Converts `size` to the `aspect_ratio` of Stability's models and reports it in `call.adapted`. Other values are dropped and reported in `call.dropped`. */
 export function stabilityRatio(size: unknown, call: OperationCall): { readonly aspect_ratio?: string } {
   if (size === undefined || size === null || size === 'auto') return {};
   const ratio = nearestRatio(size, stabilityRatios);

@@ -37,7 +37,7 @@ export function imageGenerations(id: string, path: (call: OperationCall) => stri
   };
 }
 
-/** Edits and variations: the client's form, or its JSON, goes on as it came. */
+/** Edits and variations: the client's form or JSON is sent unchanged. */
 export function images(id: string, path: (call: OperationCall) => string): Operation {
   return {
     path,

@@ -40,7 +40,7 @@ export function withUnit(usage: Usage | null, unit: UsageUnit, amount: number): 
   return { ...counted, units: { ...counted.units, [unit]: amount } };
 }
 
-/** The characters of a text that is to be spoken: what is billed where the provider counts no tokens. */
+/** Number of characters of a text for speech: the billed unit of providers without token counts. */
 export function spokenCharacters(call: OperationCall): Usage | null {
   const { input } = call.params;
   return typeof input === 'string' && input !== '' ? unitUsage('characters', [...input].length, null) : null;

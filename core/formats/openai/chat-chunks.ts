@@ -12,7 +12,7 @@ export interface ChatChunks {
   choiceOf(fields: JsonObject): StreamEvent;
   /** A chunk of the only choice. */
   choice(delta: JsonObject, finishReason?: string | null): StreamEvent;
-  /** The same, nothing where the delta says nothing. */
+  /** The same, without a chunk for an empty delta. */
   emit(delta: JsonObject): StreamEvent[];
 }
 

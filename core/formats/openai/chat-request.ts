@@ -16,7 +16,7 @@ export function withUsageInStream(params: JsonObject, quirks: ChatQuirks): JsonO
     return options.include_usage === true ? params : { ...params, stream_options: { ...options, include_usage: true } };
   }
   if (!('include_usage' in options)) return params;
-  // The counts come unasked, so leaving the option out loses nothing; some of these providers refuse it with 422.
+  // These providers always send counts, so the option is not needed. Some reject it with 422.
   const { include_usage: _, ...otherOptions } = options;
   const { stream_options: __, ...body } = params;
   return Object.keys(otherOptions).length > 0 ? { ...body, stream_options: otherOptions } : body;

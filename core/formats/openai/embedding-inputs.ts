@@ -44,6 +44,6 @@ function imageOf(given: unknown): string | null {
   const text = isObject(given) ? (given.url ?? given.base64) : given;
   if (typeof text !== 'string' || text === '') return null;
   if (/^(data|https?|s3):/i.test(text)) return text;
-  // How base64 of a JPEG begins; the other formats do not need to be told from PNG.
+  // First characters of base64 of a JPEG. The other formats can be sent as PNG.
   return `data:image/${text.startsWith('/9j/') ? 'jpeg' : 'png'};base64,${text}`;
 }

@@ -57,7 +57,7 @@ export type CompatibleInput = Omit<CompatibleProvider, 'id'> & {
   readonly declaration: ProviderDeclaration;
 };
 
-/** An adapter that also says which fields of the Messages format survive on their way through its chat completions. */
+/** An adapter with the fields of the Messages format that its chat completions support. */
 export type CompatibleAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras };
 
 type CompatibleOperation = Extract<OperationName, 'chatComplete' | 'complete' | 'embed' | 'createModelResponse'> | MediaOperation;

@@ -56,7 +56,7 @@ export function passedParams(
   return passed;
 }
 
-/** Text is what is answered anyway, whether `modalities` or a `response_format` say so. */
+/** Text is the default output, so `modalities` or `response_format` with text request nothing. */
 function asksForSomething(value: unknown, nothing: unknown): boolean {
   if (value === null || value === undefined) return false;
   if (Array.isArray(value)) return !(value.length === 1 && value[0] === 'text');

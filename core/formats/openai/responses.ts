@@ -37,7 +37,7 @@ function isSealed(item: unknown): boolean {
   return isObject(item) && item.type === 'reasoning' && isSealedHere(item.encrypted_content);
 }
 
-/** The `usage` object of a response in our counts. `serviceTier` is what the response says of it. */
+/** Converts the `usage` object of a response to our counts. `serviceTier` is that of the response. */
 export function responsesUsage(raw: JsonObject, serviceTier: unknown = null): Usage {
   const input = isObject(raw.input_tokens_details) ? raw.input_tokens_details : {};
   const output = isObject(raw.output_tokens_details) ? raw.output_tokens_details : {};

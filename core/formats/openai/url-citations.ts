@@ -6,7 +6,7 @@ export function urlCitation(url: string, title: unknown, start: number, end: num
   return { type: 'url_citation', url_citation: { start_index: start, end_index: end, url, title: named } };
 }
 
-/** The first of these values that is a web address; null if none is. */
+/** Returns the first value that is a web address, or null. */
 export function webAddressIn(...values: readonly unknown[]): string | null {
   const found = values.find((value) => typeof value === 'string' && /^https?:\/\//i.test(value));
   return found === undefined ? null : String(found);

@@ -36,7 +36,7 @@ export async function* noteBytes(note: BatchNote): AsyncGenerator<Uint8Array> {
   yield Buffer.from(JSON.stringify(note));
 }
 
-/** The batch with what its note says; as it is where there is no note, or one that cannot be read. */
+/** Adds the data of its note to a batch. Returns it unchanged without a readable note. */
 export async function withNote(batch: JsonObject, bytes: AsyncIterable<Uint8Array> | null): Promise<JsonObject> {
   const note = bytes && (await parsed(bytes));
   return note ? { ...batch, ...note } : batch;

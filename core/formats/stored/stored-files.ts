@@ -93,7 +93,7 @@ function passed(name: Exclude<StoredOperationName, 'getBatchOutput'>, toPath: To
     ...(name === 'createBatch' || name === 'createFinetune' ? { toProvider: withoutOwnFields } : {}),
     ...(name === 'createBatch' ? { requestFiles: requestFilesAt(toPath) } : {}),
     passesBytes: true,
-    // Which batch was made is noted: it is read whole, and goes on as it came.
+    // The reply is read whole to record the id of the batch, and is returned unchanged.
     passesJson: name !== 'createBatch',
     ...uncounted,
   };
@@ -152,7 +152,7 @@ function withoutOwnFields(params: JsonObject): JsonObject {
   return typeof given === 'object' && given !== null && !Array.isArray(given) ? { ...rest, ...given } : rest;
 }
 
-/** The id as it stands in the client's path. A dot segment would name another path. */
+/** The id of the client's path, unchanged. A dot segment would name another path. */
 export function idOf(call: OperationCall): string {
   const id = call.pathParams?.id ?? '';
   if (id === '' || /^(\.|%2e){1,2}$/i.test(id)) throw badParam('id', 'the id of a file, batch or job is expected');

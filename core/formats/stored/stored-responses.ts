@@ -13,7 +13,7 @@ type StoredOperationName = Extract<
   | 'compactModelResponse'
 >;
 
-/** Method and path below `/v1` of each of these routes. */
+/** Method and path below `/v1` of each route. */
 const routes: Readonly<Record<StoredOperationName, readonly [method: string, path: (id: string) => string]>> = {
   getModelResponse: ['GET', (id) => `/responses/${id}`],
   deleteModelResponse: ['DELETE', (id) => `/responses/${id}`],
@@ -65,7 +65,7 @@ function refused(name: StoredOperationName, id: string): Operation {
   };
 }
 
-/** The id as it stands in the client's path. A dot segment would name another path. */
+/** The id of the client's path, unchanged. A dot segment would name another path. */
 function idOf(call: OperationCall): string {
   const id = call.pathParams?.id ?? '';
   if (/^(\.|%2e){1,2}$/i.test(id)) throw badParam('id', 'the id of a response is expected');

@@ -1,7 +1,7 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { storedResourceSettings } from '../../provider-settings/stored-resources.ts';
 
-/** A setting of these that is text, or null if it is not set. */
+/** Returns a text setting, or null if it is not set. */
 export function storedText(
   { settings }: OperationCall,
   name: Exclude<keyof typeof storedResourceSettings, 'file_upload_size'>,

@@ -16,7 +16,7 @@ export async function* trainingLines(
   let count = 0;
   for await (const line of readJsonLines(file, param)) {
     count++;
-    // Lines of Bedrock's own form have messages too, and say which form it is.
+    // Lines in Bedrock's own format also have messages, and name their format.
     const isForeign = !Array.isArray(line.messages) || line.schemaVersion !== undefined;
     const { messages } = line;
     const example = isForeign ? line : toExample(callOfLine(call, { model: call.params.model, messages }));
@@ -26,7 +26,7 @@ export async function* trainingLines(
 }
 
 /**
- * `n_epochs`, `batch_size` and `learning_rate_multiplier` of a supervised fine-tuning job, said in `method` or, as of old, beside it.
+ * `n_epochs`, `batch_size` and `learning_rate_multiplier` of a supervised fine-tuning job, in `method` or in the older `hyperparameters`.
  * Throws `bad_request` for any other method.
  */
 export function supervisedHyperparameters(params: JsonObject, provider: string): JsonObject {

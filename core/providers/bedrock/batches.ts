@@ -125,7 +125,7 @@ function jobOf(call: OperationCall, services: StepServices): Promise<JsonObject>
   return askForJson(services, 'GET', jobPath(invocationJobs, call));
 }
 
-/** One job has one model: what the batch says, the settings, or its first line. */
+/** A job has one model: that of the batch, of the settings, or of its first line. */
 function modelOf(call: OperationCall, options: JsonObject, first: BatchRequest): string {
   const given = modelBesideLines(call, options.model, options.modelId, call.params.model, call.settings.aws_bedrock_model);
   return callOfLine(call, { model: given ?? first.body.model }).model;

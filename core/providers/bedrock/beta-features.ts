@@ -31,7 +31,7 @@ function listOf(...values: readonly unknown[]): string[] {
   return [...new Set(names.map((name) => name.trim()).filter((name) => name !== ''))];
 }
 
-/** Bodies that are no JSON object are the service's to refuse. */
+/** Bedrock rejects bodies that are not JSON objects. */
 function parse(bytes: Uint8Array): JsonObject | null {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));

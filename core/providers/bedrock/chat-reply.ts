@@ -39,7 +39,7 @@ export function stopSequence({ additionalModelResponseFields: fields }: JsonObje
   return call.strict || typeof text !== 'string' ? {} : { stop_sequence: text };
 }
 
-/** An image of the model as an entry of `images`; null if it is neither data nor stored. */
+/** Converts an image of the model to an entry of `images`. Null if it is neither data nor a stored object. */
 export function imageOf(format: unknown, source: unknown): JsonObject | null {
   const { bytes, s3Location } = isObject(source) ? source : {};
   const stored = isObject(s3Location) ? s3Location.uri : null;

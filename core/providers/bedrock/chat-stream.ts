@@ -30,7 +30,7 @@ interface Held {
   input: string;
 }
 
-/** Fields of a stream's `metadata` that are read here, or that say nothing of the reply. */
+/** Fields of a stream's `metadata` that are read here or do not concern the reply. */
 const readMetadata: ReadonlySet<string> = new Set(['usage', 'metrics', 'serviceTier', 'performanceConfig', 'p']);
 
 /**

@@ -21,7 +21,7 @@ export const claudeMessages: Operation = {
   streamReader: claudeStreamReader,
 };
 
-/** The body of InvokeModel: the caller's, without what the path says already, and with the beta features of the settings. */
+/** Builds the body of InvokeModel: the caller's, without the fields of the path, with the beta features of the settings. */
 export function claudeBody(params: JsonObject, call: OperationCall): JsonObject {
   const { model: _model, stream: _stream, ...body } = withOwnReasoning(params, call);
   const betas = betasOf(call);

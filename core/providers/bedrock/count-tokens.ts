@@ -17,7 +17,7 @@ export const messagesCountTokens: Operation = {
   streamReader: () => ({ push: () => {}, usage: () => null, complete: () => true }),
 };
 
-/** ARNs of resources are left as they are: what they stand for cannot be read from them. */
+/** ARNs of resources stay unchanged, because they do not contain the model. */
 function countedModel(model: string): string {
   return model.startsWith('arn:') && !model.includes('anthropic.') ? model : baseModelId(model);
 }

@@ -53,7 +53,7 @@ function task(type: string, field: string, params: JsonObject, config: JsonObjec
   const shared = { ...config, ...(isObject(ownConfig) ? ownConfig : {}) };
   return {
     taskType,
-    // Another task than we would have chosen brings its own parameters.
+    // A task that the caller chooses has its own parameters.
     ...(taskType === type ? { [field]: { ...params, ...(isObject(own) ? own : {}) } } : {}),
     ...(Object.keys(shared).length === 0 ? {} : { imageGenerationConfig: shared }),
     ...rest,

@@ -71,7 +71,7 @@ function ownParams({ model: _model, ...params }: JsonObject, call: OperationCall
   return passedImageParams(params, call, lost);
 }
 
-/** Both makers answer with base64 in `images`; what they say of seeds and of filters stays beside it. */
+/** Both makers return base64 in `images`. Their fields for seeds and filters are kept. */
 function imageReply(reply: JsonObject, call: OperationCall): JsonObject {
   const { images, ...others } = reply;
   if (!Array.isArray(images)) return reply;

@@ -22,7 +22,7 @@ export function makerOf(model: string): string {
   return dot > 0 ? id.slice(0, dot) : '';
 }
 
-/** Path segment of a model id or ARN, `:` and `/` percent-encoded. Throws `bad_request` for what is no id. */
+/** Returns a model id or ARN as path segment, with `:` and `/` percent-encoded. Throws `bad_request` for other text. */
 export function modelSegment(model: string): string {
   if (model === '' || model === '.' || model === '..') throw badParam('model', 'a model id or ARN is expected');
   return encodeURIComponent(model);

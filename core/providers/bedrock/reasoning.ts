@@ -71,7 +71,7 @@ function askedReasoning(params: JsonObject, maxTokens: number | null, call: Oper
   return idle;
 }
 
-/** The scale of these makers is low, medium, high. */
+/** These makers have the efforts low, medium and high. */
 function scaled(effort: string, call: OperationCall): string {
   if (['low', 'medium', 'high'].includes(effort)) return effort;
   noteOnce(call.adapted, 'reasoning_effort');

@@ -37,7 +37,7 @@ export function kindOf(endpoint: unknown, first: BatchRequest): readonly [string
   throw badParam('endpoint', `cohere runs batches of ${Object.keys(batchKinds).join(' and ')}`);
 }
 
-/** The one model that these lines are for: the one said beside them, or the first line's. Throws `bad_request` for none. */
+/** Returns the model of these lines: that of the batch, or of the first line. Throws `bad_request` without a model. */
 export function modelOf(call: OperationCall, beside: string | null, first: BatchRequest): string {
   const { model } = callOfLine(call, { model: beside ?? first.body.model });
   if (model !== '') return model;

@@ -23,7 +23,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
   const starts = new Map<unknown, number>();
   const startOf: TextStarts = (index) => starts.get(index) ?? starts.values().next().value ?? spoken;
 
-  /** A piece of content, and beside it the block it belongs to, for clients without strict compliance. */
+  /** A piece of content and its block, for clients without strict compliance. */
   const content = (index: unknown, said: JsonObject): StreamEvent[] => {
     const { type: stated, text, thinking } = said;
     if (stated !== undefined && stated !== 'text' && stated !== 'thinking') {

@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { askForJson, exchange } from '../../formats/stored/stored-operation.ts';
 
-/** Makes a dataset of these bytes, which the provider looks through later. Gives its id. Rejects with `upstream_status`, `bad_request`. */
+/** Creates a dataset from these bytes, which the provider validates later. Returns its id. Rejects with `upstream_status` or `bad_request`. */
 export async function createDataset(
   call: OperationCall,
   services: StepServices,

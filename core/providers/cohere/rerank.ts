@@ -28,7 +28,7 @@ function documentText(document: unknown, fields: readonly string[] | null): unkn
   return names.map((name) => `${name}: ${lineOf(document[name])}`).join('\n');
 }
 
-/** JSON is YAML too: what is no plain line of text is written so. */
+/** JSON is valid YAML, so values other than plain lines are written as JSON. */
 function lineOf(value: unknown): string {
   const isPlain = typeof value === 'string' && /^[\p{L}\p{N}][^\n:#]*$/u.test(value);
   return isPlain ? value : JSON.stringify(value);

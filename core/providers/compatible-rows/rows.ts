@@ -125,7 +125,7 @@ export const rows: readonly CompatibleRow[] = [
   {
     id: 'github',
     baseUrl: 'https://models.github.ai/inference',
-    // GitHub itself answers chat and embeddings; the others reach what stands behind `custom_host`, a Foundry resource for example.
+    // GitHub itself serves chat and embeddings. The other functions need `custom_host`, for example a Foundry resource.
     operations: [
       'chatComplete',
       'complete',

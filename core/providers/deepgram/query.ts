@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../contract/values/json.ts';
 
-/** Parameters as a query: lists by repeated names, objects not at all, because there is no way to write them. */
+/** Converts parameters to a query: lists become repeated names. Objects are dropped, because the API has no form for them. */
 export function pathWithQuery(path: string, params: JsonObject): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params)) {

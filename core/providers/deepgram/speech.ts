@@ -5,7 +5,7 @@ import { spokenCharacters } from '../../formats/media/media-usage.ts';
 import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 import { isPlain, pathWithQuery } from './query.ts';
 
-/** Text to speech (https://developers.deepgram.com/reference/text-to-speech/speak-request): the text in the body, all else in the query. */
+/** Text to speech (https://developers.deepgram.com/reference/text-to-speech/speak-request): the text is in the body, all other parameters in the query. */
 export const createSpeech: Operation = {
   path: ({ params }) => pathWithQuery('/speak', queryOf(params)),
   toProvider: speechRequest,

@@ -14,7 +14,7 @@ const statuses: Readonly<Record<string, string>> = {
 };
 
 /**
- * Converts OpenAI's batch to a job. The model of all lines is a field beside them: `provider_options.model`, `model`, or
+ * Converts OpenAI's batch to a job. The model of all lines is one field: `provider_options.model`, `model`, or
  * `provider_model`.
  */
 export function toJob(params: JsonObject, call: OperationCall): JsonObject {

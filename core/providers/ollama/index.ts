@@ -2,7 +2,7 @@ import type { ProviderSettings } from '../../contract/provider/provider.ts';
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { declaration } from './settings.ts';
 
-/** Ollama, wherever the user runs it: `custom_host` is required. */
+/** Ollama on a host of the user: `custom_host` is required. */
 export const ollama = openAiCompatible({
   declaration,
   baseUrl: null,

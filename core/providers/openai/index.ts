@@ -5,7 +5,7 @@ import { goesByResponsesApi } from '../../formats/openai/responses-only.ts';
 import { allBatches, allFiles, allFinetunes } from '../../formats/stored/stored-files.ts';
 import { declaration } from './settings.ts';
 
-/** OpenAI, and with `custom_host` any server that speaks its API. The format of the chat route is this provider's own. */
+/** OpenAI, and with `custom_host` any server with its API. The chat route already has this provider's format. */
 export const openai = openAiCompatible({
   declaration,
   baseUrl: 'https://api.openai.com/v1',

@@ -31,7 +31,7 @@ function embedRequest(params: JsonObject, call: OperationCall): JsonObject {
   };
 }
 
-/** Sparse models name the places of their values beside them. */
+/** Sparse models return the indexes of their values in a separate list. */
 function embedReply(reply: JsonObject, call: OperationCall): JsonObject {
   const { data, model: _model, usage: _usage, ...others } = reply;
   if (!Array.isArray(data)) return reply;

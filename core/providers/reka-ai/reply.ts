@@ -132,7 +132,7 @@ function toolCall({ id, name, parameters }: JsonObject): JsonObject {
 /** Fields of a message that a chat message has too. */
 const readFields: ReadonlySet<string> = new Set(['role', 'content', 'tool_calls']);
 
-/** The text of a content; parts that are no text are reported. */
+/** Returns the text of a content; other parts are reported. */
 function textOf(content: unknown, call: OperationCall): string {
   if (typeof content === 'string') return content;
   return listOf(content)

@@ -46,7 +46,7 @@ function errorOfFrame({ headers, payload }: AwsFrame): StreamEvent | null {
   return { event: 'error', data: { error: { message: message ?? headers.get(':error-message'), type: code } } };
 }
 
-/** `data: {…}`, or the JSON alone; other fields of events and comments say nothing that is needed. */
+/** `data: {…}`, or bare JSON. Other event fields and comments are ignored. */
 function eventOfLine(line: string): StreamEvent | null {
   const data = line.startsWith('data:') ? line.slice(5).trim() : line.trim();
   const value = data.startsWith('{') ? parse(data) : null;

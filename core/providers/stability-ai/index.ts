@@ -14,7 +14,7 @@ export const stabilityAi: ProviderAdapter = {
     ...(key === undefined ? [] : ['authorization', `Bearer ${key.reveal()}`]),
     ...clientHeaders(given),
   ],
-  // Paths without a version are those of version 1; newer ones say `/v2beta`.
+  // Paths without a version belong to version 1; newer ones start with `/v2beta`.
   proxyPath: (path) => (/^\/v\d/.test(path) ? path : `/v1${path}`),
   models: modelList,
   operations: { imageGenerate, imageEdit },

@@ -13,7 +13,7 @@ export function baseUrl(settings: ProviderSettings): string {
   return `https://${region}-aiplatform.googleapis.com`;
 }
 
-/** `/v1/projects/p/locations/l` and what comes after it. Models say themselves when they are under `v1beta1` only. */
+/** `/v1/projects/p/locations/l` and the rest. The model table marks models that are under `v1beta1` only. */
 export function locationPath(settings: ProviderSettings, below: string): string {
   return `${versionPath(settings)}/projects/${projectOf(settings)}/locations/${regionOf(settings)}${below}`;
 }

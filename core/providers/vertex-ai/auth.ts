@@ -59,7 +59,7 @@ function fetchToken(file: CredentialFile, services: SignServices): Promise<Token
   return file.type === 'external_account' ? workloadToken(file, services) : authorizedUserToken(file, services);
 }
 
-/** The machine's own identity, where `wif` is set and no file says whose it is. */
+/** The machine's own identity, if `wif` is set without a credential file. */
 async function asMachine(call: OutgoingCall, services: SignServices): Promise<void> {
   requireLent(services, call.origin);
   const token = await tokens.get(tokenKey('machine'), services.now(), () => machineToken(services));

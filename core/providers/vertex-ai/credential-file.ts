@@ -84,7 +84,7 @@ function parse(json: string): CredentialFile | string {
   return path === '' || path === 'type' ? `type: ${issue.message}` : `${path}: expected text`;
 }
 
-/** The project a file belongs to, where it says so. */
+/** The project named in a file, if there is one. */
 export function projectIn(file: CredentialFile): string | null {
   const project = file.type === 'service_account' ? file.project_id : file.quota_project_id;
   return project === undefined || project === '' ? null : project;

@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { type ObjectLocation, objectOfId } from '../../formats/stored/stored-object.ts';
 import { exchange } from '../../formats/stored/stored-operation.ts';
 
-/** Cloud Storage, wherever its buckets lie (https://cloud.google.com/storage/docs/json_api). */
+/** Cloud Storage for all bucket locations (https://cloud.google.com/storage/docs/json_api). */
 const storageOrigin = 'https://storage.googleapis.com';
 
 /** `vertex_storage_bucket_name`; null if it is not set. */

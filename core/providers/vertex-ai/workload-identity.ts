@@ -112,7 +112,7 @@ async function impersonated(url: string, file: ExternalAccount, federated: Token
   });
 }
 
-/** Subject tokens grant access to any recipient, so they are sent only to Google's own services, whatever address a file names. */
+/** Subject tokens grant access to any recipient, so they are sent only to Google's own services, even if a file names another address. */
 function ofGoogle(url: string, field: string): string {
   const { protocol, hostname, username } = URL.parse(url) ?? {};
   if (protocol === 'https:' && username === '' && googleHosts.test(hostname ?? '')) return url;
@@ -134,7 +134,7 @@ function metadata(path: string): TokenRequest {
   return { url: metadataHost + path, method: 'GET', headers: ['metadata-flavor', 'Google'], body: null, metadata: true };
 }
 
-/** Throws `forbidden` if the machine's identity is not lent, or not to be shown to the origin that a call goes to. */
+/** Throws `forbidden` if the machine's identity is not allowed here, or may not be sent to the origin of the call. */
 export function requireLent(services: SignServices, callOrigin: string | null = null): void {
   if (services.machineIdentity) {
     if (callOrigin !== null) requireShownTo(callOrigin, googleHosts, services, 'vertex-ai');

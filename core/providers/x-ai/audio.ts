@@ -12,7 +12,7 @@ import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 
 const defaultVoice = 'eve';
 
-/** Voices of OpenAI. A call that fell back from there is spoken all the same. */
+/** Voices of OpenAI. A call that falls back from OpenAI gets the default voice. */
 const openAiVoices: ReadonlySet<unknown> = new Set([
   ...['alloy', 'ash', 'ballad', 'cedar', 'coral', 'echo', 'fable', 'marin', 'nova', 'onyx', 'sage', 'shimmer', 'verse'],
 ]);
@@ -82,7 +82,7 @@ function speedOf(speed: unknown, call: OperationCall): JsonObject {
   return { speed: clamped };
 }
 
-/** Fields of OpenAI's form that do not go on: those with something to lose are reported. */
+/** Fields of OpenAI's form that are dropped; those with an effect are reported. */
 const unsent: Readonly<Record<string, boolean>> = {
   model: false,
   stream: false,

@@ -40,7 +40,7 @@ function shapedRequest(params: JsonObject, call: OperationCall): JsonObject {
   return { ...body, ...shapeOf(size, params, call) };
 }
 
-/** `size` is not supported there; what the caller says in xAI's own words wins. */
+/** xAI does not support `size`. Its own parameters take precedence. */
 function shapeOf(size: unknown, params: JsonObject, call: OperationCall): JsonObject {
   if (size === undefined || size === null || size === '' || size === 'auto' || params.aspect_ratio !== undefined) return {};
   const ratio = nearestRatio(size, ratios);

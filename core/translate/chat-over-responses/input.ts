@@ -86,7 +86,7 @@ function inputPart(part: JsonObject): JsonObject {
   return part;
 }
 
-/** A web address in the place of data is one the provider shall fetch. */
+/** A web address instead of data is a URL for the provider to fetch. */
 function linkOf(file: JsonObject): JsonObject {
   const { file_data: data } = file;
   return typeof data === 'string' && /^https?:/.test(data) ? { file_data: undefined, file_url: data } : {};

@@ -21,7 +21,7 @@ export function reasoningOf(item: JsonObject): string {
 
 export const betweenSummaries = '\n\n';
 
-/** The block of an item; null if there is nothing to read nor to send back. */
+/** Returns the block of an item; null if it has neither text nor sealed reasoning. */
 export function toBlock(item: JsonObject): JsonObject | null {
   const [thinking, signature] = [reasoningOf(item), signatureOf(item)];
   if (thinking !== '') return { type: 'thinking', thinking, ...(signature === '' ? {} : { signature }) };

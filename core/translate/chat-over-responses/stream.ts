@@ -45,7 +45,7 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
     if (Object.keys(delta).length === 0) return [];
     return [...begin(), choice(delta, null, logprobs)];
   };
-  /** The piece as native blocks have it, for callers without strict compliance: the first one of a block says its type. */
+  /** The piece in the form of native blocks, for callers without strict compliance. The first piece of a block has its type. */
   const native = (index: unknown, type: string, piece: JsonObject): JsonObject => {
     if (call.strict) return {};
     const delta = begun.has(index) ? piece : { type, ...piece };

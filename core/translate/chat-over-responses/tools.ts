@@ -25,7 +25,7 @@ function flatTool(tool: JsonObject): JsonObject {
   return tool;
 }
 
-/** The grammar of a custom tool stands one level higher as well. */
+/** The grammar of a custom tool is one level higher too. */
 function formatOf(format: unknown): JsonObject {
   return isObject(format) && isObject(format.grammar) ? { format: { type: 'grammar', ...format.grammar } } : {};
 }

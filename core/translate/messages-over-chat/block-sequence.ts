@@ -7,7 +7,7 @@ import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
 import { sealBlock } from '../../formats/sealed-blocks.ts';
 import { fieldsOf, inputOf, type SaidSink } from '../message-events.ts';
 
-/** Turns pieces of a reply, in whatever order they come, into the content block events of a Messages stream. */
+/** Converts pieces of a reply, in any order, to the content block events of a Messages stream. */
 export interface BlockSequence extends SaidSink {
   /** Closes what is open. */
   finish(): JsonObject[];

@@ -63,7 +63,7 @@ function imageUrl(source: unknown, path: string): string {
   throw badParam(`${path}.source`, 'an image must be base64 or a URL here');
 }
 
-/** The title of a base64 document is its file name. Any other title, and the context, stand in a text part before the document. */
+/** The title of a base64 document is its file name. Other titles, and the context, are a text part before the document. */
 function documentParts(block: JsonObject, path: string, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
   const source = isObject(block.source) ? block.source : {};
   const { title, context } = block;

@@ -32,7 +32,7 @@ export function toMessagesReply(completion: JsonObject, usage: Usage | null, cal
   };
 }
 
-/** Reports what a choice says beside its message. */
+/** Reports the fields of a choice outside its message. */
 export function reportMessagesChoice(choice: JsonObject, call: OperationCall): void {
   reportChoice(choice, call);
   if (isObject(choice.logprobs)) dropUnread({ logprobs: choice.logprobs.content }, nothingRead, call);

@@ -50,7 +50,7 @@ export function toChatMessages(params: JsonObject, call: OperationCall, understa
     else if (item.type === 'reasoning') addReasoning(ofModel(), item, call);
     else if (item.role === 'assistant') addText(ofModel(), chatParts(item.content, `${path}.content`, call, understands));
     else if (isDrawn(item) && understands.includes('images')) addImage(ofModel(), item);
-    // Another model can go on without these.
+    // Other models do not need these items.
     else if (isServerToolItem(item)) noteOnce(call.dropped, `input.${String(item.type)}`);
     else if (item.type === 'function_call_output') {
       endTurn();

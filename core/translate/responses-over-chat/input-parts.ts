@@ -47,7 +47,7 @@ function imagePart(part: JsonObject, path: string): JsonObject {
   return { type: 'image_url', image_url: { url: part.image_url, ...(part.detail ? { detail: part.detail } : {}) } };
 }
 
-/** A web address travels as the file's data: the adapters that can have it fetched look for it there. */
+/** A web address is sent as the file's data, where adapters of providers that fetch URLs read it. */
 function fileOf(part: JsonObject, path: string): JsonObject {
   const data = part.file_data ?? part.file_url;
   const filename = typeof part.filename === 'string' ? { filename: part.filename } : {};

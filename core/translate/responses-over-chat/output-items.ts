@@ -19,7 +19,7 @@ export interface OutputItem {
   close(cut: boolean): JsonObject[];
 }
 
-/** Turns pieces of a reply, in whatever order they come, into output items and the events of a Responses stream. */
+/** Converts pieces of a reply, in any order, to output items and the events of a Responses stream. */
 export interface OutputItems extends SaidSink {
   /** Closes what is open. */
   finish(cut: boolean): JsonObject[];

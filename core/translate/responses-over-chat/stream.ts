@@ -34,7 +34,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
     const usage = counts === null ? null : responseUsage(counts);
     const state = { id, model, ending, output: items.output(), usage, ...(error ? { error } : {}) };
     const whole = { ...passed, ...responseObject(state, call) };
-    // The stream goes on changing what it has shown.
+    // A copy, because the stream continues to change the object.
     return structuredClone(tier === null ? whole : { ...whole, service_tier: tier });
   };
   const start = (chunk: JsonObject): StreamEvent[] => {
