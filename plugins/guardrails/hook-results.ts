@@ -17,13 +17,15 @@ export function isDenied({ guardrail, verdict }: GuardrailResult): boolean {
   return guardrail.deny && !verdict;
 }
 
-/** The reply with status 446. */
+/** The reply with status 446. Results of the response show no text of it: what was denied must not leave this way. */
 export function denialOf(results: HookResults): Reply {
+  const before = results.before.map((result) => toHookResult(result));
+  const after = results.after.map((result) => toHookResult(result, withoutText));
   const error = { message: deniedMessage, type: 'hooks_failed', param: null, code: null };
   return {
     status: 446,
     headers: ['content-type', 'application/json'],
-    body: JSON.stringify({ error, hook_results: toHookResults(results) }),
+    body: JSON.stringify({ error, hook_results: { before_request_hooks: before, after_request_hooks: after } }),
   };
 }
 
@@ -41,7 +43,7 @@ export function withHookResults(body: Uint8Array, results: HookResults): Uint8Ar
 
 /** The event that shows the results of the request before the first event of a stream. */
 export function firstEventOf(format: 'chat' | 'messages' | 'responses' | 'plain', before: readonly GuardrailResult[]): string {
-  const data = `data: ${JSON.stringify({ hook_results: { before_request_hooks: before.map(toHookResult) } })}\n\n`;
+  const data = `data: ${JSON.stringify({ hook_results: { before_request_hooks: before.map((result) => toHookResult(result)) } })}\n\n`;
   return format === 'messages' ? `event: hook_results\n${data}` : data;
 }
 
@@ -53,16 +55,26 @@ function isSpace(byte: number | undefined): boolean {
 }
 
 function toHookResults({ before, after }: HookResults): JsonObject {
-  return { before_request_hooks: before.map(toHookResult), after_request_hooks: after.map(toHookResult) };
+  return {
+    before_request_hooks: before.map((result) => toHookResult(result)),
+    after_request_hooks: after.map((result) => toHookResult(result)),
+  };
 }
 
-function toHookResult(result: GuardrailResult): JsonObject {
+/** Data of a check that hold nothing of the text: its explanation, and what a webhook returned. */
+function withoutText(data: CheckResult['data']): JsonObject | null {
+  if (data === null) return null;
+  const { explanation, responseData } = data;
+  return { ...(explanation === undefined ? {} : { explanation }), ...(responseData === undefined ? {} : { responseData }) };
+}
+
+function toHookResult(result: GuardrailResult, dataOf = (data: CheckResult['data']) => data): JsonObject {
   const { guardrail, verdict, checks } = result;
   return {
     verdict,
     id: guardrail.id,
     transformed: checks.some(({ body }) => body !== undefined),
-    checks: checks.map(toCheckResult),
+    checks: checks.map((check) => toCheckResult(check, dataOf(check.data))),
     feedback: feedbackOf(result),
     execution_time: Math.round(result.durationMs),
     async: guardrail.async,
@@ -72,7 +84,8 @@ function toHookResult(result: GuardrailResult): JsonObject {
   };
 }
 
-function toCheckResult({ id, verdict, data, error, body, durationMs, createdAtMs, failOnError }: CheckResult): JsonObject {
+function toCheckResult(check: CheckResult, data: JsonObject | null): JsonObject {
+  const { id, verdict, error, body, durationMs, createdAtMs, failOnError } = check;
   return {
     data,
     verdict,

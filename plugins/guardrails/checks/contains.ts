@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { bothSides, type Check, defineCheck } from './check.ts';
+import { fold, normalize } from './normalize.ts';
 
 const reasons = {
   any: { true: 'At least one word was found.', false: 'No words were found.' },
@@ -7,19 +8,22 @@ const reasons = {
   none: { true: 'No words were found.', false: 'Some words were found.' },
 } as const;
 
-/** `default.contains`: looks for words as they are written, also inside of other words. */
+/** `default.contains`: looks for words, also inside of other words: as they are written, or with `normalize` in any disguise. */
 export const contains: Check = defineCheck({
   id: 'default.contains',
   sides: bothSides,
   parameters: v.strictObject({
     words: v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.minLength(1), v.maxLength(1000)),
     operator: v.optional(v.picklist(['any', 'all', 'none']), 'any'),
+    normalize: v.optional(v.boolean(), false),
   }),
   prepare:
-    ({ words, operator }) =>
-    ({ text }) => {
-      const foundWords = words.filter((word) => text.includes(word));
-      const missingWords = words.filter((word) => !text.includes(word));
+    ({ words, operator, normalize: isNormalized }) =>
+    ({ text: given, parts }) => {
+      const text = isNormalized ? normalize(parts.map((part) => part.text)) : given;
+      const isFound = (word: string) => text.includes(isNormalized ? fold(word) : word);
+      const foundWords = words.filter(isFound);
+      const missingWords = words.filter((word) => !isFound(word));
       const verdict =
         operator === 'any' ? foundWords.length > 0 : operator === 'all' ? missingWords.length === 0 : foundWords.length === 0;
       const explanation = `Check ${verdict ? 'passed' : 'failed'} for '${operator}' words. ${reasons[operator][`${verdict}`]}`;

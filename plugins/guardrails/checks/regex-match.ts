@@ -2,14 +2,15 @@ import * as v from 'valibot';
 import type { PatternOutput } from '../../../core/contract/plugin/worker-tasks.ts';
 import { after } from '../maybe.ts';
 import { bothSides, type Check, defineCheck, excerpt, noText } from './check.ts';
+import { normalize } from './normalize.ts';
 import { preparePattern, rule } from './pattern.ts';
 
 /** `default.regexMatch`: searches the text for a pattern. */
 export const regexMatch: Check = defineCheck({
   id: 'default.regexMatch',
   sides: bothSides,
-  parameters: v.strictObject({ rule, not: v.optional(v.boolean(), false) }),
-  prepare({ rule, not }, { tasks }) {
+  parameters: v.strictObject({ rule, not: v.optional(v.boolean(), false), normalize: v.optional(v.boolean(), false) }),
+  prepare({ rule, not, normalize: isNormalized }, { tasks }) {
     preparePattern(tasks, rule, '');
     const conclude = (text: string, { match }: PatternOutput) => {
       const verdict = (match !== null) !== not;
@@ -30,7 +31,8 @@ export const regexMatch: Check = defineCheck({
         },
       };
     };
-    return ({ text }) => {
+    return ({ text: given, parts }) => {
+      const text = isNormalized ? normalize(parts.map((part) => part.text)) : given;
       if (text === '') return noText('Missing text to match', 'the regex', { regexPattern: rule, not });
       const input = { pattern: rule, flags: '', texts: [text], replacement: null };
       return after(tasks.run('match-pattern', input), (output) => conclude(text, output));
