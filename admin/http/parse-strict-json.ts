@@ -1,7 +1,25 @@
+import { printParseErrorCode, visit } from 'jsonc-parser';
 import { invalid } from './errors.ts';
 
 /** Limits of the JSON that the admin API reads. */
 export const jsonLimits = { depth: 64, keys: 50_000 } as const;
+
+const unstorable = /\u0000|\p{Surrogate}/u;
+const refusedKeys = new Set(['__proto__', 'constructor', 'prototype']);
+
+/** Texts by the name of the parser's error. */
+const messages: Readonly<Record<string, string>> = {
+  PropertyNameExpected: 'expected a key in double quotes',
+  ColonExpected: 'expected a colon',
+  CommaExpected: 'expected a comma',
+  CloseBraceExpected: 'expected a comma or a closing brace',
+  CloseBracketExpected: 'expected a comma or a closing bracket',
+  EndOfFileExpected: 'more text after the end of the JSON',
+  UnexpectedEndOfString: 'a string that is not closed',
+  InvalidUnicode: 'a string with a wrong escape',
+  InvalidEscapeCharacter: 'a string with a wrong escape',
+  InvalidCharacter: 'a string with a raw control character',
+};
 
 /**
  * Parses JSON (RFC 8259) to plain values, stricter than `JSON.parse`: a repeated key, `__proto__`, `constructor` and
@@ -9,120 +27,45 @@ export const jsonLimits = { depth: 64, keys: 50_000 } as const;
  * refused. Throws AB01 with `root` and the position (in characters, from 0) and never with the text around it, which may be a secret.
  */
 export function parseStrictJson(text: string, root = 'body'): unknown {
-  const reader = new Reader(text, root);
-  reader.skipSpace();
-  const value = reader.value(0);
-  reader.skipSpace();
-  if (reader.at < text.length) reader.fail('more text after the end of the JSON');
-  return value;
-}
-
-const space = /[ \t\n\r]*/y;
-const numeral = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-// Written as runs between escapes so that a long string is matched without a step per character.
-const string = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y;
-const word = /true|false|null/y;
-const unstorable = /\u0000|\p{Surrogate}/u;
-const refusedKeys = new Set(['__proto__', 'constructor', 'prototype']);
-const words: Record<string, boolean | null> = { true: true, false: false, null: null };
-
-class Reader {
-  at = 0;
-  #keys = 0;
-  readonly #text: string;
-  readonly #root: string;
-
-  constructor(text: string, root: string) {
-    this.#text = text;
-    this.#root = root;
-  }
-
-  value(depth: number): unknown {
-    if (depth > jsonLimits.depth) this.fail(`nested deeper than ${jsonLimits.depth}`);
-    const first = this.#text[this.at];
-    if (first === '{') return this.#object(depth);
-    if (first === '[') return this.#array(depth);
-    if (first === '"') return this.#string();
-    const number = this.#take(numeral);
-    if (number !== null) return this.#number(number);
-    const known = this.#take(word);
-    if (known !== null) return words[known];
-    return this.fail(first === undefined ? 'the text ends too early' : 'expected a value');
-  }
-
-  skipSpace(): void {
-    this.#take(space);
-  }
-
-  fail(what: string): never {
-    throw invalid(`${this.#root}: invalid JSON at position ${this.at}: ${what}`);
-  }
-
-  #object(depth: number): Record<string, unknown> {
-    const out: Record<string, unknown> = {};
-    this.at++;
-    this.skipSpace();
-    if (this.#accept('}')) return out;
-    for (;;) {
-      const keyAt = this.at;
-      if (this.#text[this.at] !== '"') this.fail('expected a key in double quotes');
-      const key = this.#string();
-      if (refusedKeys.has(key) || Object.hasOwn(out, key)) {
-        this.at = keyAt;
-        this.fail(refusedKeys.has(key) ? 'this key is not allowed' : 'duplicate key');
-      }
-      if (++this.#keys > jsonLimits.keys) this.fail(`more than ${jsonLimits.keys} keys`);
-      this.skipSpace();
-      if (!this.#accept(':')) this.fail('expected a colon');
-      this.skipSpace();
-      out[key] = this.value(depth + 1);
-      this.skipSpace();
-      if (this.#accept('}')) return out;
-      if (!this.#accept(',')) this.fail('expected a comma or a closing brace');
-      this.skipSpace();
-    }
-  }
-
-  #array(depth: number): unknown[] {
-    const out: unknown[] = [];
-    this.at++;
-    this.skipSpace();
-    if (this.#accept(']')) return out;
-    for (;;) {
-      if (++this.#keys > jsonLimits.keys) this.fail(`more than ${jsonLimits.keys} values`);
-      out.push(this.value(depth + 1));
-      this.skipSpace();
-      if (this.#accept(']')) return out;
-      if (!this.#accept(',')) this.fail('expected a comma or a closing bracket');
-      this.skipSpace();
-    }
-  }
-
-  #string(): string {
-    const token = this.#take(string);
-    if (token === null) return this.fail('a string that is not closed, or holds a raw control character or a wrong escape');
-    const value = token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1);
-    if (unstorable.test(value)) this.fail('a string holds U+0000 or half a surrogate pair');
-    return value;
-  }
-
-  #number(token: string): number {
-    const value = Number(token);
-    if (!Number.isFinite(value)) this.fail('a number is too large');
-    return value;
-  }
-
-  #accept(character: string): boolean {
-    if (this.#text[this.at] !== character) return false;
-    this.at++;
-    return true;
-  }
-
-  #take(pattern: RegExp): string | null {
-    pattern.lastIndex = this.at;
-    const match = pattern.exec(this.#text);
-    if (!match) return null;
-    this.at = pattern.lastIndex;
-    return match[0];
-  }
+  const fail = (at: number, what: string): never => {
+    throw invalid(`${root}: invalid JSON at position ${at}: ${at >= text.length ? 'the text ends too early' : what}`);
+  };
+  // The keys of each open object; null for a list.
+  const open: (Set<string> | null)[] = [];
+  let count = 0;
+  const value = (at: number): void => {
+    if (open.at(-1) === null && ++count > jsonLimits.keys) fail(at, `more than ${jsonLimits.keys} values`);
+  };
+  const begin = (at: number, keys: Set<string> | null): void => {
+    value(at);
+    if (open.push(keys) > jsonLimits.depth + 1) fail(at, `nested deeper than ${jsonLimits.depth}`);
+  };
+  const storable = (at: number, one: string): void => {
+    if (unstorable.test(one)) fail(at, 'a string holds U+0000 or half a surrogate pair');
+  };
+  visit(
+    text,
+    {
+      onObjectBegin: (at) => begin(at, new Set()),
+      onArrayBegin: (at) => begin(at, null),
+      onObjectEnd: () => void open.pop(),
+      onArrayEnd: () => void open.pop(),
+      onObjectProperty(key, at) {
+        const keys = open.at(-1) as Set<string>;
+        if (refusedKeys.has(key)) fail(at, 'this key is not allowed');
+        if (keys.has(key)) fail(at, 'duplicate key');
+        if (++count > jsonLimits.keys) fail(at, `more than ${jsonLimits.keys} keys`);
+        storable(at, key);
+        keys.add(key);
+      },
+      onLiteralValue(literal: unknown, at) {
+        value(at);
+        if (typeof literal === 'string') storable(at, literal);
+        if (typeof literal === 'number' && !Number.isFinite(literal)) fail(at, 'a number is too large');
+      },
+      onError: (code, at) => fail(at, messages[printParseErrorCode(code)] ?? 'expected a value or a key in double quotes'),
+    },
+    { disallowComments: true },
+  );
+  return JSON.parse(text);
 }

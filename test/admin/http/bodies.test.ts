@@ -13,7 +13,7 @@ describe('bodies, queries and headers of admin requests', () => {
 
   it('with malformed JSON are rejected with the position and without the text', async () => {
     const reply = await expectRefusal(plane, () => post('{"name":"planted", oops}'), 400, 'AB01', true);
-    expect(reply.body.data.message).toBe('body: invalid JSON at position 19: expected a key in double quotes');
+    expect(reply.body.data.message).toBe('body: invalid JSON at position 19: expected a value or a key in double quotes');
     expect(reply.headers.get('content-type')).toMatch(/^application\/json/);
   });
 
