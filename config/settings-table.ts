@@ -1,4 +1,5 @@
 import { batches } from './settings-table/batches.ts';
+import { cache } from './settings-table/cache.ts';
 import { controlPlane, keys, people } from './settings-table/control-plane.ts';
 import type { Setting } from './settings-table/kinds.ts';
 import { observation, plugins, shutdown } from './settings-table/operation.ts';
@@ -23,6 +24,7 @@ export const settingGroups: Readonly<Record<string, Readonly<Record<string, Sett
   'Logs and metrics': observation,
   Shutdown: shutdown,
   Plugins: plugins,
+  Cache: cache,
   'Worker threads': workers,
 };
 
@@ -40,6 +42,7 @@ export const settingsTable = {
   ...observation,
   ...shutdown,
   ...plugins,
+  ...cache,
   ...workers,
 };
 

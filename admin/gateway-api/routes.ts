@@ -13,6 +13,7 @@ import { serveLeases } from '../leases/serve-leases.ts';
 import { tellOfCrossedBudgets } from '../leases/tell-of-budgets.ts';
 import { readApiKeyDocuments } from '../resources/api-keys/to-document.ts';
 import { batchStoreApp } from '../resources/batches/store-routes.ts';
+import { cachedRepliesApp } from '../resources/cached-replies/serve-cached-replies.ts';
 import { storeErrorReply } from '../resources/files/store-error.ts';
 import { fileStoreApp } from '../resources/files/store-routes.ts';
 import { readKeyCheck } from '../secrets/key-checks.ts';
@@ -75,6 +76,8 @@ export function internalApp(services: AdminServices): Hono {
     await storeRefusals(await readBytes(c.req, refusalsBytesMax));
     return c.json({});
   });
+
+  app.route('/cached-replies', cachedRepliesApp(services));
 
   app.get('/rates', async (c) => c.json(await serveRates(services, c.req.query())));
 

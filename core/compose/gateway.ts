@@ -5,11 +5,10 @@ import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
 import { createGatewayTasks, cutForCount } from '../../workers/gateway-tasks.ts';
 import { startHealth } from '../circuits/start-circuits.ts';
-import { healthSubject } from '../contract/plugin/circuits.ts';
 import type { Journal } from '../contract/plugin/core-plugin.ts';
 import { keyPurposes } from '../contract/protocol/documents.ts';
-import { recallSubject } from '../contract/protocol/leases.ts';
 import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
+import { dropSubject, healthSubject, recallSubject } from '../contract/protocol/notice-subjects.ts';
 import { ownStoreOrigin, ownStoreProvider } from '../contract/provider/own-store.ts';
 import { BodyMemory } from '../contract/values/body-memory.ts';
 import { GatewayError } from '../contract/values/errors.ts';
@@ -49,6 +48,8 @@ import { providers } from '../providers/index.ts';
 import { passedUsage } from '../providers/passed-usage.ts';
 import { ownStore } from '../providers/svc/index.ts';
 import { createSessions } from '../realtime/sessions.ts';
+import { createRemoteReplies } from '../reply-cache/remote-replies.ts';
+import { createReplyCache } from '../reply-cache/reply-cache.ts';
 import { createSecretManagers } from '../secret-managers/secret-managers.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createMetricsPeer } from '../telemetry/metrics-ipc.ts';
@@ -168,6 +169,23 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     channels: channelsOf(recallSubject),
   });
   const snapshot = await startSnapshot({ settings, slot, fetch, bus, clock, random: Math.random, log });
+  const replies = createReplyCache({
+    remote: settings.cacheShared
+      ? createRemoteReplies({
+          fetch,
+          key: deriveKey(settings.clusterKey, keyPurposes.cachedReply),
+          holder: randomUUID(),
+          clock,
+          timers: realTimers,
+          timeoutMs: settings.cacheStoreTimeoutMs,
+          log,
+        })
+      : null,
+    clock,
+    timers: realTimers,
+    memoryBytesMax: settings.cacheMemoryBytesMax,
+    channels: channelsOf(dropSubject),
+  });
   const keyCheck = await startKeyCheck({ fetch, encryptionKey: settings.encryptionKey, timers: realTimers, log });
   const workers = createGatewayTasks({
     threads: settings.workerThreads,
@@ -199,6 +217,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     services: {
       documents: snapshot.documents,
       journal,
+      replies,
       health,
       leases,
       log,
@@ -382,6 +401,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       await spool.close(lastShipmentMs);
       keyCheck.stop();
       health.close();
+      replies.close();
       await snapshot.close();
       peer.close();
       await workers.close();

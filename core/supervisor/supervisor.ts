@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Settings } from '../../config/settings.ts';
+import { noticeSubjects } from '../contract/protocol/notice-subjects.ts';
 import { exitCodes, type FirstStartMessage, type ProcessMessage } from '../contract/protocol/process-messages.ts';
 import { reloadMessage, stopMessage } from '../contract/protocol/stop-requests.ts';
 import type { Log } from '../contract/values/log.ts';
@@ -90,7 +91,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     const message = raw as Partial<ProcessMessage> | null;
     if (message?.type === 'svc.changes') {
       if (child.plan.role === 'control-plane') for (const gateway of gateways) gateway.send(message);
-    } else if (message?.type === 'svc.health' || message?.type === 'svc.leases.recall') {
+    } else if (message && noticeSubjects.has(message.type ?? '')) {
       if (child.plan.role === 'gateway') for (const gateway of gateways) if (gateway !== child) gateway.send(message);
     } else if (message?.type === 'alive') {
       watch.beat(child);

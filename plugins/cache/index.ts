@@ -1,14 +1,22 @@
-import { LRUCache } from 'lru-cache';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
+import { type CoreHooks, type CorePlugin, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import type { Reply } from '../../core/contract/plugin/plugin.ts';
+import {
+  type CachedReply,
+  type CacheKey,
+  cachedBytesMax,
+  type Joined,
+  type LeadResult,
+  type ReplyCache,
+} from '../../core/contract/protocol/cached-replies.ts';
 import { findHeader } from '../../core/contract/values/http.ts';
-import { cacheKey } from './key.ts';
+import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
+import { cacheDigest } from './key.ts';
 import { cacheConfig } from './schema.ts';
 
-/** Answers a request that was answered before: exact match, in the memory of this process, per workspace. */
+/** Answers a request that was answered before: exact match, per workspace, shared by all gateways. */
 export function cache(): CorePlugin {
-  // One store per process, shared by all configs: the keys of the entries differ.
+  // One slot per process, shared by all configs: the keys of the entries differ.
   let store: Store | null = null;
   return defineCorePlugin({
     name: 'cache',
@@ -19,7 +27,7 @@ export function cache(): CorePlugin {
     onConfig(_config, { targets }, services) {
       const [first = null] = targets.map((target) => target.cache);
       if (targets.every((target) => target.cache === null)) return null;
-      store ??= createStore(services);
+      store ??= { replies: services.replies, slot: services.newSlot() };
       // If all targets share one rule, look up the cache before a target is chosen.
       const isShared = targets.every((target) => target.cache?.maxAgeSeconds === first?.maxAgeSeconds);
       return isShared && first !== null ? byRequest(store, first.maxAgeSeconds) : byTarget(store);
@@ -27,20 +35,14 @@ export function cache(): CorePlugin {
   }) as CorePlugin;
 }
 
-interface Entry {
-  /** The target that gave the reply. Hits repeat its headers. */
-  readonly targetPath: string | null;
-  readonly provider: string | null;
-  readonly contentType: string;
-  /** The content encoding of a reply that was passed through encoded; otherwise null. */
-  readonly contentEncoding: string | null;
-  readonly chunks: Uint8Array[];
-  readonly bytes: number;
+interface Store {
+  readonly replies: ReplyCache;
+  readonly slot: number;
 }
 
 /** State of a request that missed, used to store its reply. */
 interface Collecting {
-  readonly key: string;
+  readonly end: (result: LeadResult) => void;
   readonly maxAgeSeconds: number | null;
   contentType: string | null;
   contentEncoding: string | null;
@@ -58,27 +60,10 @@ const uncached: ReadonlySet<string> = new Set([
 ]);
 
 const defaultMaxAgeSeconds = 604_800;
-const entryBytesMax = 4 * 1024 * 1024;
-const storeBytesMax = 64 * 1024 * 1024;
-
-interface Store {
-  readonly entries: LRUCache<string, Entry>;
-  readonly slot: number;
-}
-
-function createStore(services: CoreServices): Store {
-  const entries = new LRUCache<string, Entry>({
-    maxSize: storeBytesMax,
-    sizeCalculation: (entry) => entry.bytes + 512,
-    maxEntrySize: entryBytesMax,
-    perf: services.clock,
-  });
-  return { entries, slot: services.newSlot() };
-}
 
 function byRequest(store: Store, maxAgeSeconds: number | null): CoreHooks {
   return {
-    onRequest: (ctx) => (isCached(ctx) ? lookUp(store, ctx, cacheKey(ctx), maxAgeSeconds) : undefined),
+    onRequest: (ctx) => (isCached(ctx) ? lookUp(store, ctx, keyOf(ctx, null), maxAgeSeconds) : undefined),
     ...collect(store),
   };
 }
@@ -87,9 +72,9 @@ function byRequest(store: Store, maxAgeSeconds: number | null): CoreHooks {
 function byTarget(store: Store): CoreHooks {
   return {
     onAttempt(ctx, { cache, path }) {
-      if (cache !== null && isCached(ctx)) return lookUp(store, ctx, `${cacheKey(ctx)}${path}`, cache.maxAgeSeconds);
       // The pending entry of an earlier target must not store the reply of this one.
-      ctx.slots[store.slot] = undefined;
+      leave(store, ctx);
+      if (cache !== null && isCached(ctx)) return lookUp(store, ctx, keyOf(ctx, path), cache.maxAgeSeconds);
       ctx.cacheStatus = null;
       return undefined;
     },
@@ -113,33 +98,67 @@ function isCachedProxy({ endpoint, request, body }: RequestContext): boolean {
 
 const uncachedPath = /\/audio\/|\/images\/(?:edits|variations)/;
 
-function lookUp({ entries, slot }: Store, ctx: RequestContext, key: string, maxAgeSeconds: number | null): Reply | undefined {
-  const refresh = ctx.gatewayHeaders.get('cache-force-refresh') === 'true';
-  if (refresh) entries.delete(key);
-  const entry = refresh ? undefined : entries.get(key);
-  if (entry) {
-    ctx.cacheStatus = 'HIT';
-    ctx.targetPath ??= entry.targetPath;
-    ctx.provider ??= entry.provider;
-    const body = entry.chunks.length === 1 ? (entry.chunks[0] as Uint8Array) : Buffer.concat(entry.chunks);
-    const headers = ['content-type', entry.contentType];
-    if (entry.contentEncoding !== null) headers.push('content-encoding', entry.contentEncoding);
-    return { status: 200, headers, body };
+/** Names the entry of a request; `path` is that of the target if the targets of the config have different rules. */
+function keyOf(ctx: RequestContext, path: string | null): CacheKey {
+  const { organisationId = '', workspaceId = '' } = ctx.identity ?? {};
+  return { organisationId, workspaceId, digest: cacheDigest(ctx, path) };
+}
+
+function lookUp(store: Store, ctx: RequestContext, key: CacheKey, maxAgeSeconds: number | null): Maybe<Reply | undefined> {
+  if (ctx.gatewayHeaders.get('cache-force-refresh') === 'true') {
+    ctx.cacheStatus = 'REFRESH';
+    collectReply(store, ctx, store.replies.refresh(key).end, maxAgeSeconds);
+    return undefined;
   }
-  ctx.cacheStatus = refresh ? 'REFRESH' : 'MISS';
-  const age = maxAgeSeconds ?? askedMaxAge(ctx);
+  const joined = store.replies.join(key);
+  return isPromise(joined)
+    ? joined.then((settled) => take(store, ctx, settled, maxAgeSeconds))
+    : take(store, ctx, joined, maxAgeSeconds);
+}
+
+function take(store: Store, ctx: RequestContext, joined: Joined, maxAgeSeconds: number | null): Reply | undefined {
+  if (joined.kind === 'hit') {
+    ctx.cacheStatus = 'HIT';
+    return replyOf(ctx, joined.reply);
+  }
+  ctx.cacheStatus = 'MISS';
+  if (joined.kind === 'alone') return undefined;
+  if (ctx.aborted) joined.end('aborted');
+  else collectReply(store, ctx, joined.end, maxAgeSeconds);
+  return undefined;
+}
+
+function replyOf(ctx: RequestContext, { targetPath, provider, contentType, contentEncoding, body }: CachedReply): Reply {
+  ctx.targetPath ??= targetPath;
+  ctx.provider ??= provider;
+  const headers = ['content-type', contentType];
+  if (contentEncoding !== null) headers.push('content-encoding', contentEncoding);
+  return { status: 200, headers, body };
+}
+
+function collectReply(
+  { slot }: Store,
+  ctx: RequestContext,
+  end: (result: LeadResult) => void,
+  maxAgeSeconds: number | null,
+): void {
   ctx.slots[slot] = {
-    key,
-    maxAgeSeconds: age,
+    end,
+    maxAgeSeconds: maxAgeSeconds ?? askedMaxAge(ctx),
     contentType: null,
     contentEncoding: null,
     chunks: [],
     bytes: 0,
   } satisfies Collecting;
-  return undefined;
 }
 
-function collect({ entries, slot }: Store): CoreHooks {
+/** Ends the flight that this request leads without a reply. */
+function leave({ slot }: Store, ctx: RequestContext): void {
+  (ctx.slots[slot] as Collecting | undefined)?.end('failed');
+  ctx.slots[slot] = undefined;
+}
+
+function collect({ slot }: Store): CoreHooks {
   return {
     onReply(ctx, head) {
       const collecting = ctx.slots[slot] as Collecting | undefined;
@@ -151,17 +170,26 @@ function collect({ entries, slot }: Store): CoreHooks {
       const collecting = ctx.slots[slot] as Collecting | undefined;
       if (!collecting?.contentType) return chunk;
       collecting.bytes += chunk.length;
-      if (collecting.bytes > entryBytesMax) collecting.contentType = null;
-      else collecting.chunks.push(chunk);
+      if (collecting.bytes > cachedBytesMax) {
+        collecting.contentType = null;
+        collecting.chunks = [];
+        // The reply is too large to store: requests that wait for it would wait for nothing.
+        collecting.end('failed');
+      } else collecting.chunks.push(chunk);
       return chunk;
     },
     onEnd(ctx, outcome) {
       const collecting = ctx.slots[slot] as Collecting | undefined;
-      if (!collecting?.contentType || outcome.kind !== 'success' || outcome.status !== 200 || collecting.bytes === 0) return;
+      if (!collecting) return;
       const { contentType, contentEncoding, chunks, bytes, maxAgeSeconds } = collecting;
-      const ttl = ttlMs(maxAgeSeconds, ctx.workspace?.settings?.cacheTtlSeconds ?? null);
+      if (outcome.kind === 'aborted') return collecting.end('aborted');
+      if (!contentType || outcome.kind !== 'success' || outcome.status !== 200 || bytes === 0) return collecting.end('failed');
+      const body = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
       const { targetPath, provider } = ctx;
-      entries.set(collecting.key, { targetPath, provider, contentType, contentEncoding, chunks, bytes }, { ttl });
+      collecting.end({
+        reply: { targetPath, provider, contentType, contentEncoding, body },
+        ttlMs: ttlMs(maxAgeSeconds, ctx.workspace?.settings?.cacheTtlSeconds ?? null),
+      });
     },
   };
 }

@@ -8,12 +8,13 @@ const adapterHeaders = ['anthropic-beta', 'anthropic-version', 'anthropic-user-p
  * request's own headers select. Metadata is part of it unless a namespace replaces it. Two tenants never share an entry, nor do
  * two callers with their own provider keys.
  */
-export function cacheKey(ctx: RequestContext): string {
+export function cacheDigest(ctx: RequestContext, path: string | null): string {
   const target = ctx.requestTarget;
   const digest = createHash('sha256');
   digest.update(
     JSON.stringify([
       ctx.identity?.workspaceId,
+      path,
       ctx.configVersionId ?? ctx.plan.config,
       ctx.endpoint?.operation === null ? passedParts(ctx) : [ctx.endpoint?.name, ctx.query],
       target?.provider ?? null,
@@ -31,7 +32,7 @@ export function cacheKey(ctx: RequestContext): string {
     ]),
   );
   digest.update(ctx.body ?? '');
-  return digest.digest('base64');
+  return digest.digest('base64url');
 }
 
 /** Returns the parts of a pass-through request that decide about the reply: its destination and every header that is sent. */

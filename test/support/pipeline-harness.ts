@@ -6,6 +6,7 @@ import type { CallHold } from '../../core/contract/plugin/call-hold.ts';
 import type { CorePlugin, CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { DocumentReader, Reply } from '../../core/contract/plugin/plugin.ts';
 import type { RequestRecord } from '../../core/contract/plugin/record.ts';
+import type { ReplyCache } from '../../core/contract/protocol/cached-replies.ts';
 import type { ApiKeyDocument, ConfigDocument, DocumentKind, ProviderDocument } from '../../core/contract/protocol/documents.ts';
 import type { Leases } from '../../core/contract/protocol/leases.ts';
 import type { TokenVerifier } from '../../core/contract/protocol/tokens.ts';
@@ -27,6 +28,7 @@ import { createTokenFetch } from '../../core/pipeline/target/token-fetch.ts';
 import { settingNames } from '../../core/providers/declarations.ts';
 import { providers } from '../../core/providers/index.ts';
 import { passedUsage } from '../../core/providers/passed-usage.ts';
+import { createReplyCache } from '../../core/reply-cache/reply-cache.ts';
 import { createGatewayTasks } from '../../workers/gateway-tasks.ts';
 import { type FakeRequest, FakeSink, fakeRequest } from './fake-exchange.ts';
 import { answer, chatReply, type Script } from './provider-scripts.ts';
@@ -77,6 +79,7 @@ export function createHarness(
     formBytesMax?: number;
     memory?: BodyMemory;
     leases?: Leases;
+    replies?: ReplyCache;
     /** Takes the place of a disk that is always written. */
     whenSafe?: (callback: () => void) => void;
     headersToMetadata?: NonNullable<CoreServices['headersToMetadata']>;
@@ -146,6 +149,9 @@ export function createHarness(
         healthy: () => true,
       },
       health,
+      replies:
+        options.replies ??
+        createReplyCache({ remote: null, clock, timers: realTimers, memoryBytesMax: 64 * 1024 * 1024, channels: [] }),
       ...(options.leases ? { leases: options.leases } : {}),
       ...(options.headersToMetadata ? { headersToMetadata: options.headersToMetadata } : {}),
       ...(options.tokens ? { tokens: options.tokens(reader) } : {}),

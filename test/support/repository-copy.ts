@@ -33,6 +33,8 @@ export function copyRepository(): RepositoryCopy {
     cpSync(join(original, name), join(root, name), { recursive: true, filter: (path) => !path.endsWith('/node_modules') });
   }
   symlinkSync(join(original, 'node_modules'), join(root, 'node_modules'));
+  // Tests of the documents list files with git.
+  execFileSync('git', ['init', '--quiet'], { cwd: root });
   const before = filesOf(root);
   const node = (args: readonly string[]): string =>
     execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 300_000 });

@@ -1,8 +1,5 @@
 import * as v from 'valibot';
 
-/** The subject (NATS) and message type (cluster IPC) on which gateways report opened and closed circuits. */
-export const healthSubject = 'svc.health';
-
 /** Largest notice in bytes. Longer notices are ignored. */
 export const healthNoticeBytesMax = 2048;
 

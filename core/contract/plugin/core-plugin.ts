@@ -1,4 +1,5 @@
 import type { GenericSchema } from 'valibot';
+import type { ReplyCache } from '../protocol/cached-replies.ts';
 import type { Leases } from '../protocol/leases.ts';
 import type { TokenVerifier } from '../protocol/tokens.ts';
 import type { SettingNames } from '../provider/setting-names.ts';
@@ -56,6 +57,8 @@ type SessionVerdict = Maybe<GatewayError | null | undefined | void>;
 export interface CoreServices extends Services {
   readonly documents: DocumentReader;
   readonly journal: Journal;
+  /** Replies of earlier requests. */
+  readonly replies: ReplyCache;
   /** Circuits of targets, shared with other gateways. */
   readonly health: Health;
   /** This process's shares of limits; absent: nothing is limited. */

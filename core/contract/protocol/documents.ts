@@ -310,6 +310,8 @@ export const keyPurposes = {
   jobCredential: 'svc job credential v1',
   /** from CLUSTER_KEY: seals provider secrets on the internal API */
   transport: 'svc internal transport v1',
+  /** from CLUSTER_KEY: seals replies in the shared cache */
+  cachedReply: 'svc cached reply v1',
   /** from ENCRYPTION_KEY: encrypts the last-known-good file */
   disk: 'svc last-known-good v1',
   /** from ENCRYPTION_KEY: wraps the data keys of the credential store */

@@ -13,6 +13,7 @@ import { changeNotice } from './documents.ts';
  * | `POST /internal/v1/records` (a JSON array of records, ≤ 1,000 or 4 MiB) | 200 `recordsReply` |
  * | `POST /internal/v1/leases` (`leasesBody` of `leases.ts`) | 200 `leasesReply` |
  * | `GET /internal/v1/rates?workspace=…&provider=…&slug=…&model=…` | 200 `ratesReply` |
+ * | `POST /internal/v1/cached-replies/{call}` | see `cached-replies.ts` |
  * | `GET /internal/v1/key-check` | 200 `keyCheckReply` |
  * | `POST /internal/v1/token-refusals` (`tokenRefusals` of `tokens.ts`) | 200 `{}` |
  *

@@ -97,8 +97,7 @@ const modelRates = v.object({
 /** `GET /internal/v1/rates?workspace=&provider=&slug=&model=`; null: the price is not known. */
 export const ratesReply = v.object({ rates: v.nullable(modelRates) });
 
-/** Subject of the notice with which a gateway process asks the others to give back unneeded units of a budget. */
-export const recallSubject = 'svc.leases.recall';
+/** Asks for units of these keys back; see `recallSubject`. */
 export const recallNotice = v.object({ keys: v.pipe(v.array(key), v.maxLength(1_000)) });
 export type RecallNotice = v.InferOutput<typeof recallNotice>;
 

@@ -7,6 +7,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   'api-keys': 'own',
   'audit-logs': 'own',
   batches: 'own',
+  'cached-replies': 'own',
   configs: 'standard',
   files: 'own',
   integrations: 'own',

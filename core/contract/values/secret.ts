@@ -36,16 +36,25 @@ export function deriveKey(master: Uint8Array, purpose: string): Uint8Array {
 
 /** Encrypts with a random 96-bit nonce. `aad` binds the ciphertext to its use; decryption with another `aad` fails. */
 export function seal(key: Uint8Array, plain: string | Uint8Array, aad: string): Sealed {
+  return sealBytes(key, plain, aad).toString('base64url');
+}
+
+/** Like `seal`, as bytes. */
+export function sealBytes(key: Uint8Array, plain: string | Uint8Array, aad: string): Buffer {
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
   cipher.setAAD(Buffer.from(aad, 'utf8'));
   const data = Buffer.concat([cipher.update(typeof plain === 'string' ? Buffer.from(plain, 'utf8') : plain), cipher.final()]);
-  return Buffer.concat([nonce, cipher.getAuthTag(), data]).toString('base64url');
+  return Buffer.concat([nonce, cipher.getAuthTag(), data]);
 }
 
 /** Returns the bytes that were passed to `seal`. Throws if the key, the `aad` or a single bit differs. */
 export function unseal(key: Uint8Array, sealed: Sealed, aad: string): Buffer {
-  const bytes = Buffer.from(sealed, 'base64url');
+  return unsealBytes(key, Buffer.from(sealed, 'base64url'), aad);
+}
+
+/** Like `unseal`, for the bytes of `sealBytes`. */
+export function unsealBytes(key: Uint8Array, bytes: Uint8Array, aad: string): Buffer {
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12));
   decipher.setAAD(Buffer.from(aad, 'utf8'));
   decipher.setAuthTag(bytes.subarray(12, 28));

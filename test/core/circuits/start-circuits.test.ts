@@ -2,8 +2,9 @@ import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type RunningHealth, startHealth } from '../../../core/circuits/start-circuits.ts';
 import { createBusChannel, createIpcChannel } from '../../../core/compose/notice-channels.ts';
-import { type BreakerSettings, type HealthNotice, healthSubject } from '../../../core/contract/plugin/circuits.ts';
+import type { BreakerSettings, HealthNotice } from '../../../core/contract/plugin/circuits.ts';
 import type { NoticeChannel } from '../../../core/contract/protocol/notice-channel.ts';
+import { healthSubject } from '../../../core/contract/protocol/notice-subjects.ts';
 import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 

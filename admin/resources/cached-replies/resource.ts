@@ -1,0 +1,22 @@
+import { defineResource } from '../../define-resource.ts';
+import { cachedReplies } from './entity.ts';
+import { forgetExpired } from './forget-expired.ts';
+import { CachedReplies } from './migrations/202611221430-cached-replies.ts';
+
+export const cachedRepliesResource = defineResource({
+  name: 'cached-replies',
+  after: ['workspaces'],
+  entities: [cachedReplies],
+  migrations: [{ name: '202611221430-cached-replies', class: CachedReplies }],
+  dependents: {
+    workspace: [
+      {
+        what: 'cached replies',
+        async remove(change, { id }) {
+          await change.tx.nativeDelete(cachedReplies, { workspaceId: id });
+        },
+      },
+    ],
+  },
+  housekeeping: [{ name: 'delete expired cached replies', run: ({ database }) => forgetExpired(database.em(), new Date()) }],
+});

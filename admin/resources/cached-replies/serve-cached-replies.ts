@@ -1,0 +1,102 @@
+import { type Context, Hono } from 'hono';
+import type { GenericSchema, InferOutput } from 'valibot';
+import {
+  cachedBytesMax,
+  claimMs,
+  claimQuestion,
+  type FoundLine,
+  findQuestion,
+  frame,
+  storeLine,
+  unframe,
+} from '../../../core/contract/protocol/cached-replies.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { invalid } from '../../http/errors.ts';
+import { readBytes } from '../../http/read-body.ts';
+import type { AdminServices } from '../../http/route.ts';
+import { validate } from '../../http/validate.ts';
+import { createClaims } from './claims.ts';
+
+/** A line of JSON, and the head of the entry within the sealed bytes. */
+const lineBytesMax = 4_096;
+/** Longest lifetime of an entry: the maximum of `cache_ttl`. */
+const ttlMsMax = 25_923_000_000;
+
+/** The calls of `core/contract/protocol/cached-replies.ts`. The cluster key has been checked. */
+export function cachedRepliesApp({ database, clock }: AdminServices): Hono {
+  const app = new Hono();
+  const claims = createClaims(clock, claimMs);
+
+  app.post('/find', async (c: Context) => {
+    const { line } = await read(c, findQuestion);
+    const { workspace_id: workspaceId, digest, holder, wait_ms: waitMs } = line;
+    const key = keyOf(workspaceId, digest);
+    const em = database.em();
+    const found = await findReply(em, workspaceId, digest);
+    if (found) return framed({ state: 'hit', ttl_ms: found.ttlMs }, found.sealed);
+    if (claims.take(key, holder)) return framed({ state: 'claimed' });
+    if (waitMs === 0) return framed({ state: 'pending' });
+    await claims.ended(key, waitMs);
+    const later = await findReply(em, workspaceId, digest);
+    if (later) return framed({ state: 'hit', ttl_ms: later.ttlMs }, later.sealed);
+    return framed({ state: claims.take(key, holder) ? 'claimed' : 'pending' });
+  });
+
+  app.post('/store', async (c: Context) => {
+    const { line, bytes } = await read(c, storeLine, cachedBytesMax + 2 * lineBytesMax);
+    const expiresAt = new Date(clock.now() + Math.min(line.ttl_ms, ttlMsMax));
+    await database.em().execute(
+      `insert into cached_replies (workspace_id, digest, organisation_id, sealed, bytes, expires_at) values (?, ?, ?, ?, ?, ?)
+         on conflict (workspace_id, digest) do update
+         set sealed = excluded.sealed, bytes = excluded.bytes, created_at = now(), expires_at = excluded.expires_at`,
+      [line.workspace_id, line.digest, line.organisation_id, Buffer.from(bytes), bytes.length, expiresAt],
+    );
+    claims.end(keyOf(line.workspace_id, line.digest), line.holder);
+    return c.json({});
+  });
+
+  app.post('/renew', async (c: Context) => {
+    const { line } = await read(c, claimQuestion);
+    claims.renew(keyOf(line.workspace_id, line.digest), line.holder);
+    return c.json({});
+  });
+
+  app.post('/release', async (c: Context) => {
+    const { line } = await read(c, claimQuestion);
+    claims.end(keyOf(line.workspace_id, line.digest), line.holder);
+    return c.json({});
+  });
+  return app;
+
+  async function findReply(em: EntityManager, workspaceId: string, digest: string) {
+    const now = clock.now();
+    const [row] = await em.execute<{ sealed: Uint8Array; expires_at: Date | string }[]>(
+      'select sealed, expires_at from cached_replies where workspace_id = ? and digest = ? and expires_at > ?',
+      [workspaceId, digest, new Date(now)],
+    );
+    return row ? { sealed: row.sealed, ttlMs: Math.max(1, new Date(row.expires_at).getTime() - now) } : null;
+  }
+}
+
+async function read<Schema extends GenericSchema>(
+  c: Context,
+  schema: Schema,
+  bytesMax = lineBytesMax,
+): Promise<{ line: InferOutput<Schema>; bytes: Uint8Array }> {
+  const body = await readBytes(c.req, bytesMax);
+  try {
+    const { line, bytes } = unframe(body);
+    return { line: validate(schema, line, 'body'), bytes };
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) throw invalid('body: a line of JSON is expected');
+    throw thrown;
+  }
+}
+
+function framed(line: FoundLine, bytes: Uint8Array | null = null): Response {
+  return new Response(Buffer.from(frame(line, bytes)), { headers: { 'content-type': 'application/octet-stream' } });
+}
+
+function keyOf(workspaceId: string, digest: string): string {
+  return `${workspaceId}/${digest}`;
+}

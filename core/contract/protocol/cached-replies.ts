@@ -1,0 +1,104 @@
+import * as v from 'valibot';
+import type { Maybe } from '../values/json.ts';
+
+/** A reply that the cache repeats. */
+export interface CachedReply {
+  /** The target that gave the reply, and its provider. Hits repeat their headers. */
+  readonly targetPath: string | null;
+  readonly provider: string | null;
+  readonly contentType: string;
+  /** The content encoding of a reply that was passed through encoded; otherwise null. */
+  readonly contentEncoding: string | null;
+  readonly body: Uint8Array;
+}
+
+/** Names an entry. */
+export interface CacheKey {
+  readonly organisationId: string;
+  readonly workspaceId: string;
+  /** Digest of everything the reply depends on, the workspace included. */
+  readonly digest: string;
+}
+
+/** How a request that leads a flight has ended: with a reply to store, without one, or because its client left. */
+export type LeadResult = { readonly reply: CachedReply; readonly ttlMs: number } | 'failed' | 'aborted';
+
+/** Equal requests at the same time form a flight. The first one leads: it calls the provider, and the others wait for its reply. */
+export type Joined =
+  | { readonly kind: 'hit'; readonly reply: CachedReply }
+  /** The caller leads. It must call `end` exactly once. */
+  | { readonly kind: 'lead'; end(result: LeadResult): void }
+  /** The caller calls the provider itself and stores nothing: the leader failed, or took too long. */
+  | { readonly kind: 'alone' };
+
+/** Replies by key, in the memory of this process and in a store that all gateways share. */
+export interface ReplyCache {
+  /** Returns the entry from memory or joins the flight of the key. */
+  join(key: CacheKey): Maybe<Joined>;
+  /** Removes the entry from the memory of all gateways and returns a lead without followers, which replaces the stored entry. */
+  refresh(key: CacheKey): Extract<Joined, { kind: 'lead' }>;
+}
+
+/**
+ * Calls of the internal API, each a POST of one line of JSON, followed by the sealed entry for `store`:
+ *
+ * | Call | Body | Reply |
+ * | --- | --- | --- |
+ * | `find` | `findQuestion` | one line `foundLine`, followed by the sealed entry if its state is `hit` |
+ * | `store` | `storeLine` and the sealed entry | `{}` |
+ * | `renew`, `release` | `claimQuestion` | `{}` |
+ */
+export const cachedRepliesPath = '/internal/v1/cached-replies';
+
+/** Milliseconds that a claim lasts unless its holder renews it: after the death of a leader, another request takes over. */
+export const claimMs = 5_000;
+
+/** Bytes of a reply that the cache stores. */
+export const cachedBytesMax = 4 * 1024 * 1024;
+
+/** Most milliseconds that `find` may wait for the holder of a claim. */
+export const findWaitMsMax = 2_000;
+
+const digest = v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/));
+const holder = v.pipe(v.string(), v.minLength(1), v.maxLength(64));
+
+export const claimQuestion = v.strictObject({ workspace_id: v.pipe(v.string(), v.uuid()), digest, holder });
+
+export const findQuestion = v.strictObject({
+  ...claimQuestion.entries,
+  /** Waits this long if another holder has the claim. */
+  wait_ms: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(findWaitMsMax)),
+});
+
+export const storeLine = v.strictObject({
+  ...claimQuestion.entries,
+  organisation_id: v.pipe(v.string(), v.uuid()),
+  ttl_ms: v.pipe(v.number(), v.integer(), v.minValue(1)),
+});
+
+/** `claimed`: the caller leads. `pending`: another holder has the claim. */
+export const foundLine = v.variant('state', [
+  v.object({ state: v.literal('hit'), ttl_ms: v.number() }),
+  v.object({ state: v.picklist(['claimed', 'pending']) }),
+]);
+
+export type FoundLine = v.InferOutput<typeof foundLine>;
+
+/** See `dropSubject`. */
+export const dropNotice = v.object({ digest });
+export type DropNotice = v.InferOutput<typeof dropNotice>;
+
+const newline = 0x0a;
+
+/** One line of JSON and the bytes behind it. */
+export function frame(line: object, bytes: Uint8Array | null): Uint8Array {
+  const head = Buffer.from(`${JSON.stringify(line)}\n`);
+  return bytes === null ? head : Buffer.concat([head, bytes]);
+}
+
+/** Reverses `frame`. Throws SyntaxError if there is no line of JSON. */
+export function unframe(framed: Uint8Array): { readonly line: unknown; readonly bytes: Uint8Array } {
+  const end = framed.indexOf(newline);
+  if (end === -1) throw new SyntaxError('a line of JSON is expected');
+  return { line: JSON.parse(Buffer.from(framed.subarray(0, end)).toString('utf8')), bytes: framed.subarray(end + 1) };
+}

@@ -1,0 +1,160 @@
+import * as v from 'valibot';
+import {
+  type CachedReply,
+  type CacheKey,
+  cachedRepliesPath,
+  claimMs,
+  findWaitMsMax,
+  foundLine,
+  frame,
+  unframe,
+} from '../contract/protocol/cached-replies.ts';
+import type { InternalFetch } from '../contract/protocol/internal-api.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import { reasonOf } from '../contract/values/errors.ts';
+import type { Log } from '../contract/values/log.ts';
+import { sealBytes, unsealBytes } from '../contract/values/secret.ts';
+import type { Timers } from '../contract/values/timers.ts';
+
+/** The store that all gateways share: rows of the control plane. */
+export interface RemoteReplies {
+  /** `absent`: the store cannot be used now. `claimed`: this process leads and must call `store` or `release`. Never rejects. */
+  find(key: CacheKey): Promise<Found>;
+  /** Stores the reply and ends the claim, in the background. */
+  store(key: CacheKey, reply: CachedReply, ttlMs: number): void;
+  /** Ends the claim without a reply, in the background. */
+  release(key: CacheKey): void;
+  close(): void;
+}
+
+export type Found =
+  | { readonly kind: 'hit'; readonly reply: CachedReply; readonly ttlMs: number }
+  | { readonly kind: 'claimed' | 'timeout' | 'absent' };
+
+export interface RemoteRepliesOptions {
+  readonly fetch: InternalFetch;
+  /** Seals the entries: the store sees neither text nor headers. */
+  readonly key: Uint8Array;
+  /** Names this process in claims. */
+  readonly holder: string;
+  readonly clock: Pick<Clock, 'elapsed'>;
+  readonly timers: Timers;
+  /** Milliseconds a request waits for the store. */
+  readonly timeoutMs: number;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/** After a failure no request asks the store for this long. */
+const pauseMs = 1_000;
+/** Milliseconds that a request waits for the leader in another process. */
+const leaderMsMax = 30_000;
+/** Beyond the wait itself, a waiting question may take this long. */
+const waitMarginMs = 1_000;
+const backgroundMs = 5_000;
+/** Bytes of replies on their way to the store; more are not stored. */
+const storingBytesMax = 32 * 1024 * 1024;
+
+export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplies {
+  const { fetch, key: sealingKey, holder, clock, timers, timeoutMs, log } = options;
+  const renewals = new Map<string, () => void>();
+  let pausedUntilMs = Number.NEGATIVE_INFINITY;
+  let storingBytes = 0;
+  let closed = false;
+
+  return {
+    async find(key) {
+      if (clock.elapsed() < pausedUntilMs) return absent;
+      const startedAtMs = clock.elapsed();
+      let waitMs = 0;
+      try {
+        for (;;) {
+          const found = await ask(key, waitMs);
+          if (found.kind !== 'timeout') return found;
+          if (clock.elapsed() - startedAtMs >= leaderMsMax) return found;
+          waitMs = findWaitMsMax;
+        }
+      } catch (thrown) {
+        pause(thrown);
+        return absent;
+      }
+    },
+    store(key, reply, ttlMs) {
+      stopRenewal(key);
+      const size = reply.body.length;
+      if (storingBytes + size > storingBytesMax) return void background('release', frame(claimOf(key), null));
+      storingBytes += size;
+      const line = { ...claimOf(key), organisation_id: key.organisationId, ttl_ms: Math.max(1, Math.floor(ttlMs)) };
+      const { body, ...head } = reply;
+      const sealed = sealBytes(sealingKey, frame(head, body), aadOf(key));
+      void background('store', frame(line, sealed)).finally(() => {
+        storingBytes -= size;
+      });
+    },
+    release(key) {
+      if (stopRenewal(key)) void background('release', frame(claimOf(key), null));
+    },
+    close() {
+      closed = true;
+      for (const cancel of renewals.values()) cancel();
+      renewals.clear();
+    },
+  };
+
+  async function ask(key: CacheKey, waitMs: number): Promise<Found> {
+    const limitMs = waitMs === 0 ? timeoutMs : waitMs + waitMarginMs;
+    const question = frame({ ...claimOf(key), wait_ms: waitMs }, null);
+    const { status, body } = await fetch('POST', `${cachedRepliesPath}/find`, question, limitMs);
+    if (status !== 200) throw new Error(`status ${status}`);
+    const { line, bytes } = unframe(body);
+    const found = v.parse(foundLine, line);
+    if (found.state === 'hit') {
+      const { line: head, bytes: text } = unframe(unsealBytes(sealingKey, bytes, aadOf(key)));
+      return { kind: 'hit', reply: { ...(head as Omit<CachedReply, 'body'>), body: text }, ttlMs: found.ttl_ms };
+    }
+    if (found.state === 'pending') return { kind: 'timeout' };
+    renewLater(key);
+    return { kind: 'claimed' };
+  }
+
+  function renewLater(key: CacheKey): void {
+    if (closed) return;
+    renewals.get(key.digest)?.();
+    const cancel = timers.after(claimMs / 2.5, () => {
+      void background('renew', frame(claimOf(key), null));
+      renewLater(key);
+    });
+    renewals.set(key.digest, cancel);
+  }
+
+  function stopRenewal({ digest }: CacheKey): boolean {
+    renewals.get(digest)?.();
+    return renewals.delete(digest);
+  }
+
+  async function background(call: 'store' | 'renew' | 'release', body: Uint8Array): Promise<void> {
+    try {
+      const { status } = await fetch('POST', `${cachedRepliesPath}/${call}`, body, backgroundMs);
+      if (status !== 200) throw new Error(`status ${status}`);
+    } catch (thrown) {
+      pause(thrown);
+    }
+  }
+
+  function pause(thrown: unknown): void {
+    const nowMs = clock.elapsed();
+    if (nowMs >= pausedUntilMs && !closed)
+      log.warn({ reason: reasonOf(thrown) }, 'the shared cache does not respond; using memory alone');
+    pausedUntilMs = nowMs + pauseMs;
+  }
+
+  function claimOf({ workspaceId, digest }: CacheKey) {
+    return { workspace_id: workspaceId, digest, holder };
+  }
+}
+
+const absent = { kind: 'absent' } as const;
+
+/** Binds an entry to its key: another one's bytes under this key do not open. */
+function aadOf({ workspaceId, digest }: CacheKey): string {
+  return `cached-reply/${workspaceId}/${digest}`;
+}

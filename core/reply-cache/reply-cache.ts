@@ -1,0 +1,140 @@
+import { LRUCache } from 'lru-cache';
+import * as v from 'valibot';
+import {
+  type CachedReply,
+  type CacheKey,
+  cachedBytesMax,
+  type DropNotice,
+  dropNotice,
+  type Joined,
+  type LeadResult,
+  type ReplyCache,
+} from '../contract/protocol/cached-replies.ts';
+import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import type { Timers } from '../contract/values/timers.ts';
+import type { RemoteReplies } from './remote-replies.ts';
+
+export interface ReplyCacheOptions {
+  /** The shared store; null: entries are in the memory of this process only. */
+  readonly remote: RemoteReplies | null;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly memoryBytesMax: number;
+  /** Channels to other gateways, for notices that an entry is no longer valid. */
+  readonly channels: readonly NoticeChannel<DropNotice>[];
+}
+
+export interface RunningReplyCache extends ReplyCache {
+  close(): void;
+}
+
+/** Equal requests of this process that are open at the same time. */
+interface Flight {
+  readonly followers: Set<(joined: Joined) => void>;
+}
+
+type Lead = Extract<Joined, { kind: 'lead' }>;
+
+/** Milliseconds that a request waits for the leader of its flight. */
+const followMsMax = 30_000;
+/** Memory of an entry beside its body. */
+const entryBytes = 512;
+const noticeBytesMax = 512;
+
+export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache {
+  const { remote, clock, timers, memoryBytesMax, channels } = options;
+  const memory = new LRUCache<string, CachedReply>({
+    maxSize: memoryBytesMax,
+    sizeCalculation: ({ body }) => body.length + entryBytes,
+    maxEntrySize: Math.min(memoryBytesMax, cachedBytesMax + entryBytes),
+    perf: clock,
+    ttlResolution: 0,
+  });
+  const flights = new Map<string, Flight>();
+  for (const channel of channels) channel.listen(receive);
+
+  return {
+    join(key) {
+      const reply = memory.get(key.digest);
+      if (reply) return { kind: 'hit', reply };
+      const flight = flights.get(key.digest);
+      if (flight) return follow(flight);
+      const started: Flight = { followers: new Set() };
+      flights.set(key.digest, started);
+      return remote === null ? leadOf(key, started) : lookUp(remote, key, started);
+    },
+    refresh(key) {
+      memory.delete(key.digest);
+      for (const channel of channels) channel.send({ digest: key.digest });
+      return leadOf(key, { followers: new Set() });
+    },
+    close() {
+      for (const channel of channels) channel.close();
+      remote?.close();
+    },
+  };
+
+  async function lookUp(store: RemoteReplies, key: CacheKey, flight: Flight): Promise<Joined> {
+    const found = await store.find(key);
+    if (found.kind !== 'hit') return leadOf(key, flight);
+    const { reply, ttlMs } = found;
+    memory.set(key.digest, reply, { ttl: ttlMs });
+    endFlight(key, flight, { kind: 'hit', reply });
+    return { kind: 'hit', reply };
+  }
+
+  function follow({ followers }: Flight): Promise<Joined> {
+    return new Promise((resolve) => {
+      const done = (joined: Joined): void => {
+        cancel();
+        followers.delete(done);
+        resolve(joined);
+      };
+      const cancel = timers.after(followMsMax, () => done(alone));
+      followers.add(done);
+    });
+  }
+
+  function leadOf(key: CacheKey, flight: Flight): Lead {
+    let ended = false;
+    const end = (result: LeadResult): void => {
+      if (ended) return;
+      ended = true;
+      // The client of the leader has left: the first follower calls the provider, and the others wait for that.
+      const [next] = flight.followers;
+      if (result === 'aborted' && next) return next(leadOf(key, flight));
+      if (typeof result !== 'object') {
+        remote?.release(key);
+        return endFlight(key, flight, alone);
+      }
+      memory.set(key.digest, result.reply, { ttl: result.ttlMs });
+      remote?.store(key, result.reply, result.ttlMs);
+      endFlight(key, flight, { kind: 'hit', reply: result.reply });
+    };
+    return { kind: 'lead', end };
+  }
+
+  function endFlight({ digest }: CacheKey, flight: Flight, joined: Joined): void {
+    if (flights.get(digest) === flight) flights.delete(digest);
+    for (const follower of [...flight.followers]) follower(joined);
+  }
+
+  function receive(message: unknown): void {
+    const notice = v.safeParse(dropNotice, parsed(message));
+    if (notice.success) memory.delete(notice.output.digest);
+  }
+}
+
+const alone: Joined = { kind: 'alone' };
+
+/** A notice is JSON bytes, or the value itself over IPC. */
+function parsed(message: unknown): unknown {
+  if (!(message instanceof Uint8Array)) return message;
+  if (message.length > noticeBytesMax) return null;
+  try {
+    return JSON.parse(Buffer.from(message).toString('utf8'));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import type { CachedReply, Joined } from '../../../core/contract/protocol/cached-replies.ts';
+import type { NoticeChannel } from '../../../core/contract/protocol/notice-channel.ts';
+import { createReplyCache } from '../../../core/reply-cache/reply-cache.ts';
+import { newFakeTime } from '../../support/fake-time.ts';
+
+const key = { organisationId: 'o', workspaceId: 'w', digest: 'd' };
+const reply = (text: string): CachedReply => ({
+  ...{ targetPath: 'config', provider: 'openai', contentType: 'application/json', contentEncoding: null },
+  body: Buffer.from(text),
+});
+
+function start(channels: NoticeChannel<object>[] = []) {
+  const time = newFakeTime();
+  const cache = createReplyCache({
+    ...{ remote: null, clock: time.clock, timers: time.timers, memoryBytesMax: 1_000_000, channels },
+  });
+  const lead = async () => {
+    const joined = await cache.join(key);
+    if (joined.kind !== 'lead') throw new Error(`joined as ${joined.kind}`);
+    return joined;
+  };
+  return { cache, time, lead };
+}
+
+const textOf = (joined: Joined): string => (joined.kind === 'hit' ? Buffer.from(joined.reply.body).toString() : joined.kind);
+
+describe('the flight of equal requests', () => {
+  it('gives the reply of the leader to all followers', async () => {
+    const { cache, lead } = start();
+    const leader = await lead();
+    const followers = [cache.join(key), cache.join(key)];
+    leader.end({ reply: reply('x'), ttlMs: 60_000 });
+    expect((await Promise.all(followers)).map(textOf)).toEqual(['x', 'x']);
+    expect(textOf(await cache.join(key))).toBe('x');
+  });
+
+  it('sends the followers of a failed leader to the provider', async () => {
+    const { cache, lead } = start();
+    const leader = await lead();
+    const follower = cache.join(key);
+    leader.end('failed');
+    expect(textOf(await follower)).toBe('alone');
+    expect(textOf(await cache.join(key))).toBe('lead');
+  });
+
+  it('lets one follower lead if the client of the leader has left; the others wait for it', async () => {
+    const { cache, lead } = start();
+    const leader = await lead();
+    const followers = [cache.join(key), cache.join(key)] as const;
+    leader.end('aborted');
+    const next = await followers[0];
+    if (next.kind !== 'lead') throw new Error(`joined as ${next.kind}`);
+    next.end({ reply: reply('y'), ttlMs: 60_000 });
+    expect(textOf(await followers[1])).toBe('y');
+  });
+
+  it('ends the wait of a follower after 30 s', async () => {
+    const { cache, time, lead } = start();
+    const leader = await lead();
+    const follower = cache.join(key);
+    time.advance(30_000);
+    expect(textOf(await follower)).toBe('alone');
+    leader.end({ reply: reply('z'), ttlMs: 60_000 });
+    expect(textOf(await cache.join(key))).toBe('z');
+  });
+
+  it('ignores a second result of the same leader', async () => {
+    const { cache, lead } = start();
+    const leader = await lead();
+    leader.end({ reply: reply('first'), ttlMs: 60_000 });
+    leader.end('failed');
+    leader.end({ reply: reply('second'), ttlMs: 60_000 });
+    expect(textOf(await cache.join(key))).toBe('first');
+  });
+});
+
+describe('entries', () => {
+  it('expire after their time', async () => {
+    const { cache, time, lead } = start();
+    (await lead()).end({ reply: reply('x'), ttlMs: 60_000 });
+    time.advance(60_001);
+    expect(textOf(await cache.join(key))).toBe('lead');
+  });
+
+  it('are dropped by a refresh here and, through notices, in other processes', async () => {
+    const [left, right] = channelPair();
+    const here = start([left]);
+    const other = start([right]);
+    for (const one of [here, other]) (await one.lead()).end({ reply: reply('old'), ttlMs: 60_000 });
+    here.cache.refresh(key).end({ reply: reply('new'), ttlMs: 60_000 });
+    expect(textOf(await here.cache.join(key))).toBe('new');
+    expect(textOf(await other.cache.join(key))).toBe('lead');
+  });
+
+  it.each([
+    ['JSON bytes that are no notice', Buffer.from('{"digest":5}')],
+    ['bytes that are no JSON', Buffer.from('{')],
+    ['a long message', Buffer.from(JSON.stringify({ digest: 'd', more: 'x'.repeat(600) }))],
+    ['null', null],
+  ])('stay after %s', async (_what, message) => {
+    const [left, right] = channelPair();
+    const { cache, lead } = start([left]);
+    (await lead()).end({ reply: reply('x'), ttlMs: 60_000 });
+    right.send(message as object);
+    expect(textOf(await cache.join(key))).toBe('x');
+  });
+});
+
+/** Two ends of one channel. */
+function channelPair(): [NoticeChannel<object>, NoticeChannel<object>] {
+  const listeners: ((message: unknown) => void)[] = [];
+  const end = (own: number): NoticeChannel<object> => ({
+    send: (notice) => listeners[1 - own]?.(notice),
+    listen: (listener) => {
+      listeners[own] = listener;
+    },
+    close() {},
+  });
+  return [end(0), end(1)];
+}

@@ -1,0 +1,134 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { databases, newReadyDatabase } from '../admin/support/test-database.ts';
+import { connectionsTo } from '../support/connections-to.ts';
+import { reply } from '../support/fake-upstream.ts';
+import { type FreshReply, onFreshConnection } from '../support/fresh-connection.ts';
+import { newGate } from '../support/gate.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { until } from '../support/until.ts';
+
+const chatPath = '/v1/chat/completions';
+
+describe.each(databases)('the cache of two gateway processes, on %s', (name) => {
+  let gateway: GatewayWithUpstream;
+  let database: Awaited<ReturnType<typeof newReadyDatabase>> | null = null;
+  beforeAll(async () => {
+    database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
+    const url: Record<string, string> = database ? { DATABASE_URL: database.url } : {};
+    gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '2', CACHE_STORE_TIMEOUT: '2000', ...url } });
+    await bothProcesses();
+  });
+  afterEach(() => gateway?.upstream.reset());
+  afterAll(async () => {
+    await gateway?.close();
+    await database?.drop();
+  });
+
+  const bothProcesses = () => until(() => gateway.pidsOf('gateway').length === 2, { what: 'two gateway processes' });
+  const config = JSON.stringify({ provider: '@oai', cache: { mode: 'simple' } });
+  const bodyOf = (content: string) => ({ model: 'm', messages: [{ role: 'user', content }] });
+  const ask = (content: string, headers: Record<string, string> = {}): Promise<FreshReply> =>
+    onFreshConnection(gateway.origin + chatPath, {
+      headers: { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-config': config, ...headers },
+      body: bodyOf(content),
+    });
+  const calls = () => gateway.upstream.requests.filter(({ path }) => path === chatPath).length;
+  const statuses = (replies: readonly FreshReply[]) => replies.map(({ headers }) => headers['x-svc-cache-status']);
+  const answerOf = (content: string) => ({
+    ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'm' },
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+  });
+
+  it('serves a reply that another process has stored', async () => {
+    await ask('shared');
+    // Each request is on a connection of its own, so both processes answer some of them.
+    const replies = await Promise.all(Array.from({ length: 20 }, () => ask('shared')));
+    expect(new Set(statuses(replies))).toEqual(new Set(['HIT']));
+    expect(new Set(replies.map(({ body }) => body)).size).toBe(1);
+    expect(calls()).toBe(1);
+  });
+
+  it('calls the provider once for equal requests at the same time', async () => {
+    const gate = newGate();
+    gateway.upstream.on(chatPath, async (exchange) => {
+      await gate.opened;
+      exchange.response.setHeader('content-type', 'application/json');
+      exchange.response.end(JSON.stringify(answerOf('once')));
+    });
+    const asked = Array.from({ length: 100 }, () => ask('at once'));
+    await until(() => calls() >= 1, { what: 'the call of the leader' });
+    gate.open();
+    const replies = await Promise.all(asked);
+    expect(replies.every(({ status }) => status === 200)).toBe(true);
+    expect(calls()).toBe(1);
+    expect(statuses(replies).filter((status) => status === 'MISS')).toHaveLength(1);
+  });
+
+  it('lets another process call the provider if the one that leads is killed', async () => {
+    const gate = newGate();
+    gateway.upstream.once(chatPath, async () => {
+      await gate.opened;
+    });
+    gateway.upstream.cutConnections();
+    const first = ask('killed').catch(() => null);
+    await until(() => calls() === 1, { what: 'the call of the leader' });
+    const others = Array.from({ length: 10 }, () => ask('killed').catch(() => null));
+    const leader = leaderPid();
+    process.kill(leader, 'SIGKILL');
+    expect(await first).toBeNull();
+    const replies = (await Promise.all(others)).filter((one) => one !== null);
+    gate.open();
+    await bothProcesses();
+    for (const one of replies) expect(one.status).toBe(200);
+    expect((await ask('killed')).headers['x-svc-cache-status']).toBe('HIT');
+    expect(calls()).toBe(2);
+  });
+
+  it('replaces the entry of all processes on a forced refresh', async () => {
+    gateway.upstream.once(chatPath, reply(200, answerOf('old') as never));
+    await ask('refreshed');
+    await Promise.all(Array.from({ length: 20 }, () => ask('refreshed')));
+    gateway.upstream.once(chatPath, reply(200, answerOf('new') as never));
+    const refreshed = await ask('refreshed', { 'x-svc-cache-force-refresh': 'true' });
+    expect(refreshed.headers['x-svc-cache-status']).toBe('REFRESH');
+    await until(
+      async () => {
+        const replies = await Promise.all(Array.from({ length: 20 }, () => ask('refreshed')));
+        return replies.every(({ body }) => body.includes('new'));
+      },
+      { what: 'the new reply in both processes' },
+    );
+    expect(calls()).toBe(2);
+  });
+
+  it('survives a restart of the gateway processes', async () => {
+    await ask('kept');
+    await until(async () => (await ask('kept')).headers['x-svc-cache-status'] === 'HIT');
+    const before = gateway.pidsOf('gateway');
+    for (const pid of before) process.kill(pid, 'SIGKILL');
+    await until(() => gateway.pidsOf('gateway').filter((pid) => !before.includes(pid)).length === 2, { what: 'new processes' });
+    const reply = await until(() => ask('kept').catch(() => null));
+    expect(reply.headers['x-svc-cache-status']).toBe('HIT');
+    expect(calls()).toBe(1);
+  });
+
+  it('keeps serving while the control plane hangs', async () => {
+    const [controlPlane] = gateway.pidsOf('control-plane');
+    process.kill(controlPlane as number, 'SIGSTOP');
+    try {
+      const first = await ask('away');
+      expect([first.status, first.headers['x-svc-cache-status']]).toEqual([200, 'MISS']);
+    } finally {
+      process.kill(controlPlane as number, 'SIGCONT');
+    }
+  });
+
+  /** Returns the process that calls the provider now. */
+  function leaderPid(): number {
+    const port = Number(new URL(gateway.upstream.origin).port);
+    const [leader, ...more] = gateway.pidsOf('gateway').filter((pid) => connectionsTo(pid, port) > 0);
+    if (leader === undefined || more.length > 0) throw new Error('one process with a connection to the provider was expected');
+    return leader;
+  }
+});
