@@ -117,7 +117,7 @@ export const limits = {
   bodyMemoryBytesMax: row(
     'BODY_MEMORY_MAX',
     '536870912',
-    'Bytes of request and reply bodies that one gateway process holds before it replies 503. Its resident memory stays below 400 MiB plus twice this, cached documents aside.',
+    'Bytes of request and reply bodies that one gateway process holds before it replies 503. Its resident memory stays below 400 MiB plus three times this, cached documents aside.',
     bytes(1_048_576, 1_099_511_627_776),
   ),
   requestsInFlightMax: row(

@@ -5,7 +5,7 @@ import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/g
 /** Many large bodies at once through one gateway process whose memory is watched from outside. */
 const bodyMemoryMax = 128 * 1024 * 1024;
 /** The bound that the description of BODY_MEMORY_MAX states. */
-const residentMax = 400 * 1024 * 1024 + 2 * bodyMemoryMax;
+const residentMax = 400 * 1024 * 1024 + 3 * bodyMemoryMax;
 let gateway: GatewayWithUpstream;
 beforeAll(async () => {
   gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '1', BODY_MEMORY_MAX: String(bodyMemoryMax) } });

@@ -172,3 +172,10 @@ describe('a hostile schema', () => {
     expect(JSON.parse(JSON.stringify(result)).required).toEqual(['__proto__']);
   });
 });
+
+it('JSON schema for Gemini: describes at most 1,000 values of an enumeration', () => {
+  const numbers = Array.from({ length: 1001 }, (_, at) => at);
+  const described = (values: number[]): string => compiled({ type: 'integer', enum: values }).schema.description as string;
+  expect(described(numbers.slice(1))).toBe(`One of: ${numbers.slice(1).join(', ')}`);
+  expect(described(numbers)).toBe(`One of: ${numbers.slice(0, 1000).join(', ')}, …`);
+});
