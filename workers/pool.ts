@@ -29,7 +29,7 @@ export interface WorkerPoolOptions {
 }
 
 /** Finished calls of one task, by outcome. `refused`: there was no room in the queue, or no thread in time. */
-export interface TaskCounts {
+interface TaskCounts {
   inline: number;
   completed: number;
   failed: number;

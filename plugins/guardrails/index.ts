@@ -101,7 +101,7 @@ class Guardrails {
     const hasInput = this.#compiled.some(({ input }) => input.length > 0);
     const holdsStreams = this.#compiled.some(({ output }) => output.some((guardrail) => guardrail.holdsStreams));
     return {
-      ...(hasInput && isShared ? { onRequest: (ctx) => this.#onRequest(ctx) } : {}),
+      onRequest: (ctx) => this.#onRequest(ctx, isShared),
       ...(hasInput && !isShared ? { onAttempt: (ctx, target) => this.#onAttempt(ctx, target) } : {}),
       onAttemptResponse: (ctx, response, target) => this.#onAttemptResponse(ctx, response, target),
       onReply: (ctx, head) => this.#onReply(ctx, head),
@@ -133,14 +133,21 @@ class Guardrails {
     return state;
   }
 
-  #onRequest(ctx: RequestContext): Maybe<Reply | undefined> {
-    return this.#checkRequest(ctx, this.#compiled[0]?.input ?? [], null);
+  #onRequest(ctx: RequestContext, isShared: boolean): Maybe<Reply | undefined> {
+    if (ctx.request.webSocketProtocols) return this.#checkSession(ctx);
+    return isShared ? this.#checkRequest(ctx, this.#compiled[0]?.input ?? [], null) : undefined;
+  }
+
+  /** Messages of WebSocket sessions are not read. Guardrails that deny reject the session, because they could not check it. */
+  #checkSession(ctx: RequestContext): Maybe<Reply | undefined> {
+    const all = new Set(this.#compiled.flatMap(({ input, output }) => [...input, ...output]));
+    return this.#checkRequest(ctx, [...all], null);
   }
 
   #onAttempt(ctx: RequestContext, target: Target): Maybe<Denial | undefined> {
     const state = this.#stateOf(ctx);
     // A retry at the same target sends the same request.
-    if (state.targetIndex === target.index) return undefined;
+    if (state.targetIndex === target.index || ctx.request.webSocketProtocols) return undefined;
     state.targetIndex = target.index;
     ctx.params = state.request.params;
     ctx.bodyChanged = state.request.bodyChanged;
@@ -315,6 +322,7 @@ function isChecked(ctx: RequestContext, status: number): boolean {
 
 /** The body of a pass-through request; null if there is one that cannot be read. */
 function passedBody({ passedParams, request }: RequestContext): JsonObject | null {
+  if (request.webSocketProtocols) return null;
   return passedParams ?? (request.body.length === 0 ? {} : null);
 }
 

@@ -50,6 +50,7 @@ const systemKeys = ['system', 'instructions'];
 /** Returns true if requests or responses of this endpoint have text for checks. */
 export function hasText(ctx: RequestContext, side: 'input' | 'output'): boolean {
   const operation = ctx.endpoint?.operation ?? null;
+  if (ctx.request.webSocketProtocols) return true;
   if (operation === null) return isPassed(ctx);
   return (side === 'input' ? inputKeys : outputKeys)[operation] !== undefined;
 }

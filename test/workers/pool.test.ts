@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createWorkerPool, type Task, type WorkerPoolOptions } from '../../workers/pool.ts';
 import double from './tasks/double.ts';
 import type misbehave from './tasks/misbehave.ts';
+import type waitFor from './tasks/wait-for.ts';
 
 type Way = Parameters<typeof misbehave>[0];
 
@@ -10,7 +11,7 @@ const threaded = <Input, Output>(name: string): Task<Input, Output> => ({ file: 
 const tasks = {
   double: { file: fileOf('double'), inline: { sizeMax: 10, sizeOf: (value: number) => value, run: double } },
   misbehave: threaded<Way, number>('misbehave'),
-  'wait-for': threaded<SharedArrayBuffer, string>('wait-for'),
+  'wait-for': threaded<SharedArrayBuffer, ReturnType<typeof waitFor>>('wait-for'),
 };
 
 const log = { warn: () => {} };

@@ -34,10 +34,10 @@ export interface CheckRule {
  * only.
  */
 const streamModes = ['observe', 'buffer'] as const;
-export type StreamMode = (typeof streamModes)[number];
+type StreamMode = (typeof streamModes)[number];
 
 /** Feedback on the trace of a request. */
-export interface Feedback {
+interface Feedback {
   /** −10 to 10. */
   readonly value: number;
   /** 0 to 1. */

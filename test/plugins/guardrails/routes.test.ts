@@ -2,6 +2,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { type Scope, textParts, withTexts } from '../../../plugins/guardrails/texts.ts';
+import { FakeSink, fakeRequest } from '../../support/fake-exchange.ts';
 import { answer, createHarness, type Script } from '../../support/pipeline-harness.ts';
 
 const none = (more: JsonObject = {}) => [{ 'default.contains': { words: ['secret'], operator: 'none' }, deny: true, ...more }];
@@ -128,6 +129,37 @@ describe('pass-through routes', () => {
   it('checks without text run, also for a GET', async () => {
     const input_guardrails = [{ 'default.allowedRequestTypes': { blockedTypes: ['proxy'] }, deny: true }];
     expect((await ask({ input_guardrails }, path, { a: 1 }, ok)).status).toBe(446);
+  });
+});
+
+describe('WebSocket sessions', () => {
+  const contains = (more: JsonObject = {}) => ({ 'default.contains': { words: ['secret'], operator: 'none', ...more } });
+  const targets = [{ provider: '@one', input_guardrails: [{ ...contains(), deny: true }] }, { provider: '@two' }];
+  it.each<[string, JsonObject, boolean]>([
+    ['input guardrail that denies', { input_guardrails: [{ ...contains(), deny: true }] }, true],
+    ['output guardrail that denies', { output_guardrails: [{ ...contains(), deny: true }] }, true],
+    ['guardrail of one target that denies', { provider: undefined, strategy: { mode: 'fallback' }, targets }, true],
+    ['failOnError false', { input_guardrails: [{ ...contains({ failOnError: false }), deny: true }] }, false],
+    ['guardrail without deny', { input_guardrails: [contains()] }, false],
+    [
+      'check without text that fails',
+      { input_guardrails: [{ 'default.requiredMetadataKeys': { metadataKeys: ['x'] }, deny: true }] },
+      true,
+    ],
+    [
+      'check without text that passes',
+      { input_guardrails: [{ 'default.allowedRequestTypes': { allowedTypes: ['realtime'] }, deny: true }] },
+      false,
+    ],
+  ])('%s', async (_name, config, isDenied) => {
+    const gateway = createHarness();
+    const sink = new FakeSink();
+    const headers = { 'x-svc-config': JSON.stringify({ provider: '@one', ...config }) };
+    const request = fakeRequest({ method: 'GET', path: '/v1/realtime?model=gpt-realtime', headers, body: '' }, gateway.key);
+    gateway.handle({ ...request, webSocketProtocols: [] }, sink);
+    await sink.done;
+    expect(sink.status === 446).toBe(isDenied);
+    expect(gateway.records[0]?.guardrails).toHaveLength(1);
   });
 });
 
