@@ -116,7 +116,7 @@ async function inviteOwner(change: Change, settings: Settings, organisationId: s
   if (settings.bootstrapOwnerEmail === null) return null;
   const inviting = { publicUrl: settings.publicUrl, inviteSeconds: settings.inviteSeconds, now: Date.now() };
   const email = settings.bootstrapOwnerEmail;
-  const owner = { organisationId, email, role: 'owner' as const, places: [], apiKey: null, invitedBy: null };
+  const owner = { organisationId, email, role: 'owner' as const, memberships: [], apiKey: null, invitedBy: null };
   const { link } = await insertInvite(change, owner, inviting);
   change.about(organisationId);
   return link;

@@ -21,7 +21,7 @@ import { createInternalFetch } from '../control-plane/internal-fetch.ts';
 import { createIpcBus } from '../documents/ipc-bus.ts';
 import { startKeyCheck } from '../documents/key-check.ts';
 import { createNatsBus } from '../documents/nats-bus.ts';
-import { startSnapshot } from '../documents/start-documents.ts';
+import { startDocuments } from '../documents/start-documents.ts';
 import { explainPath } from '../endpoints/explain-path.ts';
 import { errorFormatOf, matchEndpoint } from '../endpoints/match-endpoint.ts';
 import type { UnreadyReason } from '../http/built-in-routes.ts';
@@ -168,7 +168,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     earlierRecordsAreIn: () => spool.spool.inheritedIsShipped(),
     channels: channelsOf(recallSubject),
   });
-  const snapshot = await startSnapshot({ settings, slot, fetch, bus, clock, random: Math.random, log });
+  const loaded = await startDocuments({ settings, slot, fetch, bus, clock, random: Math.random, log });
   const replies = createReplyCache({
     remote: settings.cacheShared
       ? createRemoteReplies({
@@ -195,7 +195,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     log,
   });
   const tokens = startTokens({
-    documents: snapshot.documents,
+    documents: loaded.documents,
     fetchKeySet: createTokenFetch({ transport, parseUrl: keySetUrlParser(trusted), now: clock.now, timeoutMs: keySetTimeoutMs })
       .fetch,
     fetch,
@@ -215,7 +215,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       jobCredentialKey: deriveKey(settings.clusterKey, keyPurposes.jobCredential),
     },
     services: {
-      documents: snapshot.documents,
+      documents: loaded.documents,
       journal,
       replies,
       health,
@@ -251,7 +251,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   });
   const resolveTarget = createResolver({
     providers,
-    documents: snapshot.documents,
+    documents: loaded.documents,
     openSecrets: secretOpener(settings.clusterKey),
     openHeaders: headerOpener(settings.clusterKey),
     secretManagers,
@@ -332,7 +332,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     if (stopping) reasons.push(shutdown);
     const keyIssue = keyCheck.issue();
     if (keyIssue !== null) reasons.push({ dependency: 'keys', message: keyIssue });
-    if (!snapshot.ready()) reasons.push(noDocuments);
+    if (!loaded.ready()) reasons.push(noDocuments);
     if (!journal.healthy()) reasons.push(noRoomForRecords);
     return reasons;
   };
@@ -365,7 +365,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
         'the HTTP edge failed',
       ),
   });
-  const { documents } = snapshot;
+  const { documents } = loaded;
   addGauges(metrics, {
     server,
     memory,
@@ -402,7 +402,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       keyCheck.stop();
       health.close();
       replies.close();
-      await snapshot.close();
+      await loaded.close();
       peer.close();
       await workers.close();
       await transport.close();

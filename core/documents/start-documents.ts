@@ -13,7 +13,7 @@ import { createControlPlaneClient } from './control-plane-client.ts';
 import { DocumentStore } from './document-store.ts';
 import { readLastKnownGood, writeLastKnownGood } from './last-known-good.ts';
 
-export interface SnapshotOptions {
+export interface DocumentsOptions {
   readonly settings: Pick<Settings, 'dataDir' | 'encryptionKey' | 'documentCacheEntries'>;
   readonly slot: number;
   readonly fetch: InternalFetch;
@@ -26,7 +26,7 @@ export interface SnapshotOptions {
 }
 
 /** The control plane's data as this gateway process has it, kept in step. */
-export interface Snapshot {
+export interface GatewayDocuments {
   readonly documents: DocumentStore;
   readonly follower: ChangeFollower;
   /** True once requests can be served: the control plane has answered, or there was a last known good. Never false again. */
@@ -48,7 +48,7 @@ const additionsPause = 100;
  * Reads the last known good, starts to listen, and asks the control plane for changes since then. Resolves when the first reply
  * has arrived or failed (at most the client's deadline). Never rejects because a service is unreachable.
  */
-export async function startSnapshot(options: SnapshotOptions): Promise<Snapshot> {
+export async function startDocuments(options: DocumentsOptions): Promise<GatewayDocuments> {
   const { settings, slot, fetch, bus, clock, random, log, timers = realTimers } = options;
   const key = deriveKey(settings.encryptionKey, keyPurposes.disk);
   const disk = { directory: join(settings.dataDir, 'last-known-good'), slot, key, log };

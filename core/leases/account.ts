@@ -212,7 +212,7 @@ export class Account implements LeaseAccount {
     this.#roll();
     if (this.available <= 0) return false;
     this.#remaining = (this.#remaining ?? 0) + this.available;
-    this.#lease.kept -= this.available;
+    this.#lease.held -= this.available;
     this.available = 0;
     this.#low = 0;
     return true;
@@ -221,7 +221,7 @@ export class Account implements LeaseAccount {
   /** Another process lacks units of this budget. Returns what is in hand and informs the ledger of what calls still hold. */
   recall(): void {
     this.#exactUntilMs = this.#host.clock.elapsed() + exactMs;
-    if (this.#lease.kept === 0 && !this.owesReport) return;
+    if (this.#lease.held === 0 && !this.owesReport) return;
     if (this.asking) this.#isRecalled = true;
     else this.#giveBackForOthers();
   }
@@ -349,7 +349,7 @@ export class Account implements LeaseAccount {
 
   #leave(): void {
     if (this.spec.kind === 'budget') {
-      this.#lease.kept -= this.available;
+      this.#lease.held -= this.available;
       this.#left.add(this.#lease, this.startMs);
       this.#lease = new Lease(this.#host.newId());
     } else this.#lease.beginAnew();
@@ -367,7 +367,7 @@ export class Account implements LeaseAccount {
     if (this.spec.kind === 'rate' && startMs !== this.startMs) return true;
     asked.answered(units);
     if (asked !== this.#lease) {
-      asked.kept -= units;
+      asked.held -= units;
       return true;
     }
     if (startMs !== this.startMs || isNew) {

@@ -1,17 +1,17 @@
 import { limitUnitsMax } from '../contract/protocol/budget-rules.ts';
 
 /**
- * A share of one limit, as the ledger is to know it. `kept` is everything granted less everything given back: units in hand, units
- * of calls in flight, and units that records report. The ledger subtracts what records report, so `kept` less the settled units is what
+ * A share of one limit, as the ledger counts it. `held` is everything granted less everything given back: units in hand, units
+ * of calls in flight, and units that records report. The ledger subtracts what records report, so `held` less the settled units is what
  * this process still holds. It is negative after a call used more than it took, until the ledger covers that.
  */
 export class Lease {
   readonly id: string;
-  kept = 0;
+  held = 0;
   /** Requests in progress that have taken units from it. */
   holds = 0;
   #seq = 0;
-  /** The ledger's figure for `kept`; null: unknown, because a question may or may not have arrived. */
+  /** The ledger's figure for `held`; null: unknown, because a question may or may not have arrived. */
   #reported: number | null = 0;
   #asked = 0;
 
@@ -22,27 +22,27 @@ export class Lease {
   /** Returns the lease's part of a question to the ledger. */
   ask(): { lease: string; seq: number; kept: number } {
     this.#reported = null;
-    this.#asked = this.kept;
+    this.#asked = this.held;
     // No more than a question can hold: it is shared with other budgets.
-    return { lease: this.id, seq: ++this.#seq, kept: Math.min(Math.max(0, this.kept), limitUnitsMax) };
+    return { lease: this.id, seq: ++this.#seq, kept: Math.min(Math.max(0, this.held), limitUnitsMax) };
   }
 
   /** The ledger replied with this many units. */
   answered(units: number): void {
     this.#reported = this.#asked + units;
-    this.kept += units;
+    this.held += units;
   }
 
   /** Resets the lease to the units just granted: the ledger has begun a new window, or has dropped the lease. */
   beginAnew(): void {
-    this.kept = 0;
+    this.held = 0;
     this.#reported = 0;
     this.#asked = 0;
   }
 
-  /** True while the ledger's figure differs from `kept`. */
+  /** True while the ledger's figure differs from `held`. */
   get owesReport(): boolean {
-    return this.#reported !== this.kept;
+    return this.#reported !== this.held;
   }
 
   /** True once nothing more has to be reported about a lease that was left. */

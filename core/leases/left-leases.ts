@@ -27,7 +27,7 @@ export class LeftLeases {
 
   put(units: number, startMs: number, id: string): void {
     const lease = this.#find(id);
-    if (lease && this.#startMs.get(lease) === startMs) lease.kept -= units;
+    if (lease && this.#startMs.get(lease) === startMs) lease.held -= units;
   }
 
   release(id: string): void {

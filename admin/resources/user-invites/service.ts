@@ -45,7 +45,7 @@ export async function createInvite(
   }
   return insertInvite(
     change,
-    { organisationId, email: body.email, role: body.role, places: memberships, apiKey, invitedBy: inviterOf(actor) },
+    { organisationId, email: body.email, role: body.role, memberships: memberships, apiKey, invitedBy: inviterOf(actor) },
     inviting,
   );
 }
@@ -103,7 +103,7 @@ export async function insertInvite(
     readonly organisationId: string;
     readonly email: string;
     readonly role: OrganisationRole;
-    readonly places: readonly FoundMembership[];
+    readonly memberships: readonly FoundMembership[];
     readonly apiKey: InvitedKey | null;
     readonly invitedBy: string | null;
   },
@@ -123,7 +123,7 @@ export async function insertInvite(
     organisationId,
     email,
     role: sent.role,
-    workspaces: [...sent.places],
+    workspaces: [...sent.memberships],
     apiKey: sent.apiKey,
     tokenHash: hashOf(token),
     status: 'pending',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChangeBus } from '../../../core/documents/bus.ts';
-import { type Snapshot, startSnapshot } from '../../../core/documents/start-documents.ts';
+import { type GatewayDocuments, startDocuments } from '../../../core/documents/start-documents.ts';
 import { type FakeControlPlane, startFakeControlPlane } from '../../support/fake-control-plane.ts';
 import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
@@ -26,7 +26,7 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true });
 });
 
-function start(slot = 0): Promise<Snapshot> {
+function start(slot = 0): Promise<GatewayDocuments> {
   const bus: ChangeBus = {
     start(onNotice, onConnected) {
       publish = onNotice;
@@ -34,7 +34,7 @@ function start(slot = 0): Promise<Snapshot> {
     },
     close: async () => {},
   };
-  return startSnapshot({
+  return startDocuments({
     settings: { dataDir, encryptionKey: new Uint8Array(32).fill(9), documentCacheEntries: 1000 },
     slot,
     fetch: plane.fetch,
@@ -59,62 +59,62 @@ async function leaveBehind(slot = 0): Promise<void> {
 describe('the start of the document store', () => {
   it('is complete after the first reply of the control plane, and follows changes from there', async () => {
     plane.put('config', 'workspace-1/main', sampleConfig('main', 'one'));
-    const snapshot = await start();
-    expect(snapshot.ready()).toBe(true);
-    await snapshot.documents.get('config', 'workspace-1/main');
+    const documents = await start();
+    expect(documents.ready()).toBe(true);
+    await documents.documents.get('config', 'workspace-1/main');
     publish(plane.put('config', 'workspace-1/main', sampleConfig('main', 'two')));
-    await until(async () => (await snapshot.documents.get('config', 'workspace-1/main'))?.versionId === 'two');
-    await snapshot.close();
+    await until(async () => (await documents.documents.get('config', 'workspace-1/main'))?.versionId === 'two');
+    await documents.close();
   });
 
   it('waits for the control plane if there is no last known good', async () => {
     plane.mode = 503;
-    const snapshot = await start();
-    expect(snapshot.ready()).toBe(false);
+    const documents = await start();
+    expect(documents.ready()).toBe(false);
     plane.mode = 'ok';
     time.advance(1000);
-    await until(() => snapshot.ready());
-    await snapshot.close();
+    await until(() => documents.ready());
+    await documents.close();
   });
 
   it('serves the documents of the last process in the slot without the control plane', async () => {
     await leaveBehind();
     plane.mode = 503;
-    const snapshot = await start();
-    expect(snapshot.ready()).toBe(true);
-    expect(snapshot.documents.get('api-key', 'key-a')).toMatchObject({ digest: 'A'.repeat(43) });
-    expect(snapshot.documents.get('config', 'workspace-1/main')).toMatchObject({ versionId: 'one' });
-    await expect(snapshot.documents.get('api-key', 'key-b')).rejects.toMatchObject({ code: 'unavailable' });
-    await snapshot.close();
+    const documents = await start();
+    expect(documents.ready()).toBe(true);
+    expect(documents.documents.get('api-key', 'key-a')).toMatchObject({ digest: 'A'.repeat(43) });
+    expect(documents.documents.get('config', 'workspace-1/main')).toMatchObject({ versionId: 'one' });
+    await expect(documents.documents.get('api-key', 'key-b')).rejects.toMatchObject({ code: 'unavailable' });
+    await documents.close();
   });
 
   it('applies changes made while no process ran before the first request', async () => {
     await leaveBehind();
     plane.remove('api-key', 'key-a');
     plane.put('config', 'workspace-1/main', sampleConfig('main', 'two'));
-    const snapshot = await start();
+    const documents = await start();
     expect(plane.requests).toContain('/internal/v1/changes?after=2');
-    expect(snapshot.follower.counts.resets).toBe(0);
-    expect(await snapshot.documents.get('api-key', 'key-a')).toBeNull();
-    expect(await snapshot.documents.get('config', 'workspace-1/main')).toMatchObject({ versionId: 'two' });
-    await snapshot.close();
+    expect(documents.follower.counts.resets).toBe(0);
+    expect(await documents.documents.get('api-key', 'key-a')).toBeNull();
+    expect(await documents.documents.get('config', 'workspace-1/main')).toMatchObject({ versionId: 'two' });
+    await documents.close();
   });
 
   it('reads everything again if too much has changed to list', async () => {
     await leaveBehind();
     plane.remove('api-key', 'key-a');
     plane.forgottenUpTo = plane.revision;
-    const snapshot = await start();
-    expect(await snapshot.documents.get('api-key', 'key-a')).toBeNull();
-    await snapshot.close();
+    const documents = await start();
+    expect(await documents.documents.get('api-key', 'key-a')).toBeNull();
+    await documents.close();
   });
 
   it('uses documents of other slots', async () => {
     await leaveBehind(1);
     plane.mode = 503;
-    const snapshot = await start(0);
-    expect(snapshot.documents.get('api-key', 'key-a')).toMatchObject({ id: 'key-a' });
-    await snapshot.close();
+    const documents = await start(0);
+    expect(documents.documents.get('api-key', 'key-a')).toMatchObject({ id: 'key-a' });
+    await documents.close();
   });
 });
 
@@ -126,9 +126,9 @@ describe('the stored last known good', () => {
     time.advance(1000);
     await until(() => existsSync(join(dataDir, 'last-known-good', 'slot-0.lkg')));
     plane.mode = 503;
-    const snapshot = await start();
-    expect(snapshot.documents.get('api-key', 'key-a')).toMatchObject({ id: 'key-a' });
-    await snapshot.close();
+    const documents = await start();
+    expect(documents.documents.get('api-key', 'key-a')).toMatchObject({ id: 'key-a' });
+    await documents.close();
     killed.follower.stop();
   });
 
@@ -143,10 +143,10 @@ describe('the stored last known good', () => {
     expect(second.follower.lastRevision).toBe(notice.revision);
     await second.close();
     plane.mode = 'ok';
-    const snapshot = await start();
+    const documents = await start();
     expect(plane.requests).toContain(`/internal/v1/changes?after=${notice.revision}`);
-    expect(await snapshot.documents.get('config', 'workspace-1/main')).toMatchObject({ versionId: 'two' });
-    await snapshot.close();
+    expect(await documents.documents.get('config', 'workspace-1/main')).toMatchObject({ versionId: 'two' });
+    await documents.close();
   });
 
   it('never contains a deleted key', async () => {
@@ -155,8 +155,8 @@ describe('the stored last known good', () => {
     publish(plane.remove('api-key', 'key-a'));
     await second.close();
     plane.mode = 503;
-    const snapshot = await start();
-    await expect(snapshot.documents.get('api-key', 'key-a')).rejects.toMatchObject({ code: 'unavailable' });
-    await snapshot.close();
+    const documents = await start();
+    await expect(documents.documents.get('api-key', 'key-a')).rejects.toMatchObject({ code: 'unavailable' });
+    await documents.close();
   });
 });
