@@ -8,7 +8,7 @@ function processMark(pid: number): string {
   return `${pid} ${startedAt(pid)}`;
 }
 
-/** Returns true while the process of this mark runs. False for text that is no mark. */
+/** Returns true while the process of this mark runs. False for other text. */
 function isMarkAlive(mark: string): boolean {
   const [pidText, started] = mark.split(' ');
   const pid = Number(pidText);

@@ -72,7 +72,7 @@ export function listOf(item: SettingType<string>): SettingType<readonly string[]
   };
 }
 
-/** An absolute URL of one of these schemes; trailing slashes are taken off. */
+/** An absolute URL with one of these schemes; trailing slashes are removed. */
 export function url(schemes: readonly string[], expected: string): SettingType<string> {
   return {
     schema: v.pipe(

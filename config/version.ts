@@ -11,7 +11,7 @@ function readVersion(): string {
       const found = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { name?: string; version?: string };
       if (found.name === 'svc-gateway' && found.version) return found.version;
     } catch {
-      // No package.json here: the one we look for is further up.
+      // The package.json is in a parent folder.
     }
   }
   throw new Error('package.json of svc-gateway not found above config/');

@@ -59,7 +59,7 @@ async function main(): Promise<void> {
     const message = toGatewayError(error).detail ?? String(error);
     log.error({ reason: error instanceof Error ? (error.stack ?? message) : message }, 'the gateway cannot start');
     process.stderr.write(`${message}\n`);
-    // A full disk is no wrong setting: the next start may find room.
+    // A full disk is not an invalid setting: the next start may find space.
     exit(machineErrors.has((error as { code?: string }).code ?? '') ? 1 : exitCodes.configuration);
     return;
   }
@@ -72,7 +72,7 @@ async function main(): Promise<void> {
 /** System errors that may be gone at the next start. */
 const machineErrors: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'ENOMEM', 'EMFILE', 'ENFILE', 'EAGAIN']);
 
-/** Between two looks at whether a gateway that listens is ready. */
+/** Milliseconds between two checks whether a listening gateway is ready. */
 const readyPollMs = 100;
 
 /** Resolves once the gateway can serve. Logs the reasons if it cannot at first. */

@@ -113,7 +113,7 @@ export function implicitAdminScopes(role: 'owner' | 'admin', settings: SecurityS
   return role === 'owner' ? scopes : applyRules(scopes, possibleInWorkspaces, 'admin', settings);
 }
 
-/** Nothing beyond `possible` is added, whatever a rule is about. */
+/** No rule adds a scope outside `possible`. */
 function applyRules(
   scopes: Set<string>,
   possible: ReadonlySet<string>,

@@ -46,7 +46,7 @@ export async function anchorChains(
 
 const anchorLine = v.object({ organisation_id: v.string(), seq: v.number(), hash: v.string() });
 
-/** All anchors of the file; none when there is no file. Throws on a line that is no anchor, naming its number. */
+/** Returns all anchors of the file; none without a file. Throws with the number of an invalid line. */
 export async function readAnchors(file: string): Promise<Anchor[]> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';

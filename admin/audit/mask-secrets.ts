@@ -56,7 +56,7 @@ const harmless =
   /^(secretmappings|secretpath|secretreferenceid|maxtokens|maxcompletiontokens|maxtokenttl|keytransitionperiodms|oauthtokenendpoint|apikeymetadataschema)$/;
 const keySettings = /^(defaultworkspace)?userapikey(ttl|count|rotationperiod|autocreate|autocreatescopes|config)$/;
 
-/** Credentials that providers declare, whatever their names sound like. */
+/** Credentials that providers declare, under any name. */
 const declared = new Set(everySecretName.map(plainOf));
 
 function isSecretName(name: string): boolean {

@@ -10,7 +10,7 @@ export function checkHost(settings: Policy, url: string, path: string, allowQuer
   if (!check.ok) throw invalid(`${path}: ${check.reason}`);
 }
 
-/** The origin of a URL; null if there is none. Text that is no URL is returned as it is. */
+/** Returns the origin of a URL; null if there is none. Other text is returned unchanged. */
 export function originOf(url: unknown): string | null {
   return typeof url === 'string' ? (URL.parse(url)?.origin ?? url) : null;
 }

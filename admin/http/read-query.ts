@@ -29,7 +29,7 @@ export function readPath(url: string): string {
   return new URL(url).pathname.slice(0, 2_048);
 }
 
-/** The query for the audit trail, whatever it holds: bounded, and with nothing that the database could not store. */
+/** Returns the query for the audit log, shortened and without characters that the database cannot store. */
 export function readQueryLeniently(url: string): Record<string, string> {
   const pairs = [...new URL(url).searchParams].slice(0, 50);
   return Object.fromEntries(pairs.map(([name, value]) => [clean(name, 255), clean(value, 1_024)]));

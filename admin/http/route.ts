@@ -41,7 +41,7 @@ export interface AdminRoute {
   readonly signedIn?: 'suffices' | 'required';
   /** On `required` routes: a token that an organisation has signed does as well as having signed in. */
   readonly tokensToo?: true;
-  /** On `either` routes: a plain member need not choose one of their workspaces, because the handler looks at all of them. */
+  /** On `either` routes: a plain member need not choose a workspace, because the handler reads all of theirs. */
   readonly allMemberships?: true;
   /**
    * Services of the deployment may call it with CLUSTER_KEY instead of an API key. They name the organisation in
@@ -128,7 +128,7 @@ export interface AdminCall<Query, Body> {
   readonly services: AdminServices;
   /** Sets the `etag` to the revision of the returned or changed item. */
   tag(revision: number): void;
-  /** Adds a header to the reply, whatever the reply will be. */
+  /** Adds a header to the reply, also to an error. */
   header(name: string, value: string): void;
   /**
    * Names settings of the request that are stored without effect, in addition to those that `withoutEffect` marks in the schema.

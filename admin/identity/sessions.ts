@@ -74,7 +74,7 @@ export function isOver(row: Session, rules: SessionRules, now: number): boolean 
   return row.expiresAt.getTime() <= now || row.lastSeenAt.getTime() + rules.idleTtlSeconds * 1_000 <= now;
 }
 
-/** Ends all sessions of a user but one, and clears away those of theirs that are over anyway. */
+/** Ends all sessions of a user except one, and deletes ended ones. */
 export async function endSessions(
   tx: EntityManager,
   user: Pick<User, 'id' | 'organisationId'>,

@@ -163,7 +163,7 @@ async function grantOne(tx: EntityManager, ask: BudgetAsk, { window, used, lease
   };
 }
 
-/** Returns how many of too few units serve some of the requests that wait: the others would hold them in vain. */
+/** Returns the number of units that serve some waiting requests in full. The others could not use the rest. */
 function servable({ parts = [], need }: BudgetAsk, left: number, covered: number): number {
   if (parts.length === 0) return Math.max(0, left);
   // Units that are missing in hand, or below 0: units that are there.

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { OpenApiDocument, Operation, Parameter } from './document.ts';
 import type { JsonSchema } from './to-json-schema.ts';
 
-/** The page for readers: one HTML text without scripts or anything from elsewhere, and the policy that says so to browsers. */
+/** The HTML page without scripts and external resources, and its content security policy. */
 export interface DocsPage {
   readonly html: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ import type * as v from 'valibot';
 /** JSON Schema (2020-12), as OpenAPI 3.1 uses it. */
 export type JsonSchema = { readonly [key: string]: unknown };
 
-/** Recursive schemas by the name under which they stand in `components.schemas`. */
+/** Recursive schemas by their name in `components.schemas`. */
 export type SharedSchemas = Map<string, JsonSchema>;
 
 /**

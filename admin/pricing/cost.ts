@@ -15,7 +15,7 @@ export type BilledUsage = Pick<
 
 export interface CostOptions {
   readonly adjustments?: PricingAdjustments | null;
-  /** Done in a batch of the provider: at half of these rates. */
+  /** True for a batch of the provider, which costs half of these rates. */
   readonly isBatch?: boolean;
   /** Number of requests the usage covers. Default 1. */
   readonly requests?: number;

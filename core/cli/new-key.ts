@@ -1,7 +1,7 @@
 import { type ApiKeyKind, newApiKey } from '../contract/values/api-key.ts';
 
 /**
- * `npm run new:key -- admin|ws|user` prints one fresh key of that kind (`admin` unless told) and nothing else, for
+ * `npm run new:key -- admin|ws|user` prints one new key of that kind (default `admin`) and nothing else, for
  * BOOTSTRAP_ADMIN_KEY and BOOTSTRAP_WORKSPACE_KEY.
  */
 const kinds: readonly string[] = ['admin', 'ws', 'user'] satisfies ApiKeyKind[];

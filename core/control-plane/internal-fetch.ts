@@ -29,7 +29,7 @@ export function createInternalFetch(transport: UpstreamTransport, controlPlaneUr
     });
 }
 
-/** The transport speaks of providers; log lines about these calls must name the control plane. */
+/** The transport's errors name providers; log lines about these calls must name the control plane. */
 function ofControlPlane(thrown: unknown, url: string): GatewayError {
   const error = toGatewayError(thrown);
   const reason = error.detail ?? error.code;

@@ -7,7 +7,7 @@ export interface ControlPlaneQuestions<Question> {
   readonly question: v.GenericSchema<unknown, Question>;
   /** Maximum number of questions at the same time; further ones get 503. */
   readonly atOnceMax: number;
-  /** How many of these places questions about one owner may take; absent: all of them. */
+  /** Maximum number of concurrent requests about one owner; absent: no separate limit. */
   readonly owner?: { readonly of: (question: Question) => string; readonly max: number };
   /**
    * A rejection becomes 500; errors of a provider belong in the reply. `signal` is aborted when the caller has disconnected: a

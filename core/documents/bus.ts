@@ -1,4 +1,4 @@
-/** Brings change notices to this process, fast but without any promise: what it loses, the follower asks for. */
+/** Delivers change notices to this process, fast but without a guarantee. The follower requests the missing ones. */
 export interface ChangeBus {
   /**
    * Begins to listen and goes on for ever; never fails because the other side is away. `onNotice` gets each message as it
@@ -11,7 +11,7 @@ export interface ChangeBus {
 
 /** Small notices between gateways beside the changes, on the same connection. */
 export interface NoticeBus {
-  /** Sent if the connection stands, else lost. */
+  /** Sends the message if connected, and drops it otherwise. */
   publish(subject: string, notice: object): void;
   /** Must be called before `start`. The listener gets what others have sent, unchecked; never what this process sent. */
   subscribe(subject: string, listener: (message: Uint8Array) => void): void;

@@ -9,9 +9,9 @@ export class Entry {
   readonly document: object;
   /** The document is at least as new as this revision. */
   revision: number;
-  /** False from the moment a change of it is known until it was read again. The one flag the hot path looks at. */
+  /** False from the notice of a change until the document is read again. The only flag that the hot path checks. */
   fresh: boolean;
-  /** Being read again in the background: the old one serves meanwhile. */
+  /** True while the document is read again in the background and the old one serves. */
   refreshing = false;
   /** Used since it was last read. Only such entries are read again before their next use. */
   used = true;

@@ -56,7 +56,7 @@ const possibleId = /^[\x21-\x7e]{1,600}$/;
 /**
  * The documents of a gateway process, fetched on demand and kept until a change notice names them.
  *
- * - A known document is served at once, whatever state the control plane is in.
+ * - A known document is served at once, in every state of the control plane.
  * - An unknown one is looked up once for all concurrent callers. GatewayError `unavailable` if the control plane cannot be read.
  * - A changed one that is in use is read again at once, and the old one serves until then. Keys wait instead, so that a withdrawn
  *   right ends with the notice. A changed one that is not in use is read at its next use. A deleted one is removed with the notice.
@@ -160,7 +160,7 @@ export class DocumentStore implements DocumentReader {
         flight.again = true;
       }
       for (const entry of shelf.entries.values()) {
-        // Revisions may have begun anew: whatever is read from now on is newer than this.
+        // Revisions may have restarted: everything read from now on is newer than this.
         entry.revision = 0;
         entry.fresh = false;
         entry.refreshing = false;
@@ -220,7 +220,7 @@ export class DocumentStore implements DocumentReader {
     }
     this.counts.misses += 1;
     return this.#fetch(shelf, entry.id).catch((error: unknown) => {
-      // Not if it was deleted meanwhile.
+      // Unless it was deleted in the meantime.
       if (shelf.entries.peek(entry.id) !== entry) throw error;
       entry.retryAtMs = this.#clock.elapsed() + retryMs;
       return entry;

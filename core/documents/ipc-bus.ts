@@ -16,7 +16,7 @@ export function createIpcBus(source: MessageSource): ChangeBus {
       listener = (message) => {
         if (isObject(message) && message.type === changesSubject) onNotice(message.notice);
       };
-      // The channel is as old as the process: there is no connecting, and nothing that could have been missed.
+      // The channel exists since the start of the process, so no notice can have been missed.
       source.on('message', listener);
     },
     async close() {

@@ -43,7 +43,7 @@ const storedDocuments = v.array(
 const documentsPerLine = 64;
 const namePattern = /^slot-(\d+)\.lkg$/;
 
-/** Writes this process's file: whole or not at all, readable by its owner only. Yields between lines, so that requests go on. */
+/** Writes this process's file atomically, readable by its owner only. Yields between lines, so that requests continue. */
 export async function writeLastKnownGood(options: LastKnownGoodOptions, known: KnownGood): Promise<void> {
   const { directory, slot, key } = options;
   await mkdir(directory, { recursive: true, mode: 0o700 });

@@ -13,7 +13,7 @@ const letsIn: ReadonlySet<DocumentKind> = new Set(['api-key', 'organisation', 'w
 export function makeEntry(shelf: Shelf, id: string, input: unknown, revision: number, old: Entry | undefined): Entry | string {
   const checked = v.safeParse(documentSchemas[shelf.kind] as v.GenericSchema<unknown, { id: string }>, input);
   if (!checked.success) return issuesOf(checked.issues);
-  // A mixed-up document of these kinds would admit a stranger.
+  // A wrong document of these kinds would admit an unauthorised caller.
   if (letsIn.has(shelf.kind) && checked.output.id !== id) return `it is the document of another ${shelf.kind}`;
   const entry = new Entry(id, checked.output, revision, true);
   if (!old) return entry;

@@ -35,7 +35,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
     },
     subscribe: (subject, listener) => void listeners.push({ subject, listener }),
     publish(subject, notice) {
-      // While the server is away the client would keep messages back and send them late, when they are no longer true.
+      // While the server is away the client would queue messages and send them when they are outdated.
       if (!isConnected || closed) return;
       try {
         connection?.publish(subject, JSON.stringify(notice));
@@ -69,7 +69,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
     }
   }
 
-  /** Resolves when the connection is closed for good, which only `close` or a fault of the client brings about. */
+  /** Resolves when the connection is closed finally, which only `close` or an error of the client causes. */
   async function listen(open: NatsConnection, onNotice: (message: unknown) => void, onConnected: () => void): Promise<void> {
     open.subscribe(changesSubject, {
       callback: (error, message) => {
@@ -83,7 +83,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
         },
       });
     }
-    // The subscription must stand at the server before the question for missed changes is asked, or one could fall between.
+    // The subscription must exist at the server before missed changes are requested, or one could be lost in between.
     await open.flush();
     connected(onConnected);
     for await (const status of open.status()) {

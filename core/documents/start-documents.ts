@@ -98,7 +98,7 @@ export async function startDocuments(options: DocumentsOptions): Promise<Gateway
     const grown = additions !== saved.additions && (closed || clock.elapsed() >= additionsFromMs);
     if ((version === saved.version && !grown) || lastRevision === null) return;
     const beganMs = clock.elapsed();
-    // The revision first: a document that changes while the file is written is newer than the file says, never older.
+    // Read the revision first: a document that changes while the file is written is then newer than the file states, never older.
     try {
       await writeLastKnownGood(disk, { lastRevision, documents: documents.keep(storedPerKindMax) });
       saved = { version, additions };

@@ -50,7 +50,7 @@ function controlPlanePath(path: string): string | null {
   return meant === null ? null : `/v1/${meant}${rest.slice(0, 200)}`;
 }
 
-/** The route that is meant when a client and its base URL both bring `/v1`, or neither. */
+/** The intended route if both the client and its base URL add `/v1`, or neither does. */
 function otherBase(path: string): { readonly path: string; readonly remedy: string } | null {
   const shorter = path.startsWith('/v1/v1/') ? path.slice('/v1'.length) : null;
   if (shorter !== null && routeMethods(shorter).length > 0) {

@@ -54,7 +54,7 @@ export const routes: readonly Route[] = [
   // Typed judgments: `{model, state, questions}`, or OpenAI's `{model, input, questions}`.
   { method: 'POST', path: '/decisions', operation: 'createDecision', format: 'chat' },
 
-  // An upload is streamed and never stored in memory, whatever its size.
+  // An upload of any size is streamed and never stored in memory.
   { method: 'POST', path: '/files', operation: 'uploadFile', body: 'stream', ...stored },
   { method: 'GET', path: '/files', operation: 'listFiles', body: 'none', ...stored },
   { method: 'GET', path: '/files/{id}', operation: 'retrieveFile', body: 'none', ...stored },

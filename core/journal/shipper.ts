@@ -43,7 +43,7 @@ const pauseMsMax = 1000;
 
 /**
  * Ships the spool in batches, oldest first, one at a time, each until it is confirmed (at least once). Records shipped again
- * after a crash are recognised by their id. While the control plane is unreachable, attempts go on for ever.
+ * after a crash are recognised by their id. While the control plane is unreachable, attempts continue forever.
  */
 export class Shipper {
   readonly counts: ShipperCounts = { batches: 0, inserted: 0, duplicates: 0, refused: 0, torn: 0, failures: 0 };

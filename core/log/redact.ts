@@ -47,7 +47,7 @@ const secretLooks: readonly (readonly [RegExp, string])[] = [
   [/(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@"]*):[^\s/@"]+@/gi, '$1:***@'],
 ];
 
-/** The second net: secrets by their look, wherever they stand in a line. */
+/** The second filter: secrets by their pattern, anywhere in a line. */
 export function redactText(line: string): string {
   let text = line;
   for (const [look, instead] of secretLooks) text = text.replace(look, instead);

@@ -27,7 +27,7 @@ interface ModelList {
   readonly total: number;
 }
 
-/** The first target of each provider that is named; one that leaves it to the request counts when the request says. */
+/** The first target of each named provider. A target without a provider counts if the request names one. */
 function targetsByProvider(ctx: RequestContext): Map<string, Target> {
   const named = new Map<string, Target>();
   for (const target of ctx.plan.targets) {
@@ -54,7 +54,7 @@ async function readCatalogue(
 ): Promise<ModelList> {
   const workspaceId = ctx.identity?.workspaceId ?? '';
   const document = await dispatcher.services.documents.get('workspace-models', workspaceId);
-  // A provider named by its type has no catalogue of its own: what it may do is not ours to say.
+  // A provider named by its type has no catalogue in the workspace.
   const isOpen = [...named.keys()].some((name) => !name.startsWith('@'));
   const slugs = isOpen || named.size === 0 ? null : new Set([...named.keys()].map((name) => name.slice(1)));
   return pickModels(modelsOf(document, slugs), new URLSearchParams(ctx.query));

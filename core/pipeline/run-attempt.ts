@@ -109,7 +109,7 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
       judge: judgeOf(ctx, target, services.clock),
       onLeft: () => addResult(ctx, clientClosed(), given, services.clock),
       isFinal: (status) => {
-        // A body that was streamed is gone: whatever the answer is, there is no second one.
+        // A streamed body cannot be sent again, so this response is final.
         if (ctx.bodyTaken) return true;
         // There may be another credential by now.
         if (given.resolved.renew && isRefusal(status)) return false;

@@ -131,7 +131,7 @@ function explained(options: PipelineOptions, ctx: RequestContext, error: Gateway
   return options.explainPath(ctx.request.method, ctx.request.path) ?? error;
 }
 
-/** Runs `onRequest` down the list. The body is read just before the first hook that may look at it. */
+/** Runs `onRequest` down the list. The body is read just before the first hook that may use it. */
 async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promise<Reply | undefined> {
   const { beforeBody, beforePlan } = options.chain;
   for (let i = 0; ; i++) {
@@ -146,7 +146,7 @@ async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promis
       readPassed(ctx);
       if (ctx.passed && isLimited(ctx)) await holdForLimits(ctx, options.bodies);
     }
-    // The plan may have been replaced by the hook before: the list is read anew each time.
+    // A hook may have replaced the plan, so the list is read again each time.
     const hook = ctx.plan.onRequest[i];
     if (!hook) {
       if (ctx.requestBytes === 0) ctx.requestBytes = Math.max(0, ctx.request.body.length);

@@ -49,7 +49,7 @@ export class Relay {
     return true;
   }
 
-  /** Sends what is held, however slow the receiver is: the sender has nothing more to say. */
+  /** Sends all buffered messages even to a slow receiver, because the sender has closed. */
   flush(): void {
     this.#release(true);
   }

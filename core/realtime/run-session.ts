@@ -98,7 +98,7 @@ async function firstError(
   return null;
 }
 
-/** Requests that a plugin in the place of `auth` has let in. */
+/** Requests admitted by a plugin that replaces `auth`. */
 const nobody = { organisationId: '', workspaceId: '', keyId: '' };
 
 /** Ours first: they are the ones to stay should all of them be too long. */

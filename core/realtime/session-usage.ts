@@ -30,7 +30,7 @@ export class SessionUsage {
     this.#read = read;
   }
 
-  /** Looks into one text message of the provider; true when it counted something. What is no JSON is none of its business. */
+  /** Reads the usage of one text message of the provider. Returns true if it counted something. Ignores text that is not JSON. */
   take(message: Uint8Array): boolean {
     if (message.length > eventBytesMax) return false;
     const text = Buffer.from(message.buffer, message.byteOffset, message.byteLength);

@@ -95,7 +95,7 @@ export class Session {
     this.#provider.socket.resume();
   }
 
-  /** Looks at the clock: limits, and whether both sides are still there. */
+  /** Checks time limits, and whether both sides are still connected. */
   look(nowMs: number): void {
     if (this.#over) return;
     const { idleMs, totalMs } = this.#limits;
@@ -143,7 +143,7 @@ export class Session {
         // After the message with the usage: the client gets its last reply. Estimates are counted by `look`.
         if (this.#isUncounted && this.#usage?.total()) void this.#count();
       },
-      // `from` takes bytes again: what `to` sends can go on.
+      // `from` accepts bytes again, so `to` may continue sending.
       onDrain: () => this.#goOn(to),
       onPong: () => {
         from.heardAtMs = this.#clock.elapsed();
@@ -193,7 +193,7 @@ export class Session {
     return this.#usage?.total() ?? this.#estimate?.total() ?? null;
   }
 
-  /** Has plugins look at what was used; one of them may end the session. */
+  /** Passes the usage to plugins; one of them may end the session. */
   async #count(): Promise<void> {
     if (this.#isCounting) return;
     this.#isCounting = true;
@@ -263,7 +263,7 @@ export class Session {
     });
   }
 
-  /** Says farewell to `side`, behind what `other` had sent it. */
+  /** Sends the close frame to `side`, after the messages of `other`. */
   #part(side: Side, other: Side, farewell: Farewell): void {
     if (side.closed) return;
     if (farewell === 'cut') return side.socket.terminate();

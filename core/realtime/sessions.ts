@@ -19,7 +19,7 @@ export interface OpenSessions extends Sessions {
   /** Sessions that are open or about to be. */
   readonly count: number;
   /**
-   * Accepts no more; lets the open ones go on for `graceMs`, then closes them with 1001. Resolves when all are over and recorded.
+   * Accepts no more sessions. Open ones continue for `graceMs` and are then closed with 1001. Resolves when all are closed and recorded.
    * Safe to call twice.
    */
   drain(graceMs: number): Promise<void>;
@@ -28,7 +28,7 @@ export interface OpenSessions extends Sessions {
 /** Messages that may wait for one side of a session: two of the maximum length, and the data read before a pause takes effect. */
 const bufferedMessages = 2;
 const bufferedBytesMin = 96 * 1024 * 1024;
-/** Longest time between two looks at the clock for all sessions. */
+/** Maximum time between two checks of all sessions. */
 const sweepMsMax = 1000;
 /** How long a closing handshake may take once the process stops. */
 const closingMs = 1000;

@@ -29,7 +29,7 @@ const clouds = [
     authority: 'https://login.microsoftonline.us',
   },
 ] as const;
-/** Name of the secret, and version unless the newest is meant. */
+/** Name of the secret, and its version; without a version the newest. */
 const pathPattern = /^[0-9A-Za-z-]{1,127}(\/[0-9A-Za-z]{1,64})?$/;
 const auth = v.object({
   azure_auth_mode: v.picklist(['entra', 'managed', 'default'], 'one of entra, managed, default'),

@@ -25,7 +25,7 @@ export interface MetricsChannel {
 }
 
 export interface MetricsPeer {
-  /** The text of all processes; of this one alone when there is no primary or it does not answer in time. */
+  /** Returns the metrics of all processes; only those of this one if there is no primary or it does not reply in time. */
   gather(): Promise<string>;
   /** Answers no more questions. */
   close(): void;

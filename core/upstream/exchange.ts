@@ -197,7 +197,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     return new GatewayError('request_timeout', { message: `The provider sent nothing for ${idleMs}ms` });
   }
 
-  /** Ends the exchange and closes its socket, whatever it is doing. */
+  /** Ends the exchange in any state and closes its socket. */
   #cut(): void {
     const controller = this.#controller;
     const connection = this.#connection;

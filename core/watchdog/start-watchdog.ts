@@ -13,7 +13,7 @@ export interface WatchdogOptions {
   readonly log: Log;
 }
 
-/** Heartbeats per timeout: a single late one is no reason to kill. */
+/** Heartbeats per timeout, so that a single late one does not kill the process. */
 const beatsPerTimeout = 5;
 /** Fewer than the supervisor waits for: reading a stack takes a moment. */
 const beatsMissedMax = 3;

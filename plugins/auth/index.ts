@@ -74,7 +74,7 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
     const known = verified.get(sha256);
     // Look up once: a second promise without a handler could reject and cause an unhandled rejection.
     let document = known === undefined ? undefined : services.documents.get('api-key', known.document.id);
-    // A change notice puts another document in the place of this one, and the credential is verified anew.
+    // A change notice replaces this document, and the credential is verified again.
     if (known !== undefined && document === known.document) return admit(ctx, known);
     const key = parseApiKey(credential);
     if (!key) throw refused(ctx, failures, malformedKeyReason(credential));

@@ -7,7 +7,7 @@ import { addBaggage } from './baggage.ts';
 
 type Metadata = Readonly<Record<string, string>>;
 
-/** Client headers that become metadata, lower-case, and what stands before their names there. */
+/** Client headers that become metadata, in lower case, and the prefix of their names. */
 export interface MetadataHeaders {
   readonly names: readonly string[];
   readonly keyPrefix: string;

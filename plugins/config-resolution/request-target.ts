@@ -8,7 +8,7 @@ import type { JsonObject } from '../../core/contract/values/json.ts';
 import { splitModelSlug } from '../../core/contract/values/model-slug.ts';
 import { Secret } from '../../core/contract/values/secret.ts';
 
-/** In the comma list of `x-svc-beta`: the setting `use_responses_api` under its older name, whatever its date. */
+/** An entry of `x-svc-beta`: the older name of the setting `use_responses_api`, with any date. */
 const asksForResponsesApi = /(^|,)\s*use-responses-api(-\d{4}-\d{2}-\d{2})?\s*(,|$)/;
 
 /** Headers of provider settings without the gateway's prefix, and the setting that each carries. */

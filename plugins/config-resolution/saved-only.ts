@@ -65,7 +65,7 @@ const blockedByDeployment = 'The setting BLOCK_INLINE_CONFIG of this deployment 
 
 const slugPattern = /^[a-zA-Z0-9_-]{1,255}$/;
 
-/** Anything that could be a slug is one, whatever it begins with: a config that can be saved can be used. */
+/** Any text that could be a slug is treated as one, because every saved config must be usable. */
 export function isConfigSlug(header: string): boolean {
   return slugPattern.test(header);
 }

@@ -7,7 +7,7 @@ import { noUnits, type Usage } from '../../core/contract/values/usage.ts';
 import { spansOf } from './spans.ts';
 import { isoTime, toHold } from './to-hold.ts';
 
-/** One record per request, whatever its outcome, safe on disk before the reply is complete. */
+/** One record per request, for every outcome, on disk before the reply is complete. */
 export const record = (): CorePlugin =>
   defineCorePlugin({
     name: 'record',

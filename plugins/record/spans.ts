@@ -20,7 +20,7 @@ export function spansOf({ gatewayHeaders, request, traceId }: RequestContext): S
     parentSpanId: gatewayHeaders.get('parent-span-id') ?? null,
     spanName: gatewayHeaders.get('span-name') ?? null,
   };
-  // Only ids of W3C traces have this length: others spare the look at the headers.
+  // Only ids of W3C traces have this length. For others the headers need not be read.
   if (traceId.length !== traceIdLength) return spans;
   const parent = traceparent.exec(request.header('traceparent') ?? '');
   if (parent?.[1] !== traceId) return spans;

@@ -29,7 +29,7 @@ export interface AdminClient {
   createUpstream(slug: string, host: string, fields?: JsonObject): Promise<string>;
   /** A saved config; gives its slug. */
   createConfig(config: JsonObject, name?: string): Promise<string>;
-  /** A workspace key with `completions.write` unless `fields` say otherwise. */
+  /** A workspace key with `completions.write`; `fields` override the defaults. */
   createKey(fields?: JsonObject): Promise<CreatedKey>;
 }
 

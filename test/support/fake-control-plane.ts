@@ -12,7 +12,7 @@ export interface FakeControlPlane {
   readonly requests: string[];
   /** Newest revision; every `put` and `remove` makes the next one. */
   revision: number;
-  /** Changes up to here are no longer kept. */
+  /** Changes up to this revision are deleted. */
   forgottenUpTo: number;
   /** Most changes in one answer. */
   changesMax: number;

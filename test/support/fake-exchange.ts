@@ -102,7 +102,7 @@ export class FakeSink implements ReplySink {
   }
 }
 
-/** The request as the edge would hand it on, with the gateway key unless the headers say otherwise. */
+/** The request as the edge passes it on, with the gateway key by default. */
 export function fakeRequest(request: Partial<FakeRequest>, key: string): InboundRequest {
   const given = { 'x-svc-api-key': key, 'content-type': 'application/json', ...request.headers };
   const headers = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name.toLowerCase(), value]));

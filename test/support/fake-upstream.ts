@@ -29,7 +29,7 @@ export type BehaviourLike = Behaviour | Behaviour['run'];
 type Matcher = string | ((request: RecordedRequest) => boolean);
 
 export interface FakeUpstreamOptions {
-  /** Larger bodies are only counted and hashed; 16 MiB unless told. */
+  /** Larger bodies are only counted and hashed. Default 16 MiB. */
   readonly keepBodyBytesMax?: number;
   readonly host?: string;
   readonly port?: number;

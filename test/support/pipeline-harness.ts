@@ -74,7 +74,7 @@ export function createHarness(
     /** Takes the place of a pool with one thread, which is not started while all inputs are small. */
     tasks?: CoreServices['tasks'];
     retryBudget?: { percent: number; floor: number };
-    /** Gateway processes of the machine; 1 unless told. */
+    /** Gateway processes of the machine. Default 1. */
     processes?: number;
     formBytesMax?: number;
     memory?: BodyMemory;
@@ -83,7 +83,7 @@ export function createHarness(
     /** Takes the place of a disk that is always written. */
     whenSafe?: (callback: () => void) => void;
     headersToMetadata?: NonNullable<CoreServices['headersToMetadata']>;
-    /** Verifies tokens over these documents; without it tokens are no credential. */
+    /** Verifies JWTs with these documents. Absent: JWTs are not accepted. */
     tokens?: (documents: DocumentReader) => TokenVerifier;
   } = {},
 ): Harness {

@@ -15,7 +15,7 @@ export interface RawClient {
   readonly socket: Socket;
   /** Everything received and not yet taken by `reply`. */
   readonly received: Buffer;
-  /** True once the peer has closed, in whatever way. */
+  /** True after the peer has closed in any way. */
   readonly isClosed: boolean;
   send(bytes: string | Uint8Array): void;
   /** The next whole reply; rejects when the connection closes before it is complete or its framing is broken. */
@@ -99,7 +99,7 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Null while incomplete; throws on anything RFC 9112 does not allow in a reply of ours. */
+/** Null while incomplete. Throws on anything that RFC 9112 does not allow in a reply. */
 function parseReply(bytes: Buffer, toHead = false): { reply: RawReply; bytes: number } | null {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) return null;

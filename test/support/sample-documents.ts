@@ -18,7 +18,7 @@ export function sampleKey(id: string, changes: Partial<ApiKeyDocument> = {}): Ap
   };
 }
 
-/** A saved config; its version says which one it is. */
+/** A saved config, identified by its version. */
 export function sampleConfig(slug: string, versionId: string, config: ConfigDocument['config'] = {}): ConfigDocument {
   return { id: `id of ${slug}`, slug, versionId, organisationId: 'organisation-1', workspaceId: 'workspace-1', config };
 }

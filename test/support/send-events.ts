@@ -38,7 +38,7 @@ export function toPieces(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? [];
 }
 
-/** Words as a stand-in for tokens, so that counts are plain to predict. */
+/** Counts words instead of tokens, so that counts are predictable. */
 export function countWords(value: unknown): number {
   const text = typeof value === 'string' ? value : JSON.stringify(value ?? '');
   return text.split(/\s+/).filter(Boolean).length;

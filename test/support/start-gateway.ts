@@ -25,7 +25,7 @@ export interface GatewayOptions {
   readonly controlPlanePort?: number;
   /** Command in front of node, such as `['taskset', '-c', '0']`. */
   readonly prefix?: readonly string[];
-  /** 60,000 unless told. */
+  /** Default 60,000. */
   readonly deadlineMs?: number;
 }
 

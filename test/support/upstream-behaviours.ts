@@ -6,11 +6,11 @@ import { answerLikeAProvider } from './provider-replies.ts';
 
 type Body = string | Uint8Array | object;
 
-/** A behaviour that waits until the test lets it go on. */
+/** A behaviour that waits until the test releases it. */
 export interface HeldBehaviour extends Behaviour {
   /** Resolves when a request has come to the place where it is held. */
   readonly reached: Promise<Exchange>;
-  /** Lets it, and every later one, go on. */
+  /** Releases this and every later one. */
   release(): void;
 }
 
@@ -50,7 +50,7 @@ export function eventStream(texts: readonly string[], headers: Record<string, st
   });
 }
 
-/** Reads the request and says nothing until released; then answers with `then`. */
+/** Reads the request and waits until released; then replies with `then`. */
 export function stallBeforeHead(then: Behaviour = answerLikeAProvider): HeldBehaviour {
   return held(async (exchange, hold) => {
     await hold();
@@ -133,7 +133,7 @@ export function drip(status: number, body: Body, headers: Record<string, string>
   });
 }
 
-/** Writes these bytes to the socket as they are, and closes it unless told to keep it open. */
+/** Writes these bytes to the socket unchanged, and closes it unless `end` is `keep-open`. */
 export function rawBytes(bytes: string | Uint8Array, end: 'fin' | 'reset' | 'keep-open' = 'fin'): Behaviour {
   return afterBody((exchange) => {
     exchange.socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes, () => {
@@ -142,7 +142,7 @@ export function rawBytes(bytes: string | Uint8Array, end: 'fin' | 'reset' | 'kee
   });
 }
 
-/** Bytes that are no HTTP at all. */
+/** Bytes that are not HTTP. */
 export function garbage(): Behaviour {
   return rawBytes('\x00\x01 this is not HTTP\r\n\r\n');
 }

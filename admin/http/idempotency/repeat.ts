@@ -109,7 +109,7 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
 const replyTries = 20;
 const replyWaitMs = 25;
 
-/** Forgets keys that no longer stand for anything; for a job of the whole installation. */
+/** Deletes expired keys of the whole installation; for a job. */
 export async function forgetExpiredKeys(em: EntityManager): Promise<number> {
   return em.nativeDelete(idempotencyKeys, { expiresAt: { $lt: new Date() } });
 }

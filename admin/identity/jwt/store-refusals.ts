@@ -8,7 +8,7 @@ import { createRateLimit } from '../../http/rate-limit.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { organisations } from '../../resources/organisations/entity.ts';
 
-/** Maximum number of entries per minute and organisation, whatever their source. */
+/** Maximum number of entries per minute and organisation, from all sources. */
 const entriesPerMinute = 60;
 
 /**

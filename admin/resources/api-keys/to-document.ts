@@ -68,7 +68,7 @@ async function toDocument(em: EntityManager, row: Row): Promise<ApiKeyDocument> 
   };
 }
 
-/** Drivers hand out times as text or as dates. */
+/** Drivers return times as text or as dates. */
 type Time = string | Date | null;
 
 interface NoRow {

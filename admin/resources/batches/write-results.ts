@@ -5,7 +5,7 @@ import { type Batch, batchLines } from './entity.ts';
 
 const pageLines = 100;
 
-/** Writes the two files of results from their beginning, whatever was written of them before. They are visible once they are whole. */
+/** Writes the two result files from the beginning, also after an interruption. They become visible when complete. */
 export async function writeResults(
   newManager: () => EntityManager,
   batch: Batch,

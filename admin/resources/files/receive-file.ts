@@ -84,7 +84,7 @@ async function readForm(
   let storing: Promise<void> = Promise.resolve();
   let failed: unknown = null;
   let fail: (error: unknown) => void = () => {};
-  /** A parser whose file is no longer read never asks for the next piece. */
+  /** A parser whose file is no longer read never requests the next piece. */
   const failure = new Promise<never>((_, reject) => {
     fail = (error) => {
       failed ??= error;

@@ -17,7 +17,7 @@ export const integrations = defineEntity({
     name: p.text(),
     aiProviderId: p.text(),
     description: p.text().nullable(),
-    /** Settings that are no secret, under their wire names; `custom_headers` among them in rows of older versions only. */
+    /** Settings without secrets, under their wire names. `custom_headers` is among them only in rows of older versions. */
     configurations: p.json().$type<Record<string, unknown>>(),
     /** JSON of the secret settings (`{"api_key": …}`), sealed by the organisation's data key; null when there are none. */
     secrets: p.text().nullable(),

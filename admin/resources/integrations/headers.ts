@@ -46,7 +46,7 @@ export async function changeHeaders(
   return { all, unchangedCredentials };
 }
 
-/** Settings that are no secret, under their wire names. */
+/** Settings without secrets, under their wire names. */
 export function settingsOf(row: Integration): Record<string, unknown> {
   const { custom_headers: _, ...settings } = row.configurations;
   return settings;

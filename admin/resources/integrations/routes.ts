@@ -50,7 +50,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
       const [rows, total] = await em.findAndCount(
         integrations,
         { $and: [{ organisationId, status: 'active' }, { $or: kinds }, visible, withTags(query.tags)] },
-        // Clients take the first entry for one they can share, so those of the organisation come first.
+        // Clients expect that they can share the first entry, so those of the organisation come first.
         { ...pageOf(query), orderBy: [{ [isOfWorkspace]: 'asc' }, { createdAt: 'desc' }, { id: 'asc' }] },
       );
       return { object: 'list', total, data: rows.map(toRow) };

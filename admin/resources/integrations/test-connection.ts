@@ -19,7 +19,7 @@ import { sealedForGateways } from './headers.ts';
 export interface Tried {
   readonly organisationId: string;
   readonly aiProviderId: string;
-  /** Settings that are no secret, under their wire names. */
+  /** Settings without secrets, under their wire names. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, string>>;
   readonly headers: Headers;

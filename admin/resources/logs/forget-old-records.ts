@@ -4,7 +4,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 const dayMs = 86_400_000;
 /** Records per statement: small enough that other writers never wait long for a lock or for the embedded database. */
 const batchRecords = 1_000;
-/** Longest time one run deletes, in milliseconds; the next run goes on. */
+/** Maximum time of one run in milliseconds; the next run continues. */
 const runMsMax = 600_000;
 
 /** Returns the time before which records are deleted; null if RECORD_RETENTION_DAYS is 0. */

@@ -3,7 +3,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 /** Tables that records refer to by slug, with the column that contains the slug. */
 const columns = { configs: 'config_slug', providers: 'provider_slug' } as const;
 
-/** The time of the last request that used each of these rows, by row id. Rows that no record names are left out. */
+/** Returns the time of the last request that used each of these rows, by row id. Unused rows are left out. */
 export async function lastUsedAt(
   em: EntityManager,
   table: keyof typeof columns,

@@ -96,7 +96,7 @@ async function newIntegration(
     name: body.name,
     key,
     description: null,
-    // A mapped field selects the authentication mode just as a value does; null is no value.
+    // A mapped field selects the authentication mode as a value does; null is not a value.
     configurations: withUsualMode(scope.aiProviderId, hasKey, { ...fields, ...configurations }),
     mapped,
   });

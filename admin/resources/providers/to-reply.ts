@@ -5,7 +5,7 @@ import { shownSettingsOf } from '../integrations/headers.ts';
 import { type Mapping, mappingsReplyOf } from '../integrations/secret-mappings.ts';
 import type { Provider } from './entity.ts';
 
-/** State as callers meet it: past its time it is expired, whatever was stored; then exhausted as long as its budget is used up. */
+/** The effective state: expired after its end, else exhausted while its budget is used up, else the stored one. */
 export function statusOf(
   row: { readonly expiresAt?: Date | null; readonly exhaustedAt?: Date | null },
   now: number,

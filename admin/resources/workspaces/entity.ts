@@ -4,7 +4,7 @@ import type { DataPlaneSecuritySettings, ExportSettings, GuardrailReference, Sha
 import type { SecuritySettings } from '../organisations/setting-sections.ts';
 
 export interface WorkspaceSettings extends SharedSettings {
-  /** 1: requests of users' keys carry their owner's name as `_user`, whatever was sent. */
+  /** 1: requests of users' keys carry their owner's name as `_user`, replacing a sent value. */
   user_key_metadata?: 0 | 1;
   /** 1: an `_user` in the request takes precedence, and the owner's name is used only without one. */
   user_key_metadata_override?: 0 | 1;

@@ -68,7 +68,7 @@ export const updateBody = v.strictObject({
 
 export const deleteBody = v.strictObject({
   organisation_id: tenantEntries.organisation_id,
-  /** Confirms that the right workspace is meant; required with force_delete. */
+  /** Confirms the workspace; required with force_delete. */
   name: v.optional(v.pipe(v.string(), v.maxLength(255))),
   force_delete: v.optional(v.boolean(), false),
 });

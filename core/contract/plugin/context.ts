@@ -116,7 +116,7 @@ export interface EntityLimits {
 export interface RequestTarget {
   /** Provider type id or `@slug`. */
   readonly provider: string | null;
-  /** The caller's own provider credentials: `api_key` from Authorization and the like, others from their headers. */
+  /** The caller's own provider credentials: `api_key` from Authorization or a similar header, others from their headers. */
   readonly credentials: Credentials;
   readonly customHost: string | null;
   readonly settings: Readonly<JsonObject>;
@@ -257,7 +257,7 @@ export class RequestContext {
     this.traceId = init.traceId;
   }
 
-  /** Moves the usage of a response that a verdict rejected to `deniedUsage`: the provider bills it whatever follows. */
+  /** Moves the usage of a response that a verdict rejected to `deniedUsage`, because the provider bills it. */
   denyUsage(): void {
     if (this.usage === null) return;
     this.deniedUsage ??= [];

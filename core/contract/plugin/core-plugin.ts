@@ -67,13 +67,13 @@ export interface CoreServices extends Services {
   newSlot(): number;
   /** Runs CPU work, off the main thread if the input is large. */
   readonly tasks: TaskRunner;
-  /** Saved-only mode of the whole deployment: requests bring no config, provider or host of their own. */
+  /** Saved-only mode of the whole deployment: requests cannot have inline configs, providers or hosts. */
   readonly blockInlineConfig?: boolean;
   /** Prefixes of the gateway's own headers, the first the usual one; absent: `x-svc-`. */
   readonly headerPrefixes?: readonly string[];
   /** Client headers that become metadata, lower-case, and the prefix of their names there. */
   readonly headersToMetadata?: { readonly names: readonly string[]; readonly keyPrefix: string };
-  /** Verifies tokens that organisations sign; absent: they are no credential. */
+  /** Verifies JWTs of organisations; absent: JWTs are not accepted. */
   readonly tokens?: TokenVerifier;
   readonly isProvider: (id: string) => boolean;
   /** Provider settings that config targets and request headers carry. */

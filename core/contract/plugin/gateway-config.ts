@@ -63,7 +63,7 @@ const targetEntries = {
   api_key: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(8192))),
   /** Share among its siblings under loadbalance; 0 = never. */
   weight: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1_000_000))),
-  /** How much it takes before priority_capacity goes on to its next sibling. */
+  /** The load up to which priority_capacity chooses this target before its next sibling. */
   capacity: v.optional(capacity),
   override_params: v.optional(params),
   default_params: v.optional(params),
@@ -77,7 +77,7 @@ const targetEntries = {
   strict_params: v.optional(v.boolean()),
   /** Labels of requests to this target. The request's own value of a key takes precedence. */
   metadata: v.optional(metadata),
-  /** The provider is always the one the request names, whatever the parent sets. */
+  /** The provider is always the one in the request, never the parent's. */
   passthrough: v.optional(v.boolean()),
   /** Target of a fallback: the statuses that move on from it, in place of the strategy's. */
   on_status_codes: v.optional(v.array(status)),
@@ -128,7 +128,7 @@ function gatewayConfigSchema(names: SettingNames): v.GenericSchema<unknown, Gate
   return root;
 }
 
-/** Provider settings of a config node, by name: `SettingNames` says which there are. */
+/** Provider settings of a config node by name; `SettingNames` lists the names. */
 export function settingOf(node: GatewayConfig, name: string): unknown {
   return (node as Readonly<Record<string, unknown>>)[name];
 }

@@ -89,7 +89,7 @@ const hook = v.strictObject({
   ...actions,
 });
 
-/** Every key beside the reserved ones is a check, whose parameters stand beside its id. */
+/** Every key except the reserved ones is the id of a check with its parameters. */
 const shorthand = v.objectWithRest(
   { type, id: v.optional(name), ...actions },
   v.looseObject({ id: v.optional(name), is_enabled: flag }),

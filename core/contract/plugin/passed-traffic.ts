@@ -38,7 +38,7 @@ const deferred = new RegExp(
   `^${prefix}/(?:(?:batches|messages/batches|batch/jobs|batchPredictionJobs|model-invocation-jobs?|async-invoke)(?:/|$)|.*:(?:batchGenerateContent|asyncBatchEmbedContent|predictLongRunning)$)`,
 );
 
-/** Verbs of Google's APIs, which stand behind any resource. */
+/** Verbs of Google's APIs, which can follow any resource. */
 const statedVerb = /:(?:generateContent|streamGenerateContent|embedContent|rawPredict|streamRawPredict)$/;
 
 /** Stored resources: making, changing and listing them runs no model. */
@@ -70,7 +70,7 @@ export function makesImages(path: string): boolean {
   return /(?:\/images\/[a-z]+|:predict)\/?$/.test(path);
 }
 
-/** True for requests that have text spoken, which is billed by its characters. */
+/** True for speech requests, which are billed by characters. */
 export function makesSpeech(path: string): boolean {
   return /\/audio\/speech\/?$/.test(path);
 }

@@ -2,7 +2,7 @@ import type { StreamDecoder } from '../provider/provider.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { Usage } from '../values/usage.ts';
 
-/** Reads usage from replies in whatever format a provider has, for routes that pass bytes through. */
+/** Reads usage from replies in all known formats, for pass-through routes. */
 export interface PassedUsage {
   /**
    * The counts of a reply as usage, by their names alone. `counts` holds the members of every usage object the reply has, later ones

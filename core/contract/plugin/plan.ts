@@ -24,7 +24,7 @@ export interface Plan {
   readonly targets: readonly Target[];
   readonly onRequest: HookList<'onRequest'>;
   readonly onTarget: NonNullable<CoreHooks['onTarget']>;
-  /** Null where the strategy cannot say. */
+  /** Null if the strategy does not determine it. */
   readonly onExplain: NonNullable<CoreHooks['onExplain']> | null;
   readonly onTargetStart: HookList<'onTargetStart'>;
   readonly onAttempt: HookList<'onAttempt'>;
@@ -53,7 +53,7 @@ export interface Target {
   readonly index: number;
   /** `config`, `config.targets[1]`, `config.targets[0].targets[2]`. */
   readonly path: string;
-  /** Provider type id or `@slug`; null = what the request says. */
+  /** Provider type id or `@slug`; null: the provider of the request. */
   readonly provider: string | null;
   /** `api_key` and the secret settings the config carries itself. */
   readonly credentials: Credentials;

@@ -32,7 +32,7 @@ export interface Plugin<Config = unknown> {
   readonly name: string;
   /** Position in the chain; inside a stage, list order decides. */
   readonly stage: Stage;
-  /** Plugins that must stand earlier in the list; checked at start. */
+  /** Plugins that must come earlier in the list; checked at start. */
   readonly after?: readonly string[];
   /**
    * The parts of a request and its response that the hooks read. Other parts are piped, not parsed. `response: 'body'` holds streams

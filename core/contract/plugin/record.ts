@@ -68,7 +68,7 @@ export type MediaRecord = v.InferOutput<typeof mediaRecord>;
 export const batchRecord = v.object({
   id: v.pipe(v.string(), v.maxLength(1_000)),
   part: v.picklist(['made', 'line', 'result']),
-  /** For `result`: the number of requests it stands for. */
+  /** For `result`: the number of requests that it covers. */
   requests: count,
   /** For `made`: settings without secrets that are required to find the batch again (a region). */
   settings: v.optional(v.record(v.string(), v.unknown())),
@@ -112,7 +112,7 @@ export const requestRecord = v.object({
   workspaceId: v.nullable(v.string()),
   apiKeyId: v.nullable(v.string()),
   userId: v.nullable(v.string()),
-  /** Whom the token of the request was for, as it says; absent for keys. */
+  /** Subject of the JWT; absent for API keys. */
   tokenSubject: v.optional(v.nullable(v.string())),
   method: v.string(),
   path: v.string(),

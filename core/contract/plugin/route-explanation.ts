@@ -34,13 +34,13 @@ export interface StrategyExplanation {
 export interface BranchExplanation {
   readonly path: string;
   readonly name?: string;
-  /** loadbalance: its share as the config says. */
+  /** loadbalance: its weight in the config. */
   readonly weight?: number;
   /** Probability that its strategy calls it first, 0 to 1. */
   readonly first: number;
   /** When it is asked among its siblings: 1 = first; null = never for this request, or not decided by an order. */
   readonly order: number | null;
-  /** fallback: the statuses after which its strategy goes on to the next one; absent: every status but 2xx. */
+  /** fallback: the statuses after which its strategy continues with the next one; absent: every status except 2xx. */
   readonly movesOnAfter?: readonly number[];
   /** Circuit of the whole branch; absent if there is none. */
   readonly circuit?: 'open' | 'closed';

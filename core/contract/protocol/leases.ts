@@ -29,7 +29,7 @@ const shared = {
   seq,
   /** Start of the window the lease is of; 0: a budget whose window is not known yet. */
   startMs: timeMs,
-  /** Units of the lease that the process received and did not give back. Anything granted beyond it was lost on the way. */
+  /** Units of the lease that the process received and did not return. Units granted beyond them were lost on the way. */
   kept: units,
 };
 
@@ -50,7 +50,7 @@ const budgetAsk = v.object({
   parts: v.optional(v.pipe(v.array(units), v.maxLength(partsMax))),
   /** Units in hand that no request waits for. */
   spare: v.optional(units),
-  /** Milliseconds since this process asked the others to give back what they hold (see `recallSubject`). */
+  /** Milliseconds since this process asked the others to return units (see `recallSubject`). */
   recalledMs: v.optional(timeMs),
 });
 
@@ -97,7 +97,7 @@ const modelRates = v.object({
 /** `GET /internal/v1/rates?workspace=&provider=&slug=&model=`; null: the price is not known. */
 export const ratesReply = v.object({ rates: v.nullable(modelRates) });
 
-/** Asks for units of these keys back; see `recallSubject`. */
+/** Requests the return of units of these keys; see `recallSubject`. */
 export const recallNotice = v.object({ keys: v.pipe(v.array(key), v.maxLength(1_000)) });
 export type RecallNotice = v.InferOutput<typeof recallNotice>;
 

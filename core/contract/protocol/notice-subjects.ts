@@ -1,6 +1,6 @@
 /** Subjects of notices between gateway processes. The supervisor forwards them on its machine, NATS to other machines. */
 export const healthSubject = 'svc.health';
-/** A gateway process asks the others to give back unneeded units of a budget. */
+/** A gateway process asks the others to return unneeded units of a budget. */
 export const recallSubject = 'svc.leases.recall';
 /** An entry of the cache is no longer valid. */
 export const dropSubject = 'svc.cache.drop';

@@ -14,7 +14,7 @@ export const mappedSecretDocument = v.object({
   isSecret: v.boolean(),
   /** `json`: the text is parsed as JSON. A credential stays text. */
   format: v.picklist(['string', 'json']),
-  /** Row id, slug and version of the reference: a changed reference is read anew. */
+  /** Row id, slug and version of the reference: a changed reference is read again. */
   id: v.string(),
   slug: v.string(),
   revision: v.number(),

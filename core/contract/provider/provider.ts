@@ -100,7 +100,7 @@ export interface ProviderAdapter {
   /** Path (below the base URL, with `/`) of a pass-through call for the path after `/v1`; absent: that path itself. */
   proxyPath?(path: string, settings?: ProviderSettings): string;
   readonly operations: Partial<Record<OperationName, Operation>>;
-  /** Handles the calls to this origin in the place of the network. Absent: all calls go to the network. */
+  /** Handles the calls to this origin instead of the network. Absent: all calls go to the network. */
   readonly inProcess?: UpstreamSender & { readonly origin: string };
   /** Realtime sessions, if the provider offers them in OpenAI's format. */
   readonly realtime?: Realtime;
@@ -234,7 +234,7 @@ export interface Operation {
   toBytes?(reply: JsonObject, call: OperationCall): BytesReply | null;
   /** Builds the route's JSON from a response that is not JSON (such as image bytes). The response is then read whole. */
   fromBytes?(reply: BytesReply, call: OperationCall): JsonObject;
-  /** True: replies that are neither JSON nor an event stream pass as they come, unread (audio, subtitles). */
+  /** True: replies that are neither JSON nor an event stream pass unread (audio, subtitles). */
   readonly passesBytes?: boolean;
   /** With `passesBytes`: JSON passes unread too, so that a file of any content and size streams. */
   readonly passesJson?: boolean;

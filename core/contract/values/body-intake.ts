@@ -2,7 +2,7 @@
 export interface ArrivingBody {
   /** Stops reading the socket. */
   holdBack(): void;
-  /** Looks at bytes that were only stored, then reads on. Returns true if a further turn is needed first. */
+  /** Processes stored bytes, then continues reading. Returns true if a further turn is needed first. */
   goOn(): boolean;
 }
 
@@ -44,7 +44,7 @@ export class BodyIntake {
     return false;
   }
 
-  /** The body is over, or it is no longer read. Safe to call twice. */
+  /** Ends the intake of a body that is complete or no longer read. Safe to call twice. */
   leave(body: ArrivingBody): void {
     this.#reading.delete(body);
     this.#waiting.delete(body);

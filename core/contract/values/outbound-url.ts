@@ -120,7 +120,7 @@ const urlLengthMax = 2048;
 const labelsMax = 10;
 const labelPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Names that mean the machine itself, its container host or its cluster, whatever the resolver says. */
+/** Names of the machine itself, its container host or its cluster, for any resolver. */
 const blockedNames: ReadonlySet<string> = new Set([
   'localhost.localdomain',
   'host.docker.internal',

@@ -32,7 +32,7 @@ export function isInRange(text: string, range: Range): boolean {
   return address.kind() === range[0].kind() && address.match([...range] as [Address, number]);
 }
 
-/** `10.0.0.0/8`, `fd00::/8` or one plain address as a range; null when it is none of these. */
+/** Parses `10.0.0.0/8`, `fd00::/8` or a plain address as a range. Null for other text. */
 export function safeParseRange(text: string): Range | null {
   const slash = text.indexOf('/');
   const base = slash === -1 ? text : text.slice(0, slash);
@@ -104,7 +104,7 @@ const blockedIPv6 = ranges(
   '3fff::/20', // documentation
 );
 
-/** IPv6 that stands for an IPv4 host on today's networks: mapped (RFC 4291) and NAT64's well-known prefix (RFC 6052). */
+/** IPv6 forms of an IPv4 host: mapped (RFC 4291) and NAT64's well-known prefix (RFC 6052). */
 const carriersOfIPv4 = ranges('::ffff:0:0/96', '64:ff9b::/96');
 
 const sixToFour = ranges('2002::/16');

@@ -57,7 +57,7 @@ export function isTrustedPort(trusted: TrustedHosts, hostname: string, port: num
   return isTrustedName(spelled, hostname, port) || isTrustedAddress(spelled, hostname, port);
 }
 
-/** Names of metadata services: like their addresses they can neither be called nor trusted. */
+/** Names of metadata services. Like their addresses they can be neither called nor trusted. */
 export function isMetadataName(hostname: string): boolean {
   return metadataNames.has(hostname);
 }

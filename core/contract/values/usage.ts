@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.ts';
 
-/** Units of usage beside tokens. `audio_seconds` is input that was transcribed, `characters` text that was spoken. */
+/** Units of usage other than tokens. `audio_seconds` counts transcribed input, `characters` the text of speech. */
 const usageUnits = ['generated_images', 'audio_seconds', 'characters', 'search_units', 'pages'] as const;
 export type UsageUnit = (typeof usageUnits)[number];
 

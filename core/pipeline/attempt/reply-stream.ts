@@ -42,7 +42,7 @@ export class ReplyStream {
     this.#contentLength = ctx.plan.onChunk.length === 0 ? contentLength : undefined;
   }
 
-  /** Settles once every `onReply` hook has spoken; null when there is nothing to wait for. */
+  /** Settles after every `onReply` hook has returned; null if there is none to await. */
   get decided(): Promise<void> | null {
     return this.#decided;
   }
@@ -57,7 +57,7 @@ export class ReplyStream {
     return this.#rejected;
   }
 
-  /** A reply a hook put in the place of this one. */
+  /** The reply with which a hook replaced this one. */
   get replacement(): Reply | null {
     return this.#replaced;
   }

@@ -5,7 +5,7 @@ export interface RetryBudgetOptions {
   readonly clock: Clock;
   /** Retries of one tenant at one origin, as a share of its requests in the last ten seconds, 0 to 100. */
   readonly percent: number;
-  /** Retries within ten seconds that are allowed whatever the traffic. */
+  /** Retries within ten seconds that are allowed at any traffic. */
   readonly floor: number;
 }
 

@@ -15,7 +15,7 @@ export function shapeParams(params: JsonObject, target: Target): JsonObject {
   return shaped;
 }
 
-/** Values that stand for a provider's own default: `svc-default` where the prefix of our headers is `x-svc-`. */
+/** Values that mean a provider's own default: `svc-default` for the header prefix `x-svc-`. */
 export function defaultWordsOf(prefixes: readonly string[]): string[] {
   return prefixes.map((prefix) => `${prefix.replace(/^x-/, '')}default`);
 }
@@ -32,7 +32,7 @@ export function leaveDefaults(params: JsonObject, words: readonly string[]): Jso
   return left ?? params;
 }
 
-/** `tools[*].function.strict`, `a["b.c"]`, `messages[0].name` as keys; `*` stands for every element. */
+/** Parses `tools[*].function.strict`, `a["b.c"]`, `messages[0].name` into keys; `*` means every element. */
 export function parsePath(path: string): string[] {
   const keys: string[] = [];
   for (const [, double, single, bare] of path.matchAll(/\[\s*"([^"]*)"\s*\]|\[\s*'([^']*)'\s*\]|([^.[\]]+)/g)) {

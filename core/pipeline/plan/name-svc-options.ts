@@ -22,7 +22,7 @@ export function nameSvcOption(error: GatewayError, options: ReadonlySet<string>)
   });
 }
 
-/** Faults of several settings at once name them in the message: `Invalid settings for bedrock: aws_s3_bucket: …`. */
+/** Errors of several settings name them in the message: `Invalid settings for bedrock: aws_s3_bucket: …`. */
 function mentions(message: string, option: string): boolean {
   return message.includes(` ${option.replaceAll('-', '_')}: `);
 }

@@ -30,7 +30,7 @@ export class PlanStore {
 
   constructor(entriesMax: number, limits: TargetLimits = targetLimitsDefault) {
     this.#limits = limits;
-    // After, not at once: a plan may stay on under a new entry, and by then that one stands.
+    // Deferred, because a plan may stay in use under a new entry, which exists by then.
     this.#saved = newEntryCache(entriesMax, { disposeAfter: ({ plan }) => this.#retire(plan) });
     this.#inline = newEntryCache(entriesMax, { disposeAfter: (plan) => this.#retire(plan) });
   }

@@ -52,11 +52,11 @@ function checkPartHeaders(body: Buffer, fail: (why: string) => void): void {
   }
 }
 
-/** The text fields that stand whole in the first bytes of a form. */
+/** Returns the text fields that are complete in the first bytes of a form. */
 export async function fieldsInHead(head: Uint8Array, contentType: string): Promise<FormPart[]> {
   const parts: FormPart[] = [];
   const parser = openParser(contentType, parts);
-  // A head may end anywhere, so the parser's error about the end is no issue of the form.
+  // The first bytes may end anywhere, so the parser's error about the end is no error of the form.
   parser.on('error', () => undefined);
   await new Promise<void>((resolve) => parser.write(Buffer.from(head), () => setImmediate(resolve)));
   return parts.filter((part) => part.filename === null);
@@ -77,7 +77,7 @@ export function paramsOfForm(parts: readonly FormPart[]): JsonObject {
   return params;
 }
 
-/** The form with its text fields as these parameters say: changed ones replaced, missing ones left out, new ones added. */
+/** Returns the form with the text fields of these parameters: changed ones replaced, missing ones removed, new ones added. */
 export function withParams(parts: readonly FormPart[], before: JsonObject, after: JsonObject): FormPart[] {
   const changed = (name: string): boolean => before[name] !== after[name];
   const written = new Set<string>();

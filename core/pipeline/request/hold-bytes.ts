@@ -7,7 +7,7 @@ export function holdBytes(ctx: RequestContext, bytes: number): void {
   ctx.heldBytes += bytes;
 }
 
-/** Gives back everything this request held. Safe to call again. */
+/** Releases all bytes of this request. Safe to call again. */
 export function releaseBytes(ctx: RequestContext): void {
   if (ctx.heldBytes === 0) return;
   ctx.memory?.give(ctx.heldBytes);

@@ -85,7 +85,7 @@ export class JsonLimits {
     });
   }
 
-  /** Index behind the closing quote of the string that holds `from`; the end of `bytes` if the string goes on. */
+  /** Index after the closing quote of the string that contains `from`; the end of `bytes` if the string continues. */
   #skipString(bytes: Buffer, from: number): number {
     const start = this.#escapes ? from + 1 : from;
     const found = start < bytes.length ? closingQuote(bytes, start, bytes.length) : -start;

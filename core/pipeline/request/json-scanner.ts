@@ -176,7 +176,7 @@ export class JsonScanner {
     if (this.#taking) this.#keep(chunk, from, end);
   }
 
-  /** Goes to the end of a string whose content begins or goes on at `at`. Gives where to go on. */
+  /** Skips to the end of a string whose content begins or continues at `at`. Returns the next index. */
   #string(chunk: Uint8Array, at: number, contentAt: number): number {
     if (!this.#inString) {
       this.#inString = true;

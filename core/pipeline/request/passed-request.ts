@@ -126,7 +126,7 @@ export class PassedFacts implements PassedRequest {
     return jsonType.test(this.#type) || /^text\//i.test(this.#type) ? tokens : Math.min(tokens, dataTokensMax);
   }
 
-  /** The text fields of a form stand before its files in what SDKs send. */
+  /** SDKs send the text fields of a form before its files. */
   #readForm(head: Uint8Array): void {
     const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, formHeadBytes)).toString('utf8');
     const model = /name="?model"?\r?\n(?:[^\r\n]+\r?\n)*\r?\n([^\r\n]+)\r?\n/.exec(text)?.[1];

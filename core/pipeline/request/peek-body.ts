@@ -5,7 +5,7 @@ export interface PeekedBody {
   readonly head: Uint8Array;
   /** True when `head` is all there is. */
   readonly isWhole: boolean;
-  /** The whole body with `head` in the place of its first bytes: the one that was read, or another. */
+  /** The whole body with `head` as its first bytes, either unchanged or replaced. */
   from(head: Uint8Array): RequestBody;
 }
 

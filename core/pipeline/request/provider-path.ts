@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 
-/** Nearly every path has none of these and is not looked at further. */
+/** Nearly every path has none of these and needs no further check. */
 const suspicious = /\.\.|%2e|%25/i;
 
 /** Maximum number of times that a provider or a proxy in front of it may decode a path. */
@@ -35,7 +35,7 @@ function refuseAscent(path: string, param: string): void {
   }
 }
 
-/** Number of `..` in one segment, in whatever reading of it has most. */
+/** Number of `..` in one segment, in the decoding with the most. */
 function upsIn(segment: string): number {
   let most = 0;
   let text = segment;

@@ -21,7 +21,7 @@ export interface BodyLimits {
 }
 
 /**
- * Reads the body of a shaped route as its endpoint says: into `ctx.body`, `ctx.params`, `ctx.form`, `ctx.model` and `ctx.stream`.
+ * Reads the body of a shaped route, as its endpoint declares, into `ctx.body`, `ctx.params`, `ctx.form`, `ctx.model` and `ctx.stream`.
  * Throws `bad_request` for another content type, JSON beyond its limits or a form that cannot be read, `invalid_json` with the
  * position of the syntax error, `body_too_large`, `overloaded`.
  */
@@ -100,7 +100,7 @@ async function parseLargeBody(ctx: RequestContext, body: Uint8Array): Promise<Js
   throw new GatewayError('invalid_json', { message: 'The body must be a JSON object' });
 }
 
-/** Returns the reason and position of a syntax error. V8 leaves the position out of some messages, so a second parser looks for it. */
+/** Returns the reason and position of a syntax error. V8 omits the position in some messages, so a second parser finds it. */
 function syntaxErrorOf(text: string): string {
   const errors: ParseError[] = [];
   parseLenient(text, errors, { allowEmptyContent: false, disallowComments: true, allowTrailingComma: false });

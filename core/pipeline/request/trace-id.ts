@@ -15,7 +15,7 @@ export function traceIdOf(gatewayHeaders: ReadonlyMap<string, string>, request: 
   return match ? (match[1] as string) : id;
 }
 
-/** Refuses a trace id that `traceIdOf` could not take: the caller would look for its requests in vain. Throws `bad_request`. */
+/** Rejects a trace id that `traceIdOf` cannot use, because the caller would not find its requests. Throws `bad_request`. */
 export function checkTraceId(ctx: RequestContext): void {
   const given = ctx.gatewayHeaders.get('trace-id');
   if (given === undefined || given === '' || safe.test(given)) return;

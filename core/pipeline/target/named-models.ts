@@ -115,13 +115,13 @@ async function inForm(ctx: RequestContext, text: string, isRestricted: boolean):
   return Object.values(paramsOfForm(given)).flatMap((value) => (Array.isArray(value) ? value.flatMap(texts) : texts(value)));
 }
 
-/** Throws unless exactly one of these fields is there, as a string and under no other spelling. */
+/** Throws unless exactly one of these fields is present, as a string and in no other spelling. */
 function requireOne(params: JsonObject, fields: readonly string[], where: string): void {
   requireReadable(params, where);
   if (!fields.some((field) => params[field] !== undefined)) throw notOneModel(where);
 }
 
-/** Throws for another spelling of a model field, and for a model that is no string. */
+/** Throws for another spelling of a model field, and for a model that is not a string. */
 function requireReadable(params: JsonObject, where: string): void {
   for (const name in params) {
     if (!isSpelling(name, modelFields)) continue;

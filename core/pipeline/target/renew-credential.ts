@@ -27,7 +27,7 @@ export async function renewCredential(
     const found = await resolve();
     return found instanceof GatewayError ? null : found;
   } catch {
-    // The provider was changed or deleted in the meantime: its response stands, and the call of its target ends as usual.
+    // The provider was changed or deleted in the meantime: its response is final, and the call of its target ends as usual.
     return null;
   }
 }

@@ -119,7 +119,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
       headers: () => options.openModelHeaders?.(document) ?? {},
       at(host, headers) {
         const there = host === null ? settings : { ...settings, custom_host: host };
-        // The credential was stored for the integration's host. A model on another one brings its own, in its headers.
+        // The credential was stored for the integration's host. A model on another host has its own, in its headers.
         const isElsewhere = host !== null && options.parseBaseUrl(host).origin !== made.origin;
         const custom = { ...(isElsewhere ? withoutCredentials(own) : own), ...headers };
         return build(adapter, slug, there, isElsewhere ? withheld(credentials) : credentials, custom);
@@ -137,7 +137,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     const own = !isEmpty(target.credentials);
     const settings: JsonObject = { ...asked?.settings, ...target.settings };
     if (host !== null && host !== undefined) settings.custom_host = host;
-    // A key saved in a config belongs to the host saved beside it; a host from a header must bring its own key.
+    // A key in a config belongs to the host in the same config; a host from a header needs its own key.
     if (own && asked?.customHost && asked.customHost !== target.customHost) {
       throw new GatewayError('invalid_custom_host', {
         message:

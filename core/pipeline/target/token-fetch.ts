@@ -56,7 +56,7 @@ export function createTokenFetch(options: TokenFetchOptions): SignServices {
   };
 }
 
-/** A metadata request goes to one of the known services, whatever settings or environment say. */
+/** A metadata request goes to one of the known services, even if settings or environment name another. */
 function metadataUrl(text: string): { origin: string; path: string } {
   const url = URL.parse(text);
   if (url === null || !metadataOrigins.includes(url.origin)) {

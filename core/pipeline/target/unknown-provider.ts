@@ -13,7 +13,7 @@ export async function unknownProvider(documents: DocumentReader, workspaceId: st
 }
 
 async function suggestion(documents: DocumentReader, workspaceId: string, slug: string): Promise<string> {
-  // Slugs are at most 255 characters. A longer text is no misspelling, and comparing it would be slow.
+  // Slugs have at most 255 characters. Longer text is not a misspelling, and comparing it would be slow.
   if (slug.length > 255) return '';
   try {
     const found = await documents.get('workspace-models', workspaceId);

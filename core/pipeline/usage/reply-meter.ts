@@ -108,7 +108,7 @@ export class ReplyMeter {
     try {
       for (const { data } of this.#frames.push(chunk)) this.#scanner?.push(Buffer.from(`${JSON.stringify(data)}\n`));
     } catch {
-      // Damaged frames go on to the client as they are.
+      // Damaged frames are forwarded unchanged.
       this.#failed = true;
     }
   }

@@ -12,7 +12,7 @@ const makers: Readonly<Record<string, () => Decoder>> = {
 
 /** Encoded bytes that may wait to be decoded. */
 const waitingBytesMax = 1024 * 1024;
-/** Decoded bytes of one reply that are looked at: a few compressed kilobytes can stand for gigabytes. */
+/** Maximum number of decoded bytes of one reply, because a few compressed kilobytes can expand to gigabytes. */
 const decodedBytesMax = 64 * 1024 * 1024;
 
 /**

@@ -20,7 +20,7 @@ export function closingQuote(bytes: Buffer, start: number, limit: number): numbe
       at += code === backslash ? 2 : 1;
     }
     if (at >= limit) break;
-    // A search is faster than the loop, but it would go on behind `limit`.
+    // A search is faster than the loop, but it would continue after `limit`.
     const found = bytes.subarray(at, limit).indexOf(quote);
     const stop = found === -1 ? limit : at + found;
     let slashes = 0;

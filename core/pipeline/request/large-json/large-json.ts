@@ -7,7 +7,7 @@ import { parseSteps } from './parse-steps.ts';
 
 /**
  * Parses a JSON body of more than `stepBytes`, one step per turn of the event loop. Returns null if it is not an object. Throws
- * `JsonStepError` for invalid JSON and `client_closed` if the client leaves meanwhile.
+ * `JsonStepError` for invalid JSON and `client_closed` if the client disconnects.
  */
 export function parseLarge(ctx: RequestContext, body: Uint8Array): Promise<JsonObject | null> {
   return inTurns(ctx, parseSteps(body));

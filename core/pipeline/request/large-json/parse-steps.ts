@@ -130,7 +130,7 @@ class StepParser {
     return true;
   }
 
-  /** False: the string goes on behind `limit`, or makes the run longer than a step. */
+  /** False: the string continues after `limit`, or makes the run longer than a step. */
   #skipString(limit: number): boolean {
     const found = closingQuote(this.#bytes, this.#at, limit);
     this.#inString = found < 0;
