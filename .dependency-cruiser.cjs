@@ -35,6 +35,7 @@ module.exports = {
     only('log', '^core/log/', '^(core/(log|contract)/|config/)'),
     only('journal', '^core/journal/', '^(core/(journal|contract)/|config/)'),
     only('jwt', '^core/jwt/', '^core/(jwt|contract)/'),
+    only('reply-cache', '^core/reply-cache/', '^core/(reply-cache|contract)/'),
     only('own-store', '^core/own-store/', '^core/(own-store|contract)/'),
     only('provider-settings', '^core/provider-settings/', '^core/(provider-settings|contract)/'),
     only('cloud-auth', '^core/cloud-auth/', '^core/(cloud-auth|provider-settings|contract)/'),
