@@ -9,7 +9,7 @@ interface Client extends EventEmitter {
 
 /**
  * Works around two errors of the libraries when connections break.
- * A query that times out leaves its client waiting for a response for ever, back in the pool. The guard closes the client.
+ * A query that times out leaves its client waiting for a response forever, back in the pool. The guard closes the client.
  * A transaction whose rollback fails because the connection is gone never releases its slot in the pool (Kysely issue 1990, open
  * in November 2026). The guard frees the slot of an ended client.
  * For `onPoolCreated` of MikroORM's driver options.

@@ -12,7 +12,7 @@ export interface NatsPublisher {
 }
 
 /**
- * Connects in the background and reconnects for ever (the client's own default gives up after ten attempts). `url` as in
+ * Connects in the background and reconnects forever (the client's own default gives up after ten attempts). `url` as in
  * `NATS_URL`: one or several servers separated by commas, user and password in the first.
  */
 export function connectNats(url: string, log: Log): NatsPublisher {

@@ -34,7 +34,7 @@ export async function assumeRole(role: RoleRequest, as: AwsIdentity, services: S
 
 /**
  * Returns temporary keys of a role for the holder of a web identity token (STS AssumeRoleWithWebIdentity), here that of a
- * Kubernetes service account. The caller must check that the identity may be lent, because the request is not signed. Throws
+ * Kubernetes service account. The caller must check that the identity may be used, because the request is not signed. Throws
  * GatewayError.
  */
 export async function assumeRoleWithToken(role: RoleRequest, token: string, services: SignServices): Promise<AwsIdentity> {

@@ -34,7 +34,7 @@ export function authTypeOf(settings: ProviderSettings, credentials: Credentials)
 /**
  * Returns the identity to sign with: the given keys, a role assumed with them (or with the machine's own identity if no keys are
  * given), or the machine itself. A promise only if a token service must be called. Throws GatewayError `invalid_config` naming
- * the missing setting, and `forbidden` if this deployment does not lend the identity of its machine. `labels` is the request's
+ * the missing setting, and `forbidden` if this deployment does not allow its machine identity. `labels` is the request's
  * metadata, for session tags.
  */
 export function awsIdentity(

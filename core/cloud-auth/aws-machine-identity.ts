@@ -15,7 +15,7 @@ const instanceTokenSeconds = 21_600;
 /**
  * Returns the identity that AWS gives the machine of this gateway, in the order of the AWS SDKs: the service account of a pod
  * (web identity token), the task or pod (container endpoint), the instance (metadata service version 2). Keys in environment
- * variables are not used. Throws GatewayError, `forbidden` if none of them may be lent.
+ * variables are not used. Throws GatewayError, `forbidden` if none of them may be used.
  */
 export async function machineIdentity(
   services: SignServices,

@@ -88,7 +88,7 @@ export function identityToken(
       postForToken(services, tokenUrl(authority, tenant), grant(clientId, scope, { client_secret: secret }), `${who} error`),
     );
   }
-  // Below, the machine lends its own identity, if the deployment allows it.
+  // Below, the machine uses its own identity, if the deployment allows it.
   if (!services.machineIdentity) throw notLent(who, String(mode));
   const managedId = text(settings.azure_managed_client_id);
   if (mode === 'managed') {

@@ -10,7 +10,7 @@ import { isPromise, type Maybe } from '../contract/values/json.ts';
 import type { Token } from './token-cache.ts';
 
 /**
- * The adapter with a bearer token in the place of its own credential. `tokenOf` throws GatewayError `invalid_config` if the settings are
+ * The adapter with a bearer token instead of its own credential. `tokenOf` throws GatewayError `invalid_config` if the settings are
  * incomplete.
  */
 export function bearerAdapter(

@@ -1,7 +1,7 @@
 /** Delivers change notices to this process, fast but without a guarantee. The follower requests the missing ones. */
 export interface ChangeBus {
   /**
-   * Begins to listen and goes on for ever; never fails because the other side is away. `onNotice` gets each message as it
+   * Begins to listen and continues forever; never fails because the other side is away. `onNotice` gets each message as it
    * came, unchecked. `onConnected` is called whenever the connection was made or made again: notices may have been missed.
    */
   start(onNotice: (message: unknown) => void, onConnected: () => void): void;

@@ -17,7 +17,7 @@ export interface NatsBusOptions {
 
 const pauseMs = 250;
 
-/** The bus of many machines: core NATS, subject `svc.changes`. It reconnects for ever, and a server that is down at the start is waited for. */
+/** The bus of many machines: core NATS, subject `svc.changes`. It reconnects forever, and a server that is down at the start is waited for. */
 export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
   const { log, random, timers = realTimers } = options;
   // Notices of this process need no echo.

@@ -27,7 +27,7 @@ interface Published {
 const refreshMs = 30_000;
 /** The same limit while a set was never read. */
 const firstRetryMs = 5_000;
-/** Sets in use are read again in the background after this time, so that a removed key does not stay valid for ever. */
+/** Sets in use are read again in the background after this time, so that a removed key does not stay valid forever. */
 const agedMs = 600_000;
 /** How long a set stays valid while its host is unreachable. */
 const staleMs = 86_400_000;

@@ -20,7 +20,7 @@ import type { ReadServices, SecretContent, SecretReader } from './secret-reader.
 export interface SecretManagersOptions {
   /** Opens the credentials of a reference. */
   openAuth(mapped: MappedSecretDocument): Credentials;
-  /** Uses the gateway's one connector; lends the machine's identity if the deployment allows it. */
+  /** Uses the gateway's one connector; uses the machine's identity if the deployment allows it. */
   readonly sign: SignServices;
   readonly trusted: TrustedHosts;
   readonly clock: Clock;

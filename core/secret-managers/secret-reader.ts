@@ -16,7 +16,7 @@ export interface SecretContent {
 /** Services for a reader. */
 export interface ReadServices {
   /**
-   * The gateway's one connector, with deadlines and a size limit; uses the machine's identity only if the deployment lends it.
+   * The gateway's one connector, with deadlines and a size limit; uses the machine's identity only if the deployment allows it.
    */
   readonly sign: SignServices;
   /** Hosts of the operator (TRUSTED_CUSTOM_HOSTS). */

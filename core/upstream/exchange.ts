@@ -23,7 +23,7 @@ export interface ExchangeServices {
 
 /**
  * One call on its way: undici's handler, the deadline on the wheel and the caller's handle in one object, so that a call
- * allocates once. The handler hears nothing before `send` has returned and nothing after the end, an error or `abort`.
+ * allocates once. The handler is not called before `send` has returned, nor after the end, an error or `abort`.
  */
 export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHandler {
   next: Timed | null = null;

@@ -12,7 +12,7 @@ export interface Outliers {
 
 /**
  * Passive health: failures in a row (not reached, no answer in time, 5xx, 429 that says when to come back) put a child to the end
- * for a cool-down. It doubles with each further failure after one, and ends for good with the first success.
+ * for a cool-down. It doubles with each further failure after one, and ends with the first success.
  */
 export function createOutliers(config: NonNullable<StrategyConfig['outlier']>, children: number, clock: Clock): Outliers {
   const failuresMax = config.consecutive_failures ?? outlierDefaults.consecutiveFailures;

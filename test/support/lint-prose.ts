@@ -10,7 +10,8 @@ export interface ProseIssue {
 }
 
 const headless = /^(?:What|Who|Whose|Whoever|Where|Whether|Of|That)\b/;
-const banned = /\b(?:nobody|somebody|whoever|is told|are told|tells|held back by|by word|its word|thoughts?)\b/i;
+const banned =
+  /\b(?:nobody|somebody|whoever|is told|are told|tells|held back by|by word|its word|in vain|for ever|for good|hears?|owes?|unless told|lends?|lent|culprit|thoughts?)\b/i;
 
 /** Returns the comments of a TypeScript or JavaScript file that have no subject or use a banned term. */
 export function proseIssues(source: string): ProseIssue[] {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 
 export interface UntilOptions {
-  /** How long to keep asking before giving up; 10,000 unless told. */
+  /** How long to keep asking before giving up. Default 10,000. */
   readonly deadlineMs?: number;
   /** The awaited condition, for the message of the failure. */
   readonly what?: string;

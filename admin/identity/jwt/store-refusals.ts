@@ -28,7 +28,7 @@ export function createRefusalStore(services: AdminServices): (bytes: Uint8Array)
         await em.transactional((tx) => addAuditEntry(tx, services.auditKey, toDraft(refusal), outcome));
       } catch (error) {
         if (isDatabaseAway(error)) throw error;
-        // Retrying would block all other reports for ever.
+        // Retrying would block all other reports forever.
         services.log.error({ organisationId, cause: causeOf(error) }, 'could not write the audit entry of a rejected token');
       }
     }

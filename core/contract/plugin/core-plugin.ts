@@ -36,7 +36,7 @@ export interface CoreHooks extends Hooks {
   /** Strategies: explains where this request would go, without sending it. Changes nothing that later requests see. */
   onExplain?(ctx: RequestContext): Maybe<RouteExplanation>;
   /**
-   * A target was chosen and is about to be called. The returned function is called once, when the request leaves the target for good,
+   * A target was chosen and is about to be called. The returned function is called once, when the request leaves the target finally,
    * with the result of the last attempt; null if no provider was called. Both must not throw and do no I/O.
    */
   onTargetStart?(ctx: RequestContext, target: Target): ((last: AttemptResult | null) => void) | null;

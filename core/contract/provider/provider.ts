@@ -149,7 +149,7 @@ export interface SignServices {
   now(): number;
   /**
    * True when this call may be made as the machine the gateway runs on (its metadata service, tokens its orchestrator keeps in
-   * files): the deployment lends it, and the provider is a stored one. False or absent: `metadata` requests are refused.
+   * files): the deployment allows it, and the provider is a stored one. False or absent: `metadata` requests are refused.
    */
   readonly machineIdentity?: boolean;
   /** Returns true if the deployment lists the host of this origin, by name or address. Absent: no host is listed. */

@@ -12,7 +12,7 @@ export interface MockBehaviour {
   readonly retryAfterSeconds: number | null;
   /** Break the connection after this many events (streamed) or bytes (plain). */
   readonly cutAfter: number | null;
-  /** Fall silent, for ever, after this many events; 0 = no reply at all. */
+  /** Fall silent, forever, after this many events; 0 = no reply at all. */
   readonly stallAfter: number | null;
   /** Functions to call instead of answering. */
   readonly tools: readonly string[];

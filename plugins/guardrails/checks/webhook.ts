@@ -56,7 +56,7 @@ async function ask(given: Parameters, services: CheckServices, subject: Subject)
   }
 }
 
-/** The body that the service put in the place of this one; null if it left it alone. Whether the reply streams cannot be changed. */
+/** The body that the service put instead of this one; null if it left it alone. Whether the reply streams cannot be changed. */
 function changedBody({ transformedData }: JsonObject, { side, body }: Subject): JsonObject | null {
   const part = isObject(transformedData) ? transformedData[side === 'input' ? 'request' : 'response'] : null;
   if (!isObject(part) || !isObject(part.json)) return null;

@@ -26,7 +26,7 @@ export interface Reply {
 }
 
 export interface Ask {
-  /** The admin key unless told; null sends none. */
+  /** Default: the admin key; null sends none. */
   readonly key?: string | null;
   /** Sent as JSON, or as it is when it is text. */
   readonly body?: unknown;

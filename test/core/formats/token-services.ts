@@ -1,6 +1,6 @@
 import type { SignServices, TokenRequest } from '../../../core/contract/provider/provider.ts';
 
-/** A token endpoint that keeps what it was asked and gives the answers of a script, the last one for ever. */
+/** A token endpoint that keeps what it was asked and gives the answers of a script, the last one forever. */
 export interface FakeTokenEndpoint extends SignServices {
   readonly requests: TokenRequest[];
   /** Form fields of one request. */

@@ -10,7 +10,7 @@ import { until, within } from '../../support/until.ts';
 
 const pem = (name: string) => fileURLToPath(new URL(`../../support/tls/${name}.pem`, import.meta.url));
 
-/** A listener that keeps what it hears. */
+/** A listener that stores what it receives. */
 function keeper() {
   const messages: string[] = [];
   const closed = newGate<{ code: number; reason: string; byRule: boolean }>();

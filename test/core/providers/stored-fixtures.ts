@@ -27,7 +27,7 @@ export interface WrittenExchange {
   readonly request: WrittenRequest;
   /** True where the client is answered all the same when it is refused, with less. */
   readonly optional?: true;
-  /** Status 200 unless told; a body brings its content type. */
+  /** Default status 200; a body brings its content type. */
   readonly response: WrittenBody & { readonly status?: number; readonly headers?: Readonly<Record<string, string>> };
 }
 

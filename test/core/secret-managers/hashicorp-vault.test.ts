@@ -19,7 +19,7 @@ beforeEach(() => {
   vault = fakeVault(upstream);
 });
 
-/** A mapping by token to a secret of version 2, unless told otherwise. */
+/** A mapping by token to a secret of version 2 by default. */
 const mapped = (given: Partial<MappedGiven> = {}) => {
   vault.tokens.add('hvs.given');
   return mappedSecret({

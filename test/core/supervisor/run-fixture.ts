@@ -38,7 +38,7 @@ export class SupervisorRun {
     this.exited = once(this.process, 'close').then(([code]) => code as number | null);
   }
 
-  /** Resolves with the `nth` line (1 unless told) that matches. */
+  /** Resolves with the `nth` line (default 1) that matches. */
   line(pattern: RegExp, nth = 1): Promise<string> {
     const found = (): string | undefined => this.lines.filter((line) => pattern.test(line))[nth - 1];
     const arrived = new Promise<string>((resolve) => {

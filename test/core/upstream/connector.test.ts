@@ -22,7 +22,7 @@ const transportWith = (options: Partial<TransportOptions>) => {
   transports.push(transport);
   return transport;
 };
-/** A resolver that gives one answer after the other, the last one for ever, and counts. */
+/** A resolver that gives one answer after the other, the last one forever, and counts. */
 const answering = (...answerList: (readonly string[])[]) => {
   const asked: string[] = [];
   const resolve: Resolve = (hostname, callback) => {
@@ -291,7 +291,7 @@ describe('the metadata tenant', () => {
   };
   const call = { tenant: metadataTenant, path: '/latest' };
 
-  it('has no access unless the machine lends its identity', async () => {
+  it('has no access unless the machine identity is allowed', async () => {
     const { dial, dialled } = dialling();
     const transport = transportWith({ dial });
     await expect(send(transport, { ...call, origin: 'http://169.254.169.254' }).error).resolves.toMatchObject({

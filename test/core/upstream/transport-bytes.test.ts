@@ -203,7 +203,7 @@ describe('transport memory', () => {
       },
     );
     await sent.firstChunk;
-    // The provider can only fill the socket buffers; when it has come to rest, it has come to rest for good.
+    // The provider can only fill the socket buffers; when it has come to rest, it has stopped finally.
     const { socket } = await upstream.nextConnection();
     let last = -1;
     const settle = setInterval(() => {

@@ -6,7 +6,7 @@ import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { createHarness } from '../../support/pipeline-harness.ts';
 
 const pepper = new Uint8Array(32).fill(7);
-/** The harness sends its key as x-svc-api-key unless told otherwise. */
+/** The harness sends its key as x-svc-api-key by default. */
 const withoutOwn = { 'x-svc-api-key': undefined as never };
 
 describe('the API key of a request', () => {

@@ -31,7 +31,7 @@ function gatewayWithTokens() {
   return { ...gateway, refusals };
 }
 
-/** The harness sends its key as x-svc-api-key unless told otherwise. */
+/** The harness sends its key as x-svc-api-key by default. */
 const withoutOwn = { 'x-svc-api-key': undefined as never };
 
 describe('a JWT in auth', () => {
