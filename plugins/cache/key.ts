@@ -15,6 +15,7 @@ export function cacheDigest(ctx: RequestContext, path: string | null): string {
     JSON.stringify([
       ctx.identity?.workspaceId,
       path,
+      ctx.workspace?.cachePurges ?? 0,
       ctx.configVersionId ?? ctx.plan.config,
       ctx.endpoint?.operation === null ? passedParts(ctx) : [ctx.endpoint?.name, ctx.query],
       target?.provider ?? null,

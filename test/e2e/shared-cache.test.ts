@@ -102,6 +102,32 @@ describe.each(databases)('the cache of two gateway processes, on %s', (name) => 
     expect(calls()).toBe(2);
   });
 
+  const isHit = ({ headers }: FreshReply) => headers['x-svc-cache-status'] === 'HIT';
+
+  it('is purged in both processes by an admin', async () => {
+    gateway.upstream.once(chatPath, reply(200, answerOf('before') as never));
+    await ask('purged');
+    await Promise.all(Array.from({ length: 20 }, () => ask('purged')));
+    const path = `/admin/workspaces/${gateway.workspaceId}/cache`;
+    const stored = await until(async () => {
+      const read = await gateway.admin.get(path);
+      return read.body.entries > 0 && read;
+    });
+    expect(stored.body).toMatchObject({ object: 'cache', workspace_id: gateway.workspaceId });
+    expect(stored.body.bytes).toBeGreaterThan(0);
+    gateway.upstream.on(chatPath, reply(200, answerOf('after') as never));
+    expect((await gateway.admin.delete(path)).status).toBe(200);
+    expect((await gateway.admin.get(path)).body).toMatchObject({ entries: 0, bytes: 0, oldest_at: null, newest_at: null });
+    await until(
+      async () => {
+        const replies = await Promise.all(Array.from({ length: 20 }, () => ask('purged')));
+        return replies.every((one) => isHit(one) && one.body.includes('after'));
+      },
+      { what: 'the purge in both gateways' },
+    );
+    expect(calls()).toBe(2);
+  });
+
   it('survives a restart of the gateway processes', async () => {
     await ask('kept');
     await until(async () => (await ask('kept')).headers['x-svc-cache-status'] === 'HIT');

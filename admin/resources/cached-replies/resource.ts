@@ -2,12 +2,18 @@ import { defineResource } from '../../define-resource.ts';
 import { cachedReplies } from './entity.ts';
 import { forgetExpired } from './forget-expired.ts';
 import { CachedReplies } from './migrations/202611221430-cached-replies.ts';
+import { CachePurges } from './migrations/202611221500-cache-purges.ts';
+import { cachedReplyRoutes } from './routes.ts';
 
 export const cachedRepliesResource = defineResource({
   name: 'cached-replies',
   after: ['workspaces'],
   entities: [cachedReplies],
-  migrations: [{ name: '202611221430-cached-replies', class: CachedReplies }],
+  migrations: [
+    { name: '202611221430-cached-replies', class: CachedReplies },
+    { name: '202611221500-cache-purges', class: CachePurges },
+  ],
+  routes: cachedReplyRoutes,
   dependents: {
     workspace: [
       {

@@ -36,6 +36,8 @@ export const workspaces = defineEntity({
     inputGuardrails: p.json().$type<GuardrailReference[]>().nullable(),
     outputGuardrails: p.json().$type<GuardrailReference[]>().nullable(),
     userApiKeyConfigId: p.uuid().nullable(),
+    /** Counts the purges of its cache. */
+    cachePurges: p.integer().onCreate(() => 0),
     status: p.text().$type<'active' | 'archived'>(),
     archivedAt: p.datetime().nullable(),
     createdAt: p.datetime(),

@@ -37,5 +37,6 @@ export async function toWorkspaceDocument(em: EntityManager, id: string): Promis
     usageLimits: row.usageLimits ?? [],
     rateLimits: row.rateLimits ?? [],
     rejectUnmetered: row.rejectUnmetered,
+    cachePurges: row.cachePurges,
   };
 }

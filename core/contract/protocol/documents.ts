@@ -198,6 +198,8 @@ export const workspaceDocument = v.object({
   rateLimits: v.optional(v.array(rateLimitDocument)),
   /** True: requests whose usage no reply can state are rejected. */
   rejectUnmetered: v.optional(v.boolean()),
+  /** Counts the purges of its cache: part of the key of each entry. */
+  cachePurges: v.optional(v.number()),
 });
 
 /** The catalogue of a workspace: the models of each provider that its keys can use. */
