@@ -27,7 +27,7 @@ export interface RemoteReplies {
   close(): void;
 }
 
-export type Found =
+type Found =
   | { readonly kind: 'hit'; readonly reply: CachedReply; readonly ttlMs: number }
   | { readonly kind: 'claimed' | 'timeout' | 'absent' };
 
