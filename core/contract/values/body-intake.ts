@@ -12,10 +12,13 @@ export interface ArrivingBody {
  */
 const turnBytesMax = 1024 * 1024;
 
+/** One body goes on per turn for each of this many that wait: uWebSockets.js closes connections that bring nothing for 10 s. */
+const waitingPerTurn = 64;
+
 /**
  * Shares the event loop between large bodies and all other requests. uWebSockets.js reads a socket until its client has no more to send,
  * in one turn: 22 uploads of 30 MB blocked a process for 1.3 s. After `turnBytesMax` bytes of a turn all large bodies are held back; each
- * later turn lets one go on, in their order.
+ * later turn lets one go on, in their order; more than one if over 64 wait.
  */
 export class BodyIntake {
   readonly #reading = new Set<ArrivingBody>();
@@ -59,10 +62,11 @@ export class BodyIntake {
   readonly #turn = (): void => {
     this.#isScheduled = false;
     this.#turnBytes = 0;
+    let count = Math.ceil(this.#waiting.size / waitingPerTurn);
     for (const body of this.#waiting) {
+      if (count-- === 0) break;
       this.#waiting.delete(body);
       if (body.goOn()) this.#waiting.add(body);
-      break;
     }
     if (this.#waiting.size > 0) this.#schedule();
   };

@@ -56,3 +56,15 @@ it('large bodies: one that sends bytes while it waits is paused again, and a clo
   await nextTurn();
   expect(log).toEqual(['a held', 'a held', 'b held', 'b on']);
 });
+
+it('large bodies: of a thousand that wait, one in 64 goes on per turn, each once', async () => {
+  const intake = new BodyIntake();
+  const names = Array.from({ length: 1000 }, (_, at) => String(at));
+  const { log, bodies } = newBodies(names);
+  for (const body of bodies) intake.take(body, 2000);
+  log.length = 0;
+  await nextTurn();
+  expect(log).toEqual(names.slice(0, 16).map((name) => `${name} on`));
+  for (let turn = 0; turn < 300; turn++) await nextTurn();
+  expect(log).toEqual(names.map((name) => `${name} on`));
+});
