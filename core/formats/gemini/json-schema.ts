@@ -160,10 +160,11 @@ const describedMax = 1000;
 function addEnum(schema: JsonObject, type: string | undefined, out: JsonObject, position: Position): void {
   const given = Array.isArray(schema.enum) ? schema.enum : schema.const === undefined ? null : [schema.const];
   if (given === null) return;
-  const values = given.filter((value) => value !== null);
-  if (values.length < given.length && type !== 'NULL') out.nullable = true;
-  const texts = values.filter((value) => typeof value === 'string' && value !== '');
-  if (type === 'STRING' && texts.length > 0) {
+  const hasNull = given.includes(null);
+  const values = hasNull ? given.filter((value) => value !== null) : given;
+  if (hasNull && type !== 'NULL') out.nullable = true;
+  const texts = type === 'STRING' ? values.filter((value) => typeof value === 'string' && value !== '') : [];
+  if (texts.length > 0) {
     out.enum = texts;
     if (texts.length < values.length) position.note('enum');
   } else if (values.length > 0) {
