@@ -87,6 +87,20 @@ export function url(schemes: readonly string[], expected: string): SettingType<s
   };
 }
 
+/** One URL or several with commas between; each has one of these schemes. */
+export function urls(schemes: readonly string[], expected: string): SettingType<string> {
+  const one = url(schemes, expected).schema;
+  return {
+    schema: v.pipe(
+      v.string(),
+      v.transform((given) => given.split(',').map((part) => part.trim())),
+      v.array(one),
+      v.transform((parts) => parts.join(',')),
+    ),
+    expected,
+  };
+}
+
 /** 32 bytes as base64 (with or without padding) or base64url: nothing shorter is ever accepted as a key. */
 export function key32(): SettingType<Uint8Array> {
   return {

@@ -1,11 +1,11 @@
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { databases, newReadyDatabase } from '../admin/support/test-database.ts';
+import { newReadyDatabase, ruleDatabases } from '../admin/support/test-database.ts';
 import { reply } from '../support/fake-upstream.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
 
-describe.each(databases)('costs of batches, on %s', (name) => {
+describe.each(ruleDatabases)('costs of batches, on %s', (name) => {
   let gateway: GatewayWithUpstream;
   let database: Awaited<ReturnType<typeof newReadyDatabase>> | null = null;
   const wanted = { endpoint: '/v1/chat/completions', completion_window: '24h' } as const;

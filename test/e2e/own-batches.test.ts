@@ -1,11 +1,11 @@
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { databases, newReadyDatabase } from '../admin/support/test-database.ts';
+import { newReadyDatabase, ruleDatabases } from '../admin/support/test-database.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { patternBytes } from '../support/pattern-bytes.ts';
 import { until } from '../support/until.ts';
 
-describe.each(databases)('files and batches of the service, on %s', (name) => {
+describe.each(ruleDatabases)('files and batches of the service, on %s', (name) => {
   let gateway: GatewayWithUpstream;
   let client: OpenAI;
   let database: Awaited<ReturnType<typeof newReadyDatabase>> | null = null;

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { databases, newReadyDatabase } from '../admin/support/test-database.ts';
+import { newReadyDatabase, ruleDatabases } from '../admin/support/test-database.ts';
 import { connectionsTo } from '../support/connections-to.ts';
 import { reply } from '../support/fake-upstream.ts';
 import { type FreshReply, onFreshConnection } from '../support/fresh-connection.ts';
@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 
 const chatPath = '/v1/chat/completions';
 
-describe.each(databases)('the cache of two gateway processes, on %s', (name) => {
+describe.each(ruleDatabases)('the cache of two gateway processes, on %s', (name) => {
   let gateway: GatewayWithUpstream;
   let database: Awaited<ReturnType<typeof newReadyDatabase>> | null = null;
   beforeAll(async () => {

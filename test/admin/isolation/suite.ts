@@ -1,21 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminRoutes } from '../../../admin/tables.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-import { type DatabaseName, postgresMissing } from '../support/test-database.ts';
+import type { DatabaseName } from '../support/test-database.ts';
 import { startTokenGateway, type TokenGateway } from '../support/token-gateway.ts';
 import { mark, type Tenancy, tenancies } from './tenancies.ts';
 import { type Step, stepsOf } from './walk.ts';
 
 const atATime = 3;
 
-/**
- * Number of groups of callers; at each step one group asks, in turn. The rules are the same statements on both databases, and the
- * embedded one answers slower. With LONG_TESTS every caller asks at every step.
- */
-const turnsOf = (database: DatabaseName) => {
-  if (process.env.LONG_TESTS) return 1;
-  return database === 'PGlite' && postgresMissing === null ? 6 : 2;
-};
+/** Number of groups of callers; at each step one group asks, in turn. With LONG_TESTS every caller asks at every step. */
+const turns = process.env.LONG_TESTS ? 1 : 2;
 
 /** The walk on one database: what one organisation or workspace has is nothing to the keys and people of another. */
 export function describeIsolation(database: DatabaseName): void {
@@ -60,8 +54,8 @@ export function describeIsolation(database: DatabaseName): void {
         const reply = await plane.ask(method, path, { key, ...(body === undefined ? {} : { body }) });
         return { who, status: reply.status, text: JSON.stringify(reply.body) };
       };
-      const turns = turn === null ? 1 : turnsOf(database);
-      const callers = [...tenancy.callers].filter((_, at) => (at + (turn ?? 0)) % turns === 0);
+      const groups = turn === null ? 1 : turns;
+      const callers = [...tenancy.callers].filter((_, at) => (at + (turn ?? 0)) % groups === 0);
       const told: Awaited<ReturnType<typeof ask>>[] = [];
       while (callers.length > 0) told.push(...(await Promise.all(callers.splice(0, atATime).map(ask))));
       return told;

@@ -29,7 +29,7 @@ describe.each(uwsBinaries)('many large uploads at once, on %s', (binary) => {
   let edge: Edge;
   afterEach(() => edge.close());
 
-  it('arrive whole, and no turn of the event loop takes in more than one beyond 1 MiB', async () => {
+  it('arrive whole, and no turn of the event loop takes in more than two', async () => {
     const body = patternBytes(uploadBytes);
     let lookedAt = 0;
     edge = await startEdge(binary, ({ body }, sink) => {
@@ -57,7 +57,7 @@ describe.each(uwsBinaries)('many large uploads at once, on %s', (binary) => {
     await over;
     expect(new Set(replies)).toEqual(new Set([sha256(body)]));
     expect(lookedAt).toBe(uploads * uploadBytes);
-    // The first 64 KiB of each upload are not counted.
-    expect(mostBesideOne).toBeLessThanOrEqual(1024 * 1024 + uploads * 64 * 1024);
+    // Two sockets that are ready in the same turn may each empty their kernel buffer.
+    expect(mostBesideOne).toBeLessThanOrEqual(uploadBytes);
   });
 });

@@ -1,3 +1,0 @@
-import { describeIsolation } from './suite.ts';
-
-describeIsolation('PGlite');
