@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../core/contract/values/log.ts';
 import { causeOf } from '../cause-of.ts';
 import { newId } from '../db/new-id.ts';
@@ -72,6 +72,9 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
     while (!stop.signal.aborted) {
       wasNudged = false;
       let taken = 0;
+      // The embedded database replies without a turn of the event loop: jobs that are due again at once would stop all requests.
+      await nextTurn();
+      if (stop.signal.aborted) return;
       try {
         taken = await takeSome();
       } catch (cause) {

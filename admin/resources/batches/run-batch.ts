@@ -43,8 +43,8 @@ async function step(
   if (batch.status === 'finalizing') return finish(services, newManager, batch, 'completed', signal);
   if (isLate) return finish(services, newManager, batch, 'expired', signal);
   if (batch.status === 'validating') {
-    const { total, issues: errors } = await readLines(newManager, batch, signal);
-    if (errors.length > 0) await enter(services, batch, 'failed', { errors: errors, total });
+    const { total, issues } = await readLines(newManager, batch, signal);
+    if (issues.length > 0) await enter(services, batch, 'failed', { errors: issues, total });
     else await enter(services, batch, 'in_progress', { total });
     return 0;
   }
