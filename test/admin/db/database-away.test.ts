@@ -71,7 +71,7 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
       const slug = `half-${statement.replace(/\W+/g, '-').slice(0, 20)}`;
       const events = await plane.events();
       const audits = await plane.auditCount();
-      proxy.cutWhen(statement);
+      proxy.cutWhen(statement, slug);
       expectAway(await promptly(create(slug)));
       expect(await plane.events()).toEqual(events);
       expect(await plane.auditCount()).toBe(audits);

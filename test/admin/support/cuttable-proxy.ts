@@ -8,8 +8,8 @@ export interface CuttableProxy {
   cut(): Promise<void>;
   /** Keeps connections and swallows what is sent. */
   stall(): void;
-  /** Cuts the connection (that one only) when the client sends this text, which is not passed on. */
-  cutWhen(text: string): void;
+  /** Cuts the connection that has sent `marker` when it sends `text`, which is not passed on. Other connections continue. */
+  cutWhen(text: string, marker: string): void;
   restore(): Promise<void>;
   close(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export interface CuttableProxy {
 export async function startProxy(host: string, port: number): Promise<CuttableProxy> {
   const sockets = new Set<Socket>();
   let stalled = false;
-  let trap: string | null = null;
+  let trap: { readonly text: string; readonly marker: string } | null = null;
   const server: Server = createServer((client) => {
     const upstream = connect(port, host);
     for (const socket of [client, upstream]) {
@@ -29,9 +29,11 @@ export async function startProxy(host: string, port: number): Promise<CuttablePr
       });
       socket.on('error', () => {});
     }
+    let marked: typeof trap = null;
     client.on('data', (chunk) => {
       if (stalled) return;
-      if (trap !== null && chunk.includes(trap)) {
+      if (trap !== null && chunk.includes(trap.marker)) marked = trap;
+      if (trap !== null && marked === trap && chunk.includes(trap.text)) {
         trap = null;
         client.destroy();
         return;
@@ -59,8 +61,8 @@ export async function startProxy(host: string, port: number): Promise<CuttablePr
     stall() {
       stalled = true;
     },
-    cutWhen(text) {
-      trap = text;
+    cutWhen(text, marker) {
+      trap = { text, marker };
     },
     async restore() {
       // A stalled connection has lost bytes and cannot continue.
