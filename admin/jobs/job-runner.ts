@@ -100,17 +100,18 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
 
   async function takeSome(): Promise<number> {
     if (running.size >= runningMax) return 1;
-    // One at a time, so that each sees what earlier jobs have taken of the share.
+    // One at a time, so that each sees what earlier jobs have taken of the share. Materialized: PostgreSQL may run a subquery in the
+    // condition of an update once per row, and would then take more than one.
     const atShare = [...runningOf].flatMap(([organisation, count]) => (count >= share ? [organisation] : []));
     const others = atShare.length === 0 ? '' : `and (organisation_id is null or organisation_id not in (${marks(atShare)}))`;
     const rows = await database.em().execute<Taken[]>(
-      `update jobs set lease_id = ?, leased_until = now() + make_interval(secs => ?)
-       where id in (
+      `with due as materialized (
          select id from jobs
          where run_at <= now() and (leased_until is null or leased_until < now()) and kind in (${marks(kinds)}) ${others}
          order by run_at limit 1 for update skip locked)
-       returning id, kind, key, organisation_id, payload, attempts`,
-      [leaseId, leaseSeconds, ...kinds, ...atShare],
+       update jobs set lease_id = ?, leased_until = now() + make_interval(secs => ?) from due where jobs.id = due.id
+       returning jobs.id, jobs.kind, jobs.key, jobs.organisation_id, jobs.payload, jobs.attempts`,
+      [...kinds, ...atShare, leaseId, leaseSeconds],
     );
     for (const job of rows) {
       const organisation = job.organisation_id;
