@@ -45,6 +45,8 @@ export default defineConfig({
       project('admin', ['test/admin/**/*.test.ts']),
       project('system', system),
     ],
+    // One retry in CI, shown as `retry x1`, until the suite has passed five times in a row without it on a busy machine.
+    retry: process.env.CI ? 1 : 0,
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },
