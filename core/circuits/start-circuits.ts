@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import { newEntryCache } from '../contract/entry-cache.ts';
 import {
   type BreakerSettings,
@@ -8,6 +7,7 @@ import {
   healthNoticeBytesMax,
 } from '../contract/plugin/circuits.ts';
 import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
+import { readNotice } from '../contract/protocol/read-notice.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import type { Log } from '../contract/values/log.ts';
 import { type Change, CircuitBreaker } from './circuit-breaker.ts';
@@ -87,7 +87,7 @@ export function startHealth(options: HealthOptions): RunningHealth {
 
   function receive(input: unknown): void {
     if (closed) return;
-    const notice = readNotice(input);
+    const notice = readNotice(healthNotice, input, healthNoticeBytesMax);
     if (!notice) {
       counts.invalidNotices++;
       return;
@@ -102,21 +102,4 @@ export function startHealth(options: HealthOptions): RunningHealth {
       if (notice.state === 'open' && until > clock.now()) unclaimed.set(id, { state: 'open', until });
     }
   }
-}
-
-const decoder = new TextDecoder('utf-8', { fatal: true });
-
-/** Returns the notice in a message (JSON bytes, or the value itself over IPC), or null if it is invalid. Never throws. */
-function readNotice(input: unknown): HealthNotice | null {
-  let value = input;
-  if (input instanceof Uint8Array) {
-    if (input.length > healthNoticeBytesMax) return null;
-    try {
-      value = JSON.parse(decoder.decode(input));
-    } catch {
-      return null;
-    }
-  }
-  const checked = v.safeParse(healthNotice, value);
-  return checked.success ? checked.output : null;
 }

@@ -1,6 +1,6 @@
-import * as v from 'valibot';
 import { type RecallNotice, recallNotice } from '../contract/protocol/leases.ts';
 import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
+import { readNotice } from '../contract/protocol/read-notice.ts';
 
 export interface Recall {
   /** Asks the other processes to return units of this budget that they do not need. */
@@ -17,7 +17,7 @@ export function createRecall(channels: readonly NoticeChannel<RecallNotice>[], o
   let closed = false;
   for (const channel of channels) {
     channel.listen((message) => {
-      if (!closed) for (const key of readNotice(message)) onRecall(key);
+      if (!closed) for (const key of readNotice(recallNotice, message, noticeBytesMax)?.keys ?? []) onRecall(key);
     });
   }
   return {
@@ -40,19 +40,4 @@ export function createRecall(channels: readonly NoticeChannel<RecallNotice>[], o
       for (const channel of channels) channel.send({ keys: all.slice(at, at + keysMax) });
     }
   }
-}
-
-/** Returns the keys of a notice; none if it is not valid. */
-function readNotice(message: unknown): readonly string[] {
-  let value = message;
-  if (message instanceof Uint8Array) {
-    if (message.length > noticeBytesMax) return [];
-    try {
-      value = JSON.parse(Buffer.from(message).toString('utf8'));
-    } catch {
-      return [];
-    }
-  }
-  const checked = v.safeParse(recallNotice, value);
-  return checked.success ? checked.output.keys : [];
 }

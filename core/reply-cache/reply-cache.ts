@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import * as v from 'valibot';
 import {
   type CachedReply,
   type CacheKey,
@@ -11,6 +10,7 @@ import {
   type ReplyCache,
 } from '../contract/protocol/cached-replies.ts';
 import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
+import { readNotice } from '../contract/protocol/read-notice.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import type { Timers } from '../contract/values/timers.ts';
 import type { RemoteReplies } from './remote-replies.ts';
@@ -121,20 +121,9 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
   }
 
   function receive(message: unknown): void {
-    const notice = v.safeParse(dropNotice, parsed(message));
-    if (notice.success) memory.delete(notice.output.digest);
+    const notice = readNotice(dropNotice, message, noticeBytesMax);
+    if (notice) memory.delete(notice.digest);
   }
 }
 
 const alone: Joined = { kind: 'alone' };
-
-/** A notice is JSON bytes, or the value itself over IPC. */
-function parsed(message: unknown): unknown {
-  if (!(message instanceof Uint8Array)) return message;
-  if (message.length > noticeBytesMax) return null;
-  try {
-    return JSON.parse(Buffer.from(message).toString('utf8'));
-  } catch {
-    return null;
-  }
-}

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../core/contract/values/json.ts';
 
 /** One event of a held stream: its lines before the data, and its JSON. `json` is null for `[DONE]` and comments. */
 interface HeldEvent {
@@ -28,14 +28,14 @@ export class HeldStream {
    * Null if something else than the text of the reply was changed.
    */
   withBody(changed: JsonObject): string | null {
+    const old = textsOf(this.#format, this.body);
+    const texts = textsOf(this.#format, changed);
     const written = new Set<string>();
     const next = (key: string): string => {
-      const text = written.has(key) ? '' : (textsOf(this.#format, changed).get(key) ?? '');
+      const text = written.has(key) ? '' : (texts.get(key) ?? '');
       written.add(key);
       return text;
     };
-    const old = textsOf(this.#format, this.body);
-    const texts = textsOf(this.#format, changed);
     const isText = JSON.stringify(withoutTexts(this.body, old)) === JSON.stringify(withoutTexts(changed, texts));
     if (!isText) return null;
     return this.#events
@@ -52,16 +52,7 @@ function toEvent(block: string): HeldEvent {
   const lines = block.split(/\r?\n/);
   const data = lines.filter((line) => line.startsWith('data:'));
   const head = lines.filter((line) => !line.startsWith('data:')).map((line) => `${line}\n`);
-  return { head: head.join(''), data: data.join('\n'), json: parse(data.map((line) => line.slice(5).trim()).join('\n')) };
-}
-
-function parse(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
+  return { head: head.join(''), data: data.join('\n'), json: parseObject(data.map((line) => line.slice(5).trim()).join('\n')) };
 }
 
 const list = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);

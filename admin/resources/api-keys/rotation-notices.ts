@@ -13,12 +13,14 @@ const keysMax = 500;
 export async function tellOfRotations(em: EntityManager, mailer: Pick<Mailer, 'on' | 'send'>, now: Date): Promise<number> {
   if (!mailer.on) return 0;
   const due = await em.execute<DueKey[]>(
-    `update api_keys set rotation_notice_at = next_rotation_at where id in (
+    // Materialized: PostgreSQL may run a subquery in the condition once per row, and would then update more than the limit.
+    `with due as materialized (
        select id from api_keys where next_rotation_at <= ?::timestamptz and secret_expires_at > ?::timestamptz
          and rotation_notice_at is distinct from next_rotation_at
          and (expires_at is null or expires_at > ?::timestamptz)
        order by next_rotation_at limit ${keysMax} for update skip locked
-     ) returning id, organisation_id, workspace_id, user_id, name, alert_emails, next_rotation_at, secret_expires_at`,
+     ) update api_keys k set rotation_notice_at = k.next_rotation_at from due where k.id = due.id
+     returning k.id, k.organisation_id, k.workspace_id, k.user_id, k.name, k.alert_emails, k.next_rotation_at, k.secret_expires_at`,
     [new Date(now.getTime() + noticeMs).toISOString(), now.toISOString(), now.toISOString()],
   );
   for (const key of due) {

@@ -9,8 +9,10 @@ export async function forgetFiles(em: EntityManager, now: Date): Promise<void> {
   const abandoned = new Date(now.getTime() - abandonedMs);
   for (;;) {
     const gone = await em.execute<unknown[]>(
-      `delete from stored_files where id in (select id from stored_files
-         where expires_at <= ? or (status = 'uploading' and created_at <= ?) limit ?) returning id`,
+      // Materialized: PostgreSQL may run a subquery in the condition once per row, and would then delete more than one group.
+      `with expired as materialized (select id from stored_files
+         where expires_at <= ? or (status = 'uploading' and created_at <= ?) limit ?)
+       delete from stored_files f using expired e where f.id = e.id returning f.id`,
       [now, abandoned, groupFiles],
     );
     if (gone.length < groupFiles) return;

@@ -5,6 +5,16 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Returns the object that the text is the JSON of; null for other values and for text that is not JSON. */
+export function parseObject(text: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
 /** A value, or a promise of it. The runner awaits promises only. */
 export type Maybe<T> = T | Promise<T>;
 

@@ -1,5 +1,5 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json.ts';
 import { lineTooLong, textLines } from '../../contract/values/text-lines.ts';
 import { badParam } from '../bad-param.ts';
 
@@ -16,7 +16,7 @@ export async function* readBatchRequests(file: AsyncIterable<Uint8Array>, param 
   for await (const text of readLines(file)) {
     number++;
     if (text.trim() === '') continue;
-    const line = parse(text);
+    const line = parseObject(text);
     if (!line || typeof line.custom_id !== 'string' || !isObject(line.body)) {
       throw badParam(`${param} line ${number}`, 'a JSON object with custom_id, method, url and body is expected');
     }
@@ -29,7 +29,7 @@ export async function* readJsonLines(source: AsyncIterable<Uint8Array>, param?: 
   let number = 0;
   for await (const text of readLines(source)) {
     number++;
-    const line = parse(text);
+    const line = parseObject(text);
     if (line) yield line;
     else if (param !== undefined && text.trim() !== '') throw badParam(`${param} line ${number}`, 'a JSON object is expected');
   }
@@ -49,15 +49,6 @@ export function outputLine(
   outcome: { readonly response: JsonObject | null; readonly error: JsonObject | null },
 ) {
   return Buffer.from(`${JSON.stringify({ id, custom_id: customId, ...outcome })}\n`);
-}
-
-function parse(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 const lineCharactersMax = 64 * 1024 * 1024;

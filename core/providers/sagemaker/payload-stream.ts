@@ -1,7 +1,7 @@
 import { type AwsFrame, awsEventStreamType, createAwsFrameReader } from '../../cloud-auth/aws-event-frames.ts';
 import type { Operation, StreamDecoder, StreamEvent } from '../../contract/provider/provider.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { parseObject } from '../../contract/values/json.ts';
 
 /**
  * Decodes the frames of InvokeEndpointWithResponseStream. The joined bytes of its `PayloadPart` events are the container's own
@@ -41,7 +41,7 @@ function createDecoder(): StreamDecoder {
 function errorOfFrame({ headers, payload }: AwsFrame): StreamEvent | null {
   const type = headers.get(':message-type');
   if (type === 'event') return null;
-  const said = parse(payload.toString('utf8'));
+  const said = parseObject(payload.toString('utf8'));
   const { Message: upper, message = upper, ErrorCode: code = headers.get(':exception-type') } = said ?? {};
   return { event: 'error', data: { error: { message: message ?? headers.get(':error-message'), type: code } } };
 }
@@ -49,16 +49,7 @@ function errorOfFrame({ headers, payload }: AwsFrame): StreamEvent | null {
 /** `data: {…}`, or bare JSON. Other event fields and comments are ignored. */
 function eventOfLine(line: string): StreamEvent | null {
   const data = line.startsWith('data:') ? line.slice(5).trim() : line.trim();
-  const value = data.startsWith('{') ? parse(data) : null;
+  const value = data.startsWith('{') ? parseObject(data) : null;
   if (value) return { event: null, data: value };
   return data === '[DONE]' ? { event: null, data } : null;
-}
-
-function parse(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
