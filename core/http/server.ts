@@ -43,7 +43,7 @@ export interface HttpServerOptions {
   failed(where: string, error: unknown): void;
   /** Longest time from the head of a request to the end of its body, in milliseconds. Default 10 minutes. */
   readonly bodyTimeoutMs?: number;
-  /** Longest time without a byte of a chunked body, in milliseconds. Default 7 s: the addon closes the connection after 10 s. */
+  /** Longest time without a byte of a chunked body, in milliseconds. Default 6 s: the addon closes the connection after 8 to 12 s. */
   readonly stallMs?: number;
   /** Longest message of a WebSocket client, in bytes. Default 16 MiB. */
   readonly messageBytesMax?: number;
@@ -82,18 +82,18 @@ export interface HttpServer {
 }
 
 const bodyTimeoutMsDefault = 600_000;
-const stallMsDefault = 7_000;
+const stallMsDefault = 6_000;
 const messageBytesMaxDefault = 16 * 1024 * 1024;
-const sweepMs = 1_000;
+const sweepMs = 500;
 /** Time a drain leaves the addon to send the last bytes of finished replies. The addon does not report when they are sent. */
 const flushMs = 500;
 
 /**
  * The HTTP edge: parses and guards requests, answers its own routes, hands the rest to `handle`.
  *
- * Deadlines: the addon closes a connection that sends no complete head for 10 to 12 s, one that uploads slower than 16 KB/s
- * over 10 s, an idle keep-alive connection after 10 to 12 s, and one whose reader takes nothing for as long; all are fixed in
- * the addon. The total time of a body is watched here.
+ * Deadlines: the addon closes a connection that sends no complete head for 8 to 12 s, one that uploads slower than 16 KB/s
+ * over as long, an idle keep-alive connection, and one whose reader takes nothing. The addon fixes these times: 10 s, counted in
+ * ticks of 4 s. The total time of a body, and a chunked body that stops, are watched here.
  */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { settings } = options;

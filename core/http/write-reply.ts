@@ -43,7 +43,7 @@ export interface ReplyEdge {
  *
  * Closing after the reply: when the whole reply fits one cork and the upload is over, the addon sends FIN and closes. In all
  * other cases it has no way to close behind the last byte, so the reply says `connection: close`, reading stops before the
- * last byte is written (nothing that follows is ever parsed), and the addon's idle timeout (10 to 12 s) closes what the
+ * last byte is written (nothing that follows is ever parsed), and the addon's idle timeout (8 to 12 s) closes what the
  * client has not closed by then.
  */
 export class UwsReplySink implements ReplySink, BodySource, Flushable {

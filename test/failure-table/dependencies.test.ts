@@ -125,6 +125,7 @@ describe.skipIf(missing.length > 0)('failure table: dependencies', () => {
     it('the others continue, it is replaced, and its replies are recorded once', async () => {
       const before = gateway.pidsOf('gateway');
       const replies = await Promise.all(Array.from({ length: 24 }, () => call()));
+      expect(replies.map(({ status, body }) => (status === 200 ? status : body))).toEqual(allGood);
       const killed = before[0] as number;
       process.kill(killed, 'SIGKILL');
       await until(async () => (await statusOf(call())) === 200);

@@ -7,7 +7,7 @@ import { openSession } from '../../support/session-client.ts';
 
 const post = (path: string, header: string): string => `POST ${path} HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n`;
 
-/** The addon's own timeouts are 10 to 12 s and fixed, so all tests wait for them at the same time, on both builds. */
+/** The addon's own timeouts are 8 to 12 s and fixed, so all tests wait for them at the same time, on both builds. */
 describe.concurrent.each(uwsBinaries)('deadlines on %s', (binary) => {
   let edge: Edge;
   const uploads: Promise<unknown>[] = [];
