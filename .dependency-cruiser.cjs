@@ -46,6 +46,13 @@ module.exports = {
     only('supervisor', '^core/supervisor/', '^(core/(supervisor|contract|log|telemetry)/|config/)'),
     only('cli', '^core/cli/', '^(core/(cli|contract)/|config/)'),
     only('plugin-host', '^core/plugin-host/', '^(core/(plugin-host|contract)/|config/)'),
+    only('test-kit', '^core/test-kit/', '^(core|workers|plugins|config)/'),
+    {
+      name: 'test-kit-is-for-tests',
+      severity: 'error',
+      from: { path: '^(core|plugins|admin|workers|config)/', pathNot: '^core/test-kit/' },
+      to: { path: '^core/test-kit/' },
+    },
     only('watchdog', '^core/watchdog/', '^core/(watchdog|contract)/'),
     only('endpoints', '^core/endpoints/', '^(core/(endpoints|contract)/|config/did-you-mean)'),
     // The main path. Endpoints beside it (explain, model lists, sessions, batches) use it and are called by it.

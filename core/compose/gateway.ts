@@ -22,8 +22,7 @@ import { createIpcBus } from '../documents/ipc-bus.ts';
 import { startKeyCheck } from '../documents/key-check.ts';
 import { createNatsBus } from '../documents/nats-bus.ts';
 import { startDocuments } from '../documents/start-documents.ts';
-import { explainPath } from '../endpoints/explain-path.ts';
-import { errorFormatOf, matchEndpoint } from '../endpoints/match-endpoint.ts';
+import { errorFormatOf } from '../endpoints/match-endpoint.ts';
 import type { UnreadyReason } from '../http/built-in-routes.ts';
 import { emptyNameWarning } from '../http/empty-names.ts';
 import { createHttpServer, type HttpServer } from '../http/server.ts';
@@ -37,15 +36,11 @@ import { ownStoreSender } from '../own-store/own-store-calls.ts';
 import { ownStoreTarget, withOwnStore } from '../own-store/resolve-own-store.ts';
 import { createRetryBudget } from '../pipeline/attempt/retry-budget.ts';
 import { defaultWordsOf } from '../pipeline/attempt/shape-params.ts';
-import { createHandler } from '../pipeline/run.ts';
-import { withHeldProxyBodies } from '../pipeline/target/hold-proxy-body.ts';
-import { createResolver } from '../pipeline/target/resolve-target.ts';
 import { createTokenFetch } from '../pipeline/target/token-fetch.ts';
 import { guardPlugin } from '../plugin-host/guard-plugin.ts';
 import { loadPlugins, tryExamples } from '../plugin-host/load-plugins.ts';
 import { settingNames } from '../providers/declarations.ts';
 import { providers } from '../providers/index.ts';
-import { passedUsage } from '../providers/passed-usage.ts';
 import { ownStore } from '../providers/svc/index.ts';
 import { createSessions } from '../realtime/sessions.ts';
 import { createRemoteReplies } from '../reply-cache/remote-replies.ts';
@@ -57,8 +52,8 @@ import { createTransport } from '../upstream/transport.ts';
 import { addGauges } from './add-gauges.ts';
 import { createTurnClock } from './cached-clock.ts';
 import { composeChain } from './compose-chain.ts';
+import { composePipeline } from './compose-pipeline.ts';
 import { refusedRecord } from './edge-refusal-record.ts';
-import { attemptSteps, endpointHandlers } from './endpoint-handlers.ts';
 import { internalRoutes } from './internal-routes.ts';
 import { createBusChannel, createIpcChannel } from './notice-channels.ts';
 import { headerOpener, modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
@@ -206,7 +201,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const trusts = (origin: string) => isTrustedOrigin(trusted, origin);
   const tokenFetch = { transport, parseUrl: outbound.parseTokenUrl, trusts, now: clock.now };
   const added = (await loadPlugins(settings.plugins)).map((plugin) => guardPlugin(plugin, settings));
-  const { services, chain, plans } = composeChain({
+  const composed = composeChain({
     added,
     planEntriesMax: settings.documentCacheEntries,
     limits: settings,
@@ -237,6 +232,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       fetch: createPluginFetch(createTokenFetch(tokenFetch)),
     },
   });
+  const { services, plans } = composed;
   tryExamples(added, services);
   if (added.length > 0) log.info({ plugins: added.map(({ name, stage }) => `${name} (${stage})`) }, 'plugins loaded');
 
@@ -249,16 +245,6 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     log,
     ttlMs: settings.secretReferenceTtlSeconds * 1000,
   });
-  const resolveTarget = createResolver({
-    providers,
-    documents: loaded.documents,
-    openSecrets: secretOpener(settings.clusterKey),
-    openHeaders: headerOpener(settings.clusterKey),
-    secretManagers,
-    openModelHeaders: modelHeaderOpener(settings.clusterKey),
-    parseBaseUrl: outbound.parseBaseUrl,
-    now: clock.now,
-  });
   const bodies = {
     jsonBytesMax: settings.jsonBodyBytesMax,
     jsonValuesMax: settings.jsonValuesMax,
@@ -266,7 +252,6 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     streamedBytesMax: settings.streamedBodyBytesMax,
   };
   const ownStoreAdapter = { ...ownStore, inProcess: { origin: ownStoreOrigin, ...ownStoreCalls } };
-  const resolve = withHeldProxyBodies(withOwnStore(resolveTarget, ownStoreTarget(ownStoreAdapter)), bodies);
   const sessions = createSessions({
     sessionsMax: settings.realtimeSessionsMax,
     ownerMax: {
@@ -280,18 +265,32 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     messageBytesMax: settings.realtimeMessageBytesMax,
     clock,
   });
-  const handle = createHandler({
-    endpoints: endpointHandlers,
-    storedOnManyTargets: settings.storedOnManyTargets,
-    sessions,
-    chain,
-    plans,
-    services,
-    prefixes,
+  const handle = composePipeline({
+    chain: composed,
+    transport,
+    ownStore: ownStoreCalls,
+    resolver: {
+      openSecrets: secretOpener(settings.clusterKey),
+      openHeaders: headerOpener(settings.clusterKey),
+      secretManagers,
+      openModelHeaders: modelHeaderOpener(settings.clusterKey),
+      parseBaseUrl: outbound.parseBaseUrl,
+    },
+    withMore: (resolve) => withOwnStore(resolve, ownStoreTarget(ownStoreAdapter)),
+    tokenFetch,
+    machineIdentity,
+    retryBudget,
+    timers: realTimers,
     bodies,
+    outgoing: {
+      defaultWords: defaultWordsOf(prefixes),
+      timeouts: { requestMs: settings.requestTimeoutMs, connectMs: settings.connectTimeoutMs, idleMs: settings.idleTimeoutMs },
+      streamedBodyBytesMax: settings.streamedBodyBytesMax,
+    },
+    prefixes,
     memory,
-    match: matchEndpoint,
-    explainPath,
+    sessions,
+    storedOnManyTargets: settings.storedOnManyTargets,
     errorReply,
     forwardToControlPlane: createForward({
       transport,
@@ -299,27 +298,6 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       clusterKey: settings.clusterKeyText,
       errorReply,
     }),
-    dispatcher: {
-      transport,
-      ownStore: ownStoreCalls,
-      resolve,
-      services,
-      retryBudget,
-      stepsOf: attemptSteps,
-      timers: realTimers,
-      passedUsage,
-      sign: createTokenFetch(tokenFetch),
-      signStored: createTokenFetch({ ...tokenFetch, machineIdentity }),
-      outgoing: {
-        prefixes,
-        defaultWords: defaultWordsOf(prefixes),
-        timeouts: { requestMs: settings.requestTimeoutMs, connectMs: settings.connectTimeoutMs, idleMs: settings.idleTimeoutMs },
-        streamedBodyBytesMax: settings.streamedBodyBytesMax,
-        formBytesMax: settings.formBytesMax,
-        now: clock.now,
-        newId: services.newId,
-      },
-    },
   });
 
   const { parseBaseUrl } = outbound;

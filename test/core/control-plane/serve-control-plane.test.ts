@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { answerControlPlane } from '../../../core/control-plane/serve-control-plane.ts';
-import { FakeSink, fakeRequest } from '../../support/fake-exchange.ts';
+import { FakeSink, fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
 import { until } from '../../support/until.ts';
 
 const clusterKey = 'a-key-of-the-cluster-that-is-long-enough';

@@ -1,8 +1,8 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { FakeSink, fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
 import { type Scope, textParts, withTexts } from '../../../plugins/guardrails/texts.ts';
-import { FakeSink, fakeRequest } from '../../support/fake-exchange.ts';
 import { answer, createHarness, type Script } from '../../support/pipeline-harness.ts';
 
 const none = (more: JsonObject = {}) => [{ 'default.contains': { words: ['secret'], operator: 'none' }, deny: true, ...more }];

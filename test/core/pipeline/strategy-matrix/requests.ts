@@ -1,5 +1,5 @@
-import type { FakeRequest } from '../../../support/fake-exchange.ts';
-import { chatReply } from '../../../support/provider-scripts.ts';
+import type { FakeRequest } from '../../../../core/test-kit/fake-exchange.ts';
+import { chatReply } from '../../../../core/test-kit/provider-scripts.ts';
 
 /** One kind of call: what the client sends, and a good reply of the provider in the pieces it comes in. */
 export interface InferenceCall {

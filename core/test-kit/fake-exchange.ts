@@ -1,5 +1,5 @@
-import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../../core/contract/values/http.ts';
-import type { JsonObject } from '../../core/contract/values/json.ts';
+import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
+import type { JsonObject } from '../contract/values/json.ts';
 
 export interface FakeRequest {
   method: string;

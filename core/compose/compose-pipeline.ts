@@ -1,0 +1,78 @@
+import type { UpstreamSender, UpstreamTransport } from '../contract/provider/upstream.ts';
+import type { Timers } from '../contract/values/timers.ts';
+import { explainPath } from '../endpoints/explain-path.ts';
+import { matchEndpoint } from '../endpoints/match-endpoint.ts';
+import type { RetryBudget } from '../pipeline/attempt/retry-budget.ts';
+import { createHandler, type Handle, type PipelineOptions } from '../pipeline/run.ts';
+import { withHeldProxyBodies } from '../pipeline/target/hold-proxy-body.ts';
+import { createResolver, type ResolverOptions } from '../pipeline/target/resolve-target.ts';
+import { createTokenFetch, type TokenFetchOptions } from '../pipeline/target/token-fetch.ts';
+import { providers } from '../providers/index.ts';
+import { passedUsage } from '../providers/passed-usage.ts';
+import type { composeChain } from './compose-chain.ts';
+import { attemptSteps, endpointHandlers } from './endpoint-handlers.ts';
+
+type Outgoing = PipelineOptions['dispatcher']['outgoing'];
+
+/** Parts of a pipeline that differ between a gateway process and a test. */
+export interface PipelineParts
+  extends Pick<
+    PipelineOptions,
+    'errorReply' | 'forwardToControlPlane' | 'prefixes' | 'memory' | 'sessions' | 'storedOnManyTargets'
+  > {
+  readonly chain: ReturnType<typeof composeChain>;
+  readonly transport: UpstreamTransport;
+  /** Sends calls to the service's own store of files and batches. */
+  readonly ownStore: UpstreamSender;
+  readonly resolver: Omit<ResolverOptions, 'providers' | 'documents' | 'now'>;
+  /** Adds targets that are no provider to the resolver. */
+  readonly withMore?: (resolve: ReturnType<typeof createResolver>) => ReturnType<typeof createResolver>;
+  readonly tokenFetch: TokenFetchOptions;
+  /** True allows stored providers to authenticate as this machine. */
+  readonly machineIdentity: boolean;
+  readonly retryBudget: RetryBudget;
+  readonly timers: Timers;
+  readonly bodies: PipelineOptions['bodies'];
+  readonly outgoing: Pick<Outgoing, 'defaultWords' | 'timeouts' | 'streamedBodyBytesMax'>;
+}
+
+/** Puts the data plane together: a request goes in, one reply comes out. Used by gateway processes and by the test kit. */
+export function composePipeline(parts: PipelineParts): Handle {
+  const { bodies, transport, tokenFetch, machineIdentity, withMore = (resolve) => resolve } = parts;
+  const { services, chain, plans } = parts.chain;
+  const resolve = createResolver({ ...parts.resolver, providers, documents: services.documents, now: services.clock.now });
+  return createHandler({
+    endpoints: endpointHandlers,
+    storedOnManyTargets: parts.storedOnManyTargets,
+    sessions: parts.sessions,
+    chain,
+    plans,
+    services,
+    prefixes: parts.prefixes,
+    bodies,
+    memory: parts.memory,
+    match: matchEndpoint,
+    explainPath,
+    errorReply: parts.errorReply,
+    forwardToControlPlane: parts.forwardToControlPlane,
+    dispatcher: {
+      transport,
+      ownStore: parts.ownStore,
+      resolve: withHeldProxyBodies(withMore(resolve), bodies),
+      services,
+      retryBudget: parts.retryBudget,
+      stepsOf: attemptSteps,
+      timers: parts.timers,
+      passedUsage,
+      sign: createTokenFetch(tokenFetch),
+      signStored: createTokenFetch({ ...tokenFetch, machineIdentity }),
+      outgoing: {
+        ...parts.outgoing,
+        prefixes: parts.prefixes,
+        formBytesMax: bodies.formBytesMax,
+        now: services.clock.now,
+        newId: services.newId,
+      },
+    },
+  });
+}

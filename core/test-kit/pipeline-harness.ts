@@ -1,0 +1,302 @@
+import { randomUUID } from 'node:crypto';
+import { createGatewayTasks } from '../../workers/gateway-tasks.ts';
+import { startHealth } from '../circuits/start-circuits.ts';
+import { composeChain } from '../compose/compose-chain.ts';
+import { composePipeline } from '../compose/compose-pipeline.ts';
+import type { CallHold } from '../contract/plugin/call-hold.ts';
+import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
+import type { DocumentReader, Reply } from '../contract/plugin/plugin.ts';
+import type { RequestRecord } from '../contract/plugin/record.ts';
+import type { ReplyCache } from '../contract/protocol/cached-replies.ts';
+import type { ApiKeyDocument, ConfigDocument, DocumentKind, ProviderDocument } from '../contract/protocol/documents.ts';
+import type { Leases } from '../contract/protocol/leases.ts';
+import type { TokenVerifier } from '../contract/protocol/tokens.ts';
+import type { Credentials } from '../contract/provider/provider.ts';
+import type { UpstreamCall, UpstreamHandler, UpstreamTransport } from '../contract/provider/upstream.ts';
+import { digestSecret, newApiKey } from '../contract/values/api-key.ts';
+import { BodyMemory } from '../contract/values/body-memory.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { JsonObject } from '../contract/values/json.ts';
+import { Secret } from '../contract/values/secret.ts';
+import { realTimers, type Timers } from '../contract/values/timers.ts';
+import { createRetryBudget } from '../pipeline/attempt/retry-budget.ts';
+import type { Handle } from '../pipeline/run.ts';
+import { settingNames } from '../providers/declarations.ts';
+import { providers } from '../providers/index.ts';
+import { createReplyCache } from '../reply-cache/reply-cache.ts';
+import { type FakeRequest, FakeSink, fakeRequest } from './fake-exchange.ts';
+import { answer, chatReply, type Script } from './provider-scripts.ts';
+
+export { type FakeRequest, FakeSink } from './fake-exchange.ts';
+export { answer, chatReply, chatStream, failWith, type Script } from './provider-scripts.ts';
+
+export interface Harness {
+  readonly handle: Handle;
+  readonly records: RequestRecord[];
+  /** Calls that were announced before they were sent. */
+  readonly holds: CallHold[];
+  readonly logs: { level: string; fields: JsonObject; message: string }[];
+  readonly calls: UpstreamCall[];
+  readonly aborted: UpstreamCall[];
+  readonly key: string;
+  readonly plans: ReturnType<typeof composeChain>['plans'];
+  readonly documents: Map<string, unknown>;
+  /** Scripts are used up in order; the last one stays. */
+  script(...scripts: Script[]): void;
+  addConfig(slug: string, config: JsonObject): ConfigDocument;
+  /** Sends one request and waits for the end of its reply. */
+  send(request: Partial<FakeRequest>): Promise<FakeSink>;
+}
+
+export const organisationId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0001';
+export const workspaceId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0002';
+const pepper = new Uint8Array(32).fill(7);
+const workerOptions = { threads: 1, queueMax: 100, taskMs: 20_000, memoryMegabytes: 256, log: { warn: () => {} } };
+
+/** The true pipeline and plugins over documents in memory and a scripted provider; no port, no process. */
+export function createHarness(
+  options: {
+    plugins?: CorePlugin[];
+    now?: () => number;
+    random?: () => number;
+    key?: Partial<ApiKeyDocument>;
+    machineIdentity?: boolean;
+    /** Monotonic milliseconds. */
+    elapsed?: () => number;
+    timers?: Timers;
+    fetch?: CoreServices['fetch'];
+    /** Takes the place of a pool with one thread, which is not started while all inputs are small. */
+    tasks?: CoreServices['tasks'];
+    retryBudget?: { percent: number; floor: number };
+    /** Gateway processes of the machine. Default 1. */
+    processes?: number;
+    formBytesMax?: number;
+    memory?: BodyMemory;
+    leases?: Leases;
+    replies?: ReplyCache;
+    /** Takes the place of a disk that is always written. */
+    whenSafe?: (callback: () => void) => void;
+    headersToMetadata?: NonNullable<CoreServices['headersToMetadata']>;
+    /** Verifies JWTs with these documents. Absent: JWTs are not accepted. */
+    tokens?: (documents: DocumentReader) => TokenVerifier;
+  } = {},
+): Harness {
+  const documents = new Map<string, unknown>();
+  const records: RequestRecord[] = [];
+  const holds: CallHold[] = [];
+  const logs: Harness['logs'] = [];
+  const calls: UpstreamCall[] = [];
+  const aborted: UpstreamCall[] = [];
+  const key = newApiKey('ws');
+  const keyDocument: ApiKeyDocument = {
+    id: key.id,
+    keyId: randomUUID(),
+    digest: digestSecret(pepper, key.secret),
+    type: 'workspace-service',
+    organisationId,
+    workspaceId,
+    userId: null,
+    status: 'active',
+    scopes: ['completions.write'],
+    expiresAt: null,
+    defaults: { configSlug: null, metadata: {}, allowConfigOverride: true },
+    ...options.key,
+  };
+  documents.set(`api-key ${key.id}`, keyDocument);
+  documents.set(`workspace ${workspaceId}`, {
+    id: workspaceId,
+    slug: 'ws-main',
+    organisationId,
+    defaultConfigSlug: null,
+    metadata: {},
+  });
+  for (const [slug, provider] of [
+    ['one', 'openai'],
+    ['two', 'openai'],
+    ['claude', 'anthropic'],
+  ] as const) {
+    documents.set(`provider ${workspaceId}/${slug}`, providerDocument(slug, provider));
+  }
+
+  const memory = options.memory ?? new BodyMemory(64 * 1024 * 1024);
+  const log = (level: string) => (fields: JsonObject, message: string) => void logs.push({ level, fields, message });
+  const clock = { now: options.now ?? Date.now, elapsed: options.elapsed ?? (() => performance.now()) };
+  const health = startHealth({
+    clock,
+    processes: options.processes ?? 1,
+    channels: [],
+    log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+  });
+  const reader: DocumentReader = {
+    get: (kind: DocumentKind, id: string) => (documents.get(`${kind} ${id}`) ?? null) as never,
+  };
+  const composed = composeChain({
+    added: options.plugins ?? [],
+    planEntriesMax: 100,
+    keys: { apiKeyPepper: pepper },
+    services: {
+      documents: reader,
+      journal: {
+        append: (record) => void records.push(structuredClone(record)),
+        hold: (hold) => void holds.push(structuredClone(hold)),
+        whenSafe: options.whenSafe ?? ((callback) => callback()),
+        healthy: () => true,
+      },
+      health,
+      replies:
+        options.replies ??
+        createReplyCache({ remote: null, clock, timers: realTimers, memoryBytesMax: 64 * 1024 * 1024, channels: [] }),
+      ...(options.leases ? { leases: options.leases } : {}),
+      ...(options.headersToMetadata ? { headersToMetadata: options.headersToMetadata } : {}),
+      ...(options.tokens ? { tokens: options.tokens(reader) } : {}),
+      log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+      clock,
+      newId: randomUUID,
+      random: options.random ?? (() => 0),
+      headerPrefixes: ['x-svc-', 'x-other-'],
+      tasks: options.tasks ?? createGatewayTasks(workerOptions),
+      countTokens: async (texts) => texts.join(' ').split(/\s+/).filter(Boolean).length,
+      settingNames,
+      isProvider: (id) => providers.has(id),
+      checkCustomHost: (url) => (url.startsWith('https://') ? null : 'must begin with https://'),
+      fetch: options.fetch ?? (() => Promise.reject(new GatewayError('upstream_connect'))),
+    },
+  });
+
+  const { services, plans } = composed;
+  let scripts: Script[] = [answer(200, chatReply('hello'))];
+  const transport: UpstreamTransport = {
+    send(call, handler) {
+      calls.push(call);
+      const script = (scripts.length > 1 ? scripts.shift() : scripts[0]) as Script;
+      const gone = { yes: false };
+      const guarded: UpstreamHandler = {
+        onHead: (status, headers) => gone.yes || handler.onHead(status, headers),
+        onData: (chunk) => gone.yes || handler.onData(chunk),
+        onEnd: () => gone.yes || handler.onEnd(),
+        onError: (error) => gone.yes || handler.onError(error),
+      };
+      const exchange = { sent: true };
+      setImmediate(() => {
+        if (!gone.yes && script(call, guarded) === 'connecting') exchange.sent = false;
+      });
+      return {
+        get sent() {
+          return exchange.sent;
+        },
+        resume: () => {},
+        abort: () => {
+          if (!gone.yes) aborted.push(call);
+          gone.yes = true;
+        },
+      };
+    },
+    close: async () => {},
+  };
+  const tokenFetch = {
+    transport,
+    now: services.clock.now,
+    parseUrl(text: string) {
+      const url = new URL(text);
+      return { origin: url.origin, path: url.pathname + url.search };
+    },
+  };
+  const bodies = {
+    jsonBytesMax: 1024 * 1024,
+    jsonValuesMax: 500_000,
+    formBytesMax: options.formBytesMax ?? 1024 * 1024,
+    streamedBytesMax: 8 * 1024 * 1024,
+  };
+  const prefixes = ['x-svc-', 'x-other-'];
+  const handle = composePipeline({
+    chain: composed,
+    transport,
+    ownStore: transport,
+    resolver: {
+      openSecrets: (document) => secretsOf(document.secrets ?? '{"api_key":"sk-stored"}'),
+      openHeaders: ({ headers }) => JSON.parse(headers ?? '{}'),
+      openModelHeaders: ({ models }) => JSON.parse(models?.headers ?? '{}'),
+      parseBaseUrl: (url) => {
+        const parsed = new URL(url);
+        return { origin: parsed.origin, path: parsed.pathname.replace(/\/+$/, '') };
+      },
+    },
+    tokenFetch,
+    machineIdentity: options.machineIdentity ?? false,
+    retryBudget: createRetryBudget({
+      clock,
+      percent: options.retryBudget?.percent ?? 20,
+      floor: options.retryBudget?.floor ?? 30,
+    }),
+    timers: options.timers ?? realTimers,
+    bodies,
+    outgoing: {
+      timeouts: { requestMs: 60_000, connectMs: 5000, idleMs: 60_000 },
+      defaultWords: ['svc-default'],
+      streamedBodyBytesMax: 1024 * 1024,
+    },
+    prefixes,
+    memory,
+    errorReply: (error: GatewayError, _format, requestId): Reply => ({
+      status: error.status,
+      headers: [
+        'content-type',
+        'application/json',
+        'x-request-id',
+        requestId,
+        ...(error.allow ? ['allow', error.allow.join(', ')] : []),
+      ],
+      body: JSON.stringify({ error: { message: error.message, code: error.code, param: error.param } }),
+    }),
+    forwardToControlPlane: (_request, sink) => sink.send(299, [], 'control plane'),
+  });
+
+  return {
+    handle,
+    records,
+    holds,
+    logs,
+    calls,
+    aborted,
+    key: key.text,
+    plans,
+    documents,
+    script: (...next) => {
+      scripts = next;
+    },
+    addConfig(slug, config) {
+      const document: ConfigDocument = { id: randomUUID(), slug, versionId: randomUUID(), organisationId, workspaceId, config };
+      documents.set(`config ${workspaceId}/${slug}`, document);
+      return document;
+    },
+    async send(request) {
+      const sink = new FakeSink();
+      request.prepare?.(sink);
+      handle(fakeRequest(request, key.text), sink);
+      await sink.done;
+      return sink;
+    },
+  };
+}
+
+/** The harness keeps secrets, and headers, as plain JSON: `{"api_key":"…"}`. */
+function secretsOf(json: string): Credentials {
+  const given = JSON.parse(json) as Record<string, string>;
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, new Secret(value)]));
+}
+
+export function providerDocument(slug: string, provider: string): ProviderDocument {
+  return {
+    id: randomUUID(),
+    slug,
+    organisationId,
+    workspaceId,
+    integrationId: randomUUID(),
+    provider,
+    status: 'active',
+    expiresAt: null,
+    settings: {},
+    customHeaders: {},
+    secrets: null,
+  };
+}
