@@ -3,12 +3,14 @@ import * as builtIn from '../../plugins/index.ts';
 import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { TargetLimits } from '../contract/plugin/gateway-config.ts';
 import type { Slot } from '../contract/plugin/plugin.ts';
+import type { CallProvider } from '../contract/plugin/provider-call.ts';
 import { type Chain, compileChain, mergePlugins } from '../pipeline/plan/compile-plan.ts';
 import { PlanStore } from '../pipeline/plan/plan-store.ts';
+import { createProviderCalls, type ProviderCalls } from '../pipeline/provider-calls.ts';
 import { sortPlugins } from './order-plugins.ts';
 
 /** The services that the composition adds itself. */
-type Added = 'newSlot' | 'slot';
+type Added = 'newSlot' | 'slot' | 'callProvider';
 
 export interface ChainParts {
   readonly services: Omit<CoreServices, Added>;
@@ -30,6 +32,7 @@ export function composeChain({ services: given, keys, added, planEntriesMax, lim
   readonly services: CoreServices;
   readonly chain: Chain;
   readonly plans: PlanStore;
+  readonly providerCalls: ProviderCalls;
 } {
   const plans = new PlanStore(planEntriesMax, limits);
   let slots = 0;
@@ -43,8 +46,21 @@ export function composeChain({ services: given, keys, added, planEntriesMax, lim
       },
     };
   };
-  const services: CoreServices = { ...given, newSlot, slot };
-  const chain = compileChain(mergePlugins(builtInPlugins(keys), added), services);
+  const callProvider: CallProvider = (call) => providerCalls.call(call);
+  const services: CoreServices = { ...given, newSlot, slot, callProvider };
+  const own = builtInPlugins(keys);
+  const chain = compileChain(mergePlugins(own, added), services);
   plans.start(chain, services);
-  return { services, chain, plans };
+  const ownChain = compileChain(pluginsOfOwnCalls(own), services);
+  const ownPlans = new PlanStore(1, limits);
+  ownPlans.start(ownChain, services);
+  const providerCalls = createProviderCalls(ownChain, ownPlans);
+  return { services, chain, plans, providerCalls };
 }
+
+/** The plugins for calls that the gateway itself makes. Their caller is known, so that the plugins before them in the chain are left out. */
+function pluginsOfOwnCalls(plugins: readonly CorePlugin[]): CorePlugin[] {
+  return plugins.filter(({ name }) => ownCallPlugins.has(name)).map((plugin) => ({ ...plugin, after: [] }));
+}
+
+const ownCallPlugins: ReadonlySet<string> = new Set(['record', 'limits', 'strategies']);

@@ -39,9 +39,9 @@ export interface PipelineParts
 /** Puts the data plane together: a request goes in, one reply comes out. Used by gateway processes and by the test kit. */
 export function composePipeline(parts: PipelineParts): Handle {
   const { bodies, transport, tokenFetch, machineIdentity, withMore = (resolve) => resolve } = parts;
-  const { services, chain, plans } = parts.chain;
+  const { services, chain, plans, providerCalls } = parts.chain;
   const resolve = createResolver({ ...parts.resolver, providers, documents: services.documents, now: services.clock.now });
-  return createHandler({
+  const options: PipelineOptions = {
     endpoints: endpointHandlers,
     storedOnManyTargets: parts.storedOnManyTargets,
     sessions: parts.sessions,
@@ -74,5 +74,7 @@ export function composePipeline(parts: PipelineParts): Handle {
         newId: services.newId,
       },
     },
-  });
+  };
+  providerCalls.start(options);
+  return createHandler(options);
 }

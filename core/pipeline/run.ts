@@ -90,15 +90,20 @@ export function createHandler(options: PipelineOptions): Handle {
       plan: options.plans.base,
       traceId: traceIdOf(values, request, id),
     });
-    ctx.startedAtMs = options.services.clock.elapsed();
-    ctx.memory = options.memory ?? null;
-    sink.onAbort(() => {
-      ctx.aborted = true;
-      ctx.abortUpstream?.();
-      end(options, ctx, { kind: 'aborted', status: 499, error: new GatewayError('client_closed') });
-    });
-    void run(options, ctx, sink, match).catch((thrown: unknown) => refuse(options, ctx, sink, toGatewayError(thrown)));
+    startRequest(options, ctx, sink, match);
   };
+}
+
+/** Runs a request from its first plugin to the end of its reply. */
+export function startRequest(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, match: Match): void {
+  ctx.startedAtMs = options.services.clock.elapsed();
+  ctx.memory = options.memory ?? null;
+  sink.onAbort(() => {
+    ctx.aborted = true;
+    ctx.abortUpstream?.();
+    end(options, ctx, { kind: 'aborted', status: 499, error: new GatewayError('client_closed') });
+  });
+  void run(options, ctx, sink, match).catch((thrown: unknown) => refuse(options, ctx, sink, toGatewayError(thrown)));
 }
 
 async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, match: Match): Promise<void> {

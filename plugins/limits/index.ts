@@ -42,7 +42,9 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
       const identity = ctx.identity;
       if (!identity) return undefined;
       const known = ofCaller.get(identity);
-      const meters = known && known.workspace === ctx.workspace ? known.meters : callerMeters(identity, ctx.workspace);
+      const all = known && known.workspace === ctx.workspace ? known.meters : callerMeters(identity, ctx.workspace);
+      // A call by the gateway costs the caller money, but is no request of the caller.
+      const meters = ctx.purpose === null ? all : all.filter((meter) => meter.isBudget);
       if (identity.rejectUnmetered || ctx.workspace?.rejectUnmetered) refuseUnmetered(ctx);
       if (meters.length === 0) return undefined;
       if (meters.some((meter) => meter.isBudget)) refuseDeferred(ctx);

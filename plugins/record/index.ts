@@ -101,6 +101,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     ...(ctx.guardrails === null ? undefined : { guardrails: ctx.guardrails }),
     retryAttemptCount: ctx.retryAttemptCount,
     cacheStatus: ctx.cacheStatus,
+    ...(ctx.purpose === null ? undefined : { purpose: ctx.purpose }),
     inputTokens: usage?.inputTokens ?? 0,
     cacheReadTokens: usage?.cacheReadTokens ?? 0,
     cacheWriteTokens: usage?.cacheWriteTokens ?? 0,

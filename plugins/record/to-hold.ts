@@ -28,6 +28,7 @@ export function toHold(ctx: RequestContext): CallHold {
     targetPath: ctx.targetPath ?? undefined,
     inputTokens: reservedTokens?.input,
     outputTokens: reservedTokens?.output,
+    purpose: ctx.purpose ?? undefined,
     requestBytes: ctx.requestBytes || undefined,
     clientAddress: request.remoteAddress,
     reservations: ctx.reservations ?? undefined,

@@ -99,6 +99,8 @@ export const logReply = v.strictObject({
   /** Guardrails that ran, without texts of the request or the reply. */
   guardrails: v.array(guardrailRecord),
   session: v.nullable(session),
+  /** The part of the gateway that made the call; null for requests of clients. */
+  purpose: nullableText,
   /** Unverified subject of the request's token; null for keys. */
   token_subject: nullableText,
   batch: v.nullable(v.strictObject(v.omit(batchRecord, ['settings']).entries)),

@@ -12,7 +12,7 @@ export interface LogNames {
 /**
  * Converts a request record to the wire form. Bodies and headers are not stored, hence null and empty. `cost` is in cents, as
  * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions`, `verdicts`, `guardrails`, `session`,
- * `token_subject` and `batch` are additions of this service.
+ * `purpose`, `token_subject` and `batch` are additions of this service.
  */
 export function toLog(
   row: StoredRecord,
@@ -48,6 +48,7 @@ export function toLog(
     verdicts: record.verdicts ?? [],
     guardrails: record.guardrails ?? [],
     session: toSession(record),
+    purpose: record.purpose ?? null,
     token_subject: record.tokenSubject ?? null,
     batch: toBatch(record),
     metrics: {

@@ -16,6 +16,7 @@ import type { Usage } from '../values/usage.ts';
 import type { GuardrailRecord } from './guardrail-result.ts';
 import type { PassedTraffic } from './passed-traffic.ts';
 import type { Plan } from './plan.ts';
+import type { CallPurpose } from './provider-call.ts';
 import type { AttemptRecord, BatchRecord, DecisionRecord, OutcomeKind, ReservationRecord, SessionRecord } from './record.ts';
 import type { VerdictRecord } from './verdict.ts';
 
@@ -211,6 +212,8 @@ export class RequestContext {
   /** Skipped targets with the reasons, and omitted retries; null if there were none. */
   decisions: DecisionRecord[] | null = null;
   cacheStatus: string | null = null;
+  /** The part of the gateway that makes the call; null for requests of clients. */
+  purpose: CallPurpose | null = null;
   usage: Usage | null = null;
   firstByteAtMs: number | null = null;
   /** Events of a shaped stream that came from the provider. */

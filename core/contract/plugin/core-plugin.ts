@@ -11,6 +11,7 @@ import type { AttemptResult, RequestContext } from './context.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import type { Target } from './plan.ts';
 import type { DocumentReader, Hooks, PlanScope, Plugin, Services } from './plugin.ts';
+import type { CallProvider } from './provider-call.ts';
 import type { RequestRecord } from './record.ts';
 import type { RouteExplanation } from './route-explanation.ts';
 import type { TaskRunner } from './worker-tasks.ts';
@@ -59,6 +60,8 @@ export interface CoreServices extends Services {
   readonly journal: Journal;
   /** Replies of earlier requests. */
   readonly replies: ReplyCache;
+  /** Calls a stored provider for a request. */
+  readonly callProvider: CallProvider;
   /** Circuits of targets, shared with other gateways. */
   readonly health: Health;
   /** This process's shares of limits; absent: nothing is limited. */

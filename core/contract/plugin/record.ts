@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { budgetRules } from '../protocol/budget-rules.ts';
 import { guardrailRecord } from './guardrail-result.ts';
+import { callPurposes } from './provider-call.ts';
 import { verdictRecord } from './verdict.ts';
 
 /**
@@ -140,6 +141,8 @@ export const requestRecord = v.object({
   guardrails: v.optional(v.array(guardrailRecord)),
   retryAttemptCount: v.number(),
   cacheStatus: v.nullable(v.string()),
+  /** The part of the gateway that made the call; absent for requests of clients. */
+  purpose: v.optional(v.picklist(callPurposes)),
   inputTokens: count,
   cacheReadTokens: count,
   cacheWriteTokens: count,

@@ -1,0 +1,155 @@
+import { RequestContext } from '../contract/plugin/context.ts';
+import type { OwnOperation, ProviderCall } from '../contract/plugin/provider-call.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import type { Chain } from './plan/compile-plan.ts';
+import type { PlanStore } from './plan/plan-store.ts';
+import { type PipelineOptions, startRequest } from './run.ts';
+
+/** Calls that the gateway itself makes to providers; see `CallProvider`. `start` completes the object, once, before the first call. */
+export interface ProviderCalls {
+  call(call: ProviderCall): Promise<JsonObject>;
+  start(options: PipelineOptions): void;
+}
+
+const paths: Record<OwnOperation, string> = {
+  chatComplete: '/v1/chat/completions',
+  embed: '/v1/embeddings',
+  moderate: '/v1/moderations',
+};
+
+/** `chain` and `plans` have the plugins that such calls pass: no guardrail and no cache, so that no call causes another one. */
+export function createProviderCalls(chain: Chain, plans: PlanStore): ProviderCalls {
+  let options: PipelineOptions | null = null;
+  return {
+    start(given) {
+      options = { ...given, chain, plans };
+    },
+    call(call) {
+      if (options === null) throw new Error('a provider was called before the gateway was composed');
+      return callProvider(options, call);
+    },
+  };
+}
+
+function callProvider(options: PipelineOptions, call: ProviderCall): Promise<JsonObject> {
+  const { request, timeoutMs } = call;
+  return new Promise((resolve, reject) => {
+    const cancel = options.dispatcher.timers.after(timeoutMs, () => reject(new GatewayError('request_timeout')));
+    const done = (status: number, body: Uint8Array): void => {
+      cancel();
+      const parsed = status === 200 ? parse(body) : null;
+      if (parsed) resolve(parsed);
+      // The body may repeat the text of the request, so it is not part of the error.
+      else reject(new GatewayError('upstream_status', { message: `${call.provider} replied with status ${status}` }));
+    };
+    try {
+      const path = paths[call.operation];
+      const endpoint = options.match('POST', path);
+      if (typeof endpoint === 'string') throw new GatewayError('internal', { detail: `${path} is not an endpoint` });
+      const id = options.services.newId();
+      const ctx = new RequestContext({
+        id,
+        receivedAtMs: options.services.clock.now(),
+        request: inboundOf(path, call),
+        gatewayHeaders: new Map(),
+        headerPrefix: request.headerPrefix,
+        endpoint,
+        plan: options.plans.base,
+        traceId: request.traceId,
+      });
+      ctx.purpose = call.purpose;
+      ctx.identity = request.identity;
+      ctx.workspace = request.workspace;
+      ctx.metadata = request.metadata;
+      ctx.requestTarget = {
+        provider: call.provider,
+        credentials: {},
+        customHost: null,
+        settings: {},
+        timeoutMs,
+        forwardHeaders: null,
+        strict: null,
+      };
+      startRequest(options, ctx, collectingSink(done), endpoint);
+    } catch (thrown) {
+      cancel();
+      reject(toGatewayError(thrown));
+    }
+  });
+}
+
+function inboundOf(path: string, { request, params }: ProviderCall): InboundRequest {
+  const headers: HeaderList = ['content-type', 'application/json'];
+  const body = Buffer.from(JSON.stringify(params));
+  return {
+    method: 'POST',
+    path,
+    query: '',
+    headers,
+    header: (name) => findHeader(headers, name),
+    remoteAddress: request.request.remoteAddress,
+    body: {
+      length: body.length,
+      bytes(_bytesMax, onGrow, onChunk) {
+        onGrow?.(body.length);
+        onChunk?.(body);
+        return Promise.resolve(body);
+      },
+      pipe: () => {
+        throw new GatewayError('internal', { detail: 'the body of a call by the gateway is JSON' });
+      },
+    },
+  };
+}
+
+function parse(body: Uint8Array): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A sink that collects the reply and calls `done` once with it; status 0 if the reply was cut. */
+function collectingSink(done: (status: number, body: Uint8Array) => void): ReplySink {
+  const chunks: Uint8Array[] = [];
+  let [status, started, finished] = [0, false, false];
+  const finish = (): void => {
+    if (finished) return;
+    finished = true;
+    done(status, Buffer.concat(chunks));
+  };
+  return {
+    aborted: false,
+    get started() {
+      return started;
+    },
+    get finished() {
+      return finished;
+    },
+    onAbort: () => {},
+    send(sent, _headers, body) {
+      started = true;
+      status = sent;
+      chunks.push(typeof body === 'string' ? Buffer.from(body) : body);
+      finish();
+    },
+    start(sent) {
+      started = true;
+      status = sent;
+    },
+    write(chunk) {
+      chunks.push(chunk);
+      return true;
+    },
+    onDrain: () => {},
+    end: finish,
+    destroy() {
+      status = 0;
+      finish();
+    },
+  };
+}
