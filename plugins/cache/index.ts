@@ -9,6 +9,7 @@ import {
   type LeadResult,
   type ReplyCache,
 } from '../../core/contract/protocol/cached-replies.ts';
+import type { OperationName } from '../../core/contract/provider/provider.ts';
 import { findHeader } from '../../core/contract/values/http.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { cacheDigest } from './key.ts';
@@ -50,14 +51,24 @@ interface Collecting {
   bytes: number;
 }
 
-/** Audio and forms are not cached: they are large, and rarely repeated exactly. */
-const uncached: ReadonlySet<string> = new Set([
-  'createSpeech',
-  'createTranscription',
-  'createTranslation',
-  'imageEdit',
-  'imageVariation',
-]);
+/**
+ * Operations whose reply depends on the body alone. Others read or change what a provider stores, or their audio and forms are large and
+ * rarely repeated exactly.
+ */
+const cachedOperations: ReadonlySet<string> = new Set([
+  'chatComplete',
+  'complete',
+  'countResponseInputTokens',
+  'createDecision',
+  'createModelResponse',
+  'embed',
+  'imageGenerate',
+  'messages',
+  'messagesCountTokens',
+  'moderate',
+  'ocr',
+  'rerank',
+] satisfies OperationName[]);
 
 const defaultMaxAgeSeconds = 604_800;
 
@@ -84,9 +95,12 @@ function byTarget(store: Store): CoreHooks {
 
 /** True for requests that may be answered from the cache: not with `x-svc-debug: false`. */
 function isCached(ctx: RequestContext): boolean {
-  const { endpoint } = ctx;
+  const { endpoint, params } = ctx;
   if (!endpoint || ctx.gatewayHeaders.get('debug') === 'false') return false;
-  return endpoint.operation === null ? isCachedProxy(ctx) : !uncached.has(endpoint.operation);
+  if (endpoint.operation === null) return isCachedProxy(ctx);
+  // A conversation grows with each response, and a background response is not complete.
+  if (params?.conversation || params?.background === true) return false;
+  return cachedOperations.has(endpoint.operation);
 }
 
 /** Returns true for pass-through requests that call a model with a body in memory, like the unified routes. */
