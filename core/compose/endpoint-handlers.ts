@@ -1,6 +1,7 @@
 import { batchSteps } from '../batches/batch-steps.ts';
-import type { RequestContext } from '../contract/plugin/context.ts';
+import type { Endpoint, RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
+import type { InboundRequest } from '../contract/values/http.ts';
 import { addDebugRoute } from '../explain/debug-route.ts';
 import { explainConfig } from '../explain/explain-config.ts';
 import { listModels } from '../model-list/list-models.ts';
@@ -20,9 +21,9 @@ const handlers: Readonly<Record<string, EndpointHandler>> = {
   listModels: replyOf((options, ctx) => listModels(ctx, options.dispatcher)),
 };
 
-function handlerOf(ctx: RequestContext): EndpointHandler | null {
-  if (isSession(ctx)) return runSession;
-  return handlers[ctx.endpoint?.name ?? ''] ?? null;
+function handlerOf(endpoint: Endpoint | null, request: InboundRequest): EndpointHandler | null {
+  if (isSession(endpoint, request)) return runSession;
+  return handlers[endpoint?.name ?? ''] ?? null;
 }
 
 function replyOf(answer: (options: PipelineOptions, ctx: RequestContext) => Promise<Reply>): EndpointHandler {

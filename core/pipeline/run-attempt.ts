@@ -22,8 +22,7 @@ import { targetOfModel } from './target/gate-models.ts';
 import { isRefusal } from './target/renew-credential.ts';
 import type { ResolvedTarget } from './target/resolve-target.ts';
 import { senderOf } from './target/sender-of.ts';
-import { isEstimated } from './usage/estimate-usage.ts';
-import { countRoughly } from './usage/unfinished-usage.ts';
+import { countRoughly, isEstimated } from './usage/estimate-usage.ts';
 
 /** One attempt: its target, whether another attempt may follow, and its time limit. */
 export interface AttemptPlan {
@@ -78,7 +77,7 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
     const allow = given.resolved.ofModel ?? null;
     const resolved = allow ? await targetOfModel(ctx, target, given.resolved) : given.resolved;
     if (ctx.requestBytes > stepBytes) await ctx.memory?.turn();
-    const shape = ctx.endpoint?.operation ? shapedCall : isSession(ctx) ? socketCall : proxyCall;
+    const shape = ctx.endpoint?.operation ? shapedCall : isSession(ctx.endpoint, ctx.request) ? socketCall : proxyCall;
     const prepared = prepareCall(ctx, shape(ctx, target, resolved, dispatcher.outgoing), given.timeMs);
     let outgoing = isPromise(prepared) ? await prepared : prepared;
     if (steps) {

@@ -1,30 +1,22 @@
-import { type Endpoint, type Outcome, RequestContext } from '../contract/plugin/context.ts';
+import { type Endpoint, RequestContext } from '../contract/plugin/context.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { SessionOutcome, Sessions } from '../contract/plugin/web-socket.ts';
 import type { BodyMemory } from '../contract/values/body-memory.ts';
-import { GatewayError, reasonOf, toGatewayError, wasCalled } from '../contract/values/errors.ts';
-import type { HeaderList, InboundRequest, ReplySink } from '../contract/values/http.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
 import { isPromise } from '../contract/values/json.ts';
-import type { Answer, StreamedAnswer } from './answer.ts';
-import { addGatewayHeaders } from './attempt/reply-headers.ts';
+import type { Answer } from './answer.ts';
 import { adoptProtocolKeys } from './attempt/socket-call.ts';
-import { streamError } from './attempt/stream-error.ts';
+import { deliver, end, refuse } from './deliver.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
-import { endRequest } from './end.ts';
 import { type AdoptOptions, adoptPlan } from './plan/adopt-plan.ts';
 import type { Chain } from './plan/compile-plan.ts';
-import { nameSvcOption } from './plan/name-svc-options.ts';
 import { readGatewayHeaders } from './request/gateway-headers.ts';
-import { releaseBytes } from './request/hold-bytes.ts';
-import { holdForLimits, isLimited } from './request/hold-for-limits.ts';
-import { readPassed } from './request/passed-request.ts';
-import { peekParams } from './request/peek-params.ts';
+import { readPassedRequest } from './request/passed-request.ts';
 import { checkProviderPath } from './request/provider-path.ts';
-import { type BodyLimits, readBytes, readParams } from './request/read-body.ts';
+import { type BodyLimits, readParams } from './request/read-body.ts';
 import { checkTraceId, traceIdOf } from './request/trace-id.ts';
-import { addStatedDuration, estimateUsage, isEstimated } from './usage/estimate-usage.ts';
-import { countRoughly } from './usage/unfinished-usage.ts';
 
 /** An endpoint of the data plane, the control plane, a path that is kept for the service, or nothing. */
 type Match = Endpoint | 'control-plane' | 'reserved' | 'not-found' | 'method-not-allowed';
@@ -43,7 +35,7 @@ export type EndpointHandler = (
 /** Endpoints beside the main path; see core/compose/endpoint-handlers.ts. */
 export interface EndpointHandlers {
   /** Returns the handler of the request's endpoint; null for the main path. */
-  handlerOf(ctx: RequestContext): EndpointHandler | null;
+  handlerOf(endpoint: Endpoint | null, request: InboundRequest): EndpointHandler | null;
   /** Adds the header that explains the route of a request. */
   debugRoute(ctx: RequestContext, dispatcher: Dispatcher): Promise<void>;
 }
@@ -108,18 +100,21 @@ export function startRequest(options: PipelineOptions, ctx: RequestContext, sink
 
 async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, match: Match): Promise<void> {
   if (typeof match === 'string') throw noRoute(options, ctx.request);
-  checkTraceId(ctx);
+  checkTraceId(ctx.gatewayHeaders, ctx.headerPrefix);
   checkProviderPath(match);
   const reply = await askPlugins(options, ctx);
   if (ctx.aborted) return;
   if (ctx.gatewayHeaders.has('debug-route')) await options.endpoints.debugRoute(ctx, options.dispatcher);
   if (ctx.aborted) return;
-  if (reply) return sendReply(options, ctx, sink, reply);
-  const handle = options.endpoints.handlerOf(ctx);
-  const answer = await (handle === null
-    ? dispatch(ctx, sink, options.dispatcher)
-    : handle(options, ctx, sink, ({ kind, error }) => end(options, ctx, { kind, status: 101, error })));
+  const answer = reply ? ({ kind: 'replaced', reply } as const) : await answerOf(options, ctx, sink);
   if (answer !== null && !ctx.aborted) await deliver(options, ctx, sink, answer);
+}
+
+/** Calls the handler of the endpoint, or a provider on the main path. Returns null if the answer has been sent. */
+function answerOf(options: PipelineOptions, ctx: RequestContext, sink: ReplySink): Promise<Answer | null> {
+  const handle = options.endpoints.handlerOf(ctx.endpoint, ctx.request);
+  if (handle === null) return dispatch(ctx, sink, options.dispatcher);
+  return handle(options, ctx, sink, ({ kind, error }) => end(options, ctx, { kind, status: 101, error }));
 }
 
 function noRoute(options: PipelineOptions, { method, path }: InboundRequest): GatewayError {
@@ -129,13 +124,6 @@ function noRoute(options: PipelineOptions, { method, path }: InboundRequest): Ga
   );
 }
 
-/** A pass-through path without a provider, or with a key that may not call models, may be a misspelt route of the service. */
-function explained(options: PipelineOptions, ctx: RequestContext, error: GatewayError): GatewayError {
-  const isExplained = error.code === 'missing_provider' || error.code === 'forbidden';
-  if (!isExplained || ctx.endpoint?.traffic === undefined) return error;
-  return options.explainPath(ctx.request.method, ctx.request.path) ?? error;
-}
-
 /** Runs `onRequest` down the list. The body is read just before the first hook that may use it. */
 async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promise<Reply | undefined> {
   const { beforeBody, beforePlan } = options.chain;
@@ -143,13 +131,8 @@ async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promis
     if (i === beforeBody && (ctx.endpoint?.operation || ctx.endpoint?.body)) await readParams(ctx, options.bodies);
     if (i === beforePlan) {
       adoptPlan(ctx, options);
-      options.plans.enter(ctx);
-      if (!ctx.endpoint?.operation && ctx.body === null && mustBuffer(ctx, options.bodies.jsonBytesMax)) {
-        ctx.body = await readBytes(ctx, options.bodies.jsonBytesMax);
-      }
-      if (ctx.plan.readsParams && !ctx.endpoint?.operation) await peekParams(ctx, options.bodies);
-      readPassed(ctx);
-      if (ctx.passed && isLimited(ctx)) await holdForLimits(ctx, options.bodies);
+      ctx.planEntered = options.plans.enter(ctx.plan);
+      if (!ctx.endpoint?.operation) await readPassedRequest(ctx, options.bodies);
     }
     // A hook may have replaced the plan, so the list is read again each time.
     const hook = ctx.plan.onRequest[i];
@@ -161,188 +144,4 @@ async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promis
     const reply = isPromise(outcome) ? await outcome : outcome;
     if (reply || ctx.aborted) return reply ?? undefined;
   }
-}
-
-/** Pass-through bodies up to this size are cheaper kept than streamed, and can be sent a second time. */
-const smallBodyBytes = 64 * 1024;
-
-/** A pass-through body is kept when it is small, when a plugin reads it, or when it may have to be sent a second time. */
-function mustBuffer(ctx: RequestContext, bytesMax: number): boolean {
-  const length = ctx.request.body.length;
-  if (length === 0) return false;
-  if (ctx.plan.readsBody || (length > 0 && length <= smallBodyBytes)) return true;
-  const [first] = ctx.plan.targets;
-  // A body that is sent a second time, or looked for in the cache, has to be at hand.
-  const again = ctx.plan.targets.length > 1 || (first?.retry?.attempts ?? 0) > 0 || (first?.cache ?? null) !== null;
-  return again && length > 0 && length <= bytesMax;
-}
-
-async function deliver(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: Answer): Promise<void> {
-  switch (answer.kind) {
-    case 'error':
-      throw answer.error;
-    case 'upgraded':
-      throw new GatewayError('internal', { detail: 'a provider replied with 101 although no upgrade was requested' });
-    case 'replaced':
-      return sendReply(options, ctx, sink, answer.reply);
-    case 'streamed':
-      return endStream(options, ctx, sink, answer);
-    case 'plain': {
-      const head = { status: answer.status, headers: answer.headers };
-      const reply = ctx.stream ? null : answer.body;
-      const uncounted = answer.error === null && isUncounted(ctx);
-      if (uncounted) countRoughly(ctx, reply);
-      for (const hook of ctx.plan.onReply) {
-        const outcome = hook(ctx, head);
-        const replacement = isPromise(outcome) ? await outcome : outcome;
-        if (replacement) return sendReply(options, ctx, sink, replacement);
-      }
-      let { body } = answer;
-      for (const hook of ctx.plan.onChunk) {
-        const passed = hook(ctx, body);
-        body = passed ?? noBytes;
-        // A dropped chunk is a body without bytes: the unfiltered one must not leave.
-        if (passed === null) break;
-      }
-      if (uncounted) await completeUsage(options, ctx, reply);
-      if (ctx.aborted) return;
-      addGatewayHeaders(ctx, answer.headers, head.status, answer.call);
-      complete(
-        options,
-        ctx,
-        sink,
-        { kind: answer.error ? 'failed' : 'success', status: head.status, error: answer.error },
-        head.headers,
-        body,
-      );
-    }
-  }
-}
-
-/** True when there is something to count that the provider did not: nearly never. */
-function isUncounted(ctx: RequestContext): boolean {
-  return (ctx.usage === null && isEstimated(ctx)) || ctx.gatewayHeaders.has('audio-file-duration');
-}
-
-/** Counts what the provider did not: tokens of a reply that is made of them, and the length of audio as the client states it. */
-async function completeUsage(options: PipelineOptions, ctx: RequestContext, reply: Uint8Array | null): Promise<void> {
-  if ((ctx.usage === null || ctx.usage.estimated) && isEstimated(ctx)) {
-    ctx.usage = (await estimateUsage(ctx, options.services, reply)) ?? ctx.usage;
-  }
-  const stated = ctx.gatewayHeaders.get('audio-file-duration');
-  if (stated !== undefined) addStatedDuration(ctx, stated);
-}
-
-async function endStream(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: StreamedAnswer): Promise<void> {
-  if (!answer.error) {
-    if (isUncounted(ctx)) {
-      countRoughly(ctx, null);
-      await completeUsage(options, ctx, null);
-    }
-    end(options, ctx, { kind: answer.status < 400 ? 'success' : 'failed', status: answer.status, error: null });
-    return options.services.journal.whenSafe(() => sink.end());
-  }
-  const format = ctx.endpoint?.format ?? 'plain';
-  end(options, ctx, { kind: 'cut', status: answer.status, error: answer.error });
-  if (format === 'plain' || answer.raw) return sink.destroy();
-  if (!answer.errorSent) sink.write(Buffer.from(streamError(answer.error, format, ctx.streamEvents)));
-  options.services.journal.whenSafe(() => sink.end());
-}
-
-function sendReply(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, reply: Reply): void {
-  const headers = [...reply.headers];
-  addGatewayHeaders(ctx, headers, reply.status, null);
-  complete(
-    options,
-    ctx,
-    sink,
-    { kind: reply.status < 400 ? 'success' : 'refused', status: reply.status, error: null },
-    headers,
-    reply.body,
-  );
-}
-
-/** The exit of everything that went wrong before the first byte. */
-function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, thrown: GatewayError): void {
-  const error = ctx.svcOptions === null ? explained(options, ctx, thrown) : nameSvcOption(thrown, ctx.svcOptions);
-  if (ctx.aborted || ctx.ended) {
-    if (!sink.finished) sink.destroy();
-    return;
-  }
-  if (error.code === 'internal')
-    options.services.log.error(
-      { requestId: ctx.id, reason: error.detail, cause: stackOf(error.cause) },
-      'internal error while processing a request',
-    );
-  void askOnError(ctx, error)
-    .catch((thrown: unknown) => {
-      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onError of a plugin failed');
-      return undefined;
-    })
-    .then((replacement) => {
-      if (sink.started) {
-        end(options, ctx, { kind: 'cut', status: error.status, error });
-        return sink.destroy();
-      }
-      if (replacement) return sendReply(options, ctx, sink, replacement);
-      const reply = options.errorReply(error, ctx.endpoint?.format ?? 'plain', ctx.traceId);
-      const headers = [...reply.headers];
-      addGatewayHeaders(ctx, headers, reply.status, null);
-      complete(
-        options,
-        ctx,
-        sink,
-        { kind: ctx.attempts.some(wasCalled) ? 'failed' : 'refused', status: reply.status, error },
-        headers,
-        reply.body,
-      );
-    })
-    .catch((thrown: unknown) => {
-      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'the reply of a plugin is invalid');
-      end(options, ctx, { kind: 'cut', status: error.status, error });
-      sink.destroy();
-    });
-}
-
-async function askOnError(ctx: RequestContext, error: GatewayError): Promise<Reply | undefined> {
-  for (const hook of ctx.plan.onError) {
-    const outcome = hook(ctx, error);
-    const reply = isPromise(outcome) ? await outcome : outcome;
-    if (reply) return reply;
-  }
-  return undefined;
-}
-
-function complete(
-  options: PipelineOptions,
-  ctx: RequestContext,
-  sink: ReplySink,
-  outcome: Outcome,
-  headers: HeaderList,
-  body: Uint8Array | string,
-): void {
-  ctx.replyBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
-  ctx.firstByteAtMs = options.services.clock.elapsed();
-  // The record is safe before the last byte leaves: a client that has its answer has been counted.
-  end(options, ctx, outcome);
-  options.services.journal.whenSafe(() => {
-    try {
-      sink.send(outcome.status, headers, body);
-    } catch (thrown) {
-      // Nothing above this callback catches: an uncaught exception would end the process and every other request with it.
-      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'a reply is invalid');
-      sink.destroy();
-    }
-  });
-}
-
-const noBytes = new Uint8Array(0);
-
-function end(options: PipelineOptions, ctx: RequestContext, outcome: Outcome): void {
-  releaseBytes(ctx);
-  endRequest(ctx, outcome, options.plans, options.services.log);
-}
-
-function stackOf(cause: unknown): string | null {
-  return cause instanceof Error ? (cause.stack ?? cause.message) : null;
 }

@@ -12,7 +12,7 @@ import type { FormPart, StreamedForm } from '../values/form.ts';
 import type { HeaderList, InboundRequest, RequestBody } from '../values/http.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { Secret } from '../values/secret.ts';
-import type { Usage } from '../values/usage.ts';
+import { sumUsage, type Usage } from '../values/usage.ts';
 import type { GuardrailRecord } from './guardrail-result.ts';
 import type { PassedTraffic } from './passed-traffic.ts';
 import type { Plan } from './plan.ts';
@@ -260,12 +260,32 @@ export class RequestContext {
     this.traceId = init.traceId;
   }
 
+  /** Counts bytes that are held for this request until its end. Throws GatewayError `overloaded` if the process holds too many. */
+  holdBytes(bytes: number): void {
+    if (this.memory === null || this.ended) return;
+    this.memory.take(bytes);
+    this.heldBytes += bytes;
+  }
+
+  /** Releases all bytes of this request. Safe to call again. */
+  releaseBytes(): void {
+    if (this.heldBytes === 0) return;
+    this.memory?.give(this.heldBytes);
+    this.heldBytes = 0;
+  }
+
   /** Moves the usage of a response that a verdict rejected to `deniedUsage`, because the provider bills it. */
   denyUsage(): void {
     if (this.usage === null) return;
     this.deniedUsage ??= [];
     this.deniedUsage.push(this.usage);
     this.usage = null;
+  }
+
+  /** Adds the usage of rejected responses to that of the request. */
+  addDeniedUsage(): void {
+    if (this.deniedUsage === null) return;
+    this.usage = sumUsage(this.usage === null ? this.deniedUsage : [...this.deniedUsage, this.usage]);
   }
 
   /** Notes for the record what was decided about a target. */

@@ -1,6 +1,4 @@
-import type { RequestContext } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
-import { holdBytes } from '../request/hold-bytes.ts';
 
 /** Largest plain reply that is read before it is sent on. */
 const replyBytesMax = 64 * 1024 * 1024;
@@ -16,7 +14,7 @@ export class HeldReply {
    * Stores one more chunk. Returns false if an error page is longer than its maximum; the stored part is enough. Throws
    * GatewayError.
    */
-  push(ctx: RequestContext, status: number, chunk: Uint8Array, provider: string): boolean {
+  push(status: number, chunk: Uint8Array, provider: string): boolean {
     this.#size += chunk.length;
     const ok = status < 300;
     if (this.#size > (ok ? replyBytesMax : errorBytesMax)) {
@@ -24,7 +22,6 @@ export class HeldReply {
       // A truncated JSON body cannot be used.
       throw new GatewayError('upstream_invalid', { message: `The reply of ${provider} is larger than ${replyBytesMax} bytes` });
     }
-    holdBytes(ctx, chunk.length);
     this.#chunks.push(chunk);
     return true;
   }

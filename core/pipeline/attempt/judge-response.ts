@@ -6,8 +6,7 @@ import { GatewayError } from '../../contract/values/errors.ts';
 import { withoutHeader } from '../../contract/values/http.ts';
 import { isPromise, type Maybe } from '../../contract/values/json.ts';
 import type { Answer, PlainAnswer } from '../answer.ts';
-import { isEstimated } from '../usage/estimate-usage.ts';
-import { countRoughly } from '../usage/unfinished-usage.ts';
+import { countRoughly, isEstimated } from '../usage/estimate-usage.ts';
 
 /** Bounds the verdicts in a record. */
 const verdictsMax = 100;

@@ -5,11 +5,10 @@ import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject, type Maybe } from '../../contract/values/json.ts';
 import { messagesErrorType } from '../../contract/values/messages-errors.ts';
 import type { Answer, PlainAnswer } from '../answer.ts';
-import { holdBytes } from '../request/hold-bytes.ts';
 import { stepBytes } from '../request/large-json/json-steps.ts';
 import { encodeLarge, parseLarge } from '../request/large-json/large-json.ts';
 import { JsonStepError } from '../request/large-json/parse-steps.ts';
-import { unfinishedUsage, usageOfCall } from '../usage/unfinished-usage.ts';
+import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { EventStream } from './event-stream.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { excerpt, isJson, isStream, parseJson } from './reply-body.ts';
@@ -65,7 +64,7 @@ async function largeAnswer(
   call: OperationCall,
   given: WholeReply,
 ): Promise<Answer> {
-  holdBytes(ctx, given.body.length);
+  ctx.holdBytes(given.body.length);
   const reply = await parseLarge(ctx, given.body).catch((thrown: unknown) => {
     if (thrown instanceof JsonStepError) return null;
     throw thrown;

@@ -9,10 +9,9 @@ import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../../contract/values/http.ts';
 import { isPromise } from '../../contract/values/json.ts';
 import type { Answer } from '../answer.ts';
-import { holdBytes } from '../request/hold-bytes.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
+import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { ReplyMeter, unansweredUsage } from '../usage/reply-meter.ts';
-import { unfinishedUsage, usageOfCall } from '../usage/unfinished-usage.ts';
 import { HeldReply } from './held-reply.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { PassingEvents } from './passing-events.ts';
@@ -118,7 +117,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
         if (operation.passesBytes && (operation.passesJson || !isJson(headers))) this.#openBytes(headers);
         return;
       }
-      this.#events = new PassingEvents(operation, operationCall, (length) => holdBytes(this.#ctx, length));
+      this.#events = new PassingEvents(operation, operationCall, (length) => this.#ctx.holdBytes(length));
       this.#open(passedHeaders(headers, this.#events.isTranslated ? 'text/event-stream; charset=utf-8' : null), undefined);
     } else if (ok || this.#options.isFinal(status)) this.#openBytes(headers);
   }
@@ -227,7 +226,8 @@ class Attempt implements UpstreamHandler, ArrivingBody {
 
   #keep(chunk: Uint8Array): boolean {
     this.#held ??= new HeldReply();
-    if (this.#held.push(this.#ctx, this.#status, chunk, this.#resolved.adapter.id)) return true;
+    this.#ctx.holdBytes(chunk.length);
+    if (this.#held.push(this.#status, chunk, this.#resolved.adapter.id)) return true;
     this.exchange?.abort();
     this.#endPlain();
     return true;

@@ -1,4 +1,4 @@
-import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { Endpoint, RequestContext } from '../../contract/plugin/context.ts';
 import type { Target } from '../../contract/plugin/plan.ts';
 import { holdsApiKey } from '../../contract/values/api-key.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
@@ -15,9 +15,8 @@ const accountProtocols = ['openai-organization.', 'openai-project.'];
 const handshakeMsMax = 60_000;
 
 /** True for requests that become a session where a provider lets them. */
-export function isSession(ctx: RequestContext): boolean {
-  const { endpoint } = ctx;
-  return endpoint?.isRealtime === true || (endpoint?.traffic !== undefined && (ctx.request.webSocketProtocols ?? null) !== null);
+export function isSession(endpoint: Endpoint | null, request: InboundRequest): boolean {
+  return endpoint?.isRealtime === true || (endpoint?.traffic !== undefined && (request.webSocketProtocols ?? null) !== null);
 }
 
 /**

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { LRUCache } from 'lru-cache';
 import { newEntryCache } from '../../contract/entry-cache.ts';
-import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { CoreServices } from '../../contract/plugin/core-plugin.ts';
 import {
   configLimits,
@@ -124,22 +123,21 @@ export class PlanStore {
     return this.#compiler;
   }
 
-  /** Counts a request into its plan; only plans with an `onClose` hook are counted. */
-  enter(ctx: RequestContext): void {
-    const plan = ctx.plan;
-    if (plan.onClose.length === 0) return;
-    ctx.planEntered = true;
+  /** Counts a request into its plan. Returns false for a plan without an `onClose` hook, which is not counted. */
+  enter(plan: Plan): boolean {
+    if (plan.onClose.length === 0) return false;
     const running = this.#running.get(plan);
     if (running) running.count++;
     else this.#running.set(plan, { count: 1, retired: false });
+    return true;
   }
 
-  /** Counts it out again, if it was counted in. */
-  leave(ctx: RequestContext): void {
-    const running = ctx.planEntered ? this.#running.get(ctx.plan) : undefined;
+  /** Counts a request out that `enter` has counted. */
+  leave(plan: Plan): void {
+    const running = this.#running.get(plan);
     if (!running) return;
     running.count--;
-    if (running.count === 0 && running.retired) this.#close(ctx.plan);
+    if (running.count === 0 && running.retired) this.#close(plan);
   }
 
   /** Closes every plan; called once, after the last request has ended. */

@@ -11,6 +11,9 @@ const fieldBytesMax = 1024 * 1024;
 const partHeaderBytesMax = 16 * 1024;
 const sliceBytes = 64 * 1024;
 
+/** Maximum bytes of a form that are searched for its text fields. */
+export const formHeadBytes = 64 * 1024;
+
 /**
  * Returns the parts of a `multipart/form-data` body (RFC 7578) in their order. Throws `bad_request` for another body, one that is cut
  * short, more than 1,000 parts, a part header over 16 KiB or a text field over 1 MiB.

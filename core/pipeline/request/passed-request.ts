@@ -1,8 +1,12 @@
 import type { PassedRequest, RequestContext } from '../../contract/plugin/context.ts';
 import { makesSpeech } from '../../contract/plugin/passed-traffic.ts';
 import type { BodyConsumer, RequestBody } from '../../contract/values/http.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { fieldsInHead, formHeadBytes, paramsOfForm } from './form-data.ts';
+import { checkJsonLimits } from './json-limits.ts';
 import { JsonScanner, type Picks, scanTable, type TextKind } from './json-scanner.ts';
+import { peekBody } from './peek-body.ts';
+import { type BodyLimits, readBytes } from './read-body.ts';
 
 /** Bytes of text per token, roughly. */
 export const bytesPerToken = 4;
@@ -37,15 +41,118 @@ const names: Readonly<Record<string, string>> = {
 };
 
 /**
- * Begins to read what a pass-through request says about its price, if it may run a model. Reads the body if it is at hand;
- * otherwise `meteredBody` and `readHeldBody` read it later. Sets `ctx.model` from the path, else from the body, else from the query.
+ * Reads what plan and limits need to know of a pass-through request before its call: the body, its parameters, or the facts about its
+ * price. Rejects with what the body fails with, `body_too_large`, or `overloaded`.
  */
-export function readPassed(ctx: RequestContext): void {
+export async function readPassedRequest(ctx: RequestContext, limits: BodyLimits): Promise<void> {
+  if (ctx.body === null && mustBuffer(ctx, limits.jsonBytesMax)) ctx.body = await readBytes(ctx, limits.jsonBytesMax);
+  if (ctx.plan.readsParams) await peekParams(ctx, limits);
+  beginFacts(ctx);
+  if (ctx.passed && isLimited(ctx)) await holdForLimits(ctx, limits);
+}
+
+/** Pass-through bodies up to this size are cheaper kept than streamed, and can be sent a second time. */
+const smallBodyBytes = 64 * 1024;
+
+/** A pass-through body is kept when it is small, when a plugin reads it, or when it may have to be sent a second time. */
+function mustBuffer({ request, plan }: RequestContext, bytesMax: number): boolean {
+  const { length } = request.body;
+  if (length === 0) return false;
+  if (plan.readsBody || (length > 0 && length <= smallBodyBytes)) return true;
+  const [first] = plan.targets;
+  // A body that is sent a second time, or looked for in the cache, has to be at hand.
+  const again = plan.targets.length > 1 || (first?.retry?.attempts ?? 0) > 0 || (first?.cache ?? null) !== null;
+  return again && length > 0 && length <= bytesMax;
+}
+
+/**
+ * Begins to read the facts about the price of a request that may run a model. Reads the body if it is at hand; otherwise
+ * `meteredBody` and `readHeldBody` read it later. Sets `ctx.model` from the path, else from the body, else from the query.
+ */
+function beginFacts(ctx: RequestContext): void {
   const { endpoint } = ctx;
   if (endpoint?.traffic === undefined || endpoint.traffic === 'free') return;
   ctx.model = modelInPath(endpoint.proxyPath) ?? modelInQuery(ctx.query);
   ctx.passed = new PassedFacts(ctx);
   readHeldBody(ctx);
+}
+
+/** True for callers with a budget or rate limit: what their requests may use is reserved before the call. */
+function isLimited({ identity, workspace }: RequestContext): boolean {
+  if (identity?.limits || identity?.rejectUnmetered) return true;
+  return Boolean(workspace?.usageLimits?.length || workspace?.rateLimits?.length || workspace?.rejectUnmetered);
+}
+
+/**
+ * Reads as much of a pass-through body before the call as its price depends on: JSON of at most `jsonBytesMax` whole, forms as far as
+ * their text fields reach. Larger JSON is reserved by its size. Rejects with what the body fails with, `body_too_large` for chunked
+ * JSON beyond `jsonBytesMax`, or `overloaded`.
+ */
+export async function holdForLimits(ctx: RequestContext, limits: BodyLimits): Promise<void> {
+  const { body } = ctx.request;
+  if (ctx.body !== null || ctx.peekedBody !== null || ctx.bodyTaken || body.length === 0) return;
+  const type = ctx.request.header('content-type') ?? 'application/json';
+  if (jsonType.test(type) && body.length <= limits.jsonBytesMax) {
+    ctx.body = await readBytes(ctx, limits.jsonBytesMax);
+    readHeldBody(ctx);
+  } else if (formType.test(type)) {
+    const peeked = await peekBody(body, formHeadBytes, limits.streamedBytesMax, (bytes) => ctx.holdBytes(bytes));
+    if (peeked.isWhole) {
+      ctx.body = peeked.head;
+      ctx.requestBytes = peeked.head.length;
+      readHeldBody(ctx);
+    } else {
+      (ctx.passed as PassedFacts).push(peeked.head);
+      ctx.peekedBody = peeked.from(peeked.head);
+    }
+  }
+}
+
+/**
+ * Fills `ctx.passedParams` of a pass-through request, for a plan that asks for parameters: from JSON of at most `jsonBytesMax`, and from
+ * the text fields that stand whole in the first 64 KiB of a form. The bytes go on as they came, whatever they are; what cannot be
+ * read has no parameters. Rejects with what the body fails with, or `overloaded`.
+ */
+async function peekParams(ctx: RequestContext, limits: BodyLimits): Promise<void> {
+  const { body } = ctx.request;
+  if (body.length === 0) return;
+  const type = ctx.request.header('content-type') ?? '';
+  const isForm = /^multipart\/form-data\b/i.test(type);
+  if (!isForm && !/^application\/([\w.+-]+\+)?json\b/i.test(type)) return;
+  const bytesMax = isForm ? formHeadBytes : limits.jsonBytesMax;
+  let head = ctx.body;
+  if (head === null) {
+    // JSON is read whole or not at all.
+    if (!isForm && body.length > bytesMax) return;
+    const peeked = await peekBody(body, bytesMax, limits.streamedBytesMax, (bytes) => ctx.holdBytes(bytes));
+    head = peeked.head;
+    if (peeked.isWhole) {
+      ctx.body = head;
+      ctx.requestBytes = head.length;
+    } else {
+      ctx.peekedBody = peeked.from(head);
+      if (!isForm) return;
+    }
+  }
+  ctx.passedParams = isForm ? await formParams(head.subarray(0, formHeadBytes), type) : jsonParams(head, limits.jsonValuesMax);
+}
+
+async function formParams(head: Uint8Array, contentType: string): Promise<JsonObject | null> {
+  try {
+    return paramsOfForm(await fieldsInHead(head, contentType));
+  } catch {
+    return null;
+  }
+}
+
+function jsonParams(body: Uint8Array, valuesMax: number): JsonObject | null {
+  try {
+    checkJsonLimits(body, valuesMax);
+    const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Reads a body that came to hand after `readPassed`. */
@@ -140,7 +247,5 @@ export class PassedFacts implements PassedRequest {
   }
 }
 
-/** Maximum bytes of a form that are searched for its text fields. */
-export const formHeadBytes = 64 * 1024;
 export const jsonType = /^application\/([\w.+-]+\+)?json\b/i;
 export const formType = /^multipart\/form-data\b/i;

@@ -2,12 +2,12 @@ import { type ParseError, parse as parseLenient, printParseErrorCode } from 'jso
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { holdBytes } from './hold-bytes.ts';
+import { fieldsInHead, formHeadBytes, paramsOfForm, parseForm } from './form-data.ts';
 import { harmlessBytes, JsonLimits } from './json-limits.ts';
 import { stepBytes } from './large-json/json-steps.ts';
 import { parseLarge } from './large-json/large-json.ts';
 import { JsonStepError } from './large-json/parse-steps.ts';
-import { readForm } from './read-form.ts';
+import { peekBody } from './peek-body.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -38,7 +38,7 @@ export async function readParams(ctx: RequestContext, limits: BodyLimits): Promi
   const counted = new JsonLimits(limits.jsonValuesMax);
   const isSmall = ctx.request.body.length >= 0 && ctx.request.body.length <= harmlessBytes;
   ctx.body = await readBytes(ctx, limits.jsonBytesMax, isSmall ? undefined : (chunk) => counted.push(chunk));
-  if (!isSmall) holdBytes(ctx, counted.heapBytes);
+  if (!isSmall) ctx.holdBytes(counted.heapBytes);
   const params = ctx.body.length > stepBytes ? await parseLargeBody(ctx, ctx.body) : parseBody(ctx.body);
   ctx.params = params;
   ctx.model = typeof params.model === 'string' ? params.model : null;
@@ -51,9 +51,59 @@ export async function readBytes(
   bytesMax: number,
   onChunk?: (chunk: Uint8Array) => void,
 ): Promise<Uint8Array> {
-  const body = await ctx.request.body.bytes(bytesMax, (bytes) => holdBytes(ctx, bytes), onChunk);
+  const body = await ctx.request.body.bytes(bytesMax, (bytes) => ctx.holdBytes(bytes), onChunk);
   ctx.requestBytes = body.length;
   return body;
+}
+
+/**
+ * Reads a form. Up to `formBytesMax` it is kept, so that its model can be routed by and another target can be asked; a larger one
+ * goes through once as it arrives, and only the fields before its first large file are known.
+ */
+async function readForm(ctx: RequestContext, contentType: string, limits: BodyLimits): Promise<void> {
+  const { body } = ctx.request;
+  const keep = body.length <= limits.formBytesMax;
+  if (keep && body.length >= 0) {
+    ctx.body = await body.bytes(limits.formBytesMax, (bytes) => ctx.holdBytes(bytes));
+    return takeWhole(ctx, ctx.body, contentType);
+  }
+  // If the form does not declare its length, read as much as could be stored.
+  const peeked = await peekBody(body, keep ? limits.formBytesMax : formHeadBytes, limits.streamedBytesMax, (bytes) =>
+    ctx.holdBytes(bytes),
+  );
+  if (peeked.isWhole) {
+    ctx.body = peeked.head;
+    return takeWhole(ctx, ctx.body, contentType);
+  }
+  takeParams(ctx, await fieldsInHead(peeked.head.subarray(0, formHeadBytes), contentType));
+  const sent = ctx.model;
+  // A slug in the model names a stored provider, not the upstream's model, so it is removed.
+  ctx.streamedForm = {
+    body: (model) =>
+      peeked.from(sent === null || model === null || model === sent ? peeked.head : renamed(peeked.head, sent, model)),
+  };
+}
+
+async function takeWhole(ctx: RequestContext, body: Uint8Array, contentType: string): Promise<void> {
+  ctx.requestBytes = body.length;
+  ctx.form = await parseForm(body, contentType);
+  takeParams(ctx, ctx.form);
+}
+
+/** The same bytes with another value in the field `model`. */
+function renamed(head: Uint8Array, sent: string, model: string): Uint8Array {
+  const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
+  const found = /content-disposition:[^\r\n]*;[ \t]*name="?model"?(?=[;\r \t]).*?\r\n\r\n/is.exec(bytes.toString('latin1'));
+  if (!found) throw new GatewayError('internal', { detail: 'the model of a form was read but not found again' });
+  const from = found.index + found[0].length;
+  return Buffer.concat([bytes.subarray(0, from), Buffer.from(model), bytes.subarray(from + Buffer.byteLength(sent))]);
+}
+
+function takeParams(ctx: RequestContext, parts: NonNullable<RequestContext['form']>): void {
+  const params = paramsOfForm(parts);
+  ctx.params = params;
+  ctx.model = typeof params.model === 'string' ? params.model : null;
+  ctx.stream = params.stream === 'true' || params.stream === 'True';
 }
 
 function wrongType(type: string | undefined, kind: 'json' | 'form' | 'json-or-form'): GatewayError {

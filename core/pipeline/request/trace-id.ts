@@ -1,4 +1,3 @@
-import type { RequestContext } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { InboundRequest } from '../../contract/values/http.ts';
 
@@ -16,9 +15,9 @@ export function traceIdOf(gatewayHeaders: ReadonlyMap<string, string>, request: 
 }
 
 /** Rejects a trace id that `traceIdOf` cannot use, because the caller would not find its requests. Throws `bad_request`. */
-export function checkTraceId(ctx: RequestContext): void {
-  const given = ctx.gatewayHeaders.get('trace-id');
+export function checkTraceId(gatewayHeaders: ReadonlyMap<string, string>, prefix: string): void {
+  const given = gatewayHeaders.get('trace-id');
   if (given === undefined || given === '' || safe.test(given)) return;
-  const name = `${ctx.headerPrefix}trace-id`;
+  const name = `${prefix}trace-id`;
   throw new GatewayError('bad_request', { message: `${name}: expected 1 to 255 printable ASCII characters`, param: name });
 }

@@ -1,9 +1,8 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isPromise } from '../../contract/values/json.ts';
-import { holdForLimits } from '../request/hold-for-limits.ts';
 import { checkJsonLimits } from '../request/json-limits.ts';
-import { readHeldBody } from '../request/passed-request.ts';
+import { holdForLimits, readHeldBody } from '../request/passed-request.ts';
 import { type BodyLimits, readBytes } from '../request/read-body.ts';
 import type { ResolvedTarget, ResolveTarget } from './resolve-target.ts';
 

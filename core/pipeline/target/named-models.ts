@@ -16,7 +16,7 @@ import { modelInPath } from '../request/passed-request.ts';
 export async function namedModels(ctx: RequestContext, target: Target, isRestricted: boolean): Promise<string[]> {
   if (ctx.endpoint?.operation) return inParams(ctx, target, isRestricted);
   const query = new URLSearchParams(ctx.query);
-  if (isSession(ctx)) {
+  if (isSession(ctx.endpoint, ctx.request)) {
     const asked = query.get('model');
     const shaped = texts(shapeParams(asked === null ? {} : { model: asked }, target).model);
     const names = [...shaped, ...texts(query.get('deployment')), ...texts(modelInPath(ctx.endpoint?.proxyPath ?? ''))];

@@ -3,6 +3,7 @@ import type { CoreServices } from '../../contract/plugin/core-plugin.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { promptTexts, textsBelow } from '../../contract/values/prompt-text.ts';
 import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
+import type { Outgoing } from '../attempt/outgoing-call.ts';
 
 /** Operations whose replies consist of tokens. */
 const estimated: ReadonlySet<string> = new Set(['chatComplete', 'complete', 'embed', 'messages', 'createModelResponse']);
@@ -57,4 +58,94 @@ export async function estimateUsage(
 function parse(body: Uint8Array): JsonObject | null {
   const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
   return isObject(value) ? value : null;
+}
+
+/** Characters of text per token, roughly. */
+const charactersPerToken = 4;
+
+/** The available data of a reply that did not complete. */
+export interface Seen {
+  /** Usage that the provider has reported so far. */
+  readonly usage: Usage | null;
+  /** Events of its stream. */
+  readonly events: number;
+  /** The received part of a reply that is read whole; null: none. */
+  readonly body: Uint8Array | null;
+}
+
+/**
+ * Estimates the usage of a call whose reply did not complete; the result is marked as estimated. Providers report usage in the
+ * last event. Without an estimate, a client that disconnects early would not be billed. The estimate is synchronous, because the
+ * record of such a request is written at once. The prompt is counted by its length, a stream as one token per event, other
+ * replies by the length of the received text. Null if there is nothing to estimate from: bytes that are only passed through.
+ */
+export function unfinishedUsage(
+  ctx: RequestContext,
+  outgoing: Pick<Outgoing, 'operation' | 'operationCall'>,
+  seen: Seen,
+): Usage | null {
+  if (!isEstimated(ctx)) {
+    const usage = seen.usage ?? usageOfCall(outgoing);
+    return usage && { ...usage, estimated: true };
+  }
+  const outputTokens = Math.max(seen.events, seen.body === null ? 0 : Math.ceil(textLength(seen.body) / charactersPerToken));
+  const { usage } = seen;
+  if (usage === null) return { ...emptyUsage(), inputTokens: promptTokens(ctx), outputTokens, estimated: true };
+  return usage.outputTokens >= outputTokens ? usage : { ...usage, outputTokens, estimated: true };
+}
+
+/** Returns the usage that follows from the request itself, for replies that report none. */
+export function usageOfCall({ operation, operationCall }: Pick<Outgoing, 'operation' | 'operationCall'>): Usage | null {
+  return operationCall ? (operation?.usageOfCall?.(operationCall) ?? null) : null;
+}
+
+function promptTokens(ctx: RequestContext): number {
+  let characters = 0;
+  for (const text of promptTexts(ctx.params)) characters += text.length;
+  return Math.ceil(characters / charactersPerToken);
+}
+
+/** Matches the start of a reply field that holds text of the model, in every format. */
+const textField = /"(?:content|text|thinking|reasoning|reasoning_content|arguments|refusal)"\s*:\s*"/g;
+
+/** Bytes of a reply that are searched; the rest is taken to hold as much text. Searching 64 MiB would block other requests. */
+const searchedBytesMax = 1024 * 1024;
+
+/** Characters of what the model wrote, in JSON that may end anywhere. */
+function textLength(body: Uint8Array): number {
+  let length = 0;
+  const searched = Math.min(body.byteLength, searchedBytesMax);
+  const text = Buffer.from(body.buffer, body.byteOffset, searched).toString('utf8');
+  textField.lastIndex = 0;
+  while (textField.test(text)) {
+    const start = textField.lastIndex;
+    textField.lastIndex = endOfText(text, start);
+    length += textField.lastIndex - start;
+  }
+  return searched === body.byteLength ? length : Math.round(length * (body.byteLength / searched));
+}
+
+/**
+ * Returns the index of the quote that ends a text. Not a regular expression: its stack use would grow with the length of the
+ * text.
+ */
+function endOfText(text: string, start: number): number {
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) return at;
+    if (code === backslash) at++;
+  }
+  return text.length;
+}
+
+const quote = 34;
+const backslash = 92;
+
+/**
+ * Estimates the usage of a reply by lengths, at once, if it has none yet. A client that leaves while the tokens are counted, and a verdict
+ * that denies the response, do not make it free.
+ */
+export function countRoughly(ctx: RequestContext, reply: Uint8Array | null): void {
+  const seen = { usage: null, events: ctx.streamEvents, body: reply };
+  ctx.usage ??= unfinishedUsage(ctx, { operation: null, operationCall: null }, seen);
 }

@@ -1,7 +1,6 @@
 import type { RequestContext } from '../../../contract/plugin/context.ts';
 import { GatewayError } from '../../../contract/values/errors.ts';
 import type { JsonObject } from '../../../contract/values/json.ts';
-import { holdBytes } from '../hold-bytes.ts';
 import { encodeSteps } from './encode-steps.ts';
 import { parseSteps } from './parse-steps.ts';
 
@@ -33,6 +32,6 @@ async function inTurns<Result>(ctx: RequestContext, steps: Generator<void, Resul
 /** Counts a written copy of a body. The copy of an earlier attempt is garbage by then, so only growth is counted. */
 function holdCopy(ctx: RequestContext, bytes: number): void {
   if (bytes <= ctx.copyBytes) return;
-  holdBytes(ctx, bytes - ctx.copyBytes);
+  ctx.holdBytes(bytes - ctx.copyBytes);
   ctx.copyBytes = bytes;
 }

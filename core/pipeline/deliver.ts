@@ -1,0 +1,203 @@
+import type { Outcome, RequestContext } from '../contract/plugin/context.ts';
+import type { Reply } from '../contract/plugin/plugin.ts';
+import { GatewayError, reasonOf, wasCalled } from '../contract/values/errors.ts';
+import type { HeaderList, ReplySink } from '../contract/values/http.ts';
+import { isPromise } from '../contract/values/json.ts';
+import type { Answer, StreamedAnswer } from './answer.ts';
+import { addGatewayHeaders } from './attempt/reply-headers.ts';
+import { streamError } from './attempt/stream-error.ts';
+import { nameSvcOption } from './plan/name-svc-options.ts';
+import type { PipelineOptions } from './run.ts';
+import { addStatedDuration, countRoughly, estimateUsage, isEstimated } from './usage/estimate-usage.ts';
+
+/** Sends the answer of a provider or of a handler, and ends the request. Throws the error of an answer that is one. */
+export async function deliver(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: Answer): Promise<void> {
+  switch (answer.kind) {
+    case 'error':
+      throw answer.error;
+    case 'upgraded':
+      throw new GatewayError('internal', { detail: 'a provider replied with 101 although no upgrade was requested' });
+    case 'replaced':
+      return sendReply(options, ctx, sink, answer.reply);
+    case 'streamed':
+      return endStream(options, ctx, sink, answer);
+    case 'plain': {
+      const head = { status: answer.status, headers: answer.headers };
+      const reply = ctx.stream ? null : answer.body;
+      const uncounted = answer.error === null && isUncounted(ctx);
+      if (uncounted) countRoughly(ctx, reply);
+      for (const hook of ctx.plan.onReply) {
+        const outcome = hook(ctx, head);
+        const replacement = isPromise(outcome) ? await outcome : outcome;
+        if (replacement) return sendReply(options, ctx, sink, replacement);
+      }
+      let { body } = answer;
+      for (const hook of ctx.plan.onChunk) {
+        const passed = hook(ctx, body);
+        body = passed ?? noBytes;
+        // A dropped chunk is a body without bytes: the unfiltered one must not leave.
+        if (passed === null) break;
+      }
+      if (uncounted) await completeUsage(options, ctx, reply);
+      if (ctx.aborted) return;
+      addGatewayHeaders(ctx, answer.headers, head.status, answer.call);
+      complete(
+        options,
+        ctx,
+        sink,
+        { kind: answer.error ? 'failed' : 'success', status: head.status, error: answer.error },
+        head.headers,
+        body,
+      );
+    }
+  }
+}
+
+/** True when there is something to count that the provider did not: nearly never. */
+function isUncounted(ctx: RequestContext): boolean {
+  return (ctx.usage === null && isEstimated(ctx)) || ctx.gatewayHeaders.has('audio-file-duration');
+}
+
+/** Counts what the provider did not: tokens of a reply that is made of them, and the length of audio as the client states it. */
+async function completeUsage(options: PipelineOptions, ctx: RequestContext, reply: Uint8Array | null): Promise<void> {
+  if ((ctx.usage === null || ctx.usage.estimated) && isEstimated(ctx)) {
+    ctx.usage = (await estimateUsage(ctx, options.services, reply)) ?? ctx.usage;
+  }
+  const stated = ctx.gatewayHeaders.get('audio-file-duration');
+  if (stated !== undefined) addStatedDuration(ctx, stated);
+}
+
+async function endStream(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: StreamedAnswer): Promise<void> {
+  if (!answer.error) {
+    if (isUncounted(ctx)) {
+      countRoughly(ctx, null);
+      await completeUsage(options, ctx, null);
+    }
+    end(options, ctx, { kind: answer.status < 400 ? 'success' : 'failed', status: answer.status, error: null });
+    return options.services.journal.whenSafe(() => sink.end());
+  }
+  const format = ctx.endpoint?.format ?? 'plain';
+  end(options, ctx, { kind: 'cut', status: answer.status, error: answer.error });
+  if (format === 'plain' || answer.raw) return sink.destroy();
+  if (!answer.errorSent) sink.write(Buffer.from(streamError(answer.error, format, ctx.streamEvents)));
+  options.services.journal.whenSafe(() => sink.end());
+}
+
+function sendReply(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, reply: Reply): void {
+  const headers = [...reply.headers];
+  addGatewayHeaders(ctx, headers, reply.status, null);
+  complete(
+    options,
+    ctx,
+    sink,
+    { kind: reply.status < 400 ? 'success' : 'refused', status: reply.status, error: null },
+    headers,
+    reply.body,
+  );
+}
+
+/** The exit of everything that went wrong before the first byte. */
+export function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, thrown: GatewayError): void {
+  const error = ctx.svcOptions === null ? explained(options, ctx, thrown) : nameSvcOption(thrown, ctx.svcOptions);
+  if (ctx.aborted || ctx.ended) {
+    if (!sink.finished) sink.destroy();
+    return;
+  }
+  if (error.code === 'internal')
+    options.services.log.error(
+      { requestId: ctx.id, reason: error.detail, cause: stackOf(error.cause) },
+      'internal error while processing a request',
+    );
+  void askOnError(ctx, error)
+    .catch((thrown: unknown) => {
+      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onError of a plugin failed');
+      return undefined;
+    })
+    .then((replacement) => {
+      if (sink.started) {
+        end(options, ctx, { kind: 'cut', status: error.status, error });
+        return sink.destroy();
+      }
+      if (replacement) return sendReply(options, ctx, sink, replacement);
+      const reply = options.errorReply(error, ctx.endpoint?.format ?? 'plain', ctx.traceId);
+      const headers = [...reply.headers];
+      addGatewayHeaders(ctx, headers, reply.status, null);
+      complete(
+        options,
+        ctx,
+        sink,
+        { kind: ctx.attempts.some(wasCalled) ? 'failed' : 'refused', status: reply.status, error },
+        headers,
+        reply.body,
+      );
+    })
+    .catch((thrown: unknown) => {
+      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'the reply of a plugin is invalid');
+      end(options, ctx, { kind: 'cut', status: error.status, error });
+      sink.destroy();
+    });
+}
+
+/** A pass-through path without a provider, or with a key that may not call models, may be a misspelt route of the service. */
+function explained(options: PipelineOptions, ctx: RequestContext, error: GatewayError): GatewayError {
+  const isExplained = error.code === 'missing_provider' || error.code === 'forbidden';
+  if (!isExplained || ctx.endpoint?.traffic === undefined) return error;
+  return options.explainPath(ctx.request.method, ctx.request.path) ?? error;
+}
+
+async function askOnError(ctx: RequestContext, error: GatewayError): Promise<Reply | undefined> {
+  for (const hook of ctx.plan.onError) {
+    const outcome = hook(ctx, error);
+    const reply = isPromise(outcome) ? await outcome : outcome;
+    if (reply) return reply;
+  }
+  return undefined;
+}
+
+function complete(
+  options: PipelineOptions,
+  ctx: RequestContext,
+  sink: ReplySink,
+  outcome: Outcome,
+  headers: HeaderList,
+  body: Uint8Array | string,
+): void {
+  ctx.replyBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+  ctx.firstByteAtMs = options.services.clock.elapsed();
+  // The record is safe before the last byte leaves: a client that has its answer has been counted.
+  end(options, ctx, outcome);
+  options.services.journal.whenSafe(() => {
+    try {
+      sink.send(outcome.status, headers, body);
+    } catch (thrown) {
+      // Nothing above this callback catches: an uncaught exception would end the process and every other request with it.
+      options.services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'a reply is invalid');
+      sink.destroy();
+    }
+  });
+}
+
+const noBytes = new Uint8Array(0);
+
+/**
+ * The last step of every request: `onEnd` of every plugin that has one, exactly once, whatever happened. A hook that throws is
+ * logged and the others still run. Safe to call again: the first outcome counts.
+ */
+export function end({ plans, services }: PipelineOptions, ctx: RequestContext, outcome: Outcome): void {
+  ctx.releaseBytes();
+  if (ctx.ended) return;
+  ctx.ended = true;
+  ctx.addDeniedUsage();
+  for (const hook of ctx.plan.onEnd) {
+    try {
+      hook(ctx, outcome);
+    } catch (thrown) {
+      services.log.error({ requestId: ctx.id, reason: reasonOf(thrown) }, 'onEnd of a plugin failed');
+    }
+  }
+  if (ctx.planEntered) plans.leave(ctx.plan);
+}
+
+function stackOf(cause: unknown): string | null {
+  return cause instanceof Error ? (cause.stack ?? cause.message) : null;
+}
