@@ -8,7 +8,10 @@ export interface CuttableProxy {
   cut(): Promise<void>;
   /** Keeps connections and swallows what is sent. */
   stall(): void;
-  /** Cuts the connection that has sent `marker` when it sends `text`, which is not passed on. Other connections continue. */
+  /**
+   * Cuts the connection that has sent `marker` in its transaction when it sends `text`, which is not passed on. Other connections
+   * continue.
+   */
   cutWhen(text: string, marker: string): void;
   restore(): Promise<void>;
   close(): Promise<void>;
@@ -32,6 +35,7 @@ export async function startProxy(host: string, port: number): Promise<CuttablePr
     let marked: typeof trap = null;
     client.on('data', (chunk) => {
       if (stalled) return;
+      if (chunk.includes('begin')) marked = null;
       if (trap !== null && chunk.includes(trap.marker)) marked = trap;
       if (trap !== null && marked === trap && chunk.includes(trap.text)) {
         trap = null;
