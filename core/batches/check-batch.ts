@@ -45,7 +45,7 @@ export async function checkBatch(
   return outgoing;
 }
 
-/** Fields of a new batch that name its requests and are looked through. */
+/** Fields of a new batch that name its input files. The input files are checked. */
 const judged: ReadonlySet<string> = new Set(['input_file_id', 'input_files']);
 
 async function checkFile(path: string, services: StepServices, allow: (model: string) => void): Promise<void> {
@@ -66,7 +66,7 @@ async function checkFile(path: string, services: StepServices, allow: (model: st
 function checkLine(text: string, number: number, allow: (model: string) => void): void {
   const line = parsed(text);
   if (!isObject(line) || !isObject(line.body)) throw unjudged('a JSON object with a body is expected', lineOf(number));
-  // The provider may read the other one of two.
+  // With duplicate keys, the provider may use another value than the one that is checked here.
   if (keysIn(text) !== keysOf(line)) throw unjudged('duplicate key', lineOf(number));
   const { model } = line.body;
   if (model === undefined || model === null) return;
@@ -90,7 +90,7 @@ function lineOf(number: number): string {
   return `input_file_id line ${number}`;
 }
 
-/** Keys as they are written: colons outside of texts. */
+/** Counts the keys in the JSON text: its colons outside of strings. */
 function keysIn(text: string): number {
   let keys = 0;
   let inText = false;
@@ -107,7 +107,7 @@ const quote = 34;
 const colon = 58;
 const backslash = 92;
 
-/** Keys as they were read. */
+/** Counts the keys of the parsed value. */
 function keysOf(value: JsonObject): number {
   let keys = 0;
   const open: object[] = [value];

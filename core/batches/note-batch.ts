@@ -7,8 +7,8 @@ import type { ResolvedTarget } from '../pipeline/target/resolve-target.ts';
 const idCharactersMax = 1_000;
 
 /**
- * Notes for the record which batch this request has made, so that the control plane asks for its cost when it is over. Only those of
- * stored providers: the credential of any other is gone with the request.
+ * Notes for the record which batch this request has created, so that the control plane asks for its cost when it has ended.
+ * Batches of providers that are not stored are left out, because the gateway does not keep their credentials.
  */
 export function noteBatch(ctx: RequestContext, target: Target, { slug }: ResolvedTarget, answer: Answer): void {
   if (slug === null || answer.kind !== 'plain' || answer.status >= 300) return;

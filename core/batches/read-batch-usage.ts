@@ -11,7 +11,7 @@ import { senderOf } from '../pipeline/target/sender-of.ts';
 import { UsageSums } from './sum-usage.ts';
 
 export interface BatchUsageOptions extends Omit<ConnectionTestOptions, 'clusterKey'> {
-  /** Tokens of an answer, in whichever of the formats of batches it is. */
+  /** Returns the tokens of one reply in the output, in any of the formats of batches. */
   usageOf(reply: JsonObject): Usage | null;
   readonly now: () => number;
   readonly newId: () => string;
@@ -128,7 +128,7 @@ async function modelsAsked(
       }
     }
   } catch {
-    // Deleted since, or not to be read: the names in the answers have to do.
+    // The input file was deleted or cannot be read. The names in the results are used instead.
   }
   return names;
 }

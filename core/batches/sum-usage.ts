@@ -5,7 +5,7 @@ import type { Usage } from '../contract/values/usage.ts';
 /** Providers choose the names, so their number is bounded. Usage beyond it has no name, and so no price. */
 const partsMax = 200;
 
-/** Adds up the usage of many requests, apart by what decides about their price. */
+/** Adds up the usage of many requests. Usage with a different price is summed separately. */
 export class UsageSums {
   readonly #parts = new Map<string, BatchUsagePart>();
   readonly #operation: string | null;
@@ -48,7 +48,7 @@ function sum(part: BatchUsagePart, usage: Usage): BatchUsagePart {
 const depthMax = 4;
 const namesMax = 50;
 
-/** Numbers of the same name added up, as deep as usage objects go. */
+/** Adds numbers of the same name, down to the depth of usage objects. */
 function addNumbers(one: JsonObject, other: JsonObject, depth: number): JsonObject {
   const all: JsonObject = { ...one };
   for (const [name, value] of Object.entries(other).slice(0, namesMax)) {

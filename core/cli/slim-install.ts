@@ -16,7 +16,7 @@ export interface Target {
 export function slimInstall(nodeModules: string, target: Target): number {
   const needed = `uws_${target.platform}_${target.arch}_${target.modules}.node`;
   const binaries = join(nodeModules, 'uWebSockets.js/dist/bin');
-  // Without a binary for this machine the folder is not what this program expects: everything stays.
+  // If the binary for this machine is missing, the folder has an unexpected layout. Nothing is removed.
   const foreign = existsSync(join(binaries, needed)) ? readdirSync(binaries).filter((name) => name !== needed) : [];
   const paths = foreign.map((name) => join(binaries, name));
   for (const name of existsSync(nodeModules) ? readdirSync(nodeModules) : []) {

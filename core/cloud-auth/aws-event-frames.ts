@@ -1,16 +1,16 @@
 import { crc32 } from 'node:zlib';
 import { GatewayError } from '../contract/values/errors.ts';
 
-/** One frame: its headers that are text, and its payload: a view, to be read at once. */
+/** One frame with its text headers. The payload is a view of the input, so it must be read at once. */
 export interface AwsFrame {
   readonly headers: ReadonlyMap<string, string>;
   readonly payload: Buffer;
 }
 
 export interface AwsFrameReader {
-  /** The frames that these bytes complete. Throws GatewayError `upstream_invalid` on a damaged one. */
+  /** Returns the frames that these bytes complete. Throws GatewayError `upstream_invalid` on a damaged one. */
   push(chunk: Uint8Array): AwsFrame[];
-  /** Called after the last byte; throws the same where a frame is not whole. */
+  /** Called after the last byte. Throws `upstream_invalid` if a frame is incomplete. */
   end(): void;
 }
 
@@ -20,16 +20,16 @@ export const awsEventStreamType = 'application/vnd.amazon.eventstream';
 /** Lengths, prelude checksum and message checksum. */
 const overheadBytes = 16;
 const preludeBytes = 12;
-/** Longest frame taken; the format allows payloads of 16 MiB (newer services 24 MiB) and headers of 128 KiB. */
+/** Longest frame that is accepted. The format allows payloads of 16 MiB (newer services 24 MiB) and headers of 128 KiB. */
 const frameBytesMax = 25 * 1024 * 1024;
 
 /**
- * Reads AWS event streams (docs.aws.amazon.com/transcribe/latest/dg/streaming-setting-up.html, "event stream encoding"): frames of
- * total length, header length, their CRC-32, headers, payload, and the CRC-32 of all of it; integers are big-endian. `provider` is
- * who is named in errors.
+ * Reads AWS event streams (docs.aws.amazon.com/transcribe/latest/dg/streaming-setting-up.html, "event stream encoding"): frames
+ * of total length, header length, their CRC-32, headers, payload, and the CRC-32 of all of it. Integers are big-endian. Errors
+ * name `provider`.
  */
 export function createAwsFrameReader(provider: string): AwsFrameReader {
-  /** Bytes not yet read, joined only once the frame they begin is whole. */
+  /** Bytes that have not been read. They are joined only when the frame they begin is complete. */
   let parts: Buffer[] = [];
   let size = 0;
   let wanted = preludeBytes;
@@ -58,7 +58,9 @@ export function createAwsFrameReader(provider: string): AwsFrameReader {
 
 type Damaged = (how: string) => GatewayError;
 
-/** How many bytes must be here to go on: those of the prelude, then, once it is checked, those of the frame it announces. */
+/**
+ * Returns the number of bytes needed to continue: those of the prelude first, then those of the frame that the prelude announces.
+ */
 function frameLength(bytes: Buffer, damaged: Damaged): number {
   if (bytes.length < preludeBytes) return preludeBytes;
   const length = bytes.readUInt32BE(0);
@@ -79,7 +81,7 @@ function frameOf(frame: Buffer, damaged: Damaged): AwsFrame {
 const valueLengths: readonly (number | null)[] = [0, 0, 1, 2, 4, 8, null, null, 8, 16];
 const textType = 7;
 
-/** The headers that are text; all that matter are. */
+/** Returns the text headers. Headers of other types have no meaning for the gateway. */
 function readHeaders(bytes: Buffer, damaged: Damaged): Map<string, string> {
   const headers = new Map<string, string>();
   let at = 0;

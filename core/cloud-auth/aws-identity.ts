@@ -11,9 +11,12 @@ import { createTokenCache, type Token, type TokenCache, tokenKey } from './token
 
 export type AwsAuthType = 'accessKey' | 'assumedRole' | 'serviceRole' | 'apiKey';
 
-/** Borrowed identities by the credentials they were borrowed with. One cache per `SignServices`. */
+/** Borrowed identities by the credentials they were requested with. One cache per `SignServices`. */
 const loans: Loans = new WeakMap();
-/** Identities with session tags have a cache of their own: callers that send ever new tags evict only each other's entries. */
+/**
+ * Identities with session tags have a cache of their own, so that callers who send many different tags only evict each other's
+ * entries.
+ */
 const taggedLoans: Loans = new WeakMap();
 const taggedMax = 500;
 
@@ -23,7 +26,7 @@ interface Loan extends Token {
   readonly identity: AwsIdentity;
 }
 
-/** `aws_auth_type`, or what the credentials at hand are good for where it is not set. */
+/** Returns `aws_auth_type`, or the type that fits the credentials if it is not set. */
 export function authTypeOf(settings: ProviderSettings, credentials: Credentials): AwsAuthType {
   const { aws_auth_type: type } = settings;
   if (typeof type === 'string') return type as AwsAuthType;
@@ -70,7 +73,7 @@ function givenKeys(credentials: Credentials): AwsIdentity {
   return { accessKeyId, secretAccessKey, sessionToken, expiresAtMs: null };
 }
 
-/** Asked for once and renewed ahead of its end, see the token cache. */
+/** Requests an identity once and renews it before it expires, see the token cache. */
 function lend(key: string, services: SignServices, ask: () => Promise<AwsIdentity>, tagged = false): Maybe<AwsIdentity> {
   const loaned = tagged ? taggedLoans : loans;
   let cache = loaned.get(services);

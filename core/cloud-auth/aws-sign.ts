@@ -21,7 +21,7 @@ export interface SignedCall {
   readonly body: Uint8Array | string | null;
 }
 
-/** Headers that only the signature may set; what a client sent under these names would contradict it. */
+/** Headers that only the signature may set. A client's value would contradict it. */
 const signatureHeaders: ReadonlySet<string> = new Set([
   'authorization',
   'x-amz-date',
@@ -30,8 +30,8 @@ const signatureHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The headers of a call with its AWS signature version 4 (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html).
- * Signed are the host, the content type and every `x-amz-` header; the others may change on the way.
+ * Returns the headers of a call with its AWS signature version 4 (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html).
+ * It covers the host, the content type and every `x-amz-` header. The others may change on the way.
  */
 export async function awsSigned(
   call: SignedCall,
@@ -49,7 +49,8 @@ export async function awsSigned(
   }
   const isStorage = scope.service === 's3';
   if (isStorage) {
-    // S3 wants the hash of the body said beside the signature, and paths encoded once where all others want them twice.
+    // S3 requires the hash of the body as a header, and paths that are encoded once. All other services require paths that are
+    // encoded twice.
     covered['x-amz-content-sha256'] = createHash('sha256')
       .update(call.body ?? '')
       .digest('hex');
@@ -82,7 +83,7 @@ export async function awsSigned(
   return remaining;
 }
 
-/** The hash the signer asks for, from the platform instead of from JavaScript. */
+/** The hash that the signer asks for, computed by Node instead of in JavaScript. */
 class Sha256 {
   readonly #hash: Hash | Hmac;
 
@@ -102,7 +103,7 @@ class Sha256 {
   reset(): void {}
 }
 
-/** Names and values as they are meant: the signer encodes them again in its own way. */
+/** Returns decoded names and values, because the signer encodes them again in its own way. */
 function queryOf(text: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = {};
   for (const [name, value] of new URLSearchParams(text.replaceAll('+', '%2B'))) {

@@ -21,7 +21,7 @@ export function bearerAdapter(
   return {
     ...adapter,
     settings: settings as ProviderAdapter['settings'],
-    // A stored key of its own must not go to an upstream that takes tokens instead.
+    // The stored key of the provider must not be sent to a host that authenticates by token.
     headers: (given: ProviderSettings) => adapter.headers(given, {}),
     sign(call, given, credentials, services) {
       const token = tokenOf(given as Record<string, string>, credentials, services);

@@ -20,9 +20,9 @@ export const oauthEntries = {
 const tokens = createTokenCache();
 
 /**
- * Lets any provider authenticate by OAuth client credentials (RFC 6749 §4.4) instead of its own scheme: with
- * `provider_auth_type: oauthClientCredentials` each call carries a bearer token of the endpoint in its settings, cached and
- * replaced ahead of its end. These settings come with a stored provider only.
+ * Lets any provider authenticate by OAuth client credentials (RFC 6749 §4.4) instead of its own scheme. With `provider_auth_type:
+ * oauthClientCredentials` each call carries a bearer token of the endpoint in its settings. Tokens are cached and replaced before
+ * they expire. Only stored providers can have these settings.
  */
 export function withClientCredentials<Adapter extends ProviderAdapter>(adapter: Adapter): Adapter {
   const settings = v.intersect([adapter.settings, v.object({ provider_auth_type: v.literal(authType), ...oauthEntries })]);
@@ -32,7 +32,9 @@ export function withClientCredentials<Adapter extends ProviderAdapter>(adapter: 
   return { ...adapter, variant: (given: JsonObject) => (given.provider_auth_type === authType ? authenticated : null) };
 }
 
-/** The access token of the OAuth client in these settings. Throws GatewayError `invalid_config` if one of them is missing. */
+/**
+ * Returns the access token of the OAuth client in these settings. Throws GatewayError `invalid_config` if a setting is missing.
+ */
 export function clientToken(
   settings: Readonly<Record<string, string>>,
   credentials: Credentials,

@@ -11,28 +11,29 @@ export interface Token {
 
 export interface TokenCache<Cached extends Token = Token> {
   /**
-   * The token of this key, at once where a good one is held; else what `obtain` brings, asked once for all who wait. A token near
-   * its end is still handed out while the next one is fetched. Rejects with what `obtain` threw when there is none to hand out.
+   * Returns the token of this key: at once if a valid one is stored, else after `obtain`, which is called once for all waiting
+   * callers. A token near its end is still returned while the next one is fetched. Rejects with the error of `obtain` if there is
+   * no valid token.
    */
   get(key: string, nowMs: number, obtain: () => Promise<Cached>): Maybe<Cached>;
-  /** Says that this token is refused although its time is not over: the next `get` obtains another. */
+  /** Removes a token that was rejected before its end. The next `get` obtains another one. */
   forget(key: string, token: Cached): void;
 }
 
 export interface TokenCacheOptions {
-  /** How long before its end a token is replaced; default 5 minutes, and never more than a fifth of its lifetime. */
+  /** Milliseconds before its end at which a token is replaced. Default 5 minutes, and at most a fifth of its lifetime. */
   readonly refreshAheadMs?: number;
-  /** Tokens kept; the one used longest ago goes first. Default 2000. */
+  /** Maximum number of tokens. The least recently used one is removed first. Default 2000. */
   readonly entriesMax?: number;
 }
 
-/** A token is not handed out in its last seconds: the call it signs takes time to arrive, and clocks differ. */
+/** A token is not returned in its last seconds, because the call it signs takes time to arrive, and clocks differ. */
 const marginMs = 10_000;
 /** Minimum time between a failed early refresh and the next attempt. */
 const retryMs = 15_000;
 
 interface Entry<Cached extends Token> {
-  /** Null once it was rejected before its end. */
+  /** Null after it was rejected before its end. */
   token: Cached | null;
   refreshAtMs: number;
 }
@@ -80,7 +81,7 @@ export function createTokenCache<Cached extends Token = Token>(options: TokenCac
   };
 }
 
-/** A key made of everything a token depends on, secrets included, without holding any of it. */
+/** Returns a key made of everything a token depends on, including secrets. The key itself contains none of it. */
 export function tokenKey(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
 }

@@ -10,7 +10,7 @@ import type { OpenSessions } from '../realtime/sessions.ts';
 import type { RunningSecretManagers } from '../secret-managers/secret-managers.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
-/** The parts of a gateway process that count something. */
+/** The parts of a gateway process whose counts become gauges. */
 export interface Counted {
   readonly server: HttpServer;
   readonly memory: BodyMemory;

@@ -9,7 +9,7 @@ import type { PlanStore } from '../pipeline/plan/plan-store.ts';
 import { readGatewayHeaders } from '../pipeline/request/gateway-headers.ts';
 import { traceIdOf } from '../pipeline/request/trace-id.ts';
 
-/** The record of a request that the edge has refused: it never reached the pipeline. */
+/** Returns the record of a request that was rejected at the edge, before the pipeline. */
 export function refusedRecord(
   error: GatewayError,
   request: InboundRequest,

@@ -63,7 +63,7 @@ import { createRequestLog } from './request-log.ts';
 
 export interface Gateway {
   readonly port: number;
-  /** Why the process cannot serve now; empty when it is ready. */
+  /** Reasons why the process cannot serve now. Empty when it is ready. */
   unready(): readonly UnreadyReason[];
   /** Reads the certificate files again for new connections. Resolves false without TLS; rejects when they cannot be used. */
   reloadTls(): Promise<boolean>;
@@ -84,25 +84,25 @@ const noRoomForRecords: UnreadyReason = {
   message: 'The spool is full (SPOOL_MAX or the disk of DATA_DIR). Free space, or restore the control plane',
 };
 
-/** Says nothing about the caller's key: with another ENCRYPTION_KEY none could be verified. */
+/** States nothing about the caller's key. With a different ENCRYPTION_KEY no key can be verified. */
 const wrongKey = new GatewayError('unavailable', {
   detail: 'ENCRYPTION_KEY does not match the control plane',
   retryAfterMs: 1000,
 });
 
-/** How long the last records may take to reach the control plane at shutdown; what is left is shipped by the next start. */
+/** Time for the last records to reach the control plane at shutdown. The next start ships the rest. */
 const lastShipmentMs = 3000;
 
-/** How long the keys of tokens may take to arrive; requests wait for the first ones. */
+/** Time limit for reading a key set. The first requests wait for it. */
 const keySetTimeoutMs = 5000;
 
-/** How long one exchange with a secret manager may take; requests wait for the first value. */
+/** Time limit of one exchange with a secret manager. Requests wait for the first value. */
 const secretTimeoutMs = 5000;
 
-/** How long closing the sessions takes at most, beyond their grace. */
+/** Maximum time to close the sessions after their grace period. */
 const sessionClosingMs = 2000;
 
-/** The composition root of the data plane: every part is made here, once, and handed what it needs. */
+/** The composition root of the data plane. Creates every part once and passes it its dependencies. */
 export async function startGateway(settings: Settings, slot: number, log: ProcessLog): Promise<Gateway> {
   const clock = createTurnClock();
   const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
@@ -120,7 +120,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const fetch = createInternalFetch(transport, settings.controlPlaneUrl, settings.clusterKeyText);
   const natsBus = settings.natsUrl === null ? null : createNatsBus({ url: settings.natsUrl, log, random: Math.random });
   const bus = natsBus ?? createIpcBus(process);
-  // The machine's own processes get notices at once, whatever NATS does.
+  // Notices reach the processes of this machine at once, even if NATS is unavailable.
   const channelsOf = <Notice extends object>(subject: string): NoticeChannel<Notice>[] => [
     createIpcChannel(process, subject),
     ...(natsBus ? [createBusChannel<Notice>(natsBus, subject)] : []),
@@ -138,7 +138,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const logRequest = createRequestLog({ log, level: settings.logLevel });
   const journal: Journal = {
     append(record) {
-      // A checkpoint belongs to a session that has not ended.
+      // A checkpoint is the record of a session that has not ended.
       if (record.checkpoint === undefined) {
         metrics.observe(record);
         logRequest?.(record);

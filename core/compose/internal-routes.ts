@@ -20,12 +20,12 @@ import { providers } from '../providers/index.ts';
 import { headerOpener, secretOpener } from './open-sealed.ts';
 import type { OutboundParsers } from './outbound-parsers.ts';
 
-/** Outputs of batches that are read at a time, each line by line. */
+/** Maximum number of batch outputs that are read at the same time, each line by line. */
 const batchesReadMax = 4;
-/** Those of one organisation among them: its providers may be slow on purpose. */
+/** Maximum for one organisation, because its providers may respond slowly on purpose. */
 const batchesReadOfOneMax = 2;
 
-/** Configs that are checked at a time. */
+/** Maximum number of configs that are checked at the same time. */
 const configChecksMax = 8;
 
 export interface InternalRoutesOptions {

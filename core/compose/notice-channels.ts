@@ -32,13 +32,13 @@ export function createIpcChannel<Notice extends object>(channel: ProcessChannel,
   };
 }
 
-/** The part of a bus of many machines that carries notices beside the changes. */
+/** The part of the bus between machines that carries notices other than changes. */
 export interface NoticeBus {
   publish(subject: string, notice: object): void;
   subscribe(subject: string, listener: (message: Uint8Array) => void): void;
 }
 
-/** Reaches the gateways of other machines, over the connection that change notices come in on. The bus is closed by its owner. */
+/** Sends notices to gateways of other machines, over the connection that change notices use. The owner of the bus closes it. */
 export function createBusChannel<Notice extends object>(bus: NoticeBus, subject: string): NoticeChannel<Notice> {
   let open = true;
   return {

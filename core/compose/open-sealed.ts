@@ -10,7 +10,7 @@ export function secretOpener(clusterKey: Uint8Array): (document: ProviderDocumen
   return ({ id, secrets }) => openCredentials(key, secrets, `provider/${id}`);
 }
 
-/** Opens what a reference to a secret manager authenticates with. */
+/** Opens the credentials with which the gateway authenticates to a secret manager. */
 export function referenceOpener(clusterKey: Uint8Array): (mapped: MappedSecretDocument) => Credentials {
   const key = deriveKey(clusterKey, keyPurposes.transport);
   return ({ id, authSecrets }) => openCredentials(key, authSecrets, `secret-reference/${id}`);

@@ -4,9 +4,9 @@ import type { GatewayError } from '../contract/values/errors.ts';
 
 /** The fields of an integration that a failed call is attributed to, as its errors name them. */
 export interface CallFields {
-  /** The field that decides the host. */
+  /** The field that sets the host. */
   readonly host: string;
-  /** The field that decides the credential. */
+  /** The field that sets the credential. */
   readonly credential: string;
 }
 

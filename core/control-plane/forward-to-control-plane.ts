@@ -10,7 +10,7 @@ export interface ForwardOptions {
   /** `http://127.0.0.1:8788`. */
   readonly controlPlaneUrl: string;
   readonly clusterKey: string;
-  /** An error in the format of the control plane. */
+  /** Converts an error to the format of the control plane. */
   errorReply(error: GatewayError, format: 'control-plane'): Reply;
 }
 

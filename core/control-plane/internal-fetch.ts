@@ -6,8 +6,8 @@ import { readWholeReply } from '../pipeline/attempt/whole-reply.ts';
 const replyBytesMax = 64 * 1024 * 1024;
 
 /**
- * The internal API over the same transport as everything else that leaves this process. The bearer goes to the control
- * plane's origin and nowhere else.
+ * Calls the internal API over the same transport as all other outgoing calls. The bearer is sent to the control plane's origin
+ * only.
  */
 export function createInternalFetch(transport: UpstreamTransport, controlPlaneUrl: string, clusterKey: string): InternalFetch {
   return (method, path, body, timeoutMs) =>

@@ -5,7 +5,7 @@ import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
 export interface ControlPlaneQuestions<Question> {
   readonly clusterKey: string;
   readonly question: v.GenericSchema<unknown, Question>;
-  /** Maximum number of questions at the same time; further ones get 503. */
+  /** Maximum number of concurrent requests. Further ones get 503. */
   readonly atOnceMax: number;
   /** Maximum number of concurrent requests about one owner; absent: no separate limit. */
   readonly owner?: { readonly of: (question: Question) => string; readonly max: number };
@@ -19,7 +19,7 @@ export interface ControlPlaneQuestions<Question> {
 const requestBytesMax = 1024 * 1024;
 const busy = [503, { error: 'busy' }] as const;
 
-/** Serves one kind of question of the control plane: JSON with the cluster key, 404 to everybody else. */
+/** Serves one kind of request of the control plane: JSON with the cluster key. Other requests get 404. */
 export function answerControlPlane<Question>(
   options: ControlPlaneQuestions<Question>,
 ): (request: InboundRequest, sink: ReplySink) => void {

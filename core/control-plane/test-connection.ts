@@ -26,12 +26,12 @@ export interface ConnectionTestOptions extends DocumentOpener {
 }
 
 const replyBytesMax = 16 * 1024 * 1024;
-/** Tests at a time; each holds a list of models at most. */
+/** Maximum number of concurrent tests. Each holds at most one list of models. */
 const atOnceMax = 8;
 /** Maximum number of deployments that are checked per account. */
 const deploymentsMax = 4;
 
-/** Serves `connectionTestPath`: the cheapest authenticated call of a provider over the one connector, and what its outcome means. */
+/** Serves `connectionTestPath`. Makes the cheapest authenticated call of a provider and returns the meaning of its outcome. */
 export function createConnectionTests(options: ConnectionTestOptions): (request: InboundRequest, sink: ReplySink) => void {
   return answerControlPlane({
     clusterKey: options.clusterKey,
@@ -41,10 +41,10 @@ export function createConnectionTests(options: ConnectionTestOptions): (request:
   });
 }
 
-/** Makes the calls and reads what their outcome means. Never rejects for what is wrong with the provider or its settings. */
+/** Makes the calls and interprets their outcome. Never rejects for an error of the provider or its settings. */
 async function testConnection(document: ProviderDocument, options: ConnectionTestOptions): Promise<ConnectionDiagnosis> {
   let timer: NodeJS.Timeout | undefined;
-  /** The field that is being looked at. */
+  /** The field that is being checked. */
   let field = 'secret_mappings';
   const timeout = new Promise<ConnectionCheck[]>((resolve) => {
     timer = setTimeout(() => resolve([{ field, status: 'failed', message: 'no reply in time' }]), connectionTestMs);
@@ -158,7 +158,7 @@ function conceal(text: string, { credentials, headers }: ResolvedTarget): string
   let safe = text;
   for (const value of secrets) if (value.length >= 4) safe = safe.replaceAll(value, '***');
   safe = safe.replace(/\s+/g, ' ').slice(0, 300);
-  // Providers like to repeat the ends of a key that they refuse.
+  // Providers often repeat the first and last characters of a rejected key.
   return safe.replace(/\b(?:sk|key|pk|AKIA|AIza)[-_A-Za-z0-9*.]{6,}/g, '***');
 }
 

@@ -1,11 +1,11 @@
 /** Delivers change notices to this process, fast but without a guarantee. The follower requests the missing ones. */
 export interface ChangeBus {
   /**
-   * Begins to listen and continues forever; never fails because the other side is away. `onNotice` gets each message as it
-   * came, unchecked. `onConnected` is called whenever the connection was made or made again: notices may have been missed.
+   * Listens until `close`, whether or not the other side is reachable. `onNotice` receives each message unchecked. `onConnected`
+   * is called after every connect and reconnect, because notices may have been missed.
    */
   start(onNotice: (message: unknown) => void, onConnected: () => void): void;
-  /** No callback after this. Safe to call twice. */
+  /** Ends the callbacks. Safe to call twice. */
   close(): Promise<void>;
 }
 
@@ -13,6 +13,6 @@ export interface ChangeBus {
 export interface NoticeBus {
   /** Sends the message if connected, and drops it otherwise. */
   publish(subject: string, notice: object): void;
-  /** Must be called before `start`. The listener gets what others have sent, unchecked; never what this process sent. */
+  /** Must be called before `start`. The listener receives messages of other processes unchecked, never those of this process. */
   subscribe(subject: string, listener: (message: Uint8Array) => void): void;
 }

@@ -12,7 +12,7 @@ export interface ChangeFollowerOptions {
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly log: Log;
-  /** Longest time between two questions to the control plane; default 5,000. */
+  /** Maximum time between two requests to the control plane. Default 5,000. */
   readonly pollMs?: number;
 }
 
@@ -25,7 +25,7 @@ export interface FollowerCounts {
 }
 
 const retryMs = 250;
-/** "Newer than what exists": answered with `reset` and the newest revision, which is where an empty store begins. */
+/** Beyond the newest revision: the reply is `reset` with the newest revision, where an empty store begins. */
 const fromTheEnd = Number.MAX_SAFE_INTEGER;
 
 /**
@@ -45,14 +45,14 @@ export class ChangeFollower {
   #stopped = false;
   #cancelNext: () => void = () => {};
 
-  /** `lastRevision`: up to where the store is known to be in step; null for an empty store. */
+  /** `lastRevision`: the revision that the store is known to be in step with. Null for an empty store. */
   constructor(options: ChangeFollowerOptions, lastRevision: number | null) {
     this.#options = options;
     this.#answered = lastRevision ?? fromTheEnd;
     this.#last = this.#answered;
   }
 
-  /** The revision the store is in step with; null until the control plane has answered an empty store. */
+  /** The revision the store is in step with. Null until the control plane has replied to an empty store. */
   get lastRevision(): number | null {
     return this.#answered === fromTheEnd ? null : Math.max(this.#last, this.#answered);
   }
@@ -113,7 +113,7 @@ export class ChangeFollower {
     }
   }
 
-  /** True when that was all; false when there is more to ask for. */
+  /** Returns true if the reply holds all changes, false if there are more to request. */
   #take(reply: ChangesReply): boolean {
     const newest = reply.changes.at(-1)?.revision;
     // A reply without progress (no changes, but another revision) can be corrected only by reading everything again.
@@ -138,7 +138,7 @@ export class ChangeFollower {
 
   #delayMs(inStep: boolean): number {
     const { client, random, pollMs = 5000 } = this.#options;
-    // Gateways must not poll in step, or they would all send requests at the same moment.
+    // The interval has jitter, because gateways that poll in step would all send requests at the same moment.
     if (inStep) return pollMs * (0.8 + random() / 5);
     return Math.max(client.waitMs(), retryMs * (0.5 + random() / 2));
   }

@@ -16,11 +16,11 @@ import type { Log } from '../contract/values/log.ts';
 import { messageOf } from '../contract/values/message-of.ts';
 import { createKeyLookUps } from './key-look-ups.ts';
 
-/** The reading half of the internal API. Every failure is GatewayError `unavailable`. */
+/** The reading half of the internal API. Every failure is a GatewayError `unavailable`. */
 export interface ControlPlaneClient {
   document(kind: DocumentKind, id: string): Promise<DocumentReply>;
   changes(after: number): Promise<ChangesReply>;
-  /** Milliseconds for which calls are rejected without an attempt; 0 = calls are sent. */
+  /** Milliseconds for which calls are rejected without being sent. 0: calls are sent. */
   waitMs(): number;
 }
 
@@ -30,11 +30,11 @@ export interface ControlPlaneClientOptions {
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly log: Log;
-  /** Deadline of a call; default 3,000. */
+  /** Time limit of a call in milliseconds. Default 3,000. */
   readonly timeoutMs?: number;
 }
 
-/** Deadline of the one call that tests whether a control plane that was away is back. */
+/** Time limit of the one call that tests if an unreachable control plane is back. */
 const probeTimeoutMs = 1000;
 /**
  * The longest pause between two attempts is short: a change made during an outage must take effect within a second of its end.
@@ -47,8 +47,8 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Client of the internal API with a breaker: after a failure nothing is sent for a jittered, growing pause (at most 500 ms),
- * then one call at a time is let through until one succeeds. Callers who are refused meanwhile learn it at once.
+ * Client of the internal API with a breaker. After a failure nothing is sent for a jittered, growing pause (at most 500 ms). Then
+ * one call at a time is sent until one succeeds. All other calls are rejected at once.
  */
 export function createControlPlaneClient(options: ControlPlaneClientOptions): ControlPlaneClient {
   const { fetch, clock, random, log, timeoutMs = 3000 } = options;
@@ -98,7 +98,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
       failed(new Error(`status ${reply.status}`), probing);
       throw away(`the control plane replied with ${reply.status}`);
     }
-    // The control plane has responded. An error now concerns this one question and must not block the others.
+    // The control plane has responded. An error now concerns this request only and must not block the others.
     succeeded();
     // A wrong cluster key shows only here. It is logged once, not for every request.
     if (reply.status !== 200 && reply.status !== lastStatus) log.error({ status: reply.status, path }, refusalText(reply.status));
@@ -120,7 +120,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
   }
 
   function failed(cause: unknown, probing: boolean): void {
-    // Calls that were under way together fail together: that is one failure, not many.
+    // Concurrent calls that fail together count as one failure.
     if (!probing && waitMs() > 0) return;
     failures += 1;
     const pauseMs = Math.min(pauseMsMax, pauseMsFirst * 2 ** Math.min(failures - 1, 10));

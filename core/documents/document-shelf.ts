@@ -3,7 +3,7 @@ import { newEntryCache } from '../contract/entry-cache.ts';
 import type { DocumentKind } from '../contract/protocol/documents.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
 
-/** One known document with everything that was compiled from it. */
+/** One stored document with everything that was compiled from it. */
 export class Entry {
   readonly id: string;
   readonly document: object;
@@ -38,12 +38,12 @@ interface Absence {
 export interface Flight {
   /** A reply older than this revision predates a known change: read again. */
   minRevision: number;
-  /** Set when everything read so far must be thrown away. */
+  /** Set when everything read so far must be discarded. */
   again: boolean;
   promise: Promise<Entry | null>;
 }
 
-/** Everything the store holds of one kind. A map per kind spares the hot path gluing kind and id together. */
+/** All entries of one kind. One map per kind, so that the hot path does not have to join kind and id. */
 export interface Shelf {
   readonly kind: DocumentKind;
   readonly entries: LRUCache<string, Entry>;
@@ -54,7 +54,7 @@ export interface Shelf {
   readonly waitsForFresh: boolean;
 }
 
-/** Ids remembered as unknown, per kind: enough to blunt a flood of made-up keys, little enough to be forgotten. */
+/** Maximum number of unknown ids per kind. Enough to absorb a flood of made-up keys, and small enough to be discarded soon. */
 const absencesMax = 10_000;
 
 export function createShelf(kind: DocumentKind, entriesMax: number): Shelf {

@@ -20,11 +20,11 @@ export interface DocumentStoreOptions {
   readonly client: Pick<ControlPlaneClient, 'document'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Most documents kept, all kinds together. */
+  /** Maximum number of documents of all kinds together. */
   readonly entriesMax: number;
 }
 
-/** Counts since start. `invalid`: documents that were set aside because they cannot be used. */
+/** Counts since start. `invalid`: documents that were rejected because they cannot be used. */
 export interface DocumentCounts {
   hits: number;
   misses: number;
@@ -32,7 +32,7 @@ export interface DocumentCounts {
   invalid: number;
 }
 
-/** One remembered document, as the disk keeps it. */
+/** One document as stored on disk. */
 export interface StoredDocument {
   readonly kind: DocumentKind;
   readonly id: string;
@@ -45,12 +45,12 @@ export interface StoredDocument {
 /** How long an id counts as unknown, and an unusable document as unusable. */
 const absentMs = 5000;
 const unusableMs = 1000;
-/** Pause after a refresh the control plane could not answer; the old document serves. */
+/** Pause after the control plane failed to reply to a refresh. The old document serves meanwhile. */
 const retryMs = 500;
 /** Concurrent look-ups of one kind. Further callers are asked to retry later. */
 const flightsMax = 1000;
 const refreshesAtOnce = 16;
-/** Printable ASCII, as long as the longest id a change notice can name. */
+/** Printable ASCII, up to the length of the longest id in a change notice. */
 const possibleId = /^[\x21-\x7e]{1,600}$/;
 
 /**
@@ -79,7 +79,7 @@ export class DocumentStore implements DocumentReader {
     this.#client = options.client;
     this.#clock = options.clock;
     this.#log = options.log;
-    // Keys are by far the most numerous; each kind has its own share, so that a flood of one cannot push out another.
+    // Each kind has its own share, so that many keys, by far the most numerous kind, do not evict documents of other kinds.
     const shelf = (kind: DocumentKind, share: number) => createShelf(kind, Math.max(1, Math.floor(options.entriesMax * share)));
     this.#shelves = {
       'api-key': shelf('api-key', 0.5),
@@ -170,7 +170,7 @@ export class DocumentStore implements DocumentReader {
     this.version += 1;
   }
 
-  /** The most recently used documents, at most `perKindMax` of each kind, newest use first. */
+  /** Returns the most recently used documents, at most `perKindMax` of each kind, newest use first. */
   keep(perKindMax: number): StoredDocument[] {
     const stored: StoredDocument[] = [];
     for (const kind of documentKinds) {

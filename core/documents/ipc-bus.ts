@@ -2,7 +2,7 @@ import { changesSubject } from '../contract/protocol/documents.ts';
 import { isObject } from '../contract/values/json.ts';
 import type { ChangeBus } from './bus.ts';
 
-/** The part of `process` that cluster messages arrive through. */
+/** The part of `process` that receives cluster messages. */
 export interface MessageSource {
   on(event: 'message', listener: (message: unknown) => void): unknown;
   off(event: 'message', listener: (message: unknown) => void): unknown;

@@ -5,9 +5,9 @@ import type { Log } from '../contract/values/log.ts';
 import type { Timers } from '../contract/values/timers.ts';
 
 export interface KeyCheck {
-  /** The error in a key of this gateway, in words for an operator; null if none is known. */
+  /** The error in a key of this gateway, in words for an operator. Null if no error is known. */
   issue(): string | null;
-  /** True while every key that a caller could send would look wrong: requests are not for this gateway then. */
+  /** True if this gateway cannot verify any caller's key. It then rejects requests. */
   blocks(): boolean;
   stop(): void;
 }
@@ -28,8 +28,8 @@ const issues = {
 } as const;
 
 /**
- * Compares the keys of this gateway with those of the control plane. Resolves after the first try; while the control plane cannot
- * be reached, or a key is wrong, it tries again by itself. A control plane that is too old to answer ends it.
+ * Compares the keys of this gateway with those of the control plane. Resolves after the first attempt. If the control plane is
+ * unreachable or a key is wrong, the check is repeated. It ends if the control plane is too old to support it.
  */
 export async function startKeyCheck({ fetch, encryptionKey, timers, log }: KeyCheckOptions): Promise<KeyCheck> {
   let issue: string | null = null;

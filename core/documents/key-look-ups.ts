@@ -10,13 +10,13 @@ export interface KeyQuestions {
   isAway(): boolean;
 }
 
-/** Calls under way at once: the second keeps the control plane busy while the first one's reply travels. */
+/** Maximum number of concurrent calls. The second keeps the control plane busy while the first reply is in transit. */
 const callsMax = 2;
-/** So many look-ups in so little time, and more are expected: a few wait a moment for each other. */
+/** After `manyCount` look-ups within `manyMs`, more are expected. Keys then wait `gatherMs` to share a call. */
 const manyCount = 10;
 const manyMs = 25;
 const gatherMs = 3;
-/** As many as these wait no longer. */
+/** This many waiting keys are sent at once. */
 const companyEnough = 8;
 
 interface Waiting {
@@ -39,7 +39,7 @@ export function createKeyLookUps(
   let waiting: Waiting[] = [];
   let calls = 0;
   let gathering = false;
-  /** When the last look-ups were asked for, the oldest where the next one goes. */
+  /** Times of the last look-ups, as a ring: `asked` is the number of look-ups, and the next one replaces the oldest. */
   const askedAtMs: number[] = Array.from({ length: manyCount }, () => Number.NEGATIVE_INFINITY);
   let asked = 0;
 

@@ -9,7 +9,7 @@ import { messageOf } from '../contract/values/message-of.ts';
 import { seal, unseal } from '../contract/values/secret.ts';
 import type { StoredDocument } from './document-store.ts';
 
-/** The documents of the process, and the revision up to which they were in step. */
+/** The documents of the process, and the revision they were in step with. */
 export interface KnownGood {
   readonly lastRevision: number;
   readonly documents: readonly StoredDocument[];
@@ -26,8 +26,8 @@ export interface LastKnownGoodOptions {
 }
 
 /**
- * File: one line of JSON (`format`, `fileId`, `lines`), then that many sealed lines: the first says `lastRevision`, the others hold
- * up to 64 documents each. Every line is bound to its file and place, so that lines of different files do not mix.
+ * The file has one line of JSON (`format`, `fileId`, `lines`), then that many sealed lines. The first holds `lastRevision`, the
+ * others up to 64 documents each. Every line is bound to its file and position, so that lines cannot be moved or mixed.
  */
 const head = v.object({ format: v.literal(1), fileId: v.pipe(v.string(), v.uuid()), lines: v.number() });
 const summary = v.object({ lastRevision: v.number() });

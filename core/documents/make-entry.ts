@@ -30,7 +30,7 @@ export function makeEntry(shelf: Shelf, id: string, input: unknown, revision: nu
   return entry;
 }
 
-/** The value of a view: kept beside the document after the first time, and so is a failure to compile it. */
+/** Returns the value of a view. The value, or the error of compiling it, is stored beside the document. */
 export function derive<T>(shelf: Shelf, entry: Entry, view: number): T {
   const known = entry.derived[view];
   if (known instanceof CompileFailure) throw known.error;
@@ -45,7 +45,7 @@ export function derive<T>(shelf: Shelf, entry: Entry, view: number): T {
   }
 }
 
-/** Paths and expectations only: the values of a document may be secret. */
+/** Returns paths and expectations only, because the values of a document may be secret. */
 function issuesOf(issues: readonly v.BaseIssue<unknown>[]): string {
   return issues.map((issue) => `${v.getDotPath(issue) ?? 'document'}: expected ${issue.expected ?? 'another value'}`).join('; ');
 }

@@ -7,7 +7,7 @@ import { natsOptions } from '../nats/options.ts';
 import type { ChangeBus, NoticeBus } from './bus.ts';
 
 export interface NatsBusOptions {
-  /** `nats://user:password@host:4222`, `tls://host`; several with commas between. */
+  /** `nats://user:password@host:4222` or `tls://host`. Several servers are separated by commas. */
   readonly url: string;
   readonly log: Log;
   /** 0 ≤ x < 1. */
@@ -17,7 +17,10 @@ export interface NatsBusOptions {
 
 const pauseMs = 250;
 
-/** The bus of many machines: core NATS, subject `svc.changes`. It reconnects forever, and a server that is down at the start is waited for. */
+/**
+ * The bus between machines: core NATS, subject `svc.changes`. It reconnects without limit and waits for a server that is down at
+ * start.
+ */
 export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
   const { log, random, timers = realTimers } = options;
   // Notices of this process need no echo.
@@ -35,7 +38,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
     },
     subscribe: (subject, listener) => void listeners.push({ subject, listener }),
     publish(subject, notice) {
-      // While the server is away the client would queue messages and send them when they are outdated.
+      // While the server is unreachable the client would queue messages and send them when they are outdated.
       if (!isConnected || closed) return;
       try {
         connection?.publish(subject, JSON.stringify(notice));
@@ -69,7 +72,7 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
     }
   }
 
-  /** Resolves when the connection is closed finally, which only `close` or an error of the client causes. */
+  /** Resolves when the connection is closed permanently, by `close` or by an error of the client. */
   async function listen(open: NatsConnection, onNotice: (message: unknown) => void, onConnected: () => void): Promise<void> {
     open.subscribe(changesSubject, {
       callback: (error, message) => {

@@ -25,11 +25,11 @@ export interface DocumentsOptions {
   readonly timers?: Timers;
 }
 
-/** The control plane's data as this gateway process has it, kept in step. */
+/** The control plane's data in this gateway process, kept up to date. */
 export interface GatewayDocuments {
   readonly documents: DocumentStore;
   readonly follower: ChangeFollower;
-  /** True once requests can be served: the control plane has answered, or there was a last known good. Never false again. */
+  /** True once requests can be served: the control plane has replied, or there was a last known good. Stays true. */
   ready(): boolean;
   /** Writes the last-known-good file now if anything changed. */
   save(): Promise<void>;
@@ -37,10 +37,13 @@ export interface GatewayDocuments {
   close(): Promise<void>;
 }
 
-/** Keys and providers beyond this many of each kind are not worth a file that takes long to write. */
+/** Maximum number of documents per kind in the file. More would take long to write. */
 const storedPerKindMax = 2000;
 const saveEveryMs = 1000;
-/** A file takes at most a twentieth of the time when known documents change, and a hundredth when others are merely added. */
+/**
+ * Share of time for writing the file: at most a twentieth when known documents change, and a hundredth when documents are only
+ * added.
+ */
 const changesPause = 20;
 const additionsPause = 100;
 
@@ -59,7 +62,7 @@ export async function startDocuments(options: DocumentsOptions): Promise<Gateway
   const restored = known ? restore(documents, known.documents) : 0;
   const follower = new ChangeFollower({ client, store: documents, timers, random, log }, known?.lastRevision ?? null);
   let saved = { version: documents.version, additions: documents.additions };
-  /** Before then (monotonic ms) what is merely new to this process does not make another file. */
+  /** Until then (monotonic ms) new documents of this process alone do not cause another file. */
   let additionsFromMs = 0;
   let saving: Promise<void> = Promise.resolve();
   let closed = false;

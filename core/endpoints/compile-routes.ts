@@ -1,7 +1,7 @@
 import type { Endpoint } from '../contract/plugin/context.ts';
 import type { Route } from './routes.ts';
 
-/** Finds the endpoint of a method and a path below `/v1`; null when no route has them. */
+/** Returns the endpoint of a method and a path below `/v1`. Null if there is no such route. */
 export type FindRoute = (method: string, path: string) => Endpoint | null;
 
 interface Pattern {
@@ -11,8 +11,8 @@ interface Pattern {
 }
 
 /**
- * Prepares the table: routes without braces are one look-up, the others are tried in order by their first segment. `standalone`:
- * endpoints that are no shaped route, by `METHOD /path`.
+ * Compiles the table. Routes without braces take one look-up. The others are matched in order by their first segment.
+ * `standalone`: endpoints that are not shaped routes, by `METHOD /path`.
  */
 export function compileRoutes(routes: readonly Route[], standalone: ReadonlyMap<string, Endpoint> = new Map()): FindRoute {
   const exact = new Map<string, Endpoint>(standalone);

@@ -1,11 +1,11 @@
 import { standardResources } from '../contract/protocol/resources.ts';
 
-/** `control-plane`: the control plane answers. `reserved`: a route of the service that this version does not have. */
+/** `control-plane`: the control plane replies. `reserved`: a route of the service that this version does not have. */
 export type PathOwner = 'control-plane' | 'reserved';
 
 /**
- * First path segments below `/v1` that the control plane answers: those of its resources, and those of resources that the service
- * keeps for itself. `test/admin/tables.test.ts` compares them with the routes.
+ * First path segments below `/v1` that belong to the control plane: those of its resources, and those that the service reserves.
+ * `test/admin/tables.test.ts` compares them with the routes.
  */
 export const controlPlaneSegments: readonly string[] = [
   ...standardResources,
@@ -66,7 +66,7 @@ const owners: ReadonlyMap<string, PathOwner> = new Map([
   ]),
 ]);
 
-/** `.` and `..`, also percent-encoded: a URL parser resolves them, and could end up outside `/v1` and `/v2`. */
+/** `.` and `..`, also percent-encoded. A URL parser resolves them, so the path could leave `/v1` and `/v2`. */
 const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
 /**

@@ -10,7 +10,7 @@ const find = compileRoutes(routes, standaloneRoutes);
 export type Match = Endpoint | 'control-plane' | 'reserved' | 'not-found' | 'method-not-allowed';
 
 export function matchEndpoint(method: string, path: string): Match {
-  // Cohere's own path, which its clients do not let anybody change.
+  // Cohere's own path. Its clients cannot be configured to use another one.
   if (path === '/v2/rerank') return find(method, '/rerank') ?? 'method-not-allowed';
   if (!path.startsWith('/v1/')) return ownerOf(path) ?? 'not-found';
   const below = path.slice('/v1'.length);
@@ -22,7 +22,7 @@ export function matchEndpoint(method: string, path: string): Match {
   if (owner !== null) return owner;
   const endpoint = proxyEndpoint(method, below);
   if (endpoint === null) return 'method-not-allowed';
-  // A second `/v1` is left out on the way to a provider, and must not reach what the first one does not.
+  // A second `/v1` is removed on the way to a provider. The rest of the path is subject to the same rules.
   return ownerOf(`/v1${endpoint.proxyPath}`) === null ? endpoint : 'reserved';
 }
 
@@ -34,8 +34,8 @@ function isBatchNote(method: string, below: string): boolean {
 const batchPath = /^\/batches\/[^/]+$/;
 
 /**
- * Methods of the routes at a path, without pass-through; empty when no route has it. A route with exactly this path comes before
- * routes that would take a segment of it for an id.
+ * Returns the methods of the routes at a path, without pass-through. Empty if there is no route. A route with exactly this path
+ * takes precedence over routes that would match a segment of it as an id.
  */
 export function routeMethods(path: string): readonly string[] {
   if (path === '/v2/rerank') return ['POST'];
@@ -46,7 +46,7 @@ export function routeMethods(path: string): readonly string[] {
   return proxyMethods.filter((method) => find(method, below) !== null || isBatchNote(method, below));
 }
 
-/** The format that an error takes when only method and path of its request can be relied on. */
+/** Returns the format of an error if only method and path of its request are known. */
 export function errorFormatOf(method: string, path: string): WireFormat | 'control-plane' {
   if (isBatchNote(method, path.slice('/v1'.length))) return 'control-plane';
   if (ownerOf(path) === 'control-plane' && routeMethods(path).length === 0) return 'control-plane';

@@ -12,8 +12,8 @@ export function isExplicitProxy(pathBelowV1: string): boolean {
 }
 
 /**
- * Pass-through for everything below `/v1` that is no route of ours: method, path, query and bytes go to the provider as they
- * came. `/v1/proxy/…` forces it also for paths that would be shaped. Null when the method cannot be passed.
+ * Pass-through for everything below `/v1` that is not a route of the service: method, path, query and bytes are sent to the
+ * provider unchanged. `/v1/proxy/…` forces it also for paths that would be shaped. Null for methods that cannot pass.
  */
 export function proxyEndpoint(method: string, pathBelowV1: string): Endpoint | null {
   if (!methods.has(method)) return null;

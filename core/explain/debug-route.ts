@@ -4,7 +4,7 @@ import type { JsonObject } from '../contract/values/json.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
 import { explainRouteShortly } from './explain-route.ts';
 
-/** Largest value of the header, in bytes: proxies on the way have limits of their own. */
+/** Maximum size of the header value in bytes. Proxies on the path have limits of their own. */
 const headerBytesMax = 4096;
 
 /**

@@ -13,11 +13,11 @@ import { explainRoute } from './explain-route.ts';
 
 const text = (most: number) => v.pipe(v.string(), v.maxLength(most));
 
-/** A list would pass as a record of its places. */
+/** valibot accepts a list as a record of its indexes, so lists are rejected here. */
 const object = v.custom<JsonObject>(isObject, 'must be an object');
 
 const question = v.strictObject({
-  /** Slug of a saved config, or a config. Absent: the one a request of this key without the header runs under. */
+  /** Slug of a saved config, or a config. Absent: the config for requests of this key without the config header. */
   config: v.optional(v.union([v.pipe(text(255), v.minLength(1)), object])),
   request: v.optional(
     v.strictObject({
@@ -34,7 +34,7 @@ const question = v.strictObject({
 });
 
 /**
- * Answers `POST /v1/configs/explain`: builds the described request, resolves its config as for a sent request, and returns its
+ * Serves `POST /v1/configs/explain`: builds the described request, resolves its config as for a sent request, and returns its
  * route. Calls no provider. Throws the error that such a request would get, and `forbidden` if the key may not see saved configs.
  */
 export async function explainConfig(options: PipelineOptions, asking: RequestContext): Promise<Reply> {
@@ -59,7 +59,9 @@ export async function explainConfig(options: PipelineOptions, asking: RequestCon
   return { status: 200, headers: ['content-type', 'application/json'], body };
 }
 
-/** Parameters are shaped once for each target: what is explained is not as large as what may be sent. */
+/**
+ * Maximum size of an explain request. It is below that of a normal request, because parameters are shaped once for each target.
+ */
 const questionBytesMax = 1024 * 1024;
 
 type Question = v.InferOutput<typeof question>;
@@ -130,7 +132,7 @@ function inboundOf(
   };
 }
 
-/** Text as the edge hands header values on: latin1 of its bytes. */
+/** Returns the text as the edge passes header values: latin1 of its UTF-8 bytes. */
 function wire(value: string): string {
   return Buffer.from(value, 'utf8').toString('latin1');
 }

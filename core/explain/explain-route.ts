@@ -10,9 +10,12 @@ import type { ResolvedTarget } from '../pipeline/target/resolve-target.ts';
 import { effectiveTarget } from './effective-target.ts';
 import { strategyReply } from './strategy-reply.ts';
 
-/** Maximum number of targets whose parameters are shown: each repeats the request. */
+/** Maximum number of targets whose parameters are shown, because each repeats the request. */
 const shapedTargetsMax = 50;
-/** Characters after which further targets are named only: each repeats what it has inherited. */
+/**
+ * Maximum length of the explanation in characters. Targets beyond it are listed by name only, because each repeats its inherited
+ * settings.
+ */
 const targetsCharsMax = 512 * 1024;
 const textCharsMax = 200;
 const itemsMax = 50;
@@ -98,7 +101,8 @@ async function resolve(ctx: RequestContext, target: Target, dispatcher: Dispatch
 
 function providerReply(ctx: RequestContext, target: Target, found: Found): JsonObject {
   if (!('adapter' in found)) return { error: found };
-  // The model alone: a copy of a long prompt for each target would be made for nothing.
+  // Only the model is shaped. The name does not depend on the other parameters, and a long prompt would be copied for each
+  // target.
   const given: JsonObject = ctx.params?.model === undefined ? {} : { model: ctx.params.model };
   const { model } = ctx.params === null ? given : shapeParams(given, target);
   return {
@@ -109,7 +113,7 @@ function providerReply(ctx: RequestContext, target: Target, found: Found): JsonO
   };
 }
 
-/** The parameters as this target gets them, and what is lost on the way to its provider. */
+/** Returns the parameters for this target, with those that are dropped or adapted for its provider. */
 function requestReply(ctx: RequestContext, target: Target, resolved: ResolvedTarget, dispatcher: Dispatcher): JsonObject {
   const { model } = ctx;
   try {
@@ -133,7 +137,7 @@ function hostOf(origin: string): string {
   return origin.replace(/^[a-z]+:\/\//, '');
 }
 
-/** Long texts and lists cut: an explanation is read by people. */
+/** Shortens long texts and lists, because an explanation is read by people. */
 function shortened(value: unknown): unknown {
   if (typeof value === 'string') {
     return value.length > textCharsMax ? `${value.slice(0, textCharsMax)}… (${value.length} characters)` : value;

@@ -9,7 +9,7 @@ export function claudeOrChat(isClaude: (call: OperationCall) => boolean, claude:
     isOtherReply: isMessage,
     isOtherEvent(data) {
       if (data.type === 'message_start' || (data.type === 'error' && isObject(data.error))) return true;
-      // A model of OpenAI may be asked through the Responses API.
+      // Models of OpenAI may reply in the format of the Responses API.
       return Array.isArray(data.choices) || String(data.type).startsWith('response.') ? false : null;
     },
   });

@@ -1,29 +1,29 @@
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 
-/** Keywords whose values are schemas by name, lists of schemas, and one schema. */
+/** Keywords that hold schemas: maps of schemas, then lists of schemas. */
 const mapsOfSchemas: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
 const listsOfSchemas: ReadonlySet<string> = new Set(['anyOf', 'allOf', 'prefixItems']);
 
-/** Keywords that bind a value beyond its shape. Few providers compile them, so they become words the model can read. */
+/** Keywords that restrict a value beyond its structure. Few providers compile them, so they become text in the description. */
 const bounds: ReadonlySet<string> = new Set([
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
   ...['minLength', 'maxLength', 'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains'],
   ...['minProperties', 'maxProperties', 'patternProperties', 'propertyNames', 'dependentRequired', 'not', 'if', 'then', 'else'],
 ]);
 
-/** Notes about the schema itself, without effect on what it takes. */
+/** Keywords about the schema itself. They do not restrict values. */
 const notes: ReadonlySet<string> = new Set(['$schema', '$id', '$comment']);
 
 export interface SchemaRules {
-  /** True if every object has to be closed (`additionalProperties: false`). */
+  /** True if every object must be closed (`additionalProperties: false`). */
   readonly closesObjects: boolean;
-  /** Called when the result means something else than what was given. */
+  /** Called if the result accepts other values than the given schema. */
   readonly changed: () => void;
 }
 
 /**
- * A JSON schema with only the keywords that providers with constrained decoding compile: shapes stay, `oneOf` is `anyOf`, and
- * bounds (lengths, ranges, conditions) move into the description.
+ * Returns a JSON schema with only the keywords that providers with constrained decoding compile. The structure stays, `oneOf`
+ * becomes `anyOf`, and bounds (lengths, ranges, conditions) become part of the description.
  */
 export function schemaWithoutBounds(schema: JsonObject, rules: SchemaRules): JsonObject {
   const { changed } = rules;

@@ -1,4 +1,4 @@
-/** Adds a name to `call.dropped` or `call.adapted`, which list each parameter once however often it was touched. */
+/** Adds a name to `call.dropped` or `call.adapted`. Each parameter is listed once. */
 export function noteOnce(names: string[], name: string): void {
   if (!names.includes(name)) names.push(name);
 }

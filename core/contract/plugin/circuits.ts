@@ -35,9 +35,15 @@ export interface BreakerSettings {
 export interface Breaker {
   /** True while the target must be skipped: it cools down, or a trial call is in progress. */
   isOpen(): boolean;
-  /** A call to the target begins. Returns its number when it is the one trial after a cool-down, else 0. */
+  /**
+   * Notes the start of a call to the target. Returns the number of the trial if the call is the one trial after a cool-down, else
+   * 0.
+   */
   begin(): number;
-  /** It has ended; `failed` is null when nothing was learned about the target. `trial` is what `begin` returned. */
+  /**
+   * Notes the end of the call. `failed` is null if the call shows nothing about the target. `trial` is the value that `begin`
+   * returned.
+   */
   end(trial: number, failed: boolean | null): void;
 }
 
@@ -45,6 +51,6 @@ export interface Breaker {
 export interface Health {
   /** Number of gateway processes on this machine. They share every figure that applies to the machine. */
   readonly processes: number;
-  /** The circuit of a target; the same one whenever the same key and path are asked for. */
+  /** Returns the circuit of a target, always the same one for the same key and path. */
   breaker(key: string, path: string, settings: BreakerSettings): Breaker;
 }

@@ -64,7 +64,7 @@ export interface ConfigChoice {
   readonly document: ConfigDocument | null;
   /** The text of the inline config; null if there is none. */
   readonly inline: string | null;
-  /** True: a config without cache settings gets the simple cache. */
+  /** True: a config without cache settings uses the mode `simple`. */
   readonly isCached: boolean;
 }
 

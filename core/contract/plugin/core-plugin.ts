@@ -25,7 +25,7 @@ export interface CorePlugin<Config = unknown> extends Omit<Plugin<Config>, 'apiV
 }
 
 export interface CoreHooks extends Hooks {
-  /** True: the parsed body of pass-through routes is wanted in `ctx.passedParams`. */
+  /** True: the plugin needs the parsed body of pass-through routes in `ctx.passedParams`. */
   readonly readsParams?: boolean;
   /** True: streams are held until they are complete, like `reads.response: 'body'`, but for configs that need it only. */
   readonly holdsStreams?: boolean;
@@ -41,11 +41,17 @@ export interface CoreHooks extends Hooks {
    * with the result of the last attempt; null if no provider was called. Both must not throw and do no I/O.
    */
   onTargetStart?(ctx: RequestContext, target: Target): ((last: AttemptResult | null) => void) | null;
-  /** No hook has replied or rejected: the call is sent next. Runs up the list. A promise delays the call. Must not throw. */
+  /**
+   * Called when no hook has replied or rejected, just before the call is sent. Runs up the list. A promise delays the call. Must
+   * not throw.
+   */
   onSend?(ctx: RequestContext): Maybe<void>;
-  /** While a WebSocket session is open: `ctx.usage` has grown. An error ends the session. Called again after it has settled. */
+  /**
+   * Called during a WebSocket session when `ctx.usage` has grown, never before the last call has settled. An error ends the
+   * session.
+   */
   onSessionUsage?(ctx: RequestContext): SessionVerdict;
-  /** About every second of a WebSocket session. An error ends the session. Called again after it has settled. */
+  /** Called about every second of a WebSocket session, never before the last call has settled. An error ends the session. */
   onSessionLook?(ctx: RequestContext): SessionVerdict;
   /** The record of an open WebSocket session is written: its process may be killed before the session ends. Must not throw. */
   onCheckpoint?(ctx: RequestContext): void;
@@ -66,15 +72,15 @@ export interface CoreServices extends Services {
   readonly health: Health;
   /** This process's shares of limits; absent: nothing is limited. */
   readonly leases?: Leases;
-  /** An index in `ctx.slots` that belongs to the caller alone; ask once, at start. */
+  /** Returns an index in `ctx.slots` that belongs to the caller alone. Call it once, at start. */
   newSlot(): number;
   /** Runs CPU work, off the main thread if the input is large. */
   readonly tasks: TaskRunner;
   /** Saved-only mode of the whole deployment: requests cannot have inline configs, providers or hosts. */
   readonly blockInlineConfig?: boolean;
-  /** Prefixes of the gateway's own headers, the first the usual one; absent: `x-svc-`. */
+  /** Prefixes of the gateway's own headers, the primary one first. Absent: `x-svc-`. */
   readonly headerPrefixes?: readonly string[];
-  /** Client headers that become metadata, lower-case, and the prefix of their names there. */
+  /** Client headers (lower-case) that become metadata, and the prefix of their metadata keys. */
   readonly headersToMetadata?: { readonly names: readonly string[]; readonly keyPrefix: string };
   /** Verifies JWTs of organisations; absent: JWTs are not accepted. */
   readonly tokens?: TokenVerifier;

@@ -45,7 +45,7 @@ const cacheFields = v.strictObject({
   /** Seconds: a minute to ninety days. */
   max_age: v.optional(v.pipe(v.number(), v.integer(), v.minValue(60), v.maxValue(7_776_000))),
 });
-/** `simple` alone is short for its object; `off` keeps a target out of the cache its parent has. */
+/** `simple` alone is short for its object. `off` excludes a target from the cache that its parent has. */
 const cache = v.union([
   cacheFields,
   v.pipe(
@@ -77,9 +77,9 @@ const targetEntries = {
   strict_params: v.optional(v.boolean()),
   /** Labels of requests to this target. The request's own value of a key takes precedence. */
   metadata: v.optional(metadata),
-  /** The provider is always the one in the request, never the parent's. */
+  /** The provider of the request is used. The parent's provider is not inherited. */
   passthrough: v.optional(v.boolean()),
-  /** Target of a fallback: the statuses that move on from it, in place of the strategy's. */
+  /** For a target of a fallback: the statuses after which the next target is tried. Replaces the strategy's. */
   on_status_codes: v.optional(v.array(status)),
   cache: v.optional(cache),
   ...guardrailEntries,
@@ -213,7 +213,7 @@ function countBelow(node: GatewayConfig): number {
   return (node.targets ?? []).reduce((sum, child) => sum + 1 + countBelow(child), 0);
 }
 
-/** Keys of the language that this build does not act on, and why it refuses them. */
+/** Keys of the language that this build does not support, with the reason in the error. */
 const notYetKeys: Readonly<Record<string, string>> = {
   prompt_id: 'prompt templates are not part of this version',
 };

@@ -15,7 +15,7 @@ export function passedTraffic(method: string, path: string): PassedTraffic {
   if (method === 'GET' || method === 'DELETE' || method === 'HEAD') return 'free';
   const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
   if (countsTokens.test(plain)) return 'free';
-  // A cancelled batch was counted, or refused, when it was made.
+  // The cancelled batch was counted or rejected when it was created.
   if (deferred.test(plain)) return /\/cancel$/.test(plain) ? 'free' : 'deferred';
   if (statedVerb.test(plain)) return 'stated';
   if (managed.test(plain)) return runsThread.test(plain) ? 'unknown' : 'free';
@@ -57,7 +57,7 @@ export function isEstimable(path: string): boolean {
   return !/\/moderations\/?$/.test(path);
 }
 
-/** False for requests whose replies have no tokens of text: nothing is set aside for these replies. */
+/** False for requests whose replies have no text tokens. Nothing is reserved for these replies. */
 export function answersWithTokens(path: string): boolean {
   return !withoutTokens.test(path);
 }

@@ -9,6 +9,6 @@ export interface PassedUsage {
    * over earlier ones. `serviceTier` is what the reply says beside them. Null for counts of no known format.
    */
   read(counts: JsonObject, serviceTier: unknown): Usage | null;
-  /** For replies that are binary frames: their content type, and what reads JSON events from them. */
+  /** For binary replies: their content type, and a reader of the JSON events in them. */
   readonly frames: { readonly contentType: string; create(): StreamDecoder };
 }

@@ -42,7 +42,7 @@ export interface Plan {
   readonly readsReply: boolean;
   /** True when a plugin needs a request body even on a pass-through route. */
   readonly readsBody: boolean;
-  /** True when parameters decide where to go: then those of pass-through bodies are looked for too. */
+  /** True if parameters determine the route. The parameters of pass-through bodies are then read too. */
   readonly readsParams: boolean;
   /** Milliseconds for all attempts at all targets together; null = no limit. */
   readonly totalTimeMs: number | null;
@@ -65,13 +65,13 @@ export interface Target {
   readonly retry: Retry | null;
   readonly timeoutMs: number | null;
   readonly forwardHeaders: readonly string[] | null;
-  /** `strict_open_ai_compliance`; null = not said. */
+  /** `strict_open_ai_compliance`. Null: not set. */
   readonly strict: boolean | null;
   /** `strict_params`: reject parameters that the provider does not support. */
   readonly strictParams: boolean;
-  /** Labels for the record of a request that goes here; null = none. */
+  /** Labels for the record of a request that uses this target. Null: none. */
   readonly metadata: Readonly<Record<string, string>> | null;
-  /** Null = no cache. `maxAgeSeconds` null = not said. */
+  /** Null: no cache. `maxAgeSeconds` null: not set. */
   readonly cache: CacheRule | null;
   readonly guardrails: TargetGuardrails;
 }
@@ -86,7 +86,7 @@ export interface Retry {
   readonly attempts: number;
   readonly statusCodes: readonly number[];
   readonly useRetryAfter: boolean;
-  /** Milliseconds for one try; null = no limit of its own. */
+  /** Milliseconds for one attempt. Null: no limit of its own. */
   readonly attemptTimeMs: number | null;
   /** Milliseconds for all attempts at the target and the waits between them; null = no limit. */
   readonly totalTimeMs: number | null;

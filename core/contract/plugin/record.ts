@@ -23,20 +23,20 @@ export const attemptRecord = v.object({
   durationMs: count,
 });
 
-/** A WebSocket session. Messages are whole ones; their bytes are `requestBytes` and `replyBytes` of the record. */
+/** A WebSocket session. Counts whole messages. `requestBytes` and `replyBytes` of the record count their bytes. */
 export const sessionRecord = v.object({
   messagesFromClient: v.number(),
   messagesFromProvider: v.number(),
-  /** As the closing end said it; 1005: without a code, 1006: without a close frame; null while it is open. */
+  /** Close code of the end that closed. 1005: no code, 1006: no close frame. Null while the session is open. */
   closeCode: v.nullable(v.number()),
   closedBy: v.nullable(v.picklist(['client', 'provider', 'gateway'])),
 });
 
 /**
- * `circuit_open`: passed over while its circuit is open · `circuit_bypassed`: asked although it is open, for all were ·
- * `circuit_trial`: the one call after a cool-down · `cooling_down`: put to the end after failures in a row · `at_capacity`: passed
- * over as full · `retry_budget`: not tried again, for too much of the traffic was retries · `total_time`: not tried again, for the
- * time was up.
+ * `circuit_open`: skipped because its circuit is open · `circuit_bypassed`: called with an open circuit, because all circuits
+ * were open · `circuit_trial`: the one call after a cool-down · `cooling_down`: moved to the end after consecutive failures ·
+ * `at_capacity`: skipped because it has reached its capacity · `retry_budget`: no retry, because retries were too large a share
+ * of the traffic · `total_time`: no retry, because the time limit was reached.
  */
 const decisions = [
   'circuit_open',
@@ -51,7 +51,7 @@ const decisions = [
 export const decisionRecord = v.object({ targetPath: v.string(), decision: v.picklist(decisions) });
 export type DecisionRecord = v.InferOutput<typeof decisionRecord>;
 
-/** Usage that plain text has none of: which of the tokens were audio and images, and what is counted in other units. */
+/** Usage beyond text: the tokens that were audio and images, and amounts counted in other units. */
 const mediaRecord = v.object({
   audioInputTokens: count,
   audioOutputTokens: count,
@@ -63,8 +63,8 @@ const mediaRecord = v.object({
 export type MediaRecord = v.InferOutput<typeof mediaRecord>;
 
 /**
- * A batch. `made`: this request made it, and its provider runs it · `line`: one request of it, which the service sends itself ·
- * `result`: what its provider has done of it, by one model.
+ * A batch. `made`: this request created it, and its provider runs it · `line`: one request of a batch that the service runs
+ * itself · `result`: usage of a batch that a provider has run, for one model.
  */
 export const batchRecord = v.object({
   id: v.pipe(v.string(), v.maxLength(1_000)),
@@ -81,14 +81,14 @@ const imageRecord = v.object({ quality: v.nullable(v.string()), size: v.nullable
 export type ImageRecord = v.InferOutput<typeof imageRecord>;
 
 /**
- * Units of a budget's lease that a request has used by the gateway's reckoning: settled against what it used indeed. A session may
- * have used several leases of one budget, in this order: what it has used counts for the window of the last.
+ * Units of a budget's lease that the gateway reserved for a request. The ledger settles them against the actual usage. A session
+ * may have used several leases of one budget, in this order. Its usage counts for the window of the last.
  */
 const reservationRecord = v.object({
   key: v.pipe(v.string(), v.maxLength(200)),
-  /** Null: the ledger could not be asked, and the request was let through. */
+  /** Null: the ledger was unreachable, and the request was admitted without a lease. */
   lease: v.nullable(v.pipe(v.string(), v.uuid())),
-  /** Names the window; 0: not known. */
+  /** Start of the window. 0: unknown. */
   startMs: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
   /** Tokens or micro-USD. */
   units: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),

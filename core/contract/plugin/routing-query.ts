@@ -8,10 +8,10 @@ import { messageOf } from '../values/message-of.ts';
  */
 const fieldRoots = ['metadata', 'params', 'headers', 'url', 'tokens'] as const;
 
-/** The field that holds the estimate of the request's tokens; it has to be counted before it is read. */
+/** The field that holds the estimate of the request's tokens. Its value must be counted before the query runs. */
 export const inputTokensField = 'tokens.input';
 
-/** Gives the value of a field for one request; undefined where there is nothing. */
+/** Returns the value of a field for one request. Undefined if the request has no such field. */
 export type ReadField = (field: string) => unknown;
 
 /** Returns true if a query matches the fields of one request. */
@@ -23,7 +23,7 @@ export interface QueryTrace {
   readonly clauses: readonly ClauseTrace[];
 }
 
-/** One comparison. Clauses below `$or` may fail while their query holds: their paths say where they stand. */
+/** One comparison. Clauses below `$or` may fail while their query holds. Their paths show where they are. */
 interface ClauseTrace {
   /** `metadata.team`, `$or[1].params.model`. */
   readonly path: string;
@@ -46,8 +46,8 @@ export function compileQuery(query: unknown, path: string): Predicate {
 }
 
 /**
- * The same query with every comparison it makes, for a request whose fields `read` gives. Pure. Throws as `compileQuery` does. Long
- * values are cut; values of headers that carry credentials are not shown, on either side.
+ * Returns the query with the result of every comparison, for a request whose fields `read` returns. Pure. Throws as
+ * `compileQuery` does. Long values are cut. Values of headers that carry credentials are masked, in the query and in the request.
  */
 export function explainQuery(query: unknown, read: ReadField): QueryTrace {
   const group = parseQuery(query, 'query', '');

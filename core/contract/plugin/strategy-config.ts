@@ -32,7 +32,7 @@ const outlier = v.pipe(
     consecutive_failures: v.optional(whole(1, 1000)),
     /** Milliseconds: the first time at the end, doubled with each further one. */
     cooldown: v.optional(whole(100, 3_600_000)),
-    /** Milliseconds: the longest time at the end. */
+    /** Milliseconds: the longest time at the end of the order. */
     max_cooldown: v.optional(whole(100, 3_600_000)),
   }),
   v.check(
@@ -44,12 +44,12 @@ const outlier = v.pipe(
 /** Defaults for the fields that an `outlier` object omits. */
 export const outlierDefaults = { consecutiveFailures: 5, cooldownMs: 5000, maxCooldownMs: 60_000 } as const;
 
-/** How much one target takes under `priority_capacity`; of one machine, shared out among its gateway processes. */
+/** Load that one target accepts under `priority_capacity`. It applies to one machine, whose gateway processes share it. */
 export const capacity = v.pipe(
   v.strictObject({
-    /** Requests at once. */
+    /** Maximum number of concurrent requests. */
     in_flight: v.optional(whole(1, 1_000_000)),
-    /** Requests per minute. */
+    /** Maximum number of requests per minute. */
     rpm: v.optional(whole(1, 100_000_000)),
   }),
   v.check((config) => config.in_flight !== undefined || config.rpm !== undefined, 'needs in_flight or rpm'),
@@ -58,9 +58,9 @@ export const capacity = v.pipe(
 /** `strategy` of a config. */
 export const strategy = v.strictObject({
   mode: v.picklist(['single', 'fallback', 'loadbalance', 'conditional']),
-  /** fallback: the statuses that move on; without it every status but 2xx. */
+  /** fallback: the statuses after which the next target is tried. Absent: every status except 2xx. */
   on_status_codes: v.optional(v.array(status)),
-  /** conditional: asked in order, the first that holds names the target. */
+  /** conditional: the first condition that holds names the target. */
   conditions: v.optional(
     v.pipe(
       v.array(v.strictObject({ query: params, then: v.pipe(v.string(), v.minLength(1)) })),
@@ -79,15 +79,15 @@ export const strategy = v.strictObject({
       ttl: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(604_800))),
     }),
   ),
-  /** The circuit of every target below, of saved configs and stored providers only. */
+  /** Circuit breaker of every target below. Applies to saved configs and stored providers only. */
   cb_config: v.optional(breaker),
-  /** loadbalance, fallback: targets that fail again and again go to the end for a while. */
+  /** loadbalance, fallback: targets that fail repeatedly move to the end of the order for a time. */
   outlier: v.optional(outlier),
 });
 
 export type StrategyConfig = v.InferOutput<typeof strategy>;
 
-/** Fields that only some modes act on: elsewhere they would be accepted and ignored. */
+/** Fields that only some modes use. The other modes reject them, because they would have no effect. */
 const modesOfField: Readonly<Record<string, readonly StrategyConfig['mode'][]>> = {
   on_status_codes: ['fallback'],
   conditions: ['conditional'],

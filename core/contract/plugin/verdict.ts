@@ -12,7 +12,7 @@ export const verdictRecord = v.object({
   /** Status of the attempt after the verdict. */
   status: v.number(),
   reason: v.nullable(v.pipe(v.string(), v.maxLength(500))),
-  /** Milliseconds that the plugin took. */
+  /** Milliseconds that the plugin took to decide. */
   durationMs: v.pipe(v.number(), v.minValue(0)),
 });
 export type VerdictRecord = v.InferOutput<typeof verdictRecord>;

@@ -20,17 +20,20 @@ export const closeCodes = {
 
 /** One open WebSocket, at either end of a session. Every method does nothing after it has closed. */
 export interface FrameSocket {
-  /** Bytes taken from the caller that the operating system has not accepted yet. */
+  /** Bytes passed to `send` that the operating system has not accepted yet. */
   readonly bufferedBytes: number;
   /** Sets the listener for incoming messages. Call it once, before `resume`: a socket starts paused. */
   listen(listener: FrameListener): void;
-  /** Takes one whole message always. False means: send no more until `onDrain`. */
+  /** Sends one whole message. Every message is accepted. False: the caller must wait for `onDrain` before it sends more. */
   send(data: Uint8Array, isBinary: boolean): boolean;
   ping(): void;
-  /** Stops reading. What was read already is still delivered: at most a few megabytes. */
+  /** Stops reading. Data that was already read is still delivered, at most a few megabytes. */
   pause(): void;
   resume(): void;
-  /** Closing handshake, behind what was sent. `code` null sends none. Reserved codes must not be given. */
+  /**
+   * Starts the closing handshake after the messages that were sent. `code` null: the close frame has no code. Reserved codes are
+   * not allowed.
+   */
   close(code: number | null, reason: string): void;
   /** Ends the connection at once, without a close frame. */
   terminate(): void;
@@ -39,13 +42,13 @@ export interface FrameSocket {
 export interface FrameListener {
   /** One whole message; the bytes belong to the receiver. */
   onMessage(data: Uint8Array, isBinary: boolean): void;
-  /** The peer takes bytes again after `send` gave false. */
+  /** The socket accepts messages again after `send` returned false. */
   onDrain(): void;
-  /** The peer answered a ping. */
+  /** The peer replied to a ping. */
   onPong(): void;
   /**
-   * The last call, once. `code` may be `none` or `cut`; `reason` may hold details. `byRule`: our end closed it, because the peer
-   * broke a rule of size or format.
+   * Last call, made once. `code` may be `none` or `cut`; `reason` may hold details. `byRule`: this end closed the socket, because
+   * the peer broke a rule of size or format.
    */
   onClose(code: number, reason: string, byRule: boolean): void;
 }
@@ -82,7 +85,7 @@ export interface SessionOutcome {
   readonly error: GatewayError | null;
 }
 
-/** Room for one session; exactly one of the two is called, once. */
+/** A reserved place for one session. The caller must call exactly one of the two methods, once. */
 interface SessionSlot {
   start(session: SessionStart): void;
   release(): void;

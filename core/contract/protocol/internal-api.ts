@@ -39,7 +39,7 @@ export const documentReply = v.object({
   document: v.nullable(v.unknown()),
 });
 
-/** Most keys of one question. */
+/** Maximum number of keys in one call. */
 export const keysPerCallMax = 200;
 
 /** Public ids of keys. */

@@ -6,7 +6,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
  */
 const pattern = /^svc_job_([0-9A-Za-z]{12})_(\d{1,12})_([A-Za-z0-9_-]{43})$/;
 
-/** A credential for the key of this public id, good for `ttlSeconds`. `secret` is derived from CLUSTER_KEY. */
+/** Returns a credential for the key of this public id, valid for `ttlSeconds`. `secret` is derived from CLUSTER_KEY. */
 export function newJobCredential(secret: Uint8Array, keyId: string, nowMs: number, ttlSeconds: number): string {
   const until = Math.floor(nowMs / 1000) + ttlSeconds;
   return `svc_job_${keyId}_${until}_${digest(secret, keyId, String(until))}`;

@@ -4,7 +4,7 @@ import { keyPurposes } from './documents.ts';
 /** Settings whose keys belong to a database. */
 export type CheckedKey = 'ENCRYPTION_KEY' | 'CLUSTER_KEY';
 
-/** A text for the database that only this key opens. `key` is the 32-byte key of the setting. */
+/** Returns a text for the database that only this key opens. `key` is the 32-byte key of the setting. */
 export function sealKeyCheck(setting: CheckedKey, key: Uint8Array): Sealed {
   return seal(deriveKey(key, keyPurposes.keyCheck), setting, contextOf(setting));
 }

@@ -25,11 +25,11 @@ const shared = {
   want: units,
   /** Names the share that this process holds. */
   lease,
-  /** Counts the questions about this lease. The ledger grants nothing to a question that was overtaken on its way. */
+  /** Counts the requests about this lease. The ledger grants nothing to a request that a later one overtook. */
   seq,
-  /** Start of the window the lease is of; 0: a budget whose window is not known yet. */
+  /** Start of the window of the lease. 0: a budget whose window is not known yet. */
   startMs: timeMs,
-  /** Units of the lease that the process received and did not return. Units granted beyond them were lost on the way. */
+  /** Units of the lease that the process received and did not return. Any further granted units were lost in transit. */
   kept: units,
 };
 
@@ -142,23 +142,26 @@ export interface LeaseAccount {
   readonly startMs: number;
   /** When it ends; Infinity: never. */
   readonly endMs: number;
-  /** Units that are left of the window, as far as this process knows. */
+  /** Units of the window that are left, as far as this process can see. */
   readonly left: number;
   /**
-   * Takes as many as there are between `least` and `most`. At once where the lease holds them, else after the ledger was asked;
-   * never rejects. `refused` and `unavailable` take nothing.
+   * Takes as many units as there are, between `least` and `most`. Returns at once if the lease holds them, else after a request
+   * to the ledger. Never rejects. `refused` and `unavailable` take nothing.
    */
   take(least: number, most: number): Maybe<number>;
-  /** Puts back what was taken from this window and lease; negative: more was used than taken. Ignored once the window is over. */
+  /**
+   * Returns units that were taken from this window and lease. Negative: more was used than taken. Ignored when the window has
+   * ended.
+   */
   put(units: number, startMs: number, lease: string | null): void;
-  /** Registers a call that has taken units of the present lease; `release` ends it. */
+  /** Registers a call that has taken units of the present lease. `release` ends it. */
   hold(): void;
   release(lease: string): void;
 }
 
 /** Shares of limits that this process holds as leases. */
 export interface Leases {
-  /** The account of a limit: the same one for the same key; a later spec changes its size and rules. */
+  /** Returns the account of a limit: always the same one for the same key. A later spec changes its size and rules. */
   account(spec: LimitSpec): LeaseAccount;
   /** Returns the prices of a model, cached for some minutes. Rejects if they could not be read. */
   rates(call: PricedCall): Maybe<ModelRates | null>;

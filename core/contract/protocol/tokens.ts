@@ -11,7 +11,7 @@ export function isToken(credential: string): boolean {
   return credential.charCodeAt(0) === 0x65 && credential.startsWith('eyJ');
 }
 
-/** A token, and what else its answer depends on or its refusal is reported with. */
+/** A token, and the other facts that its verdict depends on or that the report of a rejection includes. */
 export interface TokenAsk {
   readonly token: string;
   /** Slug or id in `x-svc-workspace`; null without it. */
@@ -23,7 +23,7 @@ export interface TokenAsk {
 
 /** A token whose signature and claims are valid. Holds no secret. */
 export interface VerifiedToken {
-  /** The same object until one of its sources changes. `keyId` names the token, `scopes` are those of models' routes. */
+  /** The same object until one of its sources changes. `keyId` identifies the token. `scopes` are those of model routes. */
   readonly identity: Identity;
   /** Scopes of the token itself, before they are limited by the role of its user. */
   readonly scopes: readonly string[];
@@ -39,7 +39,7 @@ export interface TokenUse {
 /** Verifies tokens that organisations sign (core/jwt). */
 export interface TokenVerifier {
   /**
-   * Returns at once if the token is known, else after its keys and the entities it names were looked up. Throws GatewayError
+   * Returns at once if the token is in memory, else after a look-up of its keys and entities. Throws GatewayError
    * `invalid_api_key`, `api_key_expired`, `forbidden`, `too_many_failures`, or `unavailable` if a look-up fails.
    */
   verify(ask: TokenAsk): Maybe<VerifiedToken>;

@@ -68,8 +68,8 @@ export interface ProviderAdapter {
   /** Headers that authenticate and version every call; computed once per stored provider. */
   headers(settings: ProviderSettings, credentials: Credentials): HeaderList;
   /**
-   * For schemes that sign each call or put the key elsewhere than a header; may do I/O through `services`. `labels`: the metadata of
-   * the request, where the call is for one.
+   * For schemes that sign each call or do not put the key in a header. May do I/O through `services`. `labels` is the metadata of
+   * the request, if the call belongs to one.
    */
   sign?(
     call: OutgoingCall,
@@ -78,9 +78,7 @@ export interface ProviderAdapter {
     services: SignServices,
     labels?: Readonly<Record<string, string>>,
   ): Maybe<void>;
-  /**
-   * Another adapter for these settings (before its schema has read them), if they require one; null = this adapter serves them.
-   */
+  /** Returns another adapter if these settings require one, else null. The settings have not passed the schema yet. */
   variant?(given: Readonly<JsonObject>): ProviderAdapter | null;
   /** Settings that determine the identity of calls. A request or config cannot replace those of a stored provider. */
   readonly pinned?: readonly string[];
@@ -112,8 +110,8 @@ export interface ProviderAdapter {
    */
   deploymentProbes?(settings: ProviderSettings): readonly DeploymentProbe[];
   /**
-   * Last change to a pass-through call, once its body is at hand: `call.body` is null where there is none or where it streams
-   * through unread. Adapters that change bodies set `buffersProxyBodies`.
+   * Last change to a pass-through call, when its body is available. `call.body` is null if there is no body or if it is streamed
+   * unread. Adapters that change bodies set `buffersProxyBodies`.
    */
   adjustProxyCall?(call: OutgoingCall, client: { header(name: string): string | undefined }): void;
   /** True if pass-through bodies must be read before the call is sent, because a signature covers them. */
@@ -140,16 +138,16 @@ export interface Realtime {
 /** Services for schemes that request a token from another service. */
 export interface SignServices {
   /**
-   * One HTTP exchange over the gateway's own connector, whole reply in memory (≤ 1 MiB). With `metadata` it may go to the
-   * cloud's instance metadata addresses, which are closed to everything else and open only where the deployment says so.
-   * Rejects with GatewayError.
+   * Makes one HTTP exchange over the gateway's own connector and returns the whole reply (≤ 1 MiB). With `metadata` it may call
+   * the cloud's instance metadata addresses, if the deployment allows it. All other calls to them are rejected. Rejects with
+   * GatewayError.
    */
   fetch(request: TokenRequest): Promise<{ readonly status: number; readonly headers: HeaderList; readonly body: Uint8Array }>;
   /** Milliseconds since the epoch. */
   now(): number;
   /**
-   * True when this call may be made as the machine the gateway runs on (its metadata service, tokens its orchestrator keeps in
-   * files): the deployment allows it, and the provider is a stored one. False or absent: `metadata` requests are refused.
+   * True if this call may use the machine's own cloud identity (metadata service, token files of the orchestrator): the
+   * deployment allows it, and the provider is a stored one. False or absent: `metadata` requests are rejected.
    */
   readonly machineIdentity?: boolean;
   /** Returns true if the deployment lists the host of this origin, by name or address. Absent: no host is listed. */
@@ -198,29 +196,28 @@ export interface Operation {
   /** True on a `createBatch` whose `steps` ask `call.allowModel` about each model that the provider will see. */
   readonly checksModels?: true;
   /**
-   * Paths below the base URL of the files of requests that a batch is made of, by the body that makes it. They are read before
-   * where models are restricted; a provider that says neither this nor `checksModels` makes no batches there.
+   * Returns paths below the base URL of the request files that the body of a new batch names. They are read first if models are
+   * restricted. A provider with neither this nor `checksModels` creates no batches under such a restriction.
    */
   requestFiles?(body: JsonObject, call: OperationCall): readonly string[];
   /**
-   * The operation as several exchanges, instead of one call made of the functions below. Rejects with GatewayError, `upstream_status`
-   * for what the provider refused. Nothing is tried again once it has begun to read the client's body.
+   * Runs the operation as several exchanges. The functions below are not used. Rejects with GatewayError, `upstream_status` if
+   * the provider rejects an exchange. There is no retry after it has begun to read the client's body.
    */
   steps?(call: OperationCall, services: StepServices): Promise<StepReply>;
   /**
-   * The provider's request body. Absent, or `params` itself returned: the client's bytes are sent as they came (unless
-   * parameters were overridden).
-   * `call.dropped` and `call.adapted` take what was lost or changed, in the words of the client's format.
-   * May throw GatewayError `bad_request` naming the parameter.
+   * Returns the provider's request body. Absent, or `params` itself returned: the client's bytes are sent unchanged (unless
+   * parameters were overridden). Adds lost and changed parameters to `call.dropped` and `call.adapted`, by their names in the
+   * client's format. May throw GatewayError `bad_request` naming the parameter.
    */
   toProvider?(params: JsonObject, call: OperationCall): JsonObject;
   /**
-   * The request where `toProvider`'s JSON is not what the provider takes: a form made of JSON, JSON made of the client's form
-   * (`call.form`), or bytes. Null: as if it were absent. Where it is absent a client's form goes on as a form (its bytes as they
-   * came unless a text field was overridden) and `toProvider` only sees JSON requests. May throw `bad_request`.
+   * Returns the request if the provider needs something other than `toProvider`'s JSON: a form made of JSON, JSON made of the
+   * client's form (`call.form`), or bytes. Null has the effect of absence: a client's form is forwarded as a form (unchanged
+   * unless a text field was overridden), and `toProvider` receives JSON requests only. May throw `bad_request`.
    */
   toContent?(params: JsonObject, call: OperationCall): RequestContent | null;
-  /** True where `toContent` only changes JSON requests, so that a form of any size may stream through. */
+  /** True if `toContent` changes JSON requests only. Forms of any size are then streamed. */
   readonly takesForms?: boolean;
   /** Value of the `model` field of a form that is forwarded as a form, if it differs from `call.model`. */
   modelInForm?(call: OperationCall): string;
@@ -238,9 +235,9 @@ export interface Operation {
   readonly passesBytes?: boolean;
   /** With `passesBytes`: JSON passes unread too, so that a file of any content and size streams. */
   readonly passesJson?: boolean;
-  /** Absent, or null: the provider's event stream passes as it came. */
+  /** Absent, or null: the provider's event stream passes unchanged. */
   translateStream?(call: OperationCall): StreamTranslator | null;
-  /** For providers whose streams are not server-sent events: which content type they have, and how events are read from it. */
+  /** For streams that are not server-sent events: their content type, and a reader of their events. */
   readonly decodeStream?: { readonly contentType: string; create(): StreamDecoder };
   /** Reads tokens from the provider's own (untranslated) plain reply. */
   usage(reply: JsonObject, call?: OperationCall): Usage | null;
@@ -253,15 +250,15 @@ export interface Operation {
 /** Services for an operation of several exchanges. */
 export interface StepServices {
   /**
-   * One exchange with the provider, as the provider's own: its credential, its signature, its time limits. Resolves with whatever
-   * status came once its head is there; rejects with GatewayError. The body of the reply must be read, or given up by `cancel`.
+   * Makes one exchange with the provider, with the credential, signature and time limits of its calls. Resolves with any status
+   * when the head arrives. Rejects with GatewayError. The caller must read the body of the response or `cancel` it.
    */
   send(request: StepRequest): Promise<StepResponse>;
   /** The client's body as it arrives; once. */
   readonly body: AsyncIterable<Uint8Array>;
   /** Returns the bytes of a file that the service stores for the caller. Rejects with `not_found` if there is none. */
   ownFile(id: string): AsyncIterable<Uint8Array>;
-  /** The provider's refusal as `upstream_status`; reads the rest of the reply. */
+  /** Returns the provider's error as `upstream_status`. Reads the rest of the response. */
   error(response: StepResponse): Promise<GatewayError>;
 }
 
@@ -311,7 +308,7 @@ export interface Caller {
 /** A request body of any kind. */
 export type RequestContent =
   | { readonly kind: 'json'; readonly body: JsonObject }
-  /** `call.form` itself returned: the client's bytes as they came. */
+  /** `call.form` itself returned: the client's bytes unchanged. */
   | { readonly kind: 'form'; readonly parts: readonly FormPart[] }
   | { readonly kind: 'bytes'; readonly contentType: string; readonly body: Uint8Array };
 
@@ -363,8 +360,8 @@ export interface OperationCall {
   /** The client's parameters in the route's format, after defaults, overrides and drops. */
   readonly params: JsonObject;
   /**
-   * The parts of a multipart request, text fields as `params` has them; null or absent where the request was JSON, has no body, or is
-   * a form that streams.
+   * The parts of a multipart request, with text fields as in `params`. Null or absent if the request is JSON, has no body, or is
+   * a form that is streamed.
    */
   readonly form?: readonly FormPart[] | null;
   /** Segments of the route's path by their name in `{…}`, as sent (percent-encoded). */
@@ -374,11 +371,11 @@ export interface OperationCall {
   /** A header of the client by its lower-case name. */
   header?(name: string): string | undefined;
   readonly settings: ProviderSettings;
-  /** The request's metadata; absent outside a true request. */
+  /** The request's metadata. Absent if the call belongs to no request. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** Null or absent outside a true request. */
+  /** Null or absent if the call belongs to no request. */
   readonly caller?: Caller | null;
-  /** Throws `model_not_allowed`. There while a batch is made under an integration that restricts its models. */
+  /** Throws `model_not_allowed`. Present while a batch is created under an integration that restricts its models. */
   readonly allowModel?: (model: string) => void;
   /** `strict_open_ai_compliance`; false adds provider-specific fields to replies. */
   readonly strict: boolean;
@@ -393,7 +390,7 @@ export interface OperationCall {
   newId(prefix: string): string;
 }
 
-/** One server-sent event: `data` is parsed JSON, or the text as it came where it is not JSON (`[DONE]`). */
+/** One server-sent event. `data` is parsed JSON, or the original text if it is not JSON (`[DONE]`). */
 export interface StreamEvent {
   readonly event: string | null;
   readonly data: JsonObject | string;
@@ -408,8 +405,8 @@ export interface StreamDecoder {
 
 export interface StreamTranslator {
   /**
-   * Events of the route's format for one event of the provider; often none. Where the very object that was given comes back,
-   * its bytes may pass as they came.
+   * Returns the events of the route's format for one event of the provider, often none. If the given object itself is returned,
+   * its bytes may pass unchanged.
    */
   push(event: StreamEvent): StreamEvent[];
   /** Called once after the provider's last event. Returns the remaining events, terminal event included. */
@@ -425,7 +422,7 @@ export interface StreamReader {
   readonly unused?: readonly string[];
   /** Tokens seen so far; null when the provider sent none. */
   usage(): Usage | null;
-  /** True once the provider's terminal event has passed: an end without it is a cut stream. */
+  /** True after the provider's terminal event. A stream that ends without it was cut. */
   complete(): boolean;
   /** A mid-stream error event of the provider, if one passed. */
   error?(): GatewayError | null;

@@ -11,6 +11,6 @@ export interface SettingNames {
   readonly secrets: readonly string[];
   /** Settings whose values are URLs that gateways call. */
   readonly hosts: readonly string[];
-  /** Settings that requests may set where inline providers are blocked. */
+  /** Settings that requests may set even if inline providers are blocked. */
   readonly inline: readonly string[];
 }

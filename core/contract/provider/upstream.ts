@@ -34,7 +34,7 @@ export interface UpstreamCall {
   readonly timeouts: UpstreamTimeouts;
   /** Asks for a WebSocket with these subprotocols (RFC 6455 §4.1). `method` is then GET and `body` null. */
   readonly webSocket?: { readonly protocols: readonly string[] };
-  /** Refuse bodies longer than this when `body` is streamed. */
+  /** Maximum length in bytes of a streamed `body`. A longer one is rejected. */
   readonly bodyBytesMax?: number;
 }
 
@@ -58,23 +58,24 @@ export interface UpstreamHandler {
    * the subprotocol it chose. The socket is paused. The receiver must close it.
    */
   onWebSocket?(headers: HeaderList, socket: FrameSocket, protocol: string | null): void;
-  /** False pauses the provider until `resume()`. The chunk belongs to the receiver. */
+  /** Returns false to pause the provider until `resume()`. The receiver owns the chunk. */
   onData(chunk: Uint8Array): boolean;
   onEnd(): void;
   /**
    * Codes: upstream_connect, upstream_reset, upstream_invalid, request_timeout, invalid_custom_host, body_too_large,
-   * client_closed; draining once the transport closes, internal when the call cannot be written as HTTP.
+   * client_closed; draining when the transport closes, internal when the call cannot be written as HTTP.
    */
   onError(error: GatewayError): void;
 }
 
 export interface UpstreamExchange {
   /**
-   * False until the request is written to a connection: the provider cannot have seen it. Absent: the provider may have seen it.
+   * False while the request is not written to a connection, so that the provider cannot have received it. Absent: the provider
+   * may have received it.
    */
   readonly sent?: boolean;
   resume(): void;
-  /** Closes the exchange at once; no handler is called afterwards. Safe to call twice. */
+  /** Closes the exchange at once. No handler is called afterwards. Safe to call twice. */
   abort(): void;
 }
 

@@ -19,7 +19,7 @@ export const kindOfType: Readonly<Record<ApiKeyType, ApiKeyKind>> = {
 
 export interface ParsedApiKey {
   readonly kind: ApiKeyKind;
-  /** Public part, by which the store finds the record. */
+  /** Public part. The store finds the record by it. */
   readonly id: string;
   readonly secret: string;
 }
@@ -41,7 +41,7 @@ export function formatApiKey({ kind, id, secret }: ParsedApiKey): string {
   return body + checkOf(body);
 }
 
-/** The parts of a well-formed key with a right check, else null. Touches no store. */
+/** Returns the parts of a well-formed key with a correct check, else null. Reads no store. */
 export function parseApiKey(text: string): ParsedApiKey | null {
   const match = pattern.exec(text);
   if (!match || checkOf(text.slice(0, -6)) !== match[4]) return null;
@@ -128,7 +128,7 @@ function checkOf(body: string): string {
 function randomBase62(length: number): string {
   let out = '';
   while (out.length < length) {
-    // Bytes of 248 and above are thrown away: 62 divides 248, so every character stays equally likely.
+    // Bytes from 248 on are discarded. 62 divides 248, so every character has the same probability.
     for (const byte of randomBytes(length)) if (byte < 248 && out.length < length) out += alphabet[byte % 62];
   }
   return out;

@@ -1,4 +1,4 @@
-/** A large body on its way in, which can be interrupted between two reads of its socket. */
+/** A large body that is being received. Its reading can be interrupted between two reads of the socket. */
 export interface ArrivingBody {
   /** Stops reading the socket. */
   holdBack(): void;
@@ -12,7 +12,10 @@ export interface ArrivingBody {
  */
 const turnBytesMax = 1024 * 1024;
 
-/** One body goes on per turn for each of this many that wait: uWebSockets.js closes connections that bring nothing for 10 s. */
+/**
+ * Each turn lets one body continue for each of this many that wait. uWebSockets.js closes connections that receive nothing for 10
+ * s.
+ */
 const waitingPerTurn = 64;
 
 /**
@@ -35,7 +38,7 @@ export class BodyIntake {
       body.holdBack();
       return false;
     }
-    // Behind the others: it has had its bytes of this turn.
+    // Moves to the end of the order, because it has had its bytes of this turn.
     this.#reading.delete(body);
     this.#reading.add(body);
     if (this.#turnBytes <= turnBytesMax) return true;

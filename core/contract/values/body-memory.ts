@@ -1,17 +1,17 @@
 import { BodyIntake } from './body-intake.ts';
 import { GatewayError } from './errors.ts';
 
-/** Takes up to this size may use the whole bound. */
+/** Requests for at most this many bytes may use the whole bound. */
 const smallBytes = 64 * 1024;
 
 /**
- * The bound on all bodies one process holds at a time: request bodies that are read whole, their parsed values, replies that are read
- * before they are sent, and unfinished events of streams. Bodies that stream through do not count. A request that would exceed the
- * bound is refused before memory grows.
+ * The bound on all bodies that one process holds at a time: request bodies that are read whole, their parsed values, replies that
+ * are read before they are sent, and unfinished events of streams. Streamed bodies do not count. A request that would exceed the
+ * bound is rejected before memory grows.
  */
 export class BodyMemory {
   readonly bytesMax: number;
-  /** Holds bodies back that arrive faster than the event loop can take them in beside other requests. */
+  /** Holds back bodies that arrive faster than the event loop can process them beside other requests. */
   readonly intake = new BodyIntake();
   usedBytes = 0;
   #lastTurn: Promise<void> = Promise.resolve();
@@ -21,8 +21,8 @@ export class BodyMemory {
   }
 
   /**
-   * Counts bytes about to be held. An eighth of the bound is left to takes of at most 64 KiB, so that large bodies do not keep small
-   * requests out. Throws GatewayError `overloaded`.
+   * Counts bytes about to be held. An eighth of the bound is reserved for requests of at most 64 KiB, so that large bodies do not
+   * block small requests. Throws GatewayError `overloaded`.
    */
   take(bytes: number): void {
     const bytesMax = bytes > smallBytes ? this.bytesMax * 0.875 : this.bytesMax;
@@ -35,7 +35,7 @@ export class BodyMemory {
     this.usedBytes += bytes;
   }
 
-  /** Gives bytes back that were taken. */
+  /** Releases bytes that were counted. */
   give(bytes: number): void {
     this.usedBytes -= bytes;
   }

@@ -162,7 +162,7 @@ export interface ErrorExtras {
   readonly retryAfterMs?: number;
 }
 
-/** Marks errors of this class in every copy of the package that a process has loaded: each copy has a class of its own. */
+/** Marks errors of this class. A process may load several copies of the package, each with a class of its own. */
 const brand = Symbol.for('svc-gateway.GatewayError');
 
 /** The one error that crosses module borders. `message` is for the caller, `detail` and `cause` are for the log only. */
@@ -211,7 +211,9 @@ export function reasonOf(thrown: unknown): string {
   return error.detail ?? error.message;
 }
 
-/** A GatewayError that another copy of the package made, as one of this copy. Null for everything else and for unknown codes. */
+/**
+ * Converts a GatewayError of another copy of the package to one of this copy. Null for all other values and for unknown codes.
+ */
 function fromOtherCopy(thrown: unknown): GatewayError | null {
   try {
     if (typeof thrown !== 'object' || thrown === null || (thrown as { [brand]?: unknown })[brand] !== true) return null;
@@ -231,7 +233,7 @@ function fromOtherCopy(thrown: unknown): GatewayError | null {
   }
 }
 
-/** Text of a thrown value; a value whose conversion throws is named by its type. */
+/** Returns the text of a thrown value. If the conversion to text throws, returns its type. */
 function textOf(thrown: unknown): string {
   try {
     return String(thrown);

@@ -24,7 +24,9 @@ export interface InboundRequest {
   readonly remoteAddress: string;
   /** Country of that address as a trusted proxy reports it, two capitals; else null or absent. */
   readonly country?: string | null;
-  /** The subprotocols offered, in the client's order, where the request asks for a WebSocket (RFC 6455 §4.1); else null or absent. */
+  /**
+   * The subprotocols that a WebSocket request offers, in the client's order (RFC 6455 §4.1). Null or absent for other requests.
+   */
   readonly webSocketProtocols?: readonly string[] | null;
   readonly body: RequestBody;
 }
@@ -44,7 +46,7 @@ export interface RequestBody {
 }
 
 export interface BodyConsumer {
-  /** The chunk is the consumer's own copy. Returning false asks the source to pause until `resume()`. */
+  /** The consumer owns the chunk. Returning false pauses the source until `resume()`. */
   onData(chunk: Uint8Array): boolean;
   onEnd(): void;
   /** `body_too_large` or `client_closed`; nothing follows. */
@@ -61,7 +63,7 @@ export interface BodyControl {
 export interface ReplySink {
   /** True once the client has left before the reply was complete. */
   readonly aborted: boolean;
-  /** True once a status line was handed over: from then on no other reply can be made. */
+  /** True once a status line was sent. No other reply can be sent after that. */
   readonly started: boolean;
   /** True once the reply is complete, cut or aborted. */
   readonly finished: boolean;
@@ -71,9 +73,9 @@ export interface ReplySink {
   send(status: number, headers: HeaderList, body: Uint8Array | string): void;
   /** Begins a streamed reply. With `contentLength` it is framed by length, without it chunked. */
   start(status: number, headers: HeaderList, contentLength?: number): void;
-  /** Takes the whole chunk always. False means: write no more until `onDrain` was called. */
+  /** Accepts the whole chunk in all cases. False: the caller must not write more until `onDrain` was called. */
   write(chunk: Uint8Array): boolean;
-  /** The callback for every later drain; setting it again replaces it. */
+  /** Sets the callback for all later drains. A second call replaces it. */
   onDrain(callback: () => void): void;
   /** Completes a streamed reply. */
   end(): void;
@@ -86,20 +88,20 @@ export interface ReplySink {
   acceptWebSocket?(headers: HeaderList, protocol: string | null): FrameSocket | null;
 }
 
-/** Finds a header in a flat list; the name is lower-case. */
+/** Returns the first value of a header in a flat list. The name is lower-case. */
 export function findHeader(headers: HeaderList, name: string): string | undefined {
   for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return headers[i + 1];
   return undefined;
 }
 
-/** All values of a header by its lower-case name, joined as one list (RFC 9110 §5.3). */
+/** Returns all values of a header by its lower-case name, joined with commas (RFC 9110 §5.3). */
 export function findHeaders(headers: HeaderList, name: string): string | undefined {
   const values: string[] = [];
   for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) values.push(headers[i + 1] as string);
   return values.length === 0 ? undefined : values.join(', ');
 }
 
-/** The list without the headers of this name (lower case); the same list if it has none. */
+/** Returns the list without the headers of this name (lower case), or the same list if it has none. */
 export function withoutHeader(headers: HeaderList, name: string): HeaderList {
   if (findHeader(headers, name) === undefined) return headers;
   return headers.filter((_, i) => headers[i - (i % 2)] !== name);

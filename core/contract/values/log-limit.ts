@@ -4,8 +4,8 @@ import type { Log } from './/log.ts';
 const linesPerSecond = { withoutKey: 10, withKey: 100 };
 
 /**
- * Limits the log lines that requests cause. Returns a function that says whether the next line may be written; it logs how many
- * lines of a second were omitted. `after` calls back once after a time in milliseconds.
+ * Limits the log lines that requests cause. The returned function is true if the next line may be written. The number of omitted
+ * lines of a second is logged. `after` calls back once after a time in milliseconds.
  */
 export function createLogLimit(
   log: Log,

@@ -7,7 +7,7 @@ export { parseTrustedHosts, type TrustedHosts } from './trusted-hosts.ts';
 
 export interface OutboundPolicy {
   readonly trusted: TrustedHosts;
-  /** Base URLs have no query; URLs that are called as they are may have one. */
+  /** Base URLs have no query. URLs that are called unchanged may have one. */
   readonly allowQuery?: boolean;
 }
 
@@ -57,7 +57,7 @@ export function checkOutboundUrl(text: string, policy: OutboundPolicy): Outbound
   return { ok: true, url: { origin, protocol, hostname, port, basePath: path.replace(/\/+$/, ''), query } };
 }
 
-/** Judges a canonical host name or literal and its port; the reason for refusing it, or null. */
+/** Checks a canonical host name or literal and its port. Returns the reason for rejecting it, or null. */
 export function checkHost(hostname: string, port: number, trusted: TrustedHosts): string | null {
   if (!isOpenPort(port) && !isTrustedPort(trusted, hostname, port)) return `must not use port ${port}`;
   if (isIP(hostname) !== 0) return checkAddress(hostname, hostname, port, trusted);
@@ -78,8 +78,8 @@ const privateAddress = 'must be a public address. The operator can allow a priva
 const internalHost = 'must not be an internal host. The operator can allow one in TRUSTED_CUSTOM_HOSTS';
 
 /**
- * Judges the address that `hostname` was resolved to; the reason for refusing it, or null. Called for every answer of a look-up
- * and again for the peer of the open socket.
+ * Checks the address that `hostname` was resolved to. Returns the reason for rejecting it, or null. Called for every result of a
+ * look-up and again for the peer of the open socket.
  */
 export function checkAddress(address: string, hostname: string, port: number, trusted: TrustedHosts): string | null {
   if (isMetadataAddress(address)) return 'must not be a metadata service';
@@ -89,8 +89,8 @@ export function checkAddress(address: string, hostname: string, port: number, tr
 }
 
 /**
- * The host in its one canonical spelling, or null when it was spelled in any other way than plainly: numbers that turn into
- * addresses, look-alike characters that turn into ASCII.
+ * Returns the host in its canonical spelling. Null if the given spelling hides the host: numbers that turn into addresses,
+ * look-alike characters that turn into ASCII.
  */
 function canonicalHost(spelled: string): string | null {
   let canonical: string;
@@ -103,7 +103,8 @@ function canonicalHost(spelled: string): string | null {
   const lower = spelled.toLowerCase();
   const ascii = /^[\u0021-\u007e]*$/.test(spelled);
   if (ascii && canonical !== lower) return null;
-  // A name with other letters is itself in punycode; one that becomes plain ASCII (full-width digits, circled letters) hides.
+  // A name with non-ASCII letters has a punycode form. Without one, the letters were look-alikes of ASCII (full-width digits,
+  // circled letters).
   if (!ascii && !canonical.split('.').some((label) => label.startsWith('xn--'))) return null;
   return canonical;
 }
@@ -155,7 +156,7 @@ const blockedSuffixes: ReadonlySet<string> = new Set([
   'workgroup',
 ]);
 
-/** Ports at and above 1024 where databases, queues, orchestration and mail listen; below 1024 only 80 and 443 are open. */
+/** Ports from 1024 on at which databases, queues, orchestration and mail listen. Below 1024 only 80 and 443 are open. */
 const blockedPorts: ReadonlySet<number> = new Set([
   1433, 1434, 1521, 1719, 1720, 1723, 1883, 2049, 2181, 2375, 2376, 2377, 2379, 2380, 3268, 3269, 3306, 3389, 3659, 4045, 4190,
   4222, 4369, 5060, 5061, 5432, 5433, 5671, 5672, 5900, 5901, 5984, 5985, 5986, 6000, 6222, 6379, 6380, 6432, 6443, 6566, 6665,

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from './json.ts';
 
 const depthMax = 32;
 
-/** Parameters that hold text the model reads. */
+/** Parameters that hold text for the model. */
 const promptKeys = ['system', 'instructions', 'messages', 'prompt', 'input', 'tools'] as const;
 
 /** Fields that are names, ids or data, not text for a model. */
@@ -24,7 +24,7 @@ export function promptTexts(params: JsonObject | null): string[] {
   return textsBelow(params, promptKeys);
 }
 
-/** All texts for or of a model below these keys of a body, at most 32 levels deep. */
+/** Returns all model text below these keys of a body, at most 32 levels deep. */
 export function textsBelow(body: JsonObject | null, keys: readonly string[]): string[] {
   const texts: string[] = [];
   for (const key of keys) collect(body?.[key], texts, 0);

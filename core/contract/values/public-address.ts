@@ -26,7 +26,7 @@ export function isMetadataAddress(text: string): boolean {
   return inner !== null && within(inner, metadataRanges);
 }
 
-/** True when the address (IPv4 mapped into IPv6 counts as IPv4) lies in the range. Both must be valid. */
+/** True if the address is in the range. IPv4 mapped into IPv6 counts as IPv4. Both must be valid. */
 export function isInRange(text: string, range: Range): boolean {
   const address = ipaddr.process(text.replace(/%.*$/, ''));
   return address.kind() === range[0].kind() && address.match([...range] as [Address, number]);

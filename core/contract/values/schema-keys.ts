@@ -6,7 +6,7 @@ interface SchemaNode {
   readonly wrapped?: SchemaNode;
   readonly item?: SchemaNode;
   readonly value?: SchemaNode;
-  /** Returns the schema behind `lazy`. None of ours depends on the input. */
+  /** Returns the schema behind `lazy`. No lazy schema of this service depends on the input. */
   readonly getter?: (input: unknown) => SchemaNode;
 }
 

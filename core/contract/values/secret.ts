@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 
-/** A plain secret that cannot be printed, logged, spread or serialised; only `reveal()` hands it out. */
+/** A plain secret that cannot be printed, logged, spread or serialised. Only `reveal()` returns it. */
 export class Secret {
   readonly #value: string;
 
@@ -29,7 +29,7 @@ export class Secret {
 /** AES-256-GCM ciphertext as text: base64url of nonce (12) · tag (16) · data. */
 export type Sealed = string;
 
-/** A 32-byte key for one purpose, derived from a 32-byte master key (HKDF-SHA-256, RFC 5869). */
+/** Derives a 32-byte key for one purpose from a 32-byte master key (HKDF-SHA-256, RFC 5869). */
 export function deriveKey(master: Uint8Array, purpose: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', master, new Uint8Array(0), purpose, 32));
 }
@@ -39,7 +39,7 @@ export function seal(key: Uint8Array, plain: string | Uint8Array, aad: string): 
   return sealBytes(key, plain, aad).toString('base64url');
 }
 
-/** Like `seal`, as bytes. */
+/** Like `seal`, but returns bytes. */
 export function sealBytes(key: Uint8Array, plain: string | Uint8Array, aad: string): Buffer {
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);

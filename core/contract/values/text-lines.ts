@@ -1,16 +1,16 @@
-/** Replaces a line that was too long to read. */
+/** Yielded in place of a line that is too long. */
 export const lineTooLong = Symbol('line too long');
 
 /**
- * Lines of UTF-8 text without their ends, never more of it in memory than a line and a chunk. A line of more than `charactersMax`
- * is `lineTooLong`, and the last one.
+ * Yields lines of UTF-8 text without their ends. Holds at most one line and one chunk in memory. A line of more than
+ * `charactersMax` yields `lineTooLong` and ends the iteration.
  */
 export async function* textLines(
   source: AsyncIterable<Uint8Array>,
   charactersMax: number,
 ): AsyncGenerator<string | typeof lineTooLong> {
   const decoder = new TextDecoder();
-  // In parts, so that a long line is put together once and not with every chunk.
+  // The parts of a line are joined once at its end, not with every chunk.
   let parts: string[] = [];
   let length = 0;
   for await (const chunk of source) {

@@ -1,10 +1,10 @@
 /** Delayed calls. Tests replace them to control the time. */
 export interface Timers {
-  /** Calls back once after `delayMs`; the returned function cancels it and may be called at any time. */
+  /** Calls back once after `delayMs`. The returned function cancels the call and may be called at any time. */
   after(delayMs: number, callback: () => void): () => void;
 }
 
-/** The process's own timers. They never keep a process alive. */
+/** The timers of the process. They do not keep the process alive. */
 export const realTimers: Timers = {
   after(delayMs, callback) {
     const timer = setTimeout(callback, delayMs);

@@ -5,19 +5,19 @@ import { isInRange, isMetadataAddress, safeParseRange } from './public-address.t
 export type TrustedHosts = readonly TrustedEntry[];
 
 interface TrustedEntry {
-  /** Lower-case name; null when the entry is a range. */
+  /** Lower-case name. Null if the entry is a range. */
   readonly name: string | null;
   /** True for `*.name`: every name below it, not the name itself. */
   readonly below: boolean;
   readonly range: ReturnType<typeof safeParseRange>;
-  /** null = every port that is open to public targets. */
+  /** Null: every port that is open to public targets. */
   readonly port: number | null;
 }
 
 /**
- * Entries of TRUSTED_CUSTOM_HOSTS: `host`, `host:port`, `*.host`, an address, a CIDR range, each with an optional port
- * (`10.1.0.0/16:8000`, `[::1]:11434`, `[fd00::/8]:8000`). Throws Error naming every entry that is malformed or means a metadata
- * service: those can never be trusted.
+ * Parses the entries of TRUSTED_CUSTOM_HOSTS: `host`, `host:port`, `*.host`, an address, a CIDR range, each with an optional port
+ * (`10.1.0.0/16:8000`, `[::1]:11434`, `[fd00::/8]:8000`). Throws an Error that names every malformed entry and every metadata
+ * service, because metadata services can never be trusted.
  */
 export function parseTrustedHosts(list: readonly string[]): TrustedHosts {
   const issues: string[] = [];
@@ -31,12 +31,12 @@ export function parseTrustedHosts(list: readonly string[]): TrustedHosts {
   return entries;
 }
 
-/** True when the name (or literal) itself is on the list for this port. */
+/** True if the name or literal itself is listed for this port. */
 export function isTrustedName(trusted: TrustedHosts, hostname: string, port: number): boolean {
   return trusted.some((entry) => entry.name !== null && portFits(entry, port) && nameFits(entry, hostname));
 }
 
-/** True when the address lies in a listed range for this port. Metadata addresses never do. */
+/** True if the address is in a listed range for this port. Always false for metadata addresses. */
 export function isTrustedAddress(trusted: TrustedHosts, address: string, port: number): boolean {
   if (isIP(address) === 0 || isMetadataAddress(address)) return false;
   return trusted.some((entry) => entry.range !== null && portFits(entry, port) && isInRange(address, entry.range));
@@ -93,7 +93,7 @@ function splitPort(text: string): { host: string; port: string | null } {
   const bracketed = /^\[([^\]]*)\](\/\d+)?(?::(.*))?$/.exec(text);
   if (bracketed) return { host: (bracketed[1] as string) + (bracketed[2] ?? ''), port: bracketed[3] ?? null };
   const colon = text.lastIndexOf(':');
-  // More than one colon without brackets is an IPv6 address, whose last group is no port.
+  // More than one colon without brackets means an IPv6 address. Its last group is not a port.
   if (colon === -1 || text.indexOf(':') !== colon) return { host: text, port: null };
   return { host: text.slice(0, colon), port: text.slice(colon + 1) };
 }

@@ -8,8 +8,8 @@ export type UsageUnit = (typeof usageUnits)[number];
 export const noUnits: Readonly<Partial<Record<UsageUnit, number>>> = Object.freeze({});
 
 /**
- * More tokens or micro-USD than any call uses. What a broken or hostile provider says beyond it counts as this: sums of it still fit
- * records and ledgers, which would else refuse them, and with them what they share a question with.
+ * More tokens or micro-USD than any call uses. Higher counts from a broken or hostile provider are reduced to it. Sums then stay
+ * within the limits of records and ledgers, which would otherwise reject the count and everything sent with it.
  */
 export const unitsPerCallMax = 1e11;
 
@@ -32,9 +32,9 @@ export interface Usage {
   units: Readonly<Partial<Record<UsageUnit, number>>>;
   /** Service tier that the provider reports for its response; null for the default tier. */
   serviceTier: string | null;
-  /** True when the provider sent no counts and these are ours. */
+  /** True if the provider sent no counts and these are estimates. */
   estimated: boolean;
-  /** The provider's own usage object, as it came. */
+  /** The provider's own usage object, unchanged. */
   raw: JsonObject | null;
 }
 
@@ -56,7 +56,7 @@ export function emptyUsage(): Usage {
   };
 }
 
-/** The usage of several replies as one. `raw` and `serviceTier` are those of the last. `all` holds at least one. */
+/** Adds up the usage of several replies. `raw` and `serviceTier` are those of the last. `all` holds at least one. */
 export function sumUsage(all: readonly Usage[]): Usage {
   const sum = { ...(all.at(-1) ?? emptyUsage()) };
   for (const usage of all.slice(0, -1)) {

@@ -53,7 +53,7 @@ export function toConversation(messages: unknown, call: OperationCall): Conversa
   return { system, messages: turns };
 }
 
-/** One text without a caching hint reads better, and costs fewer bytes, as plain text. */
+/** A single text without a caching hint is sent as plain text, which is shorter. */
 export function plainWherePossible(blocks: JsonObject[]): JsonObject[] | string {
   const [only] = blocks;
   const plain = blocks.length === 1 && only?.type === 'text' && typeof only.text === 'string' && Object.keys(only).length === 2;
@@ -65,7 +65,7 @@ function userContent(message: JsonObject, path: string): unknown {
   return plainWherePossible(cachedBlocks(message, path));
 }
 
-/** The blocks of a message; a caching hint on the message itself belongs to its last block. */
+/** Returns the blocks of a message. A caching hint on the message itself is moved to its last block. */
 function cachedBlocks(message: JsonObject, path: string): JsonObject[] {
   const blocks = contentBlocks(message.content, `${path}.content`);
   const last = blocks.at(-1);
@@ -95,7 +95,7 @@ function assistantContent(message: JsonObject, path: string, call: OperationCall
   for (const block of passed) {
     if (block.type !== 'tool_use') blocks.push(block);
     else {
-      // Arguments a client has put together from stream deltas are only whole in `tool_calls`.
+      // A client that assembled the block from stream deltas has the complete arguments only in `tool_calls`.
       const { partial_json: _, ...whole } = block;
       blocks.push({ ...whole, ...calls.get(block.id) });
       calls.delete(block.id);

@@ -80,7 +80,7 @@ function toolCall(block: JsonObject): JsonObject {
   return { id: block.id, type: 'function', function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) } };
 }
 
-/** The provider spells features that were not used as null; a chat completion has no such fields. */
+/** The provider sets unused features to null. A chat completion leaves such fields out. */
 export function withoutNulls(fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }

@@ -9,7 +9,7 @@ import { samplingParams } from './sampling.ts';
 import { thinkingParams } from './thinking.ts';
 import { toolParams } from './tools.ts';
 
-/** Chat parameters that are read here and sent under other names or not at all. All others are passed as they are. */
+/** Chat parameters that are read here and sent under other names or not at all. All others are sent unchanged. */
 const readParams: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'system', 'max_tokens', 'max_completion_tokens', 'reasoning_effort', 'thinking', 'output_config'],
   ...['temperature', 'top_p', 'top_k', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call', 'stop'],

@@ -9,13 +9,13 @@ import { finishReasonOf } from './finish-reason.ts';
 import { laterCounts, toChatUsage, usageOf } from './usage.ts';
 
 interface ToolBlock {
-  /** Place among the tool calls of the reply. */
+  /** Index among the tool calls of the reply. */
   readonly position: number;
   readonly input: unknown;
   hasArguments: boolean;
 }
 
-/** Fields of `message_start` and of `message_delta` that chunks carry in another form. */
+/** Fields of `message_start` and `message_delta` whose content chunks carry in another form. */
 const readFields: ReadonlySet<string> = new Set([
   ...['id', 'type', 'role', 'content', 'model', 'stop_reason', 'stop_sequence', 'usage', 'delta'],
 ]);
@@ -30,14 +30,14 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
   const tools = new Map<unknown, ToolBlock>();
   let counts: JsonObject | null = null;
   let started = false;
-  /** Characters of text so far, and at the start of the open block. */
+  /** Characters of text so far, and their number at the start of the open block. */
   let [spoken, from] = [0, 0];
-  /** Citations of the open block. The end of its text is known when the block stops. */
+  /** Citations of the open block. The end of their text is known when the block stops. */
   let cited: JsonObject[] = [];
-  /** Top-level fields that a plain reply keeps; the last chunk of the choice has them. */
+  /** Top-level fields that a plain reply preserves. The last chunk of the choice carries them. */
   let others: JsonObject = {};
 
-  /** The provider's own piece beside the OpenAI one, for clients without strict compliance. */
+  /** The provider's own delta beside the OpenAI one, for clients without strict compliance. */
   const native = (index: unknown, piece: JsonObject): JsonObject =>
     call.strict ? {} : { content_blocks: [{ index, delta: piece }] };
 
@@ -88,7 +88,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
     return emit({ tool_calls: [argumentsDelta(tool, delta.partial_json)], ...native(index, piece) });
   };
 
-  /** A call without arguments streams none, but a plain reply has `{}`. Both must be the same for clients. */
+  /** A call without arguments streams none, but a plain reply has `{}`. Clients receive `{}` in both cases. */
   const blockStop = (index: unknown): StreamEvent[] => {
     const annotations = cited.length === 0 ? [] : annotationsOf(cited, from, spoken, call);
     cited = [];

@@ -5,8 +5,9 @@ import { urlCitation, webAddressIn } from '../openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../reply-notes.ts';
 
 /**
- * Citations of a text block as annotations of the chat message, for the places `start` to `end` of its text. Chat completions cite web
- * pages only: citations of documents, and the cited words, are in `content_blocks`, which strict callers do not get.
+ * Converts citations of a text block to annotations of the chat message for its text from `start` to `end`. Chat completions have
+ * annotations for web pages only. Citations of documents, and the cited words, are in `content_blocks`, which strict callers do
+ * not get.
  */
 export function annotationsOf(citations: unknown, start: number, end: number, call: OperationCall): JsonObject[] {
   return objectsIn(citations).flatMap((citation) => {

@@ -13,7 +13,7 @@ export function contentBlocks(content: unknown, path: string): JsonObject[] {
   return content.flatMap((part, index) => partBlocks(part, `${path}[${index}]`));
 }
 
-/** `block` with the caching hint of the part or message it came from, if that has one. */
+/** Returns `block` with the caching hint of the part or message it was made from, if there is one. */
 export function withCacheControl(block: JsonObject, from: JsonObject): JsonObject {
   const hint = cacheControlOf(from);
   return hint === undefined ? block : { ...block, cache_control: hint };
@@ -54,7 +54,7 @@ function imageBlock(part: JsonObject, path: string): JsonObject {
   return dataBlock(mediaType, base64);
 }
 
-/** `file_id` must be one of the provider's own file store; `file_data` is a data URL, a web address, or bare base64 of a PDF. */
+/** `file_id` must exist in the provider's own file store. `file_data` is a data URL, a web address, or the base64 of a PDF. */
 function fileBlock(part: JsonObject, path: string): JsonObject {
   const file = isObject(part.file) ? part.file : {};
   const title = typeof file.filename === 'string' ? { title: file.filename } : {};

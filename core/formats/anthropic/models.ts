@@ -2,7 +2,7 @@
 export interface ModelTraits {
   /** How reasoning is requested: by `adaptive` with an effort since 4.6, by a `budget` of tokens before. */
   readonly thinking: 'adaptive' | 'budget';
-  /** Reasons without being asked: everything since 5.0. */
+  /** Reasons without a request for it: everything since 5.0. */
   readonly thinksByDefault: boolean;
   /** How reasoning is switched off: by omitting the field, by a `thinking` type, or not at all. */
   readonly off: 'omit' | 'disabled' | 'between_tools' | 'never';

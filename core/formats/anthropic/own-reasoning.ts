@@ -5,8 +5,8 @@ import { noteOnce } from '../note-once.ts';
 import { objectsIn } from '../objects-in.ts';
 
 /**
- * The marks of signatures that other providers gave, and of blocks that this gateway sealed, as it hands them out
- * (`gemini/signatures.ts`, `chat-over-responses/signed-reasoning.ts`, `sealed-blocks.ts`).
+ * Prefixes that the gateway gives to signatures of other providers, and to blocks that it sealed (`gemini/signatures.ts`,
+ * `chat-over-responses/signed-reasoning.ts`, `sealed-blocks.ts`).
  */
 const foreign = /^(gemini|openai|native):/;
 

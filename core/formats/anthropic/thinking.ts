@@ -7,16 +7,16 @@ import { traitsOf } from './models.ts';
 /** Thinking budgets of models before 4.6, in tokens by `reasoning_effort`. */
 const budgets: Readonly<Record<string, number>> = { low: 1_024, medium: 8_192, high: 16_384, xhigh: 32_768, max: 32_768 };
 
-/** `max_tokens` is required by the provider but optional in chat calls: our default, and that for models that also think. */
+/** Defaults for `max_tokens`, which the provider requires and chat calls may omit, without and with reasoning. */
 const defaultMaxTokens = 4_096;
 const defaultMaxTokensThinking = 16_384;
 
-/** Smallest budget the provider takes. */
+/** Smallest budget that the provider accepts. */
 const budgetMin = 1_024;
 
 /**
- * `max_tokens`, `thinking` and `output_config.effort` of a chat call. `thinking` sent by the client wins over
- * `reasoning_effort`; thinking tokens count towards `max_tokens`, so the defaults leave room for them.
+ * Returns `max_tokens`, `thinking` and `output_config.effort` of a chat call. `thinking` sent by the client takes precedence over
+ * `reasoning_effort`. Thinking tokens count towards `max_tokens`, so the defaults leave room for them.
  */
 export function thinkingParams(params: JsonObject, call: OperationCall, turns: readonly JsonObject[]): JsonObject {
   const asked = askedParams(params, call);

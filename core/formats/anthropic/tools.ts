@@ -6,8 +6,8 @@ import { noteOnce } from '../note-once.ts';
 import { withCacheControl } from './content-parts.ts';
 
 /**
- * `tools` and `tool_choice` of a chat call as the provider's; empty if the call has no tools, because a choice without tools
- * is refused. Tools that are not functions (web search, code execution, …) are passed as they are.
+ * Returns `tools` and `tool_choice` of a chat call for the provider. Empty if the call has no tools, because the provider rejects
+ * a choice without tools. Tools that are not functions (web search, code execution, …) are passed unchanged.
  */
 export function toolParams(params: JsonObject, call: OperationCall): JsonObject {
   let tools = toolList(params, call);
@@ -25,7 +25,7 @@ export function toolParams(params: JsonObject, call: OperationCall): JsonObject 
 function toolList(params: JsonObject, call: OperationCall): JsonObject[] {
   if (Array.isArray(params.tools)) return params.tools.map((tool, index) => nativeTool(tool, `tools[${index}]`, call));
   if (!Array.isArray(params.functions)) return [];
-  // The retired form of tools. The reply uses `tool_calls`, its replacement.
+  // The retired form of tools. Replies use `tool_calls`, its replacement.
   noteOnce(call.adapted, 'functions');
   return params.functions.map((fn, index) => nativeTool({ type: 'function', function: fn }, `functions[${index}]`, call));
 }
@@ -38,12 +38,12 @@ function nativeTool(tool: unknown, path: string, call: OperationCall): JsonObjec
   const { parameters, strict, ...fn } = tool.function;
   const schema = isObject(parameters) ? { type: 'object', ...parameters } : { type: 'object', properties: {} };
   if (strict !== true) return withCacheControl({ ...beside, ...fn, input_schema: schema }, tool);
-  // A strict tool binds what the model may write, as structured output does, and takes the same schemas.
+  // A strict tool restricts the model's output like structured output, and accepts the same schemas.
   const rules = { closesObjects: true, changed: () => noteOnce(call.adapted, 'tools') };
   return withCacheControl({ ...beside, ...fn, input_schema: schemaWithoutBounds(schema, rules), strict }, tool);
 }
 
-/** The choice, and the names it is limited to where the client allowed only some of its tools. */
+/** Returns the choice, and the names of the allowed tools if the client allowed only some. */
 function toolChoice(params: JsonObject): { choice: JsonObject | null; only: readonly string[] | null } {
   const asked = params.tool_choice ?? params.function_call;
   if (asked === 'auto' || asked === 'none') return { choice: { type: asked }, only: null };

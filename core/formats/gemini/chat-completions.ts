@@ -4,7 +4,9 @@ import { chatRequest, type GeminiRequestOptions } from './chat-request.ts';
 import { chatStream } from './chat-stream.ts';
 import { geminiStreamReader, usageOfReply } from './usage.ts';
 
-/** Translates OpenAI-format chat calls to generateContent of `provider`. `path` is that of the model, without the method. */
+/**
+ * Translates OpenAI-format chat calls to generateContent of `provider`. `path` returns the path of the model, without the method.
+ */
 export function geminiChat(provider: string, path: (call: OperationCall) => string, options: GeminiRequestOptions): Operation {
   return {
     path: (call) => `${path(call)}:${call.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,

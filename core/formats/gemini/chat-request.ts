@@ -6,7 +6,7 @@ import { toConversation } from './contents.ts';
 import { generationConfig } from './generation-config.ts';
 import { toolParams } from './tools.ts';
 
-/** Chat parameters that are read here and sent under other names or not at all. All others are passed as they are. */
+/** Chat parameters that are read here and sent under other names or not at all. All others are sent unchanged. */
 const readParams: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k'],
   ...['n', 'stop', 'seed', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'response_format', 'modalities'],

@@ -7,7 +7,7 @@ import { traitsOf } from './models.ts';
 import { contentParts } from './parts.ts';
 import { unsigned } from './signatures.ts';
 
-/** A chat history in Gemini's form: instructions separate from the turns. */
+/** A chat history in Gemini's form, with instructions separate from the turns. */
 export interface Conversation {
   readonly system: JsonObject[];
   readonly contents: JsonObject[];
@@ -58,7 +58,7 @@ function add(turns: Turn[], side: Turn['side'], parts: JsonObject[], call: Opera
   const last = turns.at(-1);
   if (last?.side === side) last.parts.push(...parts);
   else if (parts.length > 0) turns.push({ side, parts: [...parts] });
-  // A turn without parts is refused.
+  // Gemini rejects a turn without parts.
   else noteOnce(call.adapted, 'messages');
 }
 

@@ -37,7 +37,7 @@ export function embeddingParts(item: EmbeddingItem, path: string, call: Operatio
   return parts;
 }
 
-/** The address or the data URL of a medium that is `{url}`, `{base64}` or a text. */
+/** Returns the address or data URL of a medium given as `{url}`, `{base64}` or a text. */
 export function mediaUrl(medium: unknown, mediaType: string, path: string): string {
   const given = isObject(medium) ? (medium.url ?? medium.base64) : medium;
   if (typeof given !== 'string' || given === '') throw badParam(path, 'url or base64 is expected');

@@ -12,7 +12,7 @@ const finishReasons: Readonly<Record<string, string>> = {
   IMAGE_PROHIBITED_CONTENT: 'content_filter',
   IMAGE_RECITATION: 'content_filter',
   MODEL_ARMOR: 'content_filter',
-  // An error of the model cut the reply short: `stop` would mark it as complete.
+  // An error of the model cut the reply. `stop` would mark it as complete.
   MALFORMED_FUNCTION_CALL: 'length',
   MALFORMED_RESPONSE: 'length',
   UNEXPECTED_TOOL_CALL: 'length',

@@ -20,7 +20,7 @@ const renamed: readonly (readonly [string, string])[] = [
   ['top_logprobs', 'logprobs'],
 ];
 
-/** Values without effect, of parameters that some models refuse even then. */
+/** Values without effect, of parameters that some models reject even with these values. */
 const unasked: Readonly<Record<string, unknown>> = {
   n: 1,
   presence_penalty: 0,
@@ -29,13 +29,13 @@ const unasked: Readonly<Record<string, unknown>> = {
   top_logprobs: 0,
 };
 
-/** The newest models refuse these parameters with status 400. */
+/** The newest models reject these parameters with status 400. */
 const penalties: ReadonlySet<string> = new Set(['n', 'presence_penalty', 'frequency_penalty']);
 
-/** More stop sequences than this are refused. */
+/** Maximum number of stop sequences that Gemini accepts. */
 const stopMax = 5;
 
-/** `generationConfig` of a chat call. */
+/** Returns the `generationConfig` of a chat call. */
 export function generationConfig(params: JsonObject, call: OperationCall): JsonObject {
   const config: JsonObject = {};
   const takesPenalties = traitsOf(call.model).penalties;

@@ -41,7 +41,9 @@ function reportFields(candidate: JsonObject, annotated: boolean, call: Operation
   }
 }
 
-/** One annotation per source of each supported span; a source that supports no span is one of the whole text. */
+/**
+ * Returns one annotation per source of each supported span. A source that supports no span gets an annotation for the whole text.
+ */
 function groundingOf({ groundingChunks, groundingSupports }: JsonObject, text: string): JsonObject[] {
   const sources = objectsIn(groundingChunks).map(sourceOf);
   const used = new Set<unknown>();
@@ -60,7 +62,7 @@ function groundingOf({ groundingChunks, groundingSupports }: JsonObject, text: s
   return annotations;
 }
 
-/** A web page, a document of a store, or a place on a map. */
+/** Returns the address and title of a web page, a document of a store, or a point on a map. */
 function sourceOf(chunk: JsonObject): { url: string | null; title: unknown } {
   const source = sourceIn(chunk);
   return { url: webAddressIn(source?.uri, source?.sourceUri), title: source?.title };
@@ -78,7 +80,7 @@ function citationsOf(metadata: JsonObject, text: string): JsonObject[] {
   });
 }
 
-/** Places in the text for places in its UTF-8 bytes, which is what Gemini counts. */
+/** Returns offsets in the text for Gemini's offsets in its UTF-8 bytes. */
 function spanOf(segment: JsonObject, text: string): [number, number] {
   const bytes = Buffer.from(text);
   const indexes = (count: unknown): number => {

@@ -10,7 +10,7 @@ export interface DrawnImage {
   readonly mimeType: string;
   /** Base64. */
   readonly data: string;
-  /** The prompt as the provider made it of the caller's. */
+  /** The prompt after the provider has rewritten it. */
   readonly revisedPrompt?: string;
 }
 
@@ -30,7 +30,7 @@ export function imageList(images: readonly DrawnImage[], call: OperationCall): J
   };
 }
 
-/** Token counts as OpenAI's images have them. */
+/** Returns token counts in the form of OpenAI's images. */
 export function imageTokens(counts: JsonObject): JsonObject {
   const { inputTokens, cacheReadTokens, outputTokens, imageInputTokens } = usageOf(counts);
   const input = inputTokens + cacheReadTokens;
@@ -42,7 +42,7 @@ export function imageTokens(counts: JsonObject): JsonObject {
   };
 }
 
-/** Tokens of a reply and the number of its images. */
+/** Returns the tokens of a reply and the number of its images. */
 export function drawnUsage(reply: JsonObject): Usage | null {
   return withUnit(usageOfReply(reply), 'generated_images', inlineDataOf(reply, 'image/').length);
 }

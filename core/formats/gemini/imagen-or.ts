@@ -1,7 +1,7 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 import { isImagen } from './imagen.ts';
 
-/** Images of Imagen or of Gemini: requests go by the model's name, replies by what they look like. */
+/** Selects between Imagen and Gemini: requests by the model's name, replies by their content. */
 export function imagenOr(imagen: Operation, gemini: Operation): Operation {
   const of = (call: OperationCall): Operation => (isImagen(call.model) ? imagen : gemini);
   return {

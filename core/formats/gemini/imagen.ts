@@ -10,7 +10,7 @@ import { imageSizeOf } from './image-size.ts';
 import { noAnswer } from './reply-content.ts';
 import { geminiStreamReader } from './usage.ts';
 
-/** Shapes that Imagen draws. */
+/** Aspect ratios of Imagen. */
 const imagenShapes = ['1:1', '3:4', '4:3', '9:16', '16:9'] as const;
 
 /** OpenAI image parameters that Imagen lacks, with the values that have no effect. */
@@ -30,8 +30,8 @@ export function isImagen(model: string): boolean {
 }
 
 /**
- * Images by `predict` of the Imagen models, and of servers that kept their API. Google has shut its own down and names Gemini's
- * image models as their successors. `path` is that of the model, without the method.
+ * Generates images by `predict`, for Imagen models and servers with their API. Google has shut down its Imagen models in favour
+ * of Gemini's image models. `path` returns the path of the model, without the method.
  */
 export function imagen(provider: string, kind: 'generation' | 'edit', path: (call: OperationCall) => string): Operation {
   const shaped = (params: JsonObject, call: OperationCall): JsonObject => imagenRequest(params, call, kind);
@@ -79,7 +79,7 @@ function imagenRequest(params: JsonObject, call: OperationCall, kind: 'generatio
 function referenceImages(params: JsonObject, call: OperationCall): JsonObject[] {
   const images = sentImages(params, call);
   if (images.length === 0) throw badParam('image', 'the image that is to be edited is expected');
-  // OpenAI marks by transparency what is to change, Imagen by white: the one taken for the other would change the wrong place.
+  // OpenAI marks the area to change by transparency, Imagen by white. A mask in the wrong form would change the wrong area.
   if (sentImages(params, call, 'mask').length > 0) throw badParam('mask', 'Imagen does not support masks on this route');
   return images.map(({ body }, index) => ({
     referenceType: 'REFERENCE_TYPE_RAW',

@@ -24,13 +24,13 @@ const lost: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 export interface GeminiImageOptions {
-  /** Takes a type for the images (`imageOutputOptions`): Vertex AI does, the Gemini API does not. */
+  /** True if `imageOutputOptions` is supported: by Vertex AI, not by the Gemini API. */
   readonly outputOptions: boolean;
 }
 
 /**
- * Images by generateContent of Gemini's image models (https://ai.google.dev/gemini-api/docs/image-generation), drawn anew or, for
- * edits, from the images that came with the prompt. `path` is that of the model, without the method.
+ * Generates images by generateContent of Gemini's image models (https://ai.google.dev/gemini-api/docs/image-generation). Edits
+ * start from the images sent with the prompt. `path` returns the path of the model, without the method.
  */
 export function geminiImages(
   provider: string,
@@ -94,7 +94,7 @@ function isOutput(name: string): boolean {
   return name === 'output_format' || name === 'output_compression';
 }
 
-/** `imageOutputOptions`; the compression is one of JPEG only. */
+/** Returns `imageOutputOptions`. Compression exists for JPEG only. */
 function outputOptions({ output_format: format, output_compression: compression }: JsonObject): JsonObject {
   if (typeof format !== 'string' || format === '') return {};
   const quality = format === 'jpeg' && compression !== undefined ? { compressionQuality: Number(compression) } : {};
@@ -124,7 +124,7 @@ function imageReply(reply: JsonObject, call: OperationCall, provider: string): J
   return { ...imageList(images, call), ...(isObject(counts) ? { usage: imageTokens(counts) } : {}), provider, ...others };
 }
 
-/** Gemini has no images that grow: each is an event of its own once the stream is over. */
+/** Gemini sends no partial images. Each image becomes one event at the end of the stream. */
 function imageStream(kind: 'generation' | 'edit'): StreamTranslator {
   const type = `image_${kind}.completed`;
   const images: { readonly mimeType: string; readonly data: string }[] = [];
@@ -139,7 +139,7 @@ function imageStream(kind: 'generation' | 'edit'): StreamTranslator {
     },
     end: () =>
       images.map(({ mimeType, data }, index) => {
-        // The counts are of all images together.
+        // The counts are the sum over all images.
         const usage = counts && index === images.length - 1 ? { usage: imageTokens(counts) } : {};
         return { event: type, data: { type, b64_json: data, output_format: mimeType.slice('image/'.length), ...usage } };
       }),

@@ -31,12 +31,12 @@ interface Position {
   readonly note: NoteChange;
   readonly depth: number;
   readonly nesting: number;
-  /** References that are being written out around this place. */
+  /** References around this position that are being expanded. */
   readonly open: readonly string[];
   readonly count: { nodes: number };
 }
 
-/** Keywords that mean the same in both languages. */
+/** Keywords with the same meaning in both languages. */
 const supported = [
   ...['title', 'description', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'minLength', 'maxLength', 'pattern'],
   ...['minimum', 'maximum', 'default', 'nullable', 'example', 'propertyOrdering'],
@@ -102,10 +102,10 @@ function compileReference(schema: JsonObject, reference: string, position: Posit
   return compile(merged, { ...position, open: [...position.open, reference] });
 }
 
-/** A part of `allOf`, with the reference it consists of written out; one that leads back to itself ends as an empty schema. */
+/** Returns a part of `allOf`, with its reference expanded. A reference to itself becomes an empty schema. */
 function dereference(part: JsonObject, position: Position): JsonObject {
   let found = part;
-  // References in `allOf` can multiply; they are counted like nodes.
+  // References in `allOf` can multiply, so they count as nodes.
   if (++position.count.nodes > nodesMax) return {};
   for (let hops = 0; typeof found.$ref === 'string'; hops++) {
     const target = hops < 20 ? resolvePointer(position.root, found.$ref) : {};
@@ -117,8 +117,8 @@ function dereference(part: JsonObject, position: Position): JsonObject {
 }
 
 /**
- * `anyOf` must stand alone in Gemini's language, so what stands beside it goes into each variant. A variant of null makes the
- * others nullable, and a single one that is left is no union any more.
+ * `anyOf` must stand alone in Gemini's language, so the keywords beside it are copied into each variant. A null variant makes the
+ * others nullable. A single remaining variant replaces the union.
  */
 function compileUnion(schema: JsonObject, union: readonly unknown[], position: Position): JsonObject {
   const { anyOf: _any, oneOf: _one, description, title, ...shared } = schema;
@@ -144,7 +144,7 @@ function addFormat(schema: JsonObject, type: string | undefined, out: JsonObject
   else position.note('format');
 }
 
-/** Exclusive bounds become inclusive ones: without loss for whole numbers, a little wider for others. */
+/** Converts exclusive bounds to inclusive ones. This is exact for whole numbers and slightly wider for others. */
 function addBounds(schema: JsonObject, type: string | undefined, out: JsonObject, position: Position): void {
   const { exclusiveMinimum: above, exclusiveMaximum: below } = schema;
   const step = type === 'INTEGER' ? 1 : 0;
@@ -153,10 +153,10 @@ function addBounds(schema: JsonObject, type: string | undefined, out: JsonObject
   if (step === 0 && (typeof above === 'number' || typeof below === 'number')) position.note('exclusiveMinimum');
 }
 
-/** Values of an enumeration that are described. Describing 480,000 took 60 ms, and no model reads them. */
+/** Maximum number of enumeration values that go into a description. Describing 480,000 took 60 ms, and no model reads them. */
 const describedMax = 1000;
 
-/** Enumerations are of texts alone; other values can only be described. */
+/** Gemini's enumerations hold texts only. Other values go into the description. */
 function addEnum(schema: JsonObject, type: string | undefined, out: JsonObject, position: Position): void {
   const given = Array.isArray(schema.enum) ? schema.enum : schema.const === undefined ? null : [schema.const];
   if (given === null) return;
@@ -207,7 +207,7 @@ function addItems(schema: JsonObject, out: JsonObject, position: Position): void
   }
 }
 
-/** The type a schema means without saying so. */
+/** Returns the type that the other keywords of a schema imply. */
 function impliedType(schema: JsonObject): string | undefined {
   if (schema.properties !== undefined || schema.additionalProperties !== undefined) return 'object';
   if (schema.items !== undefined || schema.prefixItems !== undefined) return 'array';

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
-/** `logprobsResult` of a candidate as the `logprobs` of a chat choice; null without it. */
+/** Converts `logprobsResult` of a candidate to the `logprobs` of a chat choice. Null without it. */
 export function toLogprobs(result: unknown): JsonObject | null {
   if (!isObject(result) || !Array.isArray(result.chosenCandidates)) return null;
   const top = Array.isArray(result.topCandidates) ? result.topCandidates : [];

@@ -9,7 +9,7 @@ const mediaTypes: Readonly<Record<string, string>> = {
   ...{ pdf: 'application/pdf', txt: 'text/plain', md: 'text/md', csv: 'text/csv', html: 'text/html', json: 'application/json' },
 };
 
-/** An `image_url` part of a chat message: data URLs travel inside the call, other addresses are fetched by Google. */
+/** Converts an `image_url` part of a chat message. Data URLs are sent inside the call. Google fetches other addresses. */
 export function imagePart(part: JsonObject, path: string): JsonObject {
   const image = isObject(part.image_url) ? part.image_url : { url: part.image_url };
   if (typeof image.url !== 'string' || image.url === '') throw badParam(`${path}.image_url`, 'a URL is expected');
@@ -18,8 +18,8 @@ export function imagePart(part: JsonObject, path: string): JsonObject {
 }
 
 /**
- * A `file` part: `file_data` as data URL, web or storage address, or bare base64; `file_id` is the address Google's own file
- * store gave the file.
+ * Converts a `file` part. `file_data` is a data URL, a web or storage address, or base64. `file_id` is the address in Google's
+ * own file store.
  */
 export function filePart(part: JsonObject, path: string): JsonObject {
   const file = isObject(part.file) ? part.file : {};
@@ -32,7 +32,7 @@ export function filePart(part: JsonObject, path: string): JsonObject {
   return { inlineData: { mimeType: stated ?? 'application/pdf', data } };
 }
 
-/** An `input_audio` part. */
+/** Converts an `input_audio` part. */
 export function audioPart(part: JsonObject, path: string): JsonObject {
   const audio = isObject(part.input_audio) ? part.input_audio : {};
   if (typeof audio.data !== 'string') throw badParam(`${path}.input_audio.data`, 'base64 is expected');
@@ -40,7 +40,7 @@ export function audioPart(part: JsonObject, path: string): JsonObject {
   return { inlineData: { mimeType: mediaTypes[format] ?? `audio/${format}`, data: audio.data } };
 }
 
-/** Inline data of a reply as a data URL (RFC 2397). */
+/** Returns inline data of a reply as a data URL (RFC 2397). */
 export function dataUrlOf(inlineData: JsonObject): string {
   return `data:${String(inlineData.mimeType ?? 'application/octet-stream')};base64,${String(inlineData.data ?? '')}`;
 }

@@ -18,7 +18,7 @@ import { fromBlockSignature, type PartSignature, signatureIn } from './signature
 export function modelParts(message: JsonObject, path: string, call: OperationCall): JsonObject[] {
   const blocks = objectsIn(message.content_blocks).map(openBlock);
   if (message.reasoning_content && blocks.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
-  // Parts that chat completions have no words for (code that was run, calls of server tools) come back as they left.
+  // Parts without an equivalent in chat completions (executed code, calls of server tools) are restored unchanged.
   if (blocks.some((block) => !isSharedBlock(block) && !isNativePart(block))) noteOnce(call.dropped, 'messages.content_blocks');
   const native = blocks.filter(isNativePart).map(({ type: _type, ...part }) => part);
   const texts = [
@@ -48,17 +48,17 @@ export function modelParts(message: JsonObject, path: string, call: OperationCal
   return [...reasoning, ...native, ...texts, ...images, ...calls];
 }
 
-/** For clients that send `content_blocks` back in place of the content. */
+/** Returns the text blocks, for clients that send `content_blocks` back in place of the content. */
 function textBlocks(blocks: readonly JsonObject[]): JsonObject[] {
   return blocks.filter((block) => block.type === 'text');
 }
 
-/** Adds a signature to the last text without one; after a stream to an empty text, as Gemini sends it. */
+/** Adds a signature to the last text without one. After a stream it is added to an empty text, as Gemini sends it. */
 function signText(parts: JsonObject[], signature: string): void {
   if (!sign(parts, parts.length - 1, signature)) parts.push({ text: '', thoughtSignature: signature });
 }
 
-/** False if the part is missing or already signed. */
+/** Returns false if the part is missing or already signed. */
 function sign(parts: JsonObject[], index: number, signature: string): boolean {
   const part = parts[index];
   if (part === undefined || part.thoughtSignature !== undefined) return false;
@@ -66,7 +66,7 @@ function sign(parts: JsonObject[], index: number, signature: string): boolean {
   return true;
 }
 
-/** Signatures in thinking blocks. Those of other providers mean nothing here and are left out. */
+/** Returns the signatures in thinking blocks. Those of other providers are left out, because Gemini cannot read them. */
 function signaturesOf(blocks: readonly JsonObject[], call: OperationCall): (PartSignature & { block: JsonObject })[] {
   return blocks.flatMap((block) => {
     if (block.type !== 'thinking' && block.type !== 'redacted_thinking') return [];

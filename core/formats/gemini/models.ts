@@ -2,18 +2,18 @@
 export interface GeminiTraits {
   /** How reasoning is controlled: by a level since 3, by a budget of tokens at 2.5, not at all before. */
   readonly thinking: 'level' | 'budget' | 'none';
-  /** Levels from least to most, where there are levels. */
+  /** Levels from least to most. Empty for models without levels. */
   readonly levels: readonly string[];
-  /** Budgets in tokens, where there are budgets; a least of 0 means that thinking can be switched off. */
+  /** Budgets in tokens, for models with budgets. A minimum of 0: reasoning can be switched off. */
   readonly budgetMin: number;
   readonly budgetMax: number;
-  /** Takes presence and frequency penalties, and more than one candidate: everything before 4. */
+  /** Accepts presence and frequency penalties, and more than one candidate: everything before 4. */
   readonly penalties: boolean;
   /** Requires function calls in the history to carry their ids and reasoning signatures: since 3. */
   readonly signedCalls: boolean;
   /** Speech models from 3.8 accept instructions in `speechMetadata`. */
   readonly speechStyle: boolean;
-  /** Images come in sizes up to 4K (`imageSize`): since 3. */
+  /** Images up to 4K are supported (`imageSize`): since 3. */
   readonly imageSizes: boolean;
 }
 

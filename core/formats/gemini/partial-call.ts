@@ -12,7 +12,9 @@ export interface PartialCall {
   whole(): JsonObject;
 }
 
-/** True for a piece of a call: it announces more pieces, holds places in the arguments, or continues a call and names none. */
+/**
+ * True for a piece of a call: it announces more pieces, holds parts of the arguments, or continues an open call without a name.
+ */
 export function isPieceOfCall(functionCall: JsonObject, open: PartialCall | null): boolean {
   if (functionCall.willContinue === true || Array.isArray(functionCall.partialArgs)) return true;
   return open !== null && functionCall.name === undefined;
@@ -20,8 +22,9 @@ export function isPieceOfCall(functionCall: JsonObject, open: PartialCall | null
 
 /**
  * Vertex AI streams arguments in pieces if `streamFunctionCallArguments` is set
- * (https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc): each piece holds JSON paths with
- * values, and a text of several pieces has `willContinue` at its path. The arguments are put together here and leave whole.
+ * (https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc). Each piece holds JSON paths
+ * with values, and a text of several pieces has `willContinue` at its path. The pieces are joined here, and the complete
+ * arguments are sent.
  */
 export function partialCall(first: JsonObject, signature: string | null): PartialCall {
   const args = bare();
@@ -42,12 +45,12 @@ export function partialCall(first: JsonObject, signature: string | null): Partia
   };
 }
 
-/** An object without prototype: a key of the provider can never reach `Object.prototype`. */
+/** An object without prototype, so that a key of the provider cannot reach `Object.prototype`. */
 function bare(): JsonObject {
   return Object.create(null);
 }
 
-/** `$.items[0]['full name']` as `items`, 0, `full name`. */
+/** Returns `items`, 0, `full name` for `$.items[0]['full name']`. */
 function keysOf(path: string): (string | number)[] {
   const keys: (string | number)[] = [];
   for (const [, name, index, quoted] of path.matchAll(/([^.[\]'"$]+)(?=[.[]|$)|\[(\d+)\]|\[['"]((?:[^'"\\]|\\.)*)['"]\]/g)) {
@@ -64,7 +67,7 @@ function statedValue(piece: JsonObject): unknown {
 
 type Container = JsonObject | unknown[];
 
-/** Puts a value at its place. An index beyond the end appends, so that a list has no holes. */
+/** Sets the value at this path. An index beyond the end appends, so that a list has no holes. */
 function assign(root: JsonObject, keys: readonly (string | number)[], value: unknown, appends: boolean): void {
   let at: Container = root;
   for (const [depth, key] of keys.entries()) {

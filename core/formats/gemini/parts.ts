@@ -5,8 +5,8 @@ import { noteOnce } from '../note-once.ts';
 import { audioPart, filePart, imagePart } from './media.ts';
 
 /**
- * The content of a chat message (text, or a list of parts) as Gemini parts. Empty texts are left out, because they are refused.
- * Parts it does not know are passed as they are, so native parts (`inlineData`, `fileData`, …) can be used inside a chat call.
+ * Converts the content of a chat message (text, or a list of parts) to Gemini parts. Empty texts are left out, because Gemini
+ * rejects them. Unknown parts are passed unchanged, so clients can use native parts (`inlineData`, `fileData`, …) in a chat call.
  * Throws `bad_request` naming the part it cannot read.
  */
 export function contentParts(content: unknown, path: string, call: OperationCall): JsonObject[] {

@@ -22,7 +22,7 @@ export function noAnswer(provider: string, reply: JsonObject, wanted: string): G
   });
 }
 
-/** The parts of every candidate of a generateContent reply or event. */
+/** Returns the parts of every candidate of a generateContent reply or event. */
 export function partsOf(reply: JsonObject): JsonObject[] {
   const candidates = Array.isArray(reply.candidates) ? reply.candidates.filter(isObject) : [];
   return candidates.flatMap(({ content }) =>

@@ -7,7 +7,10 @@ import { dataUrlOf } from './media.ts';
 import { isPieceOfCall, type PartialCall, partialCall } from './partial-call.ts';
 import { extraContent, type SignedPart, toBlockSignature } from './signatures.ts';
 
-/** Part of a native block: `content_blocks` of a delta. The first of an index opens the block, texts of later ones append. */
+/**
+ * Piece of a native block, in `content_blocks` of a delta. The first piece of an index opens the block. Texts of later pieces are
+ * appended.
+ */
 export interface BlockPiece {
   readonly index: number;
   readonly delta: JsonObject;
@@ -33,7 +36,7 @@ export interface PartsReader {
   callsTools(): boolean;
 }
 
-/** `Said` while it is put together. */
+/** `Said` while it is being built. */
 interface Saying {
   content: string | null;
   reasoning: string;
@@ -44,11 +47,11 @@ interface Saying {
 }
 
 export function partsReader(call: OperationCall): PartsReader {
-  /** The block that is open: what it is, and whether a signature has closed it. */
+  /** State of the last block: its kind, or `sealed` if a signature has closed it. */
   let open: 'none' | 'thinking' | 'sealed' | 'text' | 'other' = 'none';
   let last = -1;
   let [calls, images] = [0, 0];
-  /** All text so far: annotations count in it. */
+  /** All text so far. Offsets of annotations refer to it. */
   let text = '';
   let pending: PartialCall | null = null;
 
@@ -104,7 +107,7 @@ export function partsReader(call: OperationCall): PartsReader {
     if (isObject(functionCall) && isPieceOfCall(functionCall, pending)) return addPiece(said, functionCall, signature);
     endPending(said);
     if (isObject(functionCall)) {
-      // The end of a call in pieces that had ended already.
+      // A piece without a name is the end of a call that had already ended. It is ignored.
       if (functionCall.name !== undefined) addCall(said, functionCall, signature);
     } else if (part.thought === true && typeof part.text === 'string') {
       said.reasoning += part.text;
@@ -135,7 +138,7 @@ export function partsReader(call: OperationCall): PartsReader {
   };
 }
 
-/** Pieces of blocks put together, as a plain reply has them. */
+/** Joins pieces into blocks, as in a plain reply. */
 export function wholeBlocks(pieces: readonly BlockPiece[]): JsonObject[] {
   const blocks: JsonObject[] = [];
   for (const { index, delta } of pieces) {

@@ -1,8 +1,8 @@
 import { badParam } from '../bad-param.ts';
 
 /**
- * A model name as part of a path: `gemini-3.8-flash`, `models/gemini-3.8-flash`, `claude-sonnet-4-5@20250929`. Throws
- * `bad_request` for an empty name, and for one that would lead elsewhere.
+ * Returns a model name as part of a path: `gemini-3.8-flash`, `models/gemini-3.8-flash`, `claude-sonnet-4-5@20250929`. Throws
+ * `bad_request` for an empty name, and for one that changes the rest of the path.
  */
 export function resourcePath(model: string): string {
   const steps = model.split('/');

@@ -24,7 +24,7 @@ export function extraContent(signature: string): JsonObject {
   return { extra_content: { google: { thought_signature: signature } } };
 }
 
-/** The signature on a message, tool call or image of a chat conversation. */
+/** Returns the signature on a message, tool call or image of a chat conversation. */
 export function signatureIn(from: JsonObject): string | null {
   const google = isObject(from.extra_content) ? from.extra_content.google : null;
   const signature = isObject(google) ? google.thought_signature : null;
@@ -35,7 +35,7 @@ export function toBlockSignature(signature: string, part: SignedPart): string {
   return `${mark}${part}:${signature}`;
 }
 
-/** Null for a signature of another provider: sent on, it would be refused. */
+/** Null for a signature of another provider, because Gemini would reject it. */
 export function fromBlockSignature(text: unknown): PartSignature | null {
   if (typeof text !== 'string' || !text.startsWith(mark)) return null;
   const [, part, signature] = /^gemini:(thought|text|call\.\d{1,4}|image\.\d{1,4}):(.*)$/s.exec(text) ?? [];

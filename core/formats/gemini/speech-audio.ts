@@ -28,7 +28,7 @@ export function speechBytes(audio: readonly Audio[], format: SpeechFormat): Byte
   return wav ? { contentType: 'audio/pcm', body: wav.samples } : { contentType: mimeType, body };
 }
 
-/** Events of a stream of generateContent as those of OpenAI's speech: `speech.audio.delta` … `speech.audio.done`. */
+/** Translates a stream of generateContent to OpenAI's speech events: `speech.audio.delta` … `speech.audio.done`. */
 export function speechStream(format: SpeechFormat): StreamTranslator {
   let begun = false;
   let counts: JsonObject | null = null;

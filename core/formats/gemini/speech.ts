@@ -17,8 +17,8 @@ const openAiVoices: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Speech of Gemini's TTS models by generateContent (https://ai.google.dev/gemini-api/docs/speech-generation). Audio comes in base64
- * inside JSON, as WAV since 3.8, as bare samples before. `path` is that of the model, without the method.
+ * Speech of Gemini's TTS models by generateContent (https://ai.google.dev/gemini-api/docs/speech-generation). Audio is base64 in
+ * JSON: WAV since 3.8, plain samples before. `path` returns the path of the model, without the method.
  */
 export function geminiSpeech(provider: string, path: (call: OperationCall) => string): Operation {
   return {
@@ -71,7 +71,7 @@ function voiceName(voice: unknown, call: OperationCall): string {
   return defaultVoice;
 }
 
-/** Samples, or a file of them: nothing here compresses audio. */
+/** Returns samples or WAV, because the gateway cannot compress audio. */
 function formatOf(params: JsonObject): SpeechFormat {
   return params.response_format === 'pcm' ? 'pcm' : 'wav';
 }

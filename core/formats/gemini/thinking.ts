@@ -58,11 +58,11 @@ function amountOf(asked: Asked, traits: GeminiTraits): { config: JsonObject; cha
 function levelOf(asked: Exclude<Asked, 'free'>, levels: readonly string[]): { config: JsonObject; changed: boolean } {
   const level = (wanted: string, same: boolean): { config: JsonObject; changed: boolean } => {
     const scale = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'];
-    // A level that the model lacks becomes the next higher one: too much reasoning costs less than a wrong result.
+    // A level that the model lacks becomes the next higher one, because too much reasoning costs less than a wrong result.
     const found = scale.slice(scale.indexOf(wanted)).find((name) => levels.includes(name)) ?? 'HIGH';
     return { config: { thinkingLevel: found }, changed: !same || found !== wanted };
   };
-  // These models always think: the least is the nearest to nothing.
+  // These models always reason, so the lowest level replaces `off`.
   if (asked === 'off') return level(levels[0] ?? 'LOW', false);
   if ('tokens' in asked) return level(asked.tokens <= 1_024 ? 'LOW' : asked.tokens <= 8_192 ? 'MEDIUM' : 'HIGH', false);
   const wanted = asked.effort.toUpperCase();

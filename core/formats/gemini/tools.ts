@@ -7,8 +7,8 @@ import { toGeminiSchema } from './json-schema.ts';
 import { traitsOf } from './models.ts';
 
 /**
- * `tools` and `toolConfig` of a chat call; empty if it has no tools. Functions are declared together; Google's own tools
- * (`{"googleSearch": {}}`, `{"codeExecution": {}}`, …) are passed as they are. Throws `bad_request` for tools of other kinds.
+ * Returns `tools` and `toolConfig` of a chat call. Empty if it has no tools. Functions are declared together. Google's own tools
+ * (`{"googleSearch": {}}`, `{"codeExecution": {}}`, …) are passed unchanged. Throws `bad_request` for tools of other kinds.
  */
 export function toolParams(params: JsonObject, call: OperationCall, options: GeminiRequestOptions): JsonObject {
   const { mode, only, filter } = toolChoice(params);
@@ -21,7 +21,7 @@ export function toolParams(params: JsonObject, call: OperationCall, options: Gem
   const tools = [...(functions.length > 0 ? [{ functionDeclarations: functions }] : []), ...native];
   if (tools.length === 0) return {};
   if (params.parallel_tool_calls === false) noteOnce(call.dropped, 'parallel_tool_calls');
-  // Beside functions, the Gemini API shows what its own tools did only if it is asked to; the parts are needed in the next turn.
+  // If there are functions, the Gemini API returns the parts of its own tools only on request. The next turn needs these parts.
   const mixed = options.isGeminiApi && functions.length > 0 && native.length > 0 && traitsOf(call.model).signedCalls;
   const shown = mixed ? { includeServerSideToolInvocations: true } : {};
   const names = mode === 'ANY' && only.length > 0 && !filter ? { allowedFunctionNames: only } : {};
@@ -33,7 +33,7 @@ export function toolParams(params: JsonObject, call: OperationCall, options: Gem
 function functionList(params: JsonObject, call: OperationCall): JsonObject[] {
   if (!Array.isArray(params.tools)) {
     if (!Array.isArray(params.functions)) return [];
-    // The retired form of tools. The reply uses `tool_calls`, its replacement.
+    // The retired form of tools. Replies use `tool_calls`, its replacement.
     noteOnce(call.adapted, 'functions');
     return params.functions.map((fn, index) => declaration(fn, `functions[${index}]`, call));
   }
@@ -50,11 +50,11 @@ function nativeTools(tools: unknown): JsonObject[] {
   return Array.isArray(tools) ? tools.filter((tool) => isObject(tool) && !isObject(tool.function)) : [];
 }
 
-/** A function without parameters declares none: an object without properties is refused by older models. */
+/** A function without parameters declares no parameters, because older models reject an object without properties. */
 function declaration(fn: unknown, path: string, call: OperationCall): JsonObject {
   if (!isObject(fn)) throw badParam(path, 'an object is expected');
   const { name, description, parameters, strict, ...others } = fn;
-  // Gemini has no strict mode: the model follows the schema as well as it can.
+  // Gemini has no strict mode and follows the schema as well as it can.
   if (strict === true) noteOnce(call.dropped, 'tools.strict');
   const note = (keyword: string): void => noteOnce(call.adapted, `tools.${keyword}`);
   const schema = isObject(parameters) ? toGeminiSchema({ type: 'object', ...parameters }, `${path}.parameters`, note) : {};
@@ -70,7 +70,7 @@ function declaration(fn: unknown, path: string, call: OperationCall): JsonObject
 interface Choice {
   readonly mode: string | null;
   readonly only: readonly string[];
-  /** The other functions are left out of the call: only a forced call can be limited to some. */
+  /** True: only the allowed functions are declared, because Gemini can limit a choice only if it is forced. */
   readonly filter: boolean;
 }
 

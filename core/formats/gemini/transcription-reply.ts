@@ -5,7 +5,7 @@ import type { Heard } from '../media/transcript.ts';
 import { partsOf } from './reply-content.ts';
 import { isTimed, transcribesOnItsOwn } from './transcription-request.ts';
 
-/** The transcript in a generateContent reply; null if it holds none. Silence is a transcript without text. */
+/** Returns the transcript in a generateContent reply. Null if it holds none. Silence is a transcript without text. */
 export function heardOf(reply: JsonObject, call: OperationCall): Heard | null {
   const parts = partsOf(reply).filter(({ thought: reasoningPart }) => reasoningPart !== true);
   const text = parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('');
@@ -27,7 +27,7 @@ function ownTranscript(parts: readonly JsonObject[], text: string): Heard | null
   return { text: (text === '' ? joined : text).trim(), language: language ?? null, segments, words };
 }
 
-/** A cut or odd answer is still a transcript: then it is all text. */
+/** Parses a transcript with times. A truncated or malformed reply becomes a transcript without times. */
 function timedTranscript(text: string): Heard {
   const answer = parsed(text);
   if (!answer || !Array.isArray(answer.segments)) return { ...plain, text: text.trim() };

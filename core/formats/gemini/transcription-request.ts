@@ -35,12 +35,15 @@ export function isTimed(params: JsonObject): boolean {
   return ['srt', 'verbose_json', 'vtt'].includes(String(params.response_format));
 }
 
-/** True for models that take audio alone and answer with its transcript. */
+/** True for models that accept only audio and reply with its transcript. */
 export function transcribesOnItsOwn(model: string): boolean {
   return /gemini-[\w.-]*-transcribe\b/.test(model);
 }
 
-/** OpenAI's form as a generateContent request with the audio inside. Throws `bad_request` naming the field it cannot read. */
+/**
+ * Converts OpenAI's form to a generateContent request with the audio inside. Throws `bad_request` naming the field it cannot
+ * read.
+ */
 export function transcriptionRequest(params: JsonObject, call: OperationCall, task: Task): JsonObject {
   const { model: _model, language, prompt, response_format, temperature, stream: _stream, ...rest } = params;
   const { timestamp_granularities, chunking_strategy, include, generationConfig, file: _file, ...passed } = rest;
@@ -56,7 +59,7 @@ export function transcriptionRequest(params: JsonObject, call: OperationCall, ta
   const asked = own ? ownConfig(params, call) : instructedConfig(params, call);
   const instructions = own ? [] : [{ text: instruction(task, language, prompt) }];
   const config = { ...warmth, ...asked, ...(isObject(generationConfig) ? generationConfig : {}) };
-  // Words are not a thing that a model can be asked for in words.
+  // Other models are asked in a prompt, which yields segments but no times of single words.
   if (!own && String(timestamp_granularities).includes('word')) noteOnce(call.dropped, 'timestamp_granularities');
   return {
     contents: [{ role: 'user', parts: [audioOf(call), ...instructions] }],

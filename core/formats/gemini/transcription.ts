@@ -7,8 +7,8 @@ import { type Task, transcriptionRequest } from './transcription-request.ts';
 import { geminiStreamReader, usageOf, usageOfReply } from './usage.ts';
 
 /**
- * Transcription and translation by generateContent (https://ai.google.dev/gemini-api/docs/audio): models made for it transcribe on
- * their own, the others are asked to in words. `path` is that of the model, without the method.
+ * Transcription and translation by generateContent (https://ai.google.dev/gemini-api/docs/audio). Transcription models need no
+ * prompt. Other models get one. `path` returns the path of the model, without the method.
  */
 export function geminiTranscription(provider: string, path: (call: OperationCall) => string, task: Task): Operation {
   const heard = (reply: JsonObject, call: OperationCall): Heard => {
@@ -42,7 +42,7 @@ function transcript(reply: JsonObject, heard: Heard, call: OperationCall, task: 
   return { ...verboseTranscript(heard, task), ...counted, ...others };
 }
 
-/** Events of a stream of generateContent as OpenAI's: `transcript.text.delta` … `transcript.text.done`. */
+/** Translates a stream of generateContent to OpenAI's events: `transcript.text.delta` … `transcript.text.done`. */
 function transcriptStream(): StreamTranslator {
   let text = '';
   let counts: JsonObject | null = null;
@@ -65,7 +65,7 @@ function transcriptStream(): StreamTranslator {
   };
 }
 
-/** Token counts as OpenAI's transcriptions have them. */
+/** Returns token counts in the form of OpenAI's transcriptions. */
 function transcriptUsage(counts: JsonObject): JsonObject {
   const { inputTokens, cacheReadTokens, outputTokens, audioInputTokens } = usageOf(counts);
   const input = inputTokens + cacheReadTokens;

@@ -5,7 +5,7 @@ import { emptyUsage, totalTokens, type Usage } from '../../contract/values/usage
 import { tokenCount } from '../openai/chat-usage.ts';
 import { streamError } from './errors.ts';
 
-/** Tokens of a plain generateContent reply; null if it carries no `usageMetadata`. */
+/** Returns the tokens of a plain generateContent reply. Null if it carries no `usageMetadata`. */
 export function usageOfReply(reply: JsonObject): Usage | null {
   return isObject(reply.usageMetadata) ? usageOf(reply.usageMetadata) : null;
 }
@@ -30,15 +30,15 @@ export function usageOf(counts: JsonObject): Usage {
 }
 
 /**
- * Counts of a stream so far. Those with a total are of the whole reply and replace earlier ones: a count that is missing in them is 0,
- * even if an earlier event had one. Others, which come before the end, add to what is known.
+ * Merges the counts of a stream. Counts with a total cover the whole reply and replace earlier ones: a count that is missing in
+ * them is 0, even if an earlier event had one. Other counts, sent before the end, are added to the known ones.
  */
 export function laterCounts(counts: JsonObject | null, later: unknown): JsonObject | null {
   if (!isObject(later)) return counts;
   return typeof later.totalTokenCount === 'number' ? later : { ...counts, ...later };
 }
 
-/** Converts usage to the `usage` of a chat completion: `prompt_tokens` is all input, cached or not. */
+/** Converts usage to the `usage` of a chat completion. `prompt_tokens` is all input, cached or not. */
 export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
   const { inputTokens, cacheReadTokens, outputTokens, reasoningTokens, audioInputTokens, audioOutputTokens } = usage;
   return {
@@ -52,7 +52,7 @@ export function toChatUsage(usage: Usage, strict: boolean): JsonObject {
 }
 
 /**
- * Reads a streamGenerateContent stream. It has no terminal event: it is complete once every candidate that began has a finish
+ * Reads a streamGenerateContent stream. It has no terminal event. It is complete when every candidate that began has a finish
  * reason, or when the prompt was refused.
  */
 export function geminiStreamReader(provider: string): StreamReader {

@@ -7,7 +7,7 @@ import { type ImageQuirks, imageGenerations, images } from './images.ts';
 import { speech } from './speech.ts';
 import { transcriptions } from './transcriptions.ts';
 
-/** The operations of a row beside text. */
+/** The operations of a row other than text. */
 export interface CompatibleMedia {
   readonly id: string;
   readonly images?: ImageQuirks;
@@ -30,7 +30,7 @@ export type MediaOperation = Extract<
 
 type Build = (row: CompatibleMedia, prefix: (settings: ProviderSettings) => string) => Operation;
 
-/** The operations beside text of an OpenAI-compatible provider, at the paths that OpenAI, Cohere and Mistral gave them. */
+/** Returns the operations other than text of an OpenAI-compatible provider, at the paths of OpenAI, Cohere and Mistral. */
 export const mediaOperations: Readonly<Record<MediaOperation, Build>> = {
   createSpeech: (row, prefix) => speech(row.id, (call) => `${prefix(call.settings)}/audio/speech`),
   createTranscription: (row, prefix) => transcriptions(row.id, (call) => `${prefix(call.settings)}/audio/transcriptions`),

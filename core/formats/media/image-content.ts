@@ -4,7 +4,7 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
 import { badParam } from '../bad-param.ts';
 
-/** One image of an edit, however the client sent it. */
+/** One image of an edit, sent as file, base64 or data URL. */
 export interface SentImage {
   /** `image/png` if the source names none. */
   readonly contentType: string;
@@ -12,8 +12,8 @@ export interface SentImage {
 }
 
 /**
- * The images of an edit from the client's form, or from its JSON as OpenAI has it (`images: [{image_url}]`) or as people write it
- * (`image`: base64, a data URL, or a list of them). Addresses cannot be fetched here. Throws `bad_request`.
+ * Returns the images of an edit from the client's form, or from its JSON: OpenAI's `images: [{image_url}]`, or `image` with
+ * base64, a data URL, or a list of them. Web addresses are not fetched. Throws `bad_request`.
  */
 export function sentImages(params: JsonObject, call: OperationCall, name = 'image'): SentImage[] {
   if (call.form) return filesOf(call.form, name).map(fromPart);
@@ -22,7 +22,7 @@ export function sentImages(params: JsonObject, call: OperationCall, name = 'imag
   return (Array.isArray(given) ? given : [given]).map((item) => fromJson(item, name));
 }
 
-/** A JSON edit as the form that many providers only take. */
+/** Converts a JSON edit to a form, which many providers require. */
 export function editForm(params: JsonObject, call: OperationCall): FormPart[] {
   const { images: _images, image: _image, mask: _mask, ...fields } = params;
   const parts = Object.entries(fields).flatMap(([name, value]) => fieldOf(name, value));
@@ -48,7 +48,7 @@ export function dataUrl(image: SentImage): string {
   return `data:${image.contentType};base64,${base64Of(image)}`;
 }
 
-/** The image alone, as JSON holds it. */
+/** Returns the image as base64, for JSON. */
 export function base64Of({ body }: SentImage): string {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64');
 }
@@ -67,7 +67,7 @@ function fromJson(item: unknown, name: string): SentImage {
   return { contentType: url?.[1] ?? 'image/png', body };
 }
 
-/** A parameter as text fields of a form: one for each item of a list, JSON for objects, none for what is not there. */
+/** Returns a parameter as text fields of a form: one for each item of a list, JSON for objects, none for null and undefined. */
 export function fieldOf(name: string, value: unknown): FormPart[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value.flatMap((item) => fieldOf(`${name}[]`, item));

@@ -6,20 +6,20 @@ import { withoutRefused, withRenames } from '../openai/chat-request.ts';
 import { typedEventsReader } from '../typed-events-reader.ts';
 import { mediaUsage, withUnit } from './media-usage.ts';
 
-/** How a provider's images differ from OpenAI's. Everything absent = no difference. */
+/** Differences between a provider's images and OpenAI's. An absent field means no difference. */
 export interface ImageQuirks {
   /** Default `/images/generations`, below the prefix of the API. */
   readonly path?: string;
-  /** The whole path below the base URL, where it depends on the call. */
+  /** The whole path below the base URL, if it depends on the call. */
   readonly pathOf?: (call: OperationCall) => string;
   readonly renames?: Readonly<Record<string, string>>;
-  /** OpenAI parameters the provider answers with an error or cannot act on: taken out and reported. */
+  /** OpenAI parameters that the provider rejects or ignores. They are removed and reported. */
   readonly refuses?: readonly string[];
   /** Makes the remaining changes to a request. Returns the same object if it changes nothing. */
   readonly request?: (params: JsonObject, call: OperationCall) => JsonObject;
   /** Makes the remaining changes to a reply. Returns the same object if it changes nothing. */
   readonly reply?: (reply: JsonObject, call: OperationCall) => JsonObject;
-  /** True if some models answer with the image itself. */
+  /** True if some models reply with the image bytes instead of JSON. */
   readonly answersWithImage?: boolean;
 }
 
@@ -49,7 +49,7 @@ export function images(id: string, path: (call: OperationCall) => string): Opera
   };
 }
 
-/** Tokens where the reply counts them, and always the number of images. */
+/** Returns the tokens if the reply has counts, and always the number of images. */
 function imageUsage(reply: JsonObject): Usage | null {
   const result = isObject(reply.result) ? reply.result : {};
   const list = [reply.data, reply.images, reply.base64].find(Array.isArray);
@@ -57,13 +57,16 @@ function imageUsage(reply: JsonObject): Usage | null {
   return withUnit(isObject(reply.usage) ? mediaUsage(reply.usage) : null, 'generated_images', count);
 }
 
-/** An image that came as it is, as the list that the route answers with. */
+/** Returns the list of the route for a reply that is one image. */
 function listOfOne({ body }: BytesReply, call: OperationCall): JsonObject {
   const base64 = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64');
   return { created: call.nowSeconds, data: [{ b64_json: base64 }] };
 }
 
-/** `size` (`1024x768`) as two numbers, for providers that have them so. Throws nothing: a size of another form is left out. */
+/**
+ * Converts `size` (`1024x768`) to two numbers, for providers with `width` and `height`. A size of another form is dropped and
+ * reported.
+ */
 export function withWidthAndHeight(params: JsonObject, call: OperationCall): JsonObject {
   const { size, ...rest } = params;
   if (size === undefined) return params;

@@ -5,9 +5,9 @@ import { emptyUsage, type Usage, type UsageUnit } from '../../contract/values/us
 import { tokenCount } from '../openai/chat-usage.ts';
 
 /**
- * The `usage` object of OpenAI's audio and image routes in our counts: `{input_tokens, output_tokens}` with details of text, audio
- * and image tokens, or `{type: "duration", seconds}`.
- * https://platform.openai.com/docs/api-reference/audio/json-object and …/images/object
+ * Converts the `usage` object of OpenAI's audio and image routes: `{input_tokens, output_tokens}` with details of text, audio and
+ * image tokens, or `{type: "duration", seconds}`. https://platform.openai.com/docs/api-reference/audio/json-object and
+ * …/images/object
  */
 export function mediaUsage(raw: JsonObject): Usage {
   if (typeof raw.seconds === 'number' && raw.input_tokens === undefined) return unitUsage('audio_seconds', raw.seconds, raw);
@@ -28,12 +28,12 @@ export function mediaUsage(raw: JsonObject): Usage {
   };
 }
 
-/** Usage that is counted in one unit other than tokens; null for amounts that are none. */
+/** Returns usage in one unit other than tokens. Amounts that are not positive numbers are left out. */
 export function unitUsage(unit: UsageUnit, amount: number, raw: JsonObject | null): Usage {
   return { ...emptyUsage(), units: amount > 0 && Number.isFinite(amount) ? { [unit]: amount } : {}, raw };
 }
 
-/** The same usage with this many of a unit more. */
+/** Returns the usage with this amount of a unit. Unchanged if the amount is not a positive number. */
 export function withUnit(usage: Usage | null, unit: UsageUnit, amount: number): Usage | null {
   if (!(amount > 0) || !Number.isFinite(amount)) return usage;
   const counted = usage ?? emptyUsage();

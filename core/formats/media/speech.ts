@@ -4,8 +4,8 @@ import { typedEventsReader } from '../typed-events-reader.ts';
 import { mediaUsage, spokenCharacters } from './media-usage.ts';
 
 /**
- * Speech of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/audio/createSpeech): audio bytes, or events
- * with `stream_format: "sse"`, both as they come.
+ * Speech of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/audio/createSpeech): audio bytes, or
+ * events with `stream_format: "sse"`, both unchanged.
  */
 export function speech(id: string, path: (call: OperationCall) => string): Operation {
   return {

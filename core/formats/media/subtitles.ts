@@ -1,4 +1,4 @@
-/** A piece of speech and when it is said, in seconds. */
+/** A piece of speech with its times in seconds. */
 export interface SpokenSegment {
   readonly start: number;
   readonly end: number;
@@ -18,10 +18,10 @@ export function toVtt(segments: readonly SpokenSegment[]): string {
   return `WEBVTT\n\n${cues.join('')}`;
 }
 
-/** Longest stretch of a cue, in seconds, where words have to be put together. */
+/** Maximum length of a cue made of words, in seconds. */
 const cueSecondsMax = 6;
 
-/** Words as cues: a new one after the end of a sentence, a pause of a second, or six seconds. */
+/** Joins words to cues. A new cue begins after the end of a sentence, after a pause of a second, or after six seconds. */
 export function segmentsOfWords(words: readonly SpokenSegment[]): SpokenSegment[] {
   const segments: { start: number; end: number; text: string }[] = [];
   for (const { start, end, text } of words) {

@@ -10,7 +10,7 @@ export interface Heard {
   readonly words: readonly SpokenSegment[];
 }
 
-/** A transcript in a `response_format` that is not JSON; null for one that is. */
+/** Returns a transcript in a `response_format` that is not JSON. Null for JSON formats. */
 export function writtenTranscript(heard: Heard, format: unknown): BytesReply | null {
   const written = plainForms[String(format)];
   return written ? { contentType: written.contentType, body: Buffer.from(written.write(heard)) } : null;
@@ -44,7 +44,7 @@ const plainForms: Readonly<Record<string, PlainForm>> = {
   vtt: { contentType: 'text/vtt; charset=utf-8', write: (heard) => toVtt(cuesOf(heard)) },
 };
 
-/** Text without times is one cue without any. */
+/** Text without times becomes one cue without times. */
 function cuesOf({ segments, text }: Heard): readonly SpokenSegment[] {
   return segments.length > 0 || text === '' ? segments : [{ start: 0, end: 0, text }];
 }

@@ -7,8 +7,8 @@ import { mediaUsage, unitUsage } from './media-usage.ts';
 
 /**
  * Transcriptions and translations of an OpenAI-compatible provider
- * (https://platform.openai.com/docs/api-reference/audio/createTranscription): the client's form goes on as it came; JSON, text,
- * subtitles and events come back as they are.
+ * (https://platform.openai.com/docs/api-reference/audio/createTranscription). The client's form, and replies in JSON, text,
+ * subtitles and events, pass unchanged.
  */
 export function transcriptions(id: string, path: (call: OperationCall) => string): Operation {
   return {
@@ -19,7 +19,7 @@ export function transcriptions(id: string, path: (call: OperationCall) => string
   };
 }
 
-/** Tokens or seconds as the reply counts them; the length of the audio where only that is known (`verbose_json`). */
+/** Returns the tokens or seconds that the reply counts, or else the length of the audio (`verbose_json`). */
 export function transcriptionUsage(reply: JsonObject): Usage | null {
   if (isObject(reply.usage)) return mediaUsage(reply.usage);
   const seconds = Number(reply.duration);

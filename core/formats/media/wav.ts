@@ -8,8 +8,8 @@ export interface Wav {
 const headBytes = 44;
 
 /**
- * The head of a WAV file of 16-bit mono samples (RIFF/WAVE, format 1). Without a length it is one for a stream whose end is not
- * known yet: players read such a file to its end.
+ * Returns the header of a WAV file of 16-bit mono samples (RIFF/WAVE, format 1). `samplesBytes` null: a stream of unknown length,
+ * which players read to its end.
  */
 export function wavHead(sampleRate: number, samplesBytes: number | null): Uint8Array {
   const head = Buffer.alloc(headBytes);
@@ -29,7 +29,7 @@ export function wavHead(sampleRate: number, samplesBytes: number | null): Uint8A
   return head;
 }
 
-/** Reads a WAV file, or as much of one as has come; null if it is none. Chunks beside `fmt ` and `data` are passed over. */
+/** Reads a WAV file, or the beginning of one. Null for other files. Chunks other than `fmt ` and `data` are skipped. */
 export function readWav(bytes: Uint8Array): Wav | null {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (file.length < 12 || file.toString('latin1', 0, 4) !== 'RIFF' || file.toString('latin1', 8, 12) !== 'WAVE') return null;
@@ -40,7 +40,7 @@ export function readWav(bytes: Uint8Array): Wav | null {
     const from = at + 8;
     if (name === 'fmt ' && from + 8 <= file.length) sampleRate = file.readUInt32LE(from + 4);
     if (name === 'data') return { sampleRate, samples: file.subarray(from, Math.min(from + length, file.length)) };
-    // Chunks begin at even places.
+    // Chunks begin at even offsets.
     at = from + length + (length % 2);
   }
   return null;

@@ -3,20 +3,23 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /** Writes the chunks of one streamed chat completion. */
 export interface ChatChunks {
-  /** The reply's id, null until the provider gave one or the first chunk was written, and its model. */
+  /** The reply's id, null until the provider sent one or the first chunk was written, and its model. */
   readonly head: { id: string | null; model: string };
   /** True if the client asked for a last chunk with token counts. */
   readonly withUsage: boolean;
   chunk(fields: JsonObject): StreamEvent;
-  /** A chunk of one choice, all of whose fields are given. */
+  /** Returns a chunk of one choice with these fields. */
   choiceOf(fields: JsonObject): StreamEvent;
-  /** A chunk of the only choice. */
+  /** Returns a chunk of the only choice. */
   choice(delta: JsonObject, finishReason?: string | null): StreamEvent;
-  /** The same, without a chunk for an empty delta. */
+  /** Like `of`, but returns no chunk for an empty delta. */
   emit(delta: JsonObject): StreamEvent[];
 }
 
-/** Chunks in OpenAI's form (https://platform.openai.com/docs/api-reference/chat-streaming) of a provider with another one. */
+/**
+ * Writes chunks in OpenAI's form (https://platform.openai.com/docs/api-reference/chat-streaming) for a provider with another
+ * format.
+ */
 export function chatChunks(call: OperationCall, provider: string): ChatChunks {
   const options = call.params.stream_options;
   const withUsage = isObject(options) && options.include_usage === true;

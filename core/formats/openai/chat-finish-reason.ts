@@ -16,7 +16,7 @@ const known: Readonly<Record<string, string>> = {
   model_length: 'length',
   model_context_window_exceeded: 'length',
   tool_use: 'tool_calls',
-  // An error of the provider cut the reply short: `stop` would mark it as complete.
+  // An error of the provider cut the reply. `stop` would mark it as complete.
   error: 'length',
   insufficient_system_resource: 'length',
 };
@@ -26,7 +26,9 @@ function chatFinishReason(native: string): string {
   return known[native.toLowerCase()] ?? 'stop';
 }
 
-/** A chat or completion reply, or one chunk of it, with OpenAI's words; the same object when it has them already. */
+/**
+ * Returns a chat or completion reply, or one chunk of it, with OpenAI's finish reasons. The same object if they need no change.
+ */
 export function withMappedFinishReasons(reply: JsonObject): JsonObject {
   const { choices } = reply;
   if (!Array.isArray(choices) || !choices.some(needsMapping)) return reply;

@@ -4,11 +4,11 @@ import { isObject } from '../../contract/values/json.ts';
 import type { ChatQuirks } from './chat-quirks.ts';
 
 /**
- * The steps from a chat request to the provider's. Each returns the very object it was given when there is nothing to do:
- * that is how the pipeline knows that the client's bytes can go out as they came.
+ * The steps that convert a chat request to the provider's. Each returns the given object itself if there is nothing to change.
+ * The pipeline then sends the client's bytes unchanged.
  */
 
-/** Asks for token counts in the stream, because records and budgets need them whether or not the client does. */
+/** Requests token counts in the stream, because records and budgets always need them. */
 export function withUsageInStream(params: JsonObject, quirks: ChatQuirks): JsonObject {
   if (params.stream !== true) return params;
   const options = isObject(params.stream_options) ? params.stream_options : {};
@@ -27,7 +27,7 @@ export function asksForUsage(params: JsonObject): boolean {
   return isObject(params.stream_options) && params.stream_options.include_usage === true;
 }
 
-/** Moves parameters to the provider's names; one that is already there under that name wins. */
+/** Renames parameters to the provider's names. A parameter that already has the provider's name takes precedence. */
 export function withRenames(params: JsonObject, quirks: Pick<ChatQuirks, 'renames'>, call: OperationCall): JsonObject {
   let body = params;
   for (const [from, to] of Object.entries(quirks.renames ?? {})) {
@@ -39,7 +39,7 @@ export function withRenames(params: JsonObject, quirks: Pick<ChatQuirks, 'rename
   return body;
 }
 
-/** Takes out what the provider would answer with an error, and reports it. */
+/** Removes and reports parameters that the provider rejects. */
 export function withoutRefused(params: JsonObject, quirks: Pick<ChatQuirks, 'refuses'>, call: OperationCall): JsonObject {
   const refused = (quirks.refuses ?? []).filter((name) => name in params);
   if (refused.length === 0) return params;
@@ -47,7 +47,7 @@ export function withoutRefused(params: JsonObject, quirks: Pick<ChatQuirks, 'ref
   return Object.fromEntries(Object.entries(params).filter(([name]) => !refused.includes(name)));
 }
 
-/** Sends `developer` messages as `system` ones: the same thing under its older name. */
+/** Sends `developer` messages as `system` messages, their older name. */
 export function withSystemRole(params: JsonObject, call: OperationCall): JsonObject {
   const { messages } = params;
   const isDeveloper = (message: unknown): boolean => isObject(message) && message.role === 'developer';

@@ -44,15 +44,15 @@ export function chatStreamReader(id: string): StreamReader {
 const unusedMembers = ['content', 'text', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'obfuscation', 'p'];
 
 /**
- * The error that an event of a chat stream holds, null for none: under `error`, or the event itself (`{"object": "error", "message"}`, as
- * Mistral has it).
+ * Returns the error in an event of a chat stream, null for none. It is under `error`, or is the event itself (`{"object":
+ * "error", "message"}`, as Mistral sends it).
  */
 export function errorIn(data: JsonObject): unknown {
   if (data.error) return data.error;
   return data.object === 'error' ? data : null;
 }
 
-/** Token counts of a chunk; Groq also keeps them under a name of its own. */
+/** Returns the token counts of a chunk. Groq also sends them under a name of its own. */
 function usageIn(chunk: JsonObject): JsonObject | null {
   if (isObject(chunk.usage)) return chunk.usage;
   return isObject(chunk.x_groq) && isObject(chunk.x_groq.usage) ? chunk.x_groq.usage : null;

@@ -7,8 +7,9 @@ import { asksForUsage } from './chat-request.ts';
 import { withToolIndexes } from './tool-indexes.ts';
 
 /**
- * Keeps a stream as the client asked for it: without the chunk of token counts that only we wanted, with OpenAI's finish reasons, and
- * with the index of each tool call. Null when neither is at stake, so that the bytes pass; events that need no change come back as the same object.
+ * Adapts a stream to the client's request: removes the chunk of token counts that only the gateway requested, maps finish reasons
+ * to OpenAI's, and adds the index of each tool call. Null if none of these applies, so that the bytes pass unchanged. Events that
+ * need no change are returned as the same object.
  */
 export function chatStream(quirks: ChatQuirks, call: OperationCall): StreamTranslator | null {
   const hidesUsage = quirks.streamUsage !== 'always' && !asksForUsage(call.params);
@@ -29,7 +30,7 @@ export function chatStream(quirks: ChatQuirks, call: OperationCall): StreamTrans
   };
 }
 
-/** The additional chunk of `stream_options.include_usage`: counts and not a single choice. */
+/** True for the additional chunk of `stream_options.include_usage`, which has counts and no choice. */
 function isUsageChunk(data: JsonObject): boolean {
   return isObject(data.usage) && Array.isArray(data.choices) && data.choices.length === 0;
 }

@@ -4,9 +4,9 @@ import type { Usage } from '../../contract/values/usage.ts';
 import { emptyUsage, serviceTierOf, unitsPerCallMax } from '../../contract/values/usage.ts';
 
 /**
- * The `usage` object of chat completions, completions and embeddings in our counts. Covers the places where compatible
- * providers keep the same number: DeepSeek's `prompt_cache_hit_tokens`, OpenRouter's `cache_write_tokens`, Perplexity's
- * top-level `reasoning_tokens`. `serviceTier` is what the reply says of it beside its usage.
+ * Converts the `usage` object of chat completions, completions and embeddings. Covers the names under which compatible providers
+ * send the same number: DeepSeek's `prompt_cache_hit_tokens`, OpenRouter's `cache_write_tokens`, Perplexity's top-level
+ * `reasoning_tokens`. `serviceTier` is the tier that the reply reports beside its usage.
  */
 export function chatUsage(raw: JsonObject, serviceTier: unknown = null): Usage {
   const input = isObject(raw.prompt_tokens_details) ? raw.prompt_tokens_details : {};
@@ -31,7 +31,7 @@ export function chatUsage(raw: JsonObject, serviceTier: unknown = null): Usage {
   };
 }
 
-/** A count as whole number ≥ 0, no more than one call can have used; anything else is 0. */
+/** Returns a count as whole number ≥ 0, limited to what one call can use. Other values become 0. */
 export function tokenCount(value: unknown): number {
   return typeof value === 'number' && value > 0 && Number.isFinite(value) ? Math.min(Math.round(value), unitsPerCallMax) : 0;
 }

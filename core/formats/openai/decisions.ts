@@ -4,8 +4,9 @@ import { typedEventsReader } from '../typed-events-reader.ts';
 import { responsesUsage } from './responses.ts';
 
 /**
- * Typed judgments of decision models. OpenAI's questions (https://developers.openai.com/api/reference/resources/decisions) and those of
- * the models' makers (https://openrouter.ai/docs/guides/features/decisions) differ, so bytes pass both ways.
+ * Typed judgments of decision models. OpenAI's questions (https://developers.openai.com/api/reference/resources/decisions) and
+ * those of the models' makers (https://openrouter.ai/docs/guides/features/decisions) differ, so bytes pass unchanged in both
+ * directions.
  */
 export function decisions(id: string, path: (call: OperationCall) => string): Operation {
   return {

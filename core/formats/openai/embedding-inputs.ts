@@ -1,10 +1,10 @@
 import { isObject } from '../../contract/values/json.ts';
 import { badParam } from '../bad-param.ts';
 
-/** One thing to embed: a text, an image, or both as one. At least one of them is there. */
+/** One input: a text, an image, or a text with an image. At least one of the two is set. */
 export interface EmbeddingInput {
   readonly text: string | null;
-  /** A data URL, or a web address as it was sent. */
+  /** A data URL, or an unchanged web address. */
   readonly image: string | null;
 }
 
@@ -19,7 +19,7 @@ export function embeddingInputs(input: unknown, provider: string): EmbeddingInpu
   return items.map((item) => inputOf(item, provider));
 }
 
-/** An image that travels inside the request. Throws `bad_request` for a web address. */
+/** Returns an image that is part of the request. Throws `bad_request` for a web address. */
 export function inlineImage(image: string, provider: string): { readonly format: string; readonly base64: string } {
   const found = /^data:image\/([\w.+-]+);base64,/.exec(image);
   if (!found) throw badParam('input', `${provider} takes images only as base64 or data URL`);
@@ -44,6 +44,6 @@ function imageOf(given: unknown): string | null {
   const text = isObject(given) ? (given.url ?? given.base64) : given;
   if (typeof text !== 'string' || text === '') return null;
   if (/^(data|https?|s3):/i.test(text)) return text;
-  // First characters of base64 of a JPEG. The other formats can be sent as PNG.
+  // Base64 of a JPEG begins with these characters. The other formats can be sent as PNG.
   return `data:image/${text.startsWith('/9j/') ? 'jpeg' : 'png'};base64,${text}`;
 }

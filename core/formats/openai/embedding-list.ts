@@ -3,7 +3,10 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import type { Usage } from '../../contract/values/usage.ts';
 import { badParam } from '../bad-param.ts';
 
-/** The texts of an OpenAI embeddings call. Throws `bad_request` for token numbers, which only OpenAI's own models can read. */
+/**
+ * Returns the texts of an OpenAI embeddings call. Throws `bad_request` for token numbers, which only OpenAI's own models can
+ * read.
+ */
 export function embeddingTexts(input: unknown, provider: string): string[] {
   const texts = Array.isArray(input) ? input : [input];
   if (texts.length === 0 || !texts.every((text) => typeof text === 'string')) {
@@ -12,7 +15,9 @@ export function embeddingTexts(input: unknown, provider: string): string[] {
   return texts;
 }
 
-/** Vectors as an OpenAI embeddings reply, written as the caller asked: lists of numbers, or base64 of little-endian floats. */
+/**
+ * Returns vectors as an OpenAI embeddings reply, in the requested encoding: lists of numbers, or base64 of little-endian floats.
+ */
 export function embeddingList(vectors: readonly unknown[], usage: Usage | null, call: OperationCall): JsonObject {
   const asText = call.params.encoding_format === 'base64';
   return {

@@ -5,15 +5,15 @@ import { withoutRefused, withRenames } from './chat-request.ts';
 import { chatStreamReader } from './chat-stream-reader.ts';
 import { chatUsage } from './chat-usage.ts';
 
-/** How a provider's embeddings differ from OpenAI's. Everything absent = no difference. */
+/** Differences between a provider's embeddings and OpenAI's. An absent field means no difference. */
 export interface EmbedQuirks {
   /** Default `/embeddings`. */
   readonly path?: string;
-  /** The whole path below the base URL, where it depends on the call. */
+  /** The whole path below the base URL, if it depends on the call. */
   readonly pathOf?: (call: OperationCall) => string;
-  /** Parameters under another name there: OpenAI's name → the provider's. */
+  /** Parameters with another name at the provider: OpenAI's name → the provider's. */
   readonly renames?: Readonly<Record<string, string>>;
-  /** OpenAI parameters the provider answers with an error: taken out and reported. */
+  /** OpenAI parameters that the provider rejects. They are removed and reported. */
   readonly refuses?: readonly string[];
   /** Makes the remaining changes to a request. Returns the same object if it changes nothing. */
   readonly request?: (params: JsonObject, call: OperationCall) => JsonObject;
@@ -21,7 +21,10 @@ export interface EmbedQuirks {
   readonly reply?: (reply: JsonObject, call: OperationCall) => JsonObject;
 }
 
-/** Embeddings of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/embeddings): bytes pass both ways. */
+/**
+ * Embeddings of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/embeddings). Bytes pass unchanged
+ * in both directions.
+ */
 export function embeddings(path: (call: OperationCall) => string, quirks: EmbedQuirks = {}): Operation {
   return {
     path: quirks.pathOf ?? path,

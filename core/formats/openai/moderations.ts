@@ -3,7 +3,10 @@ import { isObject } from '../../contract/values/json.ts';
 import { typedEventsReader } from '../typed-events-reader.ts';
 import { chatUsage } from './chat-usage.ts';
 
-/** Moderations (https://platform.openai.com/docs/api-reference/moderations): bytes pass both ways; most makers do not bill them. */
+/**
+ * Moderations (https://platform.openai.com/docs/api-reference/moderations). Bytes pass unchanged in both directions. Most makers
+ * do not bill them.
+ */
 export function moderations(path: (call: OperationCall) => string): Operation {
   return {
     path,

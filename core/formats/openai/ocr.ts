@@ -5,7 +5,9 @@ import type { Usage } from '../../contract/values/usage.ts';
 import { unitUsage } from '../media/media-usage.ts';
 import { typedEventsReader } from '../typed-events-reader.ts';
 
-/** OCR in Mistral's shape (https://docs.mistral.ai/api/#tag/ocr): bytes pass both ways, pages are counted. */
+/**
+ * OCR in Mistral's format (https://docs.mistral.ai/api/#tag/ocr). Bytes pass unchanged in both directions. Usage counts pages.
+ */
 export function ocr(path: (call: OperationCall) => string): Operation {
   return {
     path,

@@ -28,12 +28,12 @@ export interface CompatibleProvider extends CompatibleMedia {
    * settings.
    */
   readonly baseUrl: string | null | ((settings: ProviderSettings) => string);
-  /** Path of the API below the base URL, default none. */
+  /** Path of the API below the base URL. Default: none. */
   readonly pathPrefix?: string | ((settings: ProviderSettings) => string);
   readonly operations: readonly CompatibleOperation[];
-  /** Headers that carry the key, where it is not `Authorization: Bearer <key>`. */
+  /** Returns the credential headers if they differ from `Authorization: Bearer <key>`. */
   readonly credential?: (key: string) => HeaderList;
-  /** Headers beside the credential. */
+  /** Headers other than the credential. */
   readonly headers?: (settings: ProviderSettings) => HeaderList;
   readonly forwards?: readonly string[];
   readonly chat?: ChatQuirks;
@@ -48,11 +48,11 @@ export interface CompatibleProvider extends CompatibleMedia {
   readonly stored?: StoredFamilies;
   /** True if it has realtime sessions. */
   readonly realtime?: boolean;
-  /** Path of a pass-through call, and of responses, where it is not prefix + path. */
+  /** Returns the path of a pass-through call, and of responses, if it is not prefix + path. */
   readonly proxyPath?: (path: string, settings?: ProviderSettings) => string;
 }
 
-/** The same beside the declaration that its id and its settings come from. */
+/** A provider as above, with the declaration that supplies its id and settings. */
 export type CompatibleInput = Omit<CompatibleProvider, 'id'> & {
   readonly declaration: ProviderDeclaration;
 };
@@ -63,8 +63,8 @@ export type CompatibleAdapter = ProviderAdapter & { readonly chatExtras: ChatExt
 type CompatibleOperation = Extract<OperationName, 'chatComplete' | 'complete' | 'embed' | 'createModelResponse'> | MediaOperation;
 
 /**
- * The adapter of an OpenAI-compatible provider. Request and reply bytes pass as they came, save where a quirk says otherwise
- * and where a streamed call has to be asked for its token counts.
+ * Returns the adapter of an OpenAI-compatible provider. Request and reply bytes pass unchanged, except for quirks and for the
+ * token counts that the gateway requests in streams.
  */
 export function openAiCompatible({ declaration, ...given }: CompatibleInput): CompatibleAdapter {
   const row: CompatibleProvider = { ...given, id: declaration.id };

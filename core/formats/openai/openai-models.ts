@@ -2,16 +2,18 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { noteOnce } from '../note-once.ts';
 
-/** Names of OpenAI's own models, and of those that reason. Open-weight models (`gpt-oss`) take what their server takes. */
+/**
+ * Names of OpenAI's own models, and of those that reason. The limits of open-weight models (`gpt-oss`) depend on their server.
+ */
 const ofOpenAi = /(^|[/:])(o\d(?![a-z])|gpt-\d|chatgpt-|codex-)/i;
 const reasoning = /(^|[/:])(o\d(?![a-z])|gpt-([5-9]|\d\d)(?!.*chat)|codex-)/i;
 
-/** The most stop sequences OpenAI takes. */
+/** Maximum number of stop sequences at OpenAI. */
 const stopMax = 4;
 
 /**
- * A chat call that was made from another format, without what OpenAI's models refuse: `temperature`, `top_p` and `stop` of models that
- * reason, and stop sequences beyond four. What is left out is reported. With effort `none`, these models take `temperature` and `top_p`.
+ * Returns a translated chat call without the parameters that OpenAI's models reject: `temperature`, `top_p` and `stop` for models
+ * that reason, and stop sequences beyond four. Reports them. With effort `none`, these models accept `temperature` and `top_p`.
  */
 export function withinModelLimits(chat: JsonObject, call: OperationCall): JsonObject {
   if (!ofOpenAi.test(call.model)) return chat;

@@ -3,12 +3,12 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { noteOnce } from '../note-once.ts';
 
 /**
- * Parameters a provider has nothing for, each with the value that asks for nothing. `{}` stands for any empty object; `null` and
- * `undefined` never ask.
+ * Parameters that a provider lacks, each with the value that has no effect. `{}` stands for any empty object. `null` and
+ * `undefined` never have an effect.
  */
 export type LostParams = Readonly<Record<string, unknown>>;
 
-/** Chat parameters of OpenAI that no provider with a format of its own has anything for. */
+/** Chat parameters of OpenAI that no provider with a format of its own supports. */
 export const openAiOnly: LostParams = {
   best_of: 1,
   echo: false,
@@ -25,7 +25,7 @@ export const openAiOnly: LostParams = {
   prompt_cache_options: {},
 };
 
-/** The same, where nothing can be done either about choices, probabilities, penalties, seeds and kinds of output. */
+/** Like `openAiOnly`, for providers that also lack choices, probabilities, penalties, seeds and other kinds of output. */
 export const textOnly: LostParams = {
   ...openAiOnly,
   n: 1,
