@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { TaskName, WorkerTasks } from '../../core/contract/plugin/worker-tasks.ts';
 import type { Task } from '../pool.ts';
 import checkSchema from './check-schema.ts';
+import findPii from './find-pii.ts';
 import matchPattern, { stepsOf } from './match-pattern.ts';
 
 /**
@@ -18,7 +19,15 @@ export const tasks: { readonly [Name in TaskName]: Task<WorkerTasks[Name]['input
     file: taskFile('check-schema'),
     inline: { sizeMax: 8192, sizeOf: ({ json }) => json.length, run: checkSchema },
   },
+  'find-pii': {
+    file: taskFile('find-pii'),
+    inline: { sizeMax: 2048, sizeOf: ({ texts }) => lengthOf(texts), run: findPii },
+  },
 };
+
+function lengthOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + text.length, 0);
+}
 
 /** The file beside this one: TypeScript in the sources, JavaScript in a build. */
 function taskFile(name: string): URL {

@@ -1,4 +1,5 @@
 import type { Maybe } from '../values/json.ts';
+import type { PiiCategory } from './pii-categories.ts';
 
 /** Tasks that can run off the main thread, with their inputs and outputs. Both are plain data that can be copied to a thread. */
 export interface WorkerTasks {
@@ -8,6 +9,30 @@ export interface WorkerTasks {
   'match-pattern': { readonly input: PatternInput; readonly output: PatternOutput };
   /** Errors of a JSON value against a JSON Schema, draft 2020-12. */
   'check-schema': { readonly input: SchemaInput; readonly output: readonly SchemaError[] };
+  /** Personal data in texts that belong together, in the order of the texts. */
+  'find-pii': { readonly input: PiiInput; readonly output: readonly Finding<PiiCategory>[] };
+}
+
+export interface PiiInput {
+  readonly texts: readonly string[];
+  readonly categories: readonly PiiCategory[];
+}
+
+/** Something found in texts. Findings do not overlap. */
+export interface Finding<Kind extends string> {
+  readonly kind: Kind;
+  /** The text that was found, without invisible characters. */
+  readonly value: string;
+  /** Parts of the texts that it covers: one, or several if it is split over texts. */
+  readonly spans: readonly Span[];
+}
+
+export interface Span {
+  /** Index of the text. */
+  readonly text: number;
+  /** UTF-16 code units from the beginning of the text; `end` is exclusive. */
+  readonly start: number;
+  readonly end: number;
 }
 
 export interface PatternInput {

@@ -3,6 +3,8 @@ import { allowedRequestTypes } from './allowed-request-types.ts';
 import type { Check } from './check.ts';
 import { contains } from './contains.ts';
 import { containsCode } from './contains-code.ts';
+import { pii } from './content/pii.ts';
+import { restorePii } from './content/restore-pii.ts';
 import { characterCount, sentenceCount, wordCount } from './counts.ts';
 import { endsWith } from './ends-with.ts';
 import { jsonKeys } from './json-keys.ts';
@@ -22,6 +24,7 @@ const list: readonly Check[] = [
   ...[addPrefix, allLowercase, allUppercase, allowedRequestTypes, characterCount, contains, containsCode, endsWith, jsonKeys],
   ...[jsonSchema, log, modelRules, modelWhitelist, notNull, regexMatch, regexReplace, requestParametersCheck],
   ...[requiredMetadataKeyPairs, requiredMetadataKeys, sentenceCount, validUrls, webhook, wordCount],
+  ...[pii, restorePii],
 ];
 
 /** Every check by its id. */

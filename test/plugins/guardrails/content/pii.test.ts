@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
+import { answer, chatReply, chatStream, createHarness, type Script } from '../../../support/pipeline-harness.ts';
+
+async function ask(
+  config: JsonObject,
+  content: unknown,
+  script: Script = answer(200, chatReply('hello')),
+  body: JsonObject = {},
+) {
+  const gateway = createHarness();
+  gateway.script(script);
+  const sink = await gateway.send({
+    headers: { 'x-svc-config': JSON.stringify({ provider: '@one', ...config }) },
+    body: { model: 'm', messages: [{ role: 'user', content }], ...body },
+  });
+  const sent = gateway.calls[0] && (JSON.parse(String(gateway.calls[0].body)) as { messages: { content: unknown }[] });
+  return { status: sink.status, text: sink.text, sent: sent?.messages[0]?.content, record: gateway.records[0] };
+}
+
+const input = (parameters: JsonObject) => ({ input_guardrails: [{ 'svc.pii': parameters, id: 'p', deny: true }] });
+const output = (parameters: JsonObject, more: JsonObject = {}) => ({
+  output_guardrails: [{ 'svc.pii': parameters, id: 'p', deny: true, ...more }],
+});
+const restoring = { ...input({ redact: true, restore: true }), output_mutators: [{ 'svc.restorePii': {} }] };
+const mail = 'jane.doe@example.com';
+
+describe('svc.pii', () => {
+  it('denies a request with personal data and shows placeholders only', async () => {
+    const { status, text, sent } = await ask(input({}), `Write to ${mail}`);
+    expect([status, sent]).toEqual([446, undefined]);
+    expect(text).not.toContain(mail);
+    expect(JSON.parse(text).hook_results.before_request_hooks[0].checks[0].data).toEqual({
+      verdict: false,
+      not: false,
+      explanation: 'Personal data was found: EMAIL_ADDRESS',
+      detectedPII: [{ text: '{{EMAIL_ADDRESS_1}}', labels: { EMAIL_ADDRESS: 1 } }],
+      restrictedCategories: expect.arrayContaining(['EMAIL_ADDRESS', 'NAME']),
+      detectedCategories: ['EMAIL_ADDRESS'],
+      textExcerpt: 'Write to {{EMAIL_ADDRESS_1}}',
+    });
+  });
+
+  it.each<[string, JsonObject, string, number]>([
+    ['passes text without personal data', {}, 'Write to me', 200],
+    ['ignores other categories', { categories: ['SSN'] }, `Write to ${mail}`, 200],
+    ['not: passes personal data', { not: true }, `Write to ${mail}`, 200],
+    ['not: denies text without it', { not: true }, 'Write to me', 446],
+  ])('%s', async (_name, parameters, content, status) => {
+    expect((await ask(input(parameters), content)).status).toBe(status);
+  });
+
+  it('redact: sends placeholders, the same for the same value', async () => {
+    const { status, sent, record } = await ask(input({ redact: true }), `${mail}, 10.1.2.3, bob@example.com and ${mail}`);
+    expect(status).toBe(200);
+    expect(sent).toBe('{{EMAIL_ADDRESS_1}}, {{IP_ADDRESS_1}}, {{EMAIL_ADDRESS_2}} and {{EMAIL_ADDRESS_1}}');
+    expect(record?.guardrails).toMatchObject([{ verdict: true, transformed: true }]);
+  });
+
+  it('redact: replaces data that is split over content parts', async () => {
+    const parts = ['Card 4111 1111 ', '1111 1111 ok'].map((text) => ({ type: 'text', text }));
+    const { sent } = await ask(input({ redact: true }), parts);
+    expect(sent).toEqual([
+      { type: 'text', text: 'Card {{CREDIT_CARD_1}}' },
+      { type: 'text', text: ' ok' },
+    ]);
+  });
+
+  it('redact: never uses a placeholder that the text holds already', async () => {
+    const { sent } = await ask(input({ redact: true }), `{{EMAIL_ADDRESS_1}} ${mail}`);
+    expect(sent).toBe('{{EMAIL_ADDRESS_1}} {{EMAIL_ADDRESS_2}}');
+  });
+
+  it('redact: changes a response, and its results hold no personal data', async () => {
+    const { status, text } = await ask(output({ redact: true }), 'x', answer(200, chatReply(`It is ${mail}`)));
+    expect(status).toBe(200);
+    expect(text).not.toContain(mail);
+    expect(JSON.parse(text).choices[0].message.content).toBe('It is {{EMAIL_ADDRESS_1}}');
+  });
+
+  it('redact: a stream leaves no part of the data, wherever it is split', async () => {
+    const reply = `It is ${mail}.`;
+    for (let at = 1; at < reply.length; at++) {
+      const script = chatStream([reply.slice(0, at), reply.slice(at)]);
+      const { status, text } = await ask(output({ redact: true }), 'x', script, { stream: true });
+      expect([status, text.includes('{{EMAIL_ADDRESS_1}}'), text.includes('jane')]).toEqual([200, true, false]);
+    }
+  });
+
+  it.each<[JsonObject, string]>([
+    [{ categories: ['EMAIL'] }, 'categories[0]'],
+    [{ categories: [] }, 'categories'],
+    [{ redact: true, not: true }, 'not: contradicts redact'],
+    [{ restore: true }, 'restore: requires redact'],
+  ])('config is rejected: %j', async (parameters, field) => {
+    const { status, text } = await ask(input(parameters), 'x');
+    expect(status).toBe(400);
+    expect(text).toContain(`input_guardrails[0].svc.pii.${field}`);
+  });
+});
+
+describe('svc.restorePii', () => {
+  it('puts the data back into the response', async () => {
+    const reply = answer(200, chatReply('Mail {{EMAIL_ADDRESS_1}}, not {{EMAIL_ADDRESS_9}}'));
+    const { status, text, sent } = await ask(restoring, `Write to ${mail}`, reply);
+    expect([status, sent]).toEqual([200, 'Write to {{EMAIL_ADDRESS_1}}']);
+    expect(JSON.parse(text).choices[0].message.content).toBe(`Mail ${mail}, not {{EMAIL_ADDRESS_9}}`);
+  });
+
+  it('puts the data back into a stream, wherever the placeholder is split', async () => {
+    const reply = 'Mail {{EMAIL_ADDRESS_1}}!';
+    for (let at = 1; at < reply.length; at++) {
+      const { text } = await ask(restoring, mail, chatStream([reply.slice(0, at), reply.slice(at)]), { stream: true });
+      const deltas = text
+        .split('\n')
+        .filter((line) => line.startsWith('data: {'))
+        .map((line) => JSON.parse(line.slice(6)).choices[0]?.delta?.content ?? '');
+      expect(deltas.join('')).toBe(`Mail ${mail}!`);
+    }
+  });
+
+  it('changes nothing for a request without restore', async () => {
+    const config = { ...restoring, ...input({ redact: true }) };
+    const { text } = await ask(config, mail, answer(200, chatReply('{{EMAIL_ADDRESS_1}}')));
+    expect(JSON.parse(text).choices[0].message.content).toBe('{{EMAIL_ADDRESS_1}}');
+  });
+});
