@@ -29,7 +29,14 @@ const project = (name: string, include: string[], exclude: string[] = [], isolat
   test: { name, include, exclude, isolate },
 });
 
+/** Plugins in the repository import the package by its name, which leads to a build. Tests run the sources. */
+const alias = {
+  'svc-gateway/plugin': `${import.meta.dirname}/core/contract/plugin/plugin.ts`,
+  'svc-gateway/test-kit': `${import.meta.dirname}/core/test-kit/index.ts`,
+};
+
 export default defineConfig({
+  resolve: { alias },
   test: {
     // Tests start servers and processes and often wait for them, so two cores carry three files at a time.
     pool: 'forks',

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 
 /** An error of the person who runs a generator. `runGenerator` prints its message without a stack. */
 export class GeneratorError extends Error {}
@@ -109,7 +109,7 @@ export function insertSorted({ root, file, line, among }: Insertion): void {
 /** Runs a generator from the command line: prints the changed files, or one line of error with exit code 1. */
 export function runGenerator(root: string, generate: (args: readonly string[]) => readonly string[]): void {
   try {
-    for (const path of generate(process.argv.slice(2))) console.log(relative(process.cwd(), join(root, path)));
+    for (const path of generate(process.argv.slice(2))) console.log(relative(process.cwd(), resolve(root, path)));
   } catch (error) {
     if (!(error instanceof GeneratorError)) throw error;
     console.error(error.message);

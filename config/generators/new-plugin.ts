@@ -1,15 +1,38 @@
-import { join } from 'node:path';
-import { copyTemplates, GeneratorError, insertSorted, namesOf, runGenerator } from './kit.ts';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { copyTemplates, GeneratorError, insertSorted, type Names, namesOf, runGenerator } from './kit.ts';
 
 const root = join(import.meta.dirname, '../..');
 const list = 'plugins/index.ts';
+const usage = 'Usage: npm run new:plugin -- <name> [--package <folder>], such as deny-texts --package ../plugins';
 
-/** Creates a plugin of the stage output-guardrails with settings, a README and passing tests, and registers it in one line. */
-runGenerator(root, ([name, ...rest]) => {
-  if (name === undefined || rest.length > 0) throw new GeneratorError('Usage: npm run new:plugin -- <name>, such as deny-texts');
+/**
+ * Creates a plugin of the stage output-guardrails with settings, a README and passing tests: inside the repository, registered in one
+ * line, or with `--package` as an npm package of its own below a folder.
+ */
+runGenerator(root, ([name, flag, folder, ...rest]) => {
+  const isPackage = flag === '--package' && folder !== undefined;
+  if (name === undefined || rest.length > 0 || (flag !== undefined && !isPackage)) throw new GeneratorError(usage);
   const names = namesOf(name);
+  return isPackage ? newPackage(names, resolve(folder)) : newBuiltIn(names);
+});
+
+function newBuiltIn(names: Names): string[] {
   // The line first: it fails if there is such a plugin, and then nothing is written.
   const line = `export { ${names.camel} } from './${names.kebab}/index.ts';`;
   insertSorted({ root, file: list, line, among: /^export \{ .+ \} from '\.\/(.+)\/index\.ts';/ });
   return [...copyTemplates({ from: join(import.meta.dirname, 'plugin'), root, values: { ...names } }), list];
-});
+}
+
+function newPackage(names: Names, folder: string): string[] {
+  const { version, dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const values = {
+    ...names,
+    version,
+    valibot: dependencies.valibot,
+    typescript: devDependencies.typescript,
+    typesNode: devDependencies['@types/node'],
+  };
+  const from = join(import.meta.dirname, 'plugin-package');
+  return copyTemplates({ from, root: folder, values }).map((path) => join(folder, path));
+}

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { createGatewayTasks } from '../../workers/gateway-tasks.ts';
 import { startHealth } from '../circuits/start-circuits.ts';
 import { composeChain } from '../compose/compose-chain.ts';
-import { composePipeline } from '../compose/compose-pipeline.ts';
+import { composePipeline, type PipelineParts } from '../compose/compose-pipeline.ts';
+import { outboundParsers } from '../compose/outbound-parsers.ts';
+import { createPluginFetch } from '../compose/plugin-fetch.ts';
 import type { CallHold } from '../contract/plugin/call-hold.ts';
 import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { DocumentReader, Reply } from '../contract/plugin/plugin.ts';
@@ -21,6 +23,7 @@ import { Secret } from '../contract/values/secret.ts';
 import { realTimers, type Timers } from '../contract/values/timers.ts';
 import { createRetryBudget } from '../pipeline/attempt/retry-budget.ts';
 import type { Handle } from '../pipeline/run.ts';
+import { createTokenFetch } from '../pipeline/target/token-fetch.ts';
 import { settingNames } from '../providers/declarations.ts';
 import { providers } from '../providers/index.ts';
 import { createReplyCache } from '../reply-cache/reply-cache.ts';
@@ -40,12 +43,15 @@ export interface Harness {
   readonly aborted: UpstreamCall[];
   readonly key: string;
   readonly plans: ReturnType<typeof composeChain>['plans'];
+  readonly services: CoreServices;
   readonly documents: Map<string, unknown>;
   /** Scripts are used up in order; the last one stays. */
   script(...scripts: Script[]): void;
   addConfig(slug: string, config: JsonObject): ConfigDocument;
   /** Sends one request and waits for the end of its reply. */
   send(request: Partial<FakeRequest>): Promise<FakeSink>;
+  /** Closes the plans and the worker pool. */
+  close(): Promise<void>;
 }
 
 export const organisationId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0001';
@@ -57,6 +63,8 @@ const workerOptions = { threads: 1, queueMax: 100, taskMs: 20_000, memoryMegabyt
 export function createHarness(
   options: {
     plugins?: CorePlugin[];
+    /** Stored providers by slug. Default: `one`, `two` and `claude`. */
+    providers?: Readonly<Record<string, string>>;
     now?: () => number;
     random?: () => number;
     key?: Partial<ApiKeyDocument>;
@@ -65,6 +73,10 @@ export function createHarness(
     elapsed?: () => number;
     timers?: Timers;
     fetch?: CoreServices['fetch'];
+    /** Takes the calls of `services.fetch`, after their addresses were checked. Absent: no service can be reached. */
+    services?: UpstreamTransport;
+    /** Default: a short form of the production body. */
+    errorReply?: PipelineParts['errorReply'];
     /** Takes the place of a pool with one thread, which is not started while all inputs are small. */
     tasks?: CoreServices['tasks'];
     retryBudget?: { percent: number; floor: number };
@@ -110,11 +122,7 @@ export function createHarness(
     defaultConfigSlug: null,
     metadata: {},
   });
-  for (const [slug, provider] of [
-    ['one', 'openai'],
-    ['two', 'openai'],
-    ['claude', 'anthropic'],
-  ] as const) {
+  for (const [slug, provider] of Object.entries(options.providers ?? { one: 'openai', two: 'openai', claude: 'anthropic' })) {
     documents.set(`provider ${workspaceId}/${slug}`, providerDocument(slug, provider));
   }
 
@@ -130,6 +138,7 @@ export function createHarness(
   const reader: DocumentReader = {
     get: (kind: DocumentKind, id: string) => (documents.get(`${kind} ${id}`) ?? null) as never,
   };
+  const workers = createGatewayTasks(workerOptions);
   const composed = composeChain({
     added: options.plugins ?? [],
     planEntriesMax: 100,
@@ -154,12 +163,12 @@ export function createHarness(
       newId: randomUUID,
       random: options.random ?? (() => 0),
       headerPrefixes: ['x-svc-', 'x-other-'],
-      tasks: options.tasks ?? createGatewayTasks(workerOptions),
+      tasks: options.tasks ?? workers,
       countTokens: async (texts) => texts.join(' ').split(/\s+/).filter(Boolean).length,
       settingNames,
       isProvider: (id) => providers.has(id),
       checkCustomHost: (url) => (url.startsWith('https://') ? null : 'must begin with https://'),
-      fetch: options.fetch ?? (() => Promise.reject(new GatewayError('upstream_connect'))),
+      fetch: options.fetch ?? serviceFetch(options.services ?? noServices, clock.now),
     },
   });
 
@@ -237,17 +246,7 @@ export function createHarness(
     },
     prefixes,
     memory,
-    errorReply: (error: GatewayError, _format, requestId): Reply => ({
-      status: error.status,
-      headers: [
-        'content-type',
-        'application/json',
-        'x-request-id',
-        requestId,
-        ...(error.allow ? ['allow', error.allow.join(', ')] : []),
-      ],
-      body: JSON.stringify({ error: { message: error.message, code: error.code, param: error.param } }),
-    }),
+    errorReply: options.errorReply ?? shortError,
     forwardToControlPlane: (_request, sink) => sink.send(299, [], 'control plane'),
   });
 
@@ -260,6 +259,7 @@ export function createHarness(
     aborted,
     key: key.text,
     plans,
+    services,
     documents,
     script: (...next) => {
       scripts = next;
@@ -276,6 +276,33 @@ export function createHarness(
       await sink.done;
       return sink;
     },
+    async close() {
+      plans.close();
+      health.close();
+      await workers.close();
+    },
+  };
+}
+
+/** `Services.fetch` as a gateway process has it. */
+function serviceFetch(transport: UpstreamTransport, now: () => number): CoreServices['fetch'] {
+  return createPluginFetch(createTokenFetch({ transport, parseUrl: outboundParsers([]).parseTokenUrl, now }));
+}
+
+const noServices: UpstreamTransport = {
+  send(_call, handler) {
+    setImmediate(() => handler.onError(new GatewayError('upstream_connect')));
+    return { resume: () => {}, abort: () => {} };
+  },
+  close: async () => {},
+};
+
+function shortError(error: GatewayError, _format: unknown, requestId: string): Reply {
+  const allow = error.allow ? ['allow', error.allow.join(', ')] : [];
+  return {
+    status: error.status,
+    headers: ['content-type', 'application/json', 'x-request-id', requestId, ...allow],
+    body: JSON.stringify({ error: { message: error.message, code: error.code, param: error.param } }),
   };
 }
 

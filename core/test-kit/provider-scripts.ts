@@ -63,3 +63,78 @@ export function chatReply(text: string): JsonObject {
     unknown_field: { survives: true },
   };
 }
+
+/** A reply of the provider that arrives in these chunks, which may split events and characters anywhere. */
+export function streamOf(chunks: readonly (string | Uint8Array)[], contentType = 'text/event-stream'): Script {
+  return (_call, handler) => {
+    handler.onHead(200, ['content-type', contentType]);
+    for (const chunk of chunks) handler.onData(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+    handler.onEnd();
+  };
+}
+
+/** The events of a stream in the format of Anthropic's Messages API. */
+export function messagesStream(words: readonly string[]): Script {
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude', content: [], stop_reason: null };
+  return events([
+    { type: 'message_start', message: { ...message, stop_sequence: null, usage: { input_tokens: 3, output_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    ...words.map((text) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })),
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 2 } },
+    { type: 'message_stop' },
+  ]);
+}
+
+/** A message in the format of Anthropic's Messages API. */
+export function messagesReply(text: string): JsonObject {
+  return {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude',
+    content: [{ type: 'text', text }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage: { input_tokens: 3, output_tokens: 2 },
+  };
+}
+
+/** The events of a stream in the format of OpenAI's Responses API. */
+export function responsesStream(words: readonly string[]): Script {
+  const part = { type: 'output_text', text: words.join(''), annotations: [] };
+  const item = { id: 'msg_1', type: 'message', status: 'completed', role: 'assistant', content: [part] };
+  const whole = responsesReply(part.text);
+  const place = { item_id: 'msg_1', output_index: 0, content_index: 0 };
+  const open = { ...whole, status: 'in_progress', output: [], usage: null };
+  return events([
+    { type: 'response.created', response: open },
+    { type: 'response.output_item.added', output_index: 0, item: { ...item, status: 'in_progress', content: [] } },
+    { type: 'response.content_part.added', ...place, part: { ...part, text: '' } },
+    ...words.map((delta) => ({ type: 'response.output_text.delta', ...place, delta })),
+    { type: 'response.output_text.done', ...place, text: part.text },
+    { type: 'response.content_part.done', ...place, part },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response: whole },
+  ]);
+}
+
+/** A response in the format of OpenAI's Responses API. */
+export function responsesReply(text: string): JsonObject {
+  const content = [{ type: 'output_text', text, annotations: [] }];
+  return {
+    id: 'resp_1',
+    object: 'response',
+    created_at: 1,
+    status: 'completed',
+    model: 'gpt-5',
+    output: [{ id: 'msg_1', type: 'message', status: 'completed', role: 'assistant', content }],
+    usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
+  };
+}
+
+function events(list: readonly JsonObject[]): Script {
+  return streamOf(
+    list.map((event, at) => `event: ${String(event.type)}\ndata: ${JSON.stringify({ ...event, sequence_number: at })}\n\n`),
+  );
+}

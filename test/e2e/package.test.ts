@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { version } from '../../config/version.ts';
@@ -98,4 +99,32 @@ describe('the packed tarball', () => {
     }
     expect(child.exitCode).toBe(0);
   }, 120_000);
+});
+
+describe('a plugin in a package of its own', () => {
+  const typescript = join(root, 'node_modules/typescript/bin/tsc');
+  const types = ['--typeRoots', join(root, 'node_modules/@types')];
+
+  it('is created by npm run new:plugin, compiles against the tarball, and passes its tests', async () => {
+    await run(process.execPath, [join(root, 'config/generators/new-plugin.ts'), 'deny-texts', '--package', folder], {
+      cwd: root,
+    });
+    const cwd = join(folder, 'deny-texts');
+    expect(readdirSync(cwd).sort()).toEqual(['README.md', 'index.test.ts', 'index.ts', 'package.json', 'tsconfig.json']);
+    await run(process.execPath, [typescript, '--noEmit', ...types], { cwd });
+    const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap'], { cwd, env });
+    expect(stdout).toContain('# pass 4');
+    await run(process.execPath, [typescript, ...types], { cwd });
+    const { plugin } = await import(pathToFileURL(join(cwd, 'dist/index.js')).href);
+    expect(plugin).toMatchObject({ apiVersion: 1, name: 'deny-texts' });
+  }, 300_000);
+
+  it('fails to compile if a hook has the wrong type', async () => {
+    const cwd = join(folder, 'deny-texts');
+    const source = readFileSync(join(cwd, 'index.ts'), 'utf8');
+    writeFileSync(join(cwd, 'index.ts'), source.replace("action: 'deny'", "action: 'block'"));
+    await expect(run(process.execPath, [typescript, '--noEmit', ...types], { cwd })).rejects.toMatchObject({
+      stdout: expect.stringContaining('index.ts('),
+    });
+  }, 300_000);
 });

@@ -19,6 +19,7 @@ describe('npm run new:plugin', () => {
 
   it.each([
     [[], /Usage: npm run new:plugin/],
+    [['deny-texts', '--package'], /Usage: npm run new:plugin/],
     [['DenyTexts'], /expected a kebab-case name/],
     [['cache'], /index\.ts:\d+ has an entry for cache already/],
   ])('npm run new:plugin: fails with %j and changes nothing', (args, message) => {

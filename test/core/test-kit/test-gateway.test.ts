@@ -1,0 +1,142 @@
+import { GatewayError, type Plugin } from 'svc-gateway/plugin';
+import {
+  chatReply,
+  chatStream,
+  createTestGateway,
+  messagesReply,
+  messagesStream,
+  providerFailure,
+  providerReply,
+  providerStream,
+  responsesReply,
+  responsesStream,
+  type TestGateway,
+} from 'svc-gateway/test-kit';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const pluginOf = (onConfig: Plugin['onConfig'], more: Partial<Plugin> = {}): Plugin => ({
+  apiVersion: 1,
+  name: 'tested',
+  stage: 'limits',
+  onConfig,
+  ...more,
+});
+
+const started: TestGateway[] = [];
+function start(...plugins: Plugin[]): TestGateway {
+  const gateway = createTestGateway({ plugins });
+  started.push(gateway);
+  return gateway;
+}
+afterAll(() => Promise.all(started.map((gateway) => gateway.close())));
+
+describe('test kit', () => {
+  it.each([
+    ['/v1/chat/completions', providerReply(200, chatReply('one')), chatStream(['t', 'wo'])],
+    ['/v1/messages', providerReply(200, messagesReply('one')), messagesStream(['t', 'wo'])],
+    ['/v1/responses', providerReply(200, responsesReply('one')), responsesStream(['t', 'wo'])],
+  ])('%s: returns the text of plain replies and streams, and their records', async (path, plain, streamed) => {
+    const gateway = start();
+    gateway.provider(plain, streamed);
+    const first = await gateway.send({ path, text: 'question' });
+    const second = await gateway.send({ path, stream: true });
+    expect([first.status, first.content, first.record.stream]).toEqual([200, 'one', false]);
+    expect([second.status, second.content, second.record.stream]).toEqual([200, 'two', true]);
+    expect(gateway.providerCalls[0]?.body).toContain('question');
+    expect(gateway.records).toHaveLength(2);
+  });
+
+  it('runs plugins behind the guards of production', async () => {
+    const gateway = start(
+      pluginOf(() => ({
+        onRequest() {
+          throw new TypeError('a mistake');
+        },
+      })),
+    );
+    const { status, json, record } = await gateway.send();
+    expect([status, json.message]).toEqual([500, 'Something went wrong in the plugin tested']);
+    expect(record.errorCode).toBe('internal');
+    expect(JSON.stringify(gateway.logs)).toContain('plugin tested, onRequest: a mistake');
+  });
+
+  it('throws what stops the start of a gateway', () => {
+    expect(() => start({ ...pluginOf(() => null), apiVersion: 2 as never })).toThrow('supports apiVersion 1');
+    expect(() => start(pluginOf(() => ({ onReqest: () => {} }) as never, { example: {} }))).toThrow('did you mean onRequest?');
+  });
+
+  it('sends configs and metadata, and shows verdicts, retries and fallback', async () => {
+    const gateway = start(
+      pluginOf(() => ({ onAttemptResponse: (ctx) => ({ action: 'pass', reason: ctx.metadata.team as string }) }), {
+        reads: { response: 'body' },
+      }),
+    );
+    gateway.provider(providerReply(503, { error: { message: 'busy' } }), providerReply(200, messagesReply('from the second')));
+    const targets = [{ provider: '@openai' }, { provider: '@anthropic', override_params: { model: 'claude' } }];
+    const config = gateway.saveConfig('pc-fallback', { strategy: { mode: 'fallback' }, targets });
+    const { status, content, record } = await gateway.send({
+      config,
+      metadata: { team: 'red' },
+      body: { model: 'gpt-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi' }] },
+    });
+    expect([status, content]).toEqual([200, 'from the second']);
+    expect(record).toMatchObject({
+      configSlug: 'pc-fallback',
+      attempts: [{ status: 503 }, { status: 200 }],
+      verdicts: [{ plugin: 'tested', action: 'pass', reason: 'red' }],
+    });
+  });
+
+  it('shows a connection that fails as the gateway reports it', async () => {
+    const gateway = start();
+    gateway.provider(providerFailure(new GatewayError('upstream_connect')));
+    expect((await gateway.send()).status).toBe(502);
+  });
+
+  it('delivers chunks of the provider as they are split', async () => {
+    const seen: string[] = [];
+    const gateway = start(
+      pluginOf(
+        () => ({
+          onChunk(_ctx, chunk) {
+            seen.push(Buffer.from(chunk).toString());
+            return chunk;
+          },
+        }),
+        { reads: { response: 'chunks' } },
+      ),
+    );
+    gateway.provider(providerStream(['data: {"choices":[{"index":0,"del', 'ta":{"content":"a"}}]}\n\n', 'data: [DONE]\n\n']));
+    const { content } = await gateway.send({ stream: true });
+    expect(content).toBe('a');
+    expect(seen.join('')).toContain('[DONE]');
+  });
+});
+
+describe('test kit: services', () => {
+  const asking = pluginOf((_config, _scope, services) => ({
+    async onRequest(ctx) {
+      const url = ctx.metadata.url as string;
+      const { status, body } = await services.fetch({ url, headers: ['X-Team', 'red'], body: { user: ctx.metadata.user } });
+      ctx.replyHeaders.push('x-answer', `${status} ${Buffer.from(body)}`);
+    },
+  }));
+
+  it('answers calls of plugins', async () => {
+    const gateway = start(asking);
+    gateway.service('https://policy.example', ({ method, url, headers, body }) => ({
+      status: 201,
+      body: `${method} ${url} ${headers[headers.indexOf('x-team') + 1]} ${body}`,
+    }));
+    const reply = await gateway.send({ metadata: { url: 'https://policy.example/ask?now', user: 'ann' } });
+    expect(reply.header('X-Answer')).toBe('201 POST https://policy.example/ask?now red {"user":"ann"}');
+    expect(gateway.providerCalls).toHaveLength(1);
+  });
+
+  it.each([
+    ['https://nobody.example', 502],
+    ['http://10.0.0.1', 400],
+  ])('rejects calls to %s', async (url, status) => {
+    expect((await start(asking).send({ metadata: { url } })).status).toBe(status);
+  });
+});
