@@ -12,7 +12,7 @@ import { startWatchdog } from './watchdog/start-watchdog.ts';
 /** One gateway process: child of the supervisor, or started alone. SLOT is its number among the gateways of the machine. */
 async function main(): Promise<void> {
   const settings = readSettings();
-  // Plugins run in this process and may read its environment: keys and passwords are taken out of it once they are read.
+  // Plugins run in this process and can read its environment, so keys and passwords are removed from it after they are read.
   for (const row of Object.values<Setting<unknown>>(settingsTable)) if (row.secret) delete process.env[row.name];
   const slot = Number(process.env.SLOT ?? '0');
   const log = createLog({
@@ -29,7 +29,7 @@ async function main(): Promise<void> {
     process.exit(code);
   };
   const stop = (): void => {
-    // A second signal means now.
+    // A second signal stops the process at once.
     if (stopping) exit(1);
     stopping = true;
     void (gateway?.close() ?? Promise.resolve()).then(

@@ -2,19 +2,22 @@ import type { OperationCall } from '../contract/provider/provider.ts';
 import { noteOnce } from './note-once.ts';
 
 /**
- * Content of a reply that the client's format cannot carry, as `reply.<name>` in `x-svc-dropped-params`. In a stream the headers have
- * left by then: the pipeline repeats the names in a comment behind the last event.
+ * Reports content of a reply that the client's format cannot carry, as `reply.<name>` in `x-svc-dropped-params`. In a stream the
+ * headers have already been sent, so the pipeline repeats the names in a comment after the last event.
  */
 export function dropFromReply(call: OperationCall, name: unknown): void {
   noteOnce(call.dropped, `reply.${String(name)}`);
 }
 
-/** Content of a reply that the client's format carries in another form or only in part, as `reply.<name>` in `x-svc-adapted`. */
+/**
+ * Reports content of a reply that the client's format carries in another form or only in part, as `reply.<name>` in
+ * `x-svc-adapted`.
+ */
 export function adaptInReply(call: OperationCall, name: unknown): void {
   noteOnce(call.adapted, `reply.${String(name)}`);
 }
 
-/** Reports each field that holds something and is not in `read`. Lists and objects without members, `null` and `''` hold nothing. */
+/** Reports each field that has content and is not in `read`. Empty lists and objects, `null` and `''` are not content. */
 export function dropUnread(from: object, read: ReadonlySet<string>, call: OperationCall): void {
   for (const name in from) {
     if (!read.has(name) && holdsSomething((from as Readonly<Record<string, unknown>>)[name])) dropFromReply(call, name);

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 
 /**
- * Blocks of a provider that Messages and Responses have no form for (code that Gemini ran, a search of Claude's) travel in
- * `redacted_thinking` blocks, which clients of both formats send back unread: `native:` and the block as base64url JSON. The provider
- * it came from opens it; every other provider leaves it out.
+ * Blocks without a form in Messages and Responses (code that Gemini ran, a search by Claude) are sent in `redacted_thinking`
+ * blocks, which clients of both formats return unread: `native:` and the block as base64url JSON. The provider that produced the
+ * block receives it again. Every other provider leaves it out.
  */
 const mark = 'native:';
 
@@ -11,7 +11,7 @@ export function sealBlock(block: JsonObject): JsonObject {
   return { type: 'redacted_thinking', data: mark + Buffer.from(JSON.stringify(block)).toString('base64url') };
 }
 
-/** The block inside a sealed one; the very same object if it is not sealed, or damaged. */
+/** Returns the block inside a sealed one. Returns the given object if it is not sealed, or if it is damaged. */
 export function openBlock(block: JsonObject): JsonObject {
   const { type, data } = block;
   if (type !== 'redacted_thinking' || typeof data !== 'string' || !data.startsWith(mark)) return block;
@@ -41,7 +41,10 @@ export function isSharedBlock(block: JsonObject): boolean {
   return sharedTypes.has(block.type);
 }
 
-/** True for a block that is an untyped part of a provider with `kindOf` as its type: without the type it can be sent back. */
+/**
+ * True for a block that is an untyped part of a provider, with the result of `kindOf` as its type. Without the type it can be
+ * sent back.
+ */
 export function isNativePart(block: JsonObject): boolean {
   return !isSharedBlock(block) && block.type === kindOf(block);
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../contract/values/json.ts';
 const serverToolItem =
   /^(web_search|file_search|code_interpreter|computer|image_generation|local_shell|shell|apply_patch|mcp|custom_tool|tool_search)_(call|call_output|output|list_tools)$/;
 
-/** True for an item that records what one of OpenAI's own tools did. Other providers refuse such items. */
+/** True for an item that records a call of one of OpenAI's own tools. Other providers reject such items. */
 export function isServerToolItem({ type }: JsonObject): boolean {
   return serverToolItem.test(String(type));
 }

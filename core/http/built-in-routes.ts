@@ -9,7 +9,7 @@ export interface BuiltIns {
   unready(): readonly UnreadyReason[];
   /** Prometheus text (version 0.0.4); null = the route does not exist. */
   readonly metrics: (() => Promise<string>) | null;
-  /** Bearer that the metrics require; absent or null = none. */
+  /** Bearer that the metrics require. Absent or null: none. */
   readonly metricsToken?: string | null;
 }
 

@@ -4,12 +4,11 @@ import { connect, type Socket } from 'node:net';
 import type { Uws } from './load-uws.ts';
 
 /**
- * A cork in which a reply can be upgraded to a WebSocket long after its request.
- *
- * The addon wants writes inside a cork, and warns on stderr about each that is not. But the cork of the reply that is upgraded must
- * not be it: when that ends, the addon takes the socket for the reply it was (unless the two lie at different addresses), reads a
- * flag from memory that holds something else by then, and in about one process of eight closes the socket. So the upgrade runs inside
- * the cork of another reply: one that is never sent, to a request this process made to itself.
+ * Provides a cork in which a reply can be upgraded to a WebSocket long after its request. The addon expects writes inside a cork,
+ * and prints a warning on stderr for every other write. The cork of the upgraded reply itself must not be used. When that cork
+ * ends, the addon treats the socket as the reply it was (unless the two are at different addresses), reads a flag from memory
+ * that has other content by then, and in about one process of eight closes the socket. The upgrade therefore runs inside the cork
+ * of another reply: one that is never sent, to a request this process made to itself.
  */
 export class CorkAnchor {
   readonly #uws: Uws;
@@ -19,7 +18,7 @@ export class CorkAnchor {
   #client: Socket | null = null;
   #listening: us_listen_socket | null = null;
 
-  /** Listens on a port of the loopback address for as long as its one request takes to arrive. */
+  /** Listens on a loopback port until its one request arrives. */
   constructor(uws: Uws) {
     this.#uws = uws;
     this.#app = uws.App();
@@ -41,8 +40,8 @@ export class CorkAnchor {
   }
 
   /**
-   * Runs the function inside the cork. In the few milliseconds before a cork exists it runs without one, with a warning of the
-   * addon.
+   * Runs the function inside the cork. In the few milliseconds before a cork exists, it runs without one and the addon prints a
+   * warning.
    */
   run(upgrade: () => void): void {
     if (this.#res === null) upgrade();

@@ -2,26 +2,26 @@ import type { HeaderList, InboundRequest } from '../contract/values/http.ts';
 
 /** Cross-origin rules prepared from the setting; see the Fetch standard, "CORS protocol". */
 export interface Cors {
-  /** Headers to add to every reply to this request; null when its origin is absent or not allowed. */
+  /** Returns the headers to add to every reply to this request. Null if its origin is absent or not allowed. */
   replyHeaders(request: InboundRequest): HeaderList | null;
-  /** Headers of the 204 that answers a preflight; null when the request is none or its origin is not allowed. */
+  /** Returns the headers of the 204 for a preflight. Null if the request is not a preflight or its origin is not allowed. */
   preflight(request: InboundRequest): HeaderList | null;
 }
 
 const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
-/** One day; browsers cap it lower. */
+/** One day. Browsers apply a lower maximum. */
 const maxAgeSeconds = '86400';
 
 /**
- * `origins`: exact origins (`https://app.example`), or `*` for any. Null when the list is empty: CORS is off. Credentials are
- * never allowed with it (keys travel in headers, not cookies), so `*` may expose all reply headers.
+ * `origins`: exact origins (`https://app.example`), or `*` for any. Null if the list is empty, which disables CORS. Credentials
+ * are never allowed (keys are sent in headers, not cookies), so `*` may expose all reply headers.
  */
 export function compileCors(origins: readonly string[]): Cors | null {
   if (origins.length === 0) return null;
   const any = origins.includes('*');
   const known = new Set(origins.map((origin) => origin.toLowerCase()));
 
-  /** The value of access-control-allow-origin, or null. */
+  /** Returns the value of access-control-allow-origin, or null. */
   function allowed(request: InboundRequest): string | null {
     const origin = request.header('origin');
     if (origin === undefined) return null;

@@ -9,9 +9,9 @@ const verdictMs = 2_000;
 const verdicts = new WeakMap<Uws['App'], Promise<boolean>>();
 
 /**
- * Finds out whether the addon accepts a header line with an empty name (`: x`). Such an addon ends its header list there, so a
- * content-length behind the line is lost and the body is read as the next request on the connection. Cores up to at least
- * 20.79 accept it; the author's fix is of 16 August 2026. The addon does not tell its version, so it gets one such request over
+ * Detects if the addon accepts a header line with an empty name (`: x`). Such an addon ends its header list there, so a
+ * content-length after the line is lost and the body is read as the next request on the connection. Cores up to at least 20.79
+ * accept it. The author's fix is of 16 August 2026. The addon does not report its version, so it receives one such request over
  * the loopback address.
  */
 export function acceptsEmptyNames(uws: Uws): Promise<boolean> {
@@ -22,7 +22,10 @@ export function acceptsEmptyNames(uws: Uws): Promise<boolean> {
   return verdict;
 }
 
-/** The warning for a service that listens beyond the loopback address with such an addon; null when it listens on loopback only. */
+/**
+ * Returns the warning for a service with such an addon that listens beyond the loopback address. Null if it listens on loopback
+ * only.
+ */
 export function emptyNameWarning(settings: Pick<Settings, 'host' | 'keepAliveWithoutBody'>): string | null {
   if (/^(?:127\.[\d.]+|::1|localhost)$/.test(settings.host)) return null;
   const effect =
@@ -38,7 +41,7 @@ function probe(uws: Uws): Promise<boolean> {
     const app = uws.App();
     const finish = (accepted: boolean): void => {
       clearTimeout(timer);
-      // Not inside a callback of the app that is closed.
+      // Deferred, because an app must not be closed inside its own callback.
       setImmediate(() => app.close());
       resolve(accepted);
     };

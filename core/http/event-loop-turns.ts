@@ -1,8 +1,8 @@
 /**
- * Counts event-loop turns in which the server addon called us. Replies made in the turn of their own request's callbacks
- * (or in promise continuations of it, which Node runs before the addon gets control back) are held until the turn is over:
- * the addon would otherwise parse what follows the request as if the reply had ended it, and would put several writes into
- * one cork. One `setImmediate` per turn serves all requests of that turn; a turn without a callback costs nothing.
+ * Counts event-loop turns in which the server addon called the process. Replies made in the turn of their own request's callbacks
+ * (or in promise continuations of it, which Node runs before it returns to the addon) are held until the turn has ended.
+ * Otherwise the addon would parse the bytes after the request as if the reply had ended it, and would put several writes into one
+ * cork. One `setImmediate` per turn serves all requests of that turn. A turn without a callback costs nothing.
  */
 export class TurnClock {
   /** The current turn. */
@@ -10,7 +10,7 @@ export class TurnClock {
   private scheduled = false;
   private waiting: Flushable[] = [];
 
-  /** Called first in every addon callback: returns the turn it belongs to. */
+  /** Called first in every addon callback. Returns the turn it belongs to. */
   mark(): number {
     if (!this.scheduled) {
       this.scheduled = true;
@@ -19,7 +19,7 @@ export class TurnClock {
     return this.now;
   }
 
-  /** Flushes this one when the current turn is over. */
+  /** Flushes this reply when the current turn has ended. */
   defer(item: Flushable): void {
     this.mark();
     this.waiting.push(item);

@@ -2,14 +2,14 @@ import type { UwsRequestBody } from './request-body.ts';
 
 /** Bytes of an upload that are read and dropped before its reply is sent. */
 const lingerBytesMax = 64 * 1024 * 1024;
-/** Longest time for that, and longest time without a byte, in milliseconds. */
+/** Maximum time for this, and maximum time without a byte, in milliseconds. */
 const lingerMs = 30_000;
 const lingerIdleMs = 1_000;
 
 /**
- * Delays an early reply while the client still sends its body, and drops that body. Most clients write the whole body before they
- * read. A connection closed with unread bytes is reset, and they would lose the reply. The delay ends when the upload ends,
- * stalls for a second or exceeds its limits.
+ * Delays an early reply while the client still sends its body, and discards that body. Most clients write the whole body before
+ * they read. A connection closed with unread bytes is reset, and such clients would lose the reply. The delay ends when the
+ * upload ends, stalls for a second or exceeds its limits.
  */
 export class Linger {
   readonly #body: UwsRequestBody;
@@ -34,7 +34,7 @@ export class Linger {
     body.discard();
   }
 
-  /** True if the rest of this upload may be read: it has begun, its framing is a length, and no more is to come than is read. */
+  /** True if the rest of this upload may be read: it has begun, its length is declared, and the rest is within the limit. */
   static suits(body: UwsRequestBody): boolean {
     return body.receivedBytes > 0 && body.length - body.receivedBytes <= lingerBytesMax && body.length > 0;
   }

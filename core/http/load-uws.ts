@@ -17,17 +17,16 @@ export interface LoadedUws {
   readonly name: string;
 }
 
-/** The key that makes the addon leave out its `uWebSockets` header. */
+/** The value that makes the addon leave out its `uWebSockets` header. */
 const silenceKey = '999999990007';
 
 /**
- * Loads the server addon. `auto` prefers `uwsjs`, which has the newer core, where npm could install it (Linux x64, glibc,
- * Node 22), and falls back to `uws-pack`, which has all platforms. A path loads that file, for example a binary of the author's
- * own releases. Rejects when what is named cannot be loaded.
- *
- * `headerBytesMax` is the longest header block that the guard accepts, in bytes. The addon gets twice as much, so that the guard
- * can refuse a longer block with an error body; above that the addon answers 431 with a page of its own. The addon reads its
- * limit from the environment once, while it loads: the first call in a process decides.
+ * Loads the server addon. `auto` prefers `uwsjs`, which has the newer core, if npm could install it (Linux x64, glibc, Node 22),
+ * and otherwise loads `uws-pack`, which supports all platforms. A path loads that file, for example a binary of the author's own
+ * releases. Rejects if the named addon cannot be loaded. `headerBytesMax` is the longest header block that the guard accepts, in
+ * bytes. The addon gets twice as much, so that the guard can reject a longer block with an error body. Above that the addon
+ * replies 431 with a page of its own. The addon reads its limit from the environment while it loads, so only the first call in a
+ * process has an effect.
  */
 export async function loadUws(binary: string, headerBytesMax: number): Promise<LoadedUws> {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(2 * headerBytesMax);

@@ -14,7 +14,7 @@ export interface RequestRules {
   readonly lastSeen: Uint32Array;
 }
 
-/** Bytes of path and query together; more is 414. */
+/** Maximum bytes of path and query together. A longer target gets 414. */
 const targetBytesMax = 8192;
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
@@ -22,7 +22,7 @@ const knownMethods: ReadonlySet<string> = new Set(methods);
 const tokenPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** A host with an optional port (RFC 9110 section 7.2): no userinfo, path or list. */
 const hostPattern = /^(?:[\w.~!$&'()*+;=%-]+|\[[\da-fA-F:.]+\])(?::\d{0,5})?$/;
-/** Kinds; credential and routing names get the numbers after these. */
+/** Numbers of kinds. Credential and routing names get the numbers after these. */
 const host = 0;
 const contentLength = 1;
 const transferEncoding = 2;
@@ -37,7 +37,7 @@ export function compileRequestRules(prefixes: readonly string[], headerBytesMax:
   for (const name of ['authorization', 'x-api-key', 'api-key']) kinds.set(name, kinds.size);
   let kindsCount = kinds.size;
   for (const name of ['api-key', 'config', 'provider', 'virtual-key']) {
-    // One kind for all prefixes: two keys are two keys, however they are spelt.
+    // One kind for all prefixes, so that two keys under different prefixes count as duplicates.
     for (const prefix of prefixes) if (!kinds.has(prefix + name)) kinds.set(prefix + name, kindsCount);
     kindsCount++;
   }
@@ -55,7 +55,7 @@ export class ParsedRequest implements InboundRequest {
   body: RequestBody = emptyBody;
   /** As `RequestBody.length`. */
   bodyLength = 0;
-  /** False for a method that usually has a body when both length headers are missing. */
+  /** False for a method that usually has a body if both length headers are missing. */
   hasLength = true;
   error: GatewayError | null = null;
   webSocketProtocols: readonly string[] | null = null;
@@ -67,13 +67,11 @@ export class ParsedRequest implements InboundRequest {
 
 /**
  * Copies everything out of the addon's request, which is invalid after its callback, and applies the framing guard. The addon
- * accepts framing that a server in front may read differently (repeated content-length, two transfer-encodings, an empty host,
- * a host with userinfo). The guard refuses it before anything reads the request. RFC 9110 section 7.2, RFC 9112 sections 3.2,
- * 5 and 6.3.
- *
- * The addon itself refuses, with a page of its own: a broken request line (505), header names or line ends that break the
+ * accepts framing that a server in front may read differently (repeated content-length, two transfer-encodings, an empty host, a
+ * host with userinfo). The guard rejects it before the request is processed. RFC 9110 section 7.2, RFC 9112 sections 3.2, 5 and
+ * 6.3. The addon itself rejects, with a page of its own: a broken request line (505), header names or line ends that break the
  * grammar (400, or no reply until its idle timeout, by build), content-length with transfer-encoding (400), and more than 98
- * headers or a block above its own cap (431). The guard does not see an empty header name: see empty-names.ts.
+ * headers or a block above its own limit (431). The guard does not see an empty header name: see empty-names.ts.
  */
 export function readRequest(rules: RequestRules, req: HttpRequest, res: HttpResponse): ParsedRequest {
   const request = new ParsedRequest();
@@ -89,7 +87,7 @@ export function readRequest(rules: RequestRules, req: HttpRequest, res: HttpResp
   return request;
 }
 
-/** State of the one request being read: `forEach` is synchronous, so a single callback serves all requests. */
+/** State of the request being read. `forEach` is synchronous, so a single callback serves all requests. */
 const reading = {
   serial: 0,
   rules: null as RequestRules | null,
@@ -99,7 +97,7 @@ const reading = {
   length: -1,
   chunked: false,
   headerBytes: 0,
-  /** The last host that matched the pattern: most requests of a process name the same one. */
+  /** The last host that matched the pattern. Most requests of a process name the same host. */
   knownHost: '',
 
   begin(rules: RequestRules, req: HttpRequest, request: ParsedRequest): void {
@@ -138,8 +136,8 @@ function readHeader(name: string, value: string): void {
 }
 
 /**
- * Refuses control characters, and gives the value as latin1: the addon's `forEach` decodes it as UTF-8. Bytes above 0x7f at
- * either end of a value are already gone here: both cores trim them like spaces.
+ * Rejects control characters, and returns the value as latin1, because the addon's `forEach` decodes it as UTF-8. Both cores have
+ * already trimmed bytes above 0x7f at either end of a value, like spaces.
  */
 function checkCharacters(request: ParsedRequest, name: string, value: string): string {
   let ascii = true;
@@ -156,7 +154,7 @@ function checkCharacters(request: ParsedRequest, name: string, value: string): s
       refuse(request, 'bad_request', 'A header name contains a character that is not allowed', '');
   }
   if (ascii) return value;
-  // `getHeader` gives the bytes as latin1, but only of the first header of a name.
+  // `getHeader` returns the bytes as latin1, but only of the first header of a name.
   if (findHeader(request.headers, name) === undefined) return (reading.req as HttpRequest).getHeader(name);
   if (value.includes('\ufffd')) refuse(request, 'bad_request', 'A repeated header value is not valid UTF-8', name);
   return Buffer.from(value, 'utf8').toString('latin1');
@@ -190,7 +188,7 @@ function readLength(request: ParsedRequest, value: string): number {
 function checkStart(request: ParsedRequest, rules: RequestRules): void {
   if (!knownMethods.has(request.method)) return refuseMethod(request);
   if (reading.headerBytes > rules.headerBytesMax) return refuse(request, 'headers_too_large');
-  // The bytes in front of and behind `?`; the mark itself is counted only when something follows it.
+  // The bytes before and after `?`. The mark itself is counted only if something follows it.
   const bytes = request.path.length + (request.query === '' ? 0 : request.query.length + 1);
   if (bytes > targetBytesMax) return refuse(request, 'uri_too_long', `The request target is longer than ${targetBytesMax} bytes`);
   if (request.path.charCodeAt(0) !== 0x2f || !isTarget(request.path) || !isTarget(request.query)) {
@@ -230,7 +228,7 @@ function checkFraming(request: ParsedRequest): void {
     request.bodyLength = reading.length;
     return;
   }
-  // Without both headers there is no body, whatever the method (RFC 9112 section 6.3).
+  // Without both headers there is no body, for any method (RFC 9112 section 6.3).
   request.hasLength = request.method !== 'POST' && request.method !== 'PUT' && request.method !== 'PATCH';
 }
 

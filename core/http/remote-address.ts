@@ -1,6 +1,6 @@
 /**
- * A peer address as text from its 4 or 16 bytes. IPv4 in mapped form (`::ffff:a.b.c.d`) is given as IPv4; IPv6 is written
- * as RFC 5952 asks: lower-case, no leading zeros, the first longest run of zero groups as `::`.
+ * Returns a peer address as text from its 4 or 16 bytes. IPv4 in mapped form (`::ffff:a.b.c.d`) becomes IPv4. IPv6 has the form
+ * of RFC 5952: lower-case, no leading zeros, the first longest run of zero groups as `::`.
  */
 export function remoteAddressOf(address: ArrayBuffer): string {
   const bytes = new Uint8Array(address);

@@ -2,7 +2,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import type { HeaderList } from '../contract/values/http.ts';
 
-/** Headers that frame the message or belong to one connection, and those the addon writes itself. */
+/** Headers that frame the message or belong to one connection, and those that the addon writes itself. */
 const notCarried: ReadonlySet<string> = new Set([
   'content-length',
   'transfer-encoding',
@@ -14,23 +14,23 @@ const notCarried: ReadonlySet<string> = new Set([
   'uwebsockets',
 ]);
 
-/** Bytes the addon adds itself: Date, its name, the framing header and the blank line; rounded up. */
+/** Bytes that the addon adds (Date, its name, the framing header and the blank line), rounded up. */
 const addedBytes = 200;
-/** Bytes of headers in one cork, see the write rule in write-reply.ts. */
+/** Maximum bytes of headers in one cork, see the write rule in write-reply.ts. */
 const corkBytesMax = 12_000;
 
 /** A status line and headers, checked and ready to be written. */
 export interface ReplyHead {
   readonly status: string;
-  /** Flat list; a value with bytes above 0x7f is held as bytes, since the addon would write text as UTF-8. */
+  /** Flat list. A value with bytes above 0x7f is held as bytes, because the addon would write text as UTF-8. */
   readonly headers: (string | Buffer)[];
-  /** At most this much on the wire. */
+  /** Upper bound of its bytes on the wire. */
   bytes: number;
 }
 
 /**
- * Prepares a head. Dropped are framing and connection headers (the edge frames the reply anew) and every header whose name is
- * not a token or whose value has a control character: a reply of a provider must not be able to inject a header.
+ * Prepares a head. Removes framing and connection headers (the edge frames the reply itself) and every header whose name is not a
+ * token or whose value has a control character, so that a provider's response cannot inject a header.
  */
 export function prepareHead(status: number, headers: HeaderList, more: HeaderList | null): ReplyHead {
   const head: ReplyHead = { status: statusLine(status), headers: [], bytes: addedBytes };
@@ -39,7 +39,7 @@ export function prepareHead(status: number, headers: HeaderList, more: HeaderLis
   return head;
 }
 
-/** The same for a 101, which must fit one cork: what would make it longer than `bytesMax` is left out. */
+/** Like `prepareHead`, for a 101, which must fit one cork. Leaves out headers that would exceed `bytesMax`. */
 export function prepareUpgradeHead(headers: HeaderList, more: HeaderList | null, bytesMax: number): ReplyHead {
   const whole = prepareHead(200, more ?? [], headers);
   const head: ReplyHead = { status: '101 Switching Protocols', headers: [], bytes: addedBytes };
@@ -54,7 +54,7 @@ export function prepareUpgradeHead(headers: HeaderList, more: HeaderList | null,
   return head;
 }
 
-/** Adds a header that the edge itself writes; unchecked. */
+/** Adds a header that the edge itself writes. The header is not checked. */
 export function addToHead(head: ReplyHead, name: string, value: string): void {
   head.headers.push(name, value);
   head.bytes += name.length + value.length + 4;
@@ -68,8 +68,8 @@ export function writeHead(res: HttpResponse, head: ReplyHead): void {
 }
 
 /**
- * A head that leaves no room for anything else in one cork: a few headers per cork, and a header too long for one without a
- * cork, which costs more system calls (and a warning of the addon on stderr) but loses nothing. Returns true.
+ * Writes a head that is too large for one cork: a few headers per cork. A header too long for a cork is written without one,
+ * which costs more system calls (and a warning of the addon on stderr) but loses nothing. Returns true.
  */
 export function writeLargeHead(res: HttpResponse, head: ReplyHead): true {
   const { headers } = head;
@@ -100,7 +100,7 @@ function addAll(head: ReplyHead, headers: HeaderList): void {
   for (let i = 0; i < headers.length; i += 2) {
     const name: unknown = headers[i];
     const text: unknown = headers[i + 1];
-    // The list may come from code that no compiler has checked; an exception here would end the process.
+    // The list may come from code that is not type-checked. An exception here would end the process.
     if (typeof name !== 'string' || typeof text !== 'string' || notCarried.has(name) || !isKnownToken(name)) continue;
     const value = wireValue(text);
     if (value === null) continue;
@@ -117,13 +117,13 @@ function wireValue(value: string): string | Buffer | null {
     if ((code < 0x20 && code !== 0x09) || code === 0x7f) return null;
     if (code <= 0x7e) continue;
     ascii = false;
-    // Not latin1: cutting it to a byte could make a line end of it.
+    // The text is not latin1. Truncating its characters to bytes could produce a line end.
     if (code > 0xff) return Buffer.from(value, 'utf8');
   }
   return ascii ? value : Buffer.from(value, 'latin1');
 }
 
-/** Header names that were checked: replies name the same few over and over. */
+/** Header names that were checked, because most replies have the same few names. */
 const tokens = new Set<string>();
 const tokensMax = 1000;
 
@@ -154,5 +154,5 @@ function statusLine(status: number): string {
   return line;
 }
 
-/** Guardrail replies: 246 lets the reply through, 446 does not. */
+/** Guardrail statuses: 246 passes the reply, 446 rejects it. */
 const ownStatusTexts: Record<number, string> = { 246: 'Hooks failed', 446: 'Hooks failed', 499: 'Client Closed Request' };

@@ -4,53 +4,53 @@ import type { BodyConsumer, BodyControl, RequestBody } from '../contract/values/
 
 /** Bytes buffered for a reader that has not started or has paused. Above this the socket is paused. */
 const heldBytesMax = 256 * 1024;
-/** First size of the buffer a body is collected in. */
+/** Initial size of the buffer that collects a body. */
 const firstBufferBytes = 256 * 1024;
 /**
- * Largest buffer that is replaced by one of twice its size. A larger body gets a buffer for all of it: copying 16 MB to double it blocks
- * the process, and the operating system provides pages only when bytes arrive.
+ * Maximum size of a buffer that is replaced by one of twice its size. A larger body gets a buffer for all of it, because copying
+ * 16 MB to double it blocks the process, and the operating system provides pages only when bytes arrive.
  */
 const doubledBytesMax = 1024 * 1024;
-/** Largest buffer for a body of unknown length that is not doubled. */
+/** Maximum size of a buffer that is not doubled, for a body of unknown length. */
 const unknownLengthBytes = 64 * 1024 * 1024;
 /** Uploads up to this size are never held back. */
 const smallBytes = 64 * 1024;
-/** Bytes looked at in one turn, once an upload is held back. */
+/** Bytes that are processed in one turn when an upload is held back. */
 const lookBytes = 512 * 1024;
-/** Dropped bytes take a quarter of the time of bytes that are stored. */
+/** Discarded bytes take a quarter of the time of stored bytes. */
 const droppedWeight = 0.25;
 const noBytes = new Uint8Array(0);
 
-/** The connection a body arrives on. Both do nothing once the exchange is over. */
+/** The connection on which a body arrives. Both methods have no effect after the exchange has ended. */
 export interface BodySource {
   pauseBody(): void;
   resumeBody(): void;
 }
 
 /**
- * A request body on its way in. It is attached to the socket before anyone asks for it; what arrives early is held, and past
- * 256 KiB the client is made to wait. Chunks of the addon are only valid inside its callback, so each is copied exactly once:
- * into the one buffer of `bytes()`, or as the consumer's own chunk.
+ * A request body that is being received. It is attached to the socket before it has a reader. Early bytes are held, and above 256
+ * KiB the socket is paused. Chunks of the addon are valid only inside its callback, so each is copied exactly once: into the one
+ * buffer of `bytes()`, or as the consumer's own chunk.
  */
 export class UwsRequestBody implements RequestBody, ArrivingBody {
   readonly length: number;
-  /** True once the last byte is here, read or not. */
+  /** True when the last byte has arrived, read or not. */
   complete = false;
-  /** Bytes that arrived so far. */
+  /** Bytes that have arrived. */
   receivedBytes = 0;
-  /** Called when the last byte is here. */
+  /** Called when the last byte has arrived. */
   onComplete: (() => void) | null = null;
   private readonly source: BodySource;
   private readonly intake: BodyIntake;
   private held: Uint8Array[] = [];
   private heldBytes = 0;
-  /** The reader wants no more for now. */
+  /** True while the reader has paused. */
   private paused = false;
-  /** Other requests have their turn first. */
+  /** True while other requests have precedence. */
   private heldBack = false;
   private failure: GatewayError | null = null;
   private discarded = false;
-  /** Bytes at the last sweep that saw progress, and its time. */
+  /** Number of bytes and time of the last sweep that saw progress. */
   private sweptBytes = -1;
   private progressAtMs = 0;
   private collector: Collector | null = null;
@@ -84,7 +84,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
     const pipe = new Pipe(to, maxBytes);
     this.consumer = pipe;
     if (this.length > maxBytes) this.fail(tooLarge(maxBytes));
-    // Not at once: the consumer has not got its control yet.
+    // Deferred, because the consumer does not have its control object yet.
     process.nextTick(() => {
       pipe.begun = true;
       if (this.failure !== null) pipe.fail(this.failure);
@@ -131,8 +131,8 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
   }
 
   /**
-   * Fails a chunked body of which nothing has arrived for `stallMs`, so that its reader can answer before the addon closes the
-   * connection without a word. The addon never calls back for a chunk whose size line it misreads, such as one with an extension.
+   * Fails a chunked body of which nothing has arrived for `stallMs`, so that its reader can reply before the addon closes the
+   * connection without a reply. The addon does not report a chunk whose size line it misreads, such as one with an extension.
    */
   sweep(nowMs: number, stallMs: number): void {
     if (this.length !== -1 || this.complete) return;
@@ -186,7 +186,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
     this.unpause();
   }
 
-  /** The usual small body: it is all here, in one chunk or none. */
+  /** Handles the usual small body, which has arrived completely in one chunk or has none. */
   private onlyChunk(onGrow?: (bytes: number) => void, onChunk?: (chunk: Uint8Array) => void): Promise<Uint8Array> {
     const chunk = this.takeHeld()[0] ?? noBytes;
     try {
@@ -213,7 +213,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
     this.endIfComplete();
   }
 
-  /** Ends the collector once all bytes are here and looked at. */
+  /** Ends the collector when all bytes have arrived and were processed. */
   private endIfComplete(): void {
     const { collector } = this;
     if (!this.complete || collector === null || collector.isBehind) return;
@@ -222,7 +222,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
     collector.end();
   }
 
-  /** Hands held chunks to the consumer until it asks to wait. */
+  /** Passes held chunks to the consumer until it pauses. */
   private pump(): void {
     const pipe = this.consumer;
     if (pipe === null) return;
@@ -282,7 +282,7 @@ export const emptyBody: RequestBody = {
   },
 };
 
-/** Puts a body together in one buffer. Bytes are counted as they arrive, not as they are announced. */
+/** Collects a body in one buffer. Counts bytes as they arrive, not by the declared length. */
 class Collector {
   readonly bytesMax: number;
   readonly reject: (error: Error) => void;
@@ -293,7 +293,7 @@ class Collector {
   private buffer: Uint8Array = noBytes;
   private used = 0;
   private counted = 0;
-  /** Bytes that `onChunk` has seen. */
+  /** Bytes that `onChunk` has processed. */
   private seen = 0;
 
   constructor(
@@ -328,12 +328,12 @@ class Collector {
     this.used = need;
   }
 
-  /** True if `onChunk` has not seen all bytes. */
+  /** True if `onChunk` has not processed all bytes. */
   get isBehind(): boolean {
     return this.onChunk !== undefined && this.seen < this.used;
   }
 
-  /** Hands at most `bytesMax` stored bytes to `onChunk`. Returns true if there are more. Throws the error of `onChunk`. */
+  /** Passes at most `bytesMax` stored bytes to `onChunk`. Returns true if there are more. Throws the error of `onChunk`. */
   look(bytesMax: number): boolean {
     if (!this.isBehind) return false;
     const to = Math.min(this.used, this.seen + bytesMax);
@@ -350,7 +350,7 @@ class Collector {
     this.resolve(this.used === this.buffer.length ? this.buffer : this.buffer.subarray(0, this.used));
   }
 
-  /** Counts twice the bytes counted so far, up to the length of the body. */
+  /** Doubles the counted bytes, up to the length of the body. */
   private count(need: number): void {
     const first = this.length > 0 ? firstBufferBytes : need;
     const counted = Math.max(need, Math.min(this.counted === 0 ? first : this.counted * 2, this.limit));

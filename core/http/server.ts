@@ -39,13 +39,16 @@ export interface HttpServerOptions {
   /** The format that errors take on a method and path. Absent: `messages` on paths that end in `/messages`, else `chat`. */
   formatOf?(method: string, path: string): ErrorFormat;
   readonly builtIns: BuiltIns;
-  /** Receives errors of our own code; `where` is a short text for the log. */
+  /** Receives errors of the service's own code. `where` is a short text for the log. */
   failed(where: string, error: unknown): void;
-  /** Longest time from the head of a request to the end of its body, in milliseconds. Default 10 minutes. */
+  /** Maximum time from the head of a request to the end of its body, in milliseconds. Default 10 minutes. */
   readonly bodyTimeoutMs?: number;
-  /** Longest time without a byte of a chunked body, in milliseconds. Default 6 s: the addon closes the connection after 8 to 12 s. */
+  /**
+   * Maximum time without a byte of a chunked body, in milliseconds. Default 6 s, because the addon closes the connection after 8
+   * to 12 s.
+   */
   readonly stallMs?: number;
-  /** Longest message of a WebSocket client, in bytes. Default 16 MiB. */
+  /** Maximum message size of a WebSocket client, in bytes. Default 16 MiB. */
   readonly messageBytesMax?: number;
   /** Shares the event loop between large bodies. Default: one for the uploads of this server. */
   readonly intake?: BodyIntake;
@@ -68,16 +71,16 @@ export interface HttpServer {
   /** Accepts no further connections. Safe to call twice. */
   stopListening(): void;
   /**
-   * Reads the files of TLS_CERT and TLS_KEY again: new connections get the new certificate, open ones go on. Resolves false if the
-   * server does not listen or has no TLS. Rejects when the files cannot be used; the old certificate then stays.
+   * Reads the files of TLS_CERT and TLS_KEY again. New connections get the new certificate, open ones continue. Resolves false if
+   * the server does not listen or has no TLS. Rejects if the files cannot be used. The old certificate then stays in use.
    */
   reloadTls(): Promise<boolean>;
   /**
-   * Stops listening and answers new requests on open connections with 503 `draining`. Resolves true once the last open request
-   * is done, false when `timeoutMs` passed first.
+   * Stops listening and replies 503 `draining` to new requests on open connections. Resolves true when the last open request has
+   * ended, false when `timeoutMs` has passed first.
    */
   drain(timeoutMs: number): Promise<boolean>;
-  /** Closes everything at once; replies in flight are cut. Safe to call twice. */
+  /** Closes everything at once. Replies in progress are cut. Safe to call twice. */
   close(): void;
 }
 
@@ -89,17 +92,16 @@ const sweepMs = 500;
 const flushMs = 500;
 
 /**
- * The HTTP edge: parses and guards requests, answers its own routes, hands the rest to `handle`.
- *
- * Deadlines: the addon closes a connection that sends no complete head for 8 to 12 s, one that uploads slower than 16 KB/s
- * over as long, an idle keep-alive connection, and one whose reader takes nothing. The addon fixes these times: 10 s, counted in
- * ticks of 4 s. The total time of a body, and a chunked body that stops, are watched here.
+ * The HTTP edge: parses and guards requests, serves its own routes, passes the rest to `handle`. Deadlines: the addon closes a
+ * connection that sends no complete head for 8 to 12 s, one that uploads slower than 16 KB/s over as long, an idle keep-alive
+ * connection, and one whose reader takes nothing. The addon fixes these times: 10 s, counted in ticks of 4 s. The total time of a
+ * body, and a chunked body that stops, are watched here.
  */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { settings } = options;
   const { uws, name } = await loadUws(settings.uwsBinary, settings.headerBytesMax);
   const emptyNames = await acceptsEmptyNames(uws);
-  /** A request whose length header may be hidden behind an empty name gets the last reply of its connection. */
+  /** Closes the connection after a request whose length header may be hidden behind an empty name. */
   const closesWithoutBody = emptyNames && settings.keepAliveWithoutBody === 'auto';
   const rules = compileRequestRules([settings.headerPrefix, ...settings.headerPrefixAliases], settings.headerBytesMax);
   const formatOf = options.formatOf ?? defaultFormatOf;
@@ -108,9 +110,9 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const bodyTimeoutMs = options.bodyTimeoutMs ?? bodyTimeoutMsDefault;
   const stallMs = options.stallMs ?? stallMsDefault;
   const sweepEveryMs = Math.min(sweepMs, bodyTimeoutMs, stallMs);
-  /** Time of the last sweep: near enough for body deadlines, and no clock has to be asked per request. */
+  /** Time of the last sweep. It is precise enough for body deadlines and saves reading the clock for each request. */
   let sweptAtMs = performance.now();
-  /** Replies whose request body is still arriving → when that must be over. */
+  /** Replies whose request body is still arriving, with the deadline of the body. */
   const receiving = new Map<UwsReplySink, number>();
   let listening: us_listen_socket | null = null;
   let address = { host: '', port: 0 };
@@ -198,14 +200,14 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     });
   }
 
-  /** A refused request's framing is not trusted: its connection is closed. */
+  /** The framing of a rejected request is not trusted, so its connection is closed. */
   function refuse(error: GatewayError, request: ParsedRequest, sink: UwsReplySink): void {
     sink.closeAfter = true;
     const reply = errorReply(error, formatOf(request.method, request.path), recordRefusal(error, request));
     sink.send(reply.status, reply.headers, reply.body);
   }
 
-  /** The request's id, or null: a refusal is sent also when its record cannot be written. */
+  /** Returns the request's id, or null: the refusal is sent even if its record cannot be written. */
   function recordRefusal(error: GatewayError, request: ParsedRequest): string | null {
     try {
       return options.refused?.(error, request) ?? null;
@@ -215,7 +217,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     }
   }
 
-  /** Cuts uploads that take too long. The map is in order of arrival. */
+  /** Cuts uploads that exceed their deadline. The map is in order of arrival. */
   function sweep(): void {
     sweptAtMs = performance.now();
     for (const sink of receiving.keys()) sink.body?.sweep(sweptAtMs, stallMs);
@@ -265,7 +267,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     listening = null;
   }
 
-  /** Resolves true once `condition` holds, false when the time is over first. */
+  /** Resolves true when `condition` holds, false when the time has passed first. */
   function settled(condition: () => boolean, timeoutMs: number): Promise<boolean> {
     if (condition()) return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -302,7 +304,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     async reloadTls() {
       if (listening === null || settings.tlsCert === null) return false;
       const app = routedApp();
-      // Both listen for a moment (SO_REUSEPORT), so that no connection is refused.
+      // Both listen for a moment (SO_REUSEPORT), so that no connection is rejected.
       const socket = await listenWith(app, address.host, address.port).catch((error) => {
         apps.delete(app);
         throw error;

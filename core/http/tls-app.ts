@@ -3,13 +3,13 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Uws } from './load-uws.ts';
 
-/** The files of TLS_CERT and TLS_KEY; both null without TLS. */
+/** The files of TLS_CERT and TLS_KEY. Both are null without TLS. */
 export interface TlsFiles {
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;
 }
 
-/** Creates an app with the certificate that the files hold now. Throws an error that names the setting and the invalid file. */
+/** Creates an app with the certificate that is in the files now. Throws an error that names the setting and the invalid file. */
 export function openApp(uws: Uws, { tlsCert, tlsKey }: TlsFiles): TemplatedApp {
   if (tlsCert === null || tlsKey === null) return uws.App();
   checkPair(tlsCert, tlsKey);
@@ -20,7 +20,7 @@ export function openApp(uws: Uws, { tlsCert, tlsKey }: TlsFiles): TemplatedApp {
   }
 }
 
-/** The addon reports every error of the files alike. */
+/** The addon reports the same error for every problem with the files. */
 function checkPair(tlsCert: string, tlsKey: string): void {
   const certificate = read('TLS_CERT', tlsCert, 'PEM certificate', (pem) => new X509Certificate(pem));
   const key = read('TLS_KEY', tlsKey, 'PEM private key without a passphrase', (pem) => createPrivateKey(pem));

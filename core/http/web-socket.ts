@@ -8,7 +8,7 @@ interface Carried {
   readonly socket: UwsFrameSocket;
 }
 
-/** Data needed to answer 101 later. The addon's request is valid only during its callback. */
+/** Data for a later 101. The addon's request is valid only during its callback. */
 export interface WebSocketOffer {
   readonly key: string;
   readonly context: us_socket_context_t;
@@ -18,14 +18,15 @@ export interface WebSocketOffer {
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Buffered bytes from which the sender must pause. */
 const bufferedBytesHigh = 256 * 1024;
-/** How often the data waiting in a paused connection is written. */
+/** Interval at which the data waiting in a paused connection is written. */
 const flushEveryMs = 10;
 const decoder = new TextDecoder();
 const nothing = (): void => {};
 
 /**
- * How the addon treats sockets: no compression, no time limits and no pings of its own (the session has those), no message dropped.
- * It refuses a message by the length in its header; up to twice the limit is let through to here, where the close can say why.
+ * Settings of the addon for sockets: no compression, no time limits and no pings of its own (the session has them), no dropped
+ * messages. The addon rejects a message by the length in its header. It accepts up to twice the limit, so that this code can
+ * close with a reason.
  */
 export function webSocketBehavior(
   messageBytesMax: number,
@@ -164,7 +165,7 @@ export class UwsFrameSocket implements FrameSocket {
     // The addon reports no drain event for a write that empties the buffer.
     if (this.#owesDrain) setImmediate(this.#tellDrained);
     this.#resumeReading.call(ws);
-    // Resuming sets the addon's timeout for HTTP; a frame that is sent takes it back to none.
+    // Resuming sets the addon's timeout for HTTP. Sending a frame removes it.
     ws.ping();
   }
 
@@ -183,12 +184,12 @@ export class UwsFrameSocket implements FrameSocket {
     this.#ws?.close();
   }
 
-  /** From the addon, inside its upgrade. Nothing is read before the turn is over, by when there is a listener. */
+  /** Called by the addon, inside its upgrade. Nothing is read before the end of the turn, when a listener is set. */
   opened(ws: WebSocket<Carried>): void {
     this.#ws = ws;
   }
 
-  /** From the addon: the bytes are valid in this call only. */
+  /** Called by the addon. The bytes are valid in this call only. */
   received(message: ArrayBuffer, isBinary: boolean): void {
     if (this.#paused) this.#pauseAfterCallback();
     this.#call(() => this.#listener?.onMessage(Buffer.from(new Uint8Array(message)), isBinary));

@@ -19,9 +19,9 @@ const defaultRetrySeconds = 1;
 
 /**
  * Returns the reply for a GatewayError: `{status:"failure", message, errors?, error:{message, type, param, code, name}}`. `code`
- * is the two-digit code of authentication errors; `name` is the table's code of every error. In the `messages` format the same
+ * is the two-digit code of authentication errors. `name` is the table's code of every error. In the `messages` format the same
  * body also satisfies clients of the Anthropic API: `type:"error"` and its error type names (their "Errors" page, November 2026).
- * With `requestId` the reply has it as `x-request-id`, and in the `messages` format as `request-id`, which the SDKs read. Pure;
+ * With `requestId` the reply has it as `x-request-id`, and in the `messages` format as `request-id`, which the SDKs read. Pure.
  * `detail` and `cause` of the error are not included.
  */
 export function errorReply(error: GatewayError, format: ErrorFormat = 'chat', requestId: string | null = null): ErrorReply {

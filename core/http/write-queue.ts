@@ -1,4 +1,4 @@
-/** Chunks waiting to be written, in order. Holds the caller's chunks; nothing is copied unless small ones are put together. */
+/** Chunks that wait to be written, in order. Holds the caller's chunks. Only small ones are copied, to join them. */
 export class WriteQueue {
   bytes = 0;
   private chunks: Uint8Array[] = [];
@@ -9,7 +9,7 @@ export class WriteQueue {
     this.bytes += chunk.length;
   }
 
-  /** The next bytes, at most `room` of them: a view of the first chunk, or several small chunks as one. */
+  /** Returns the next bytes, at most `room` of them: a view of the first chunk, or several small chunks joined. */
   next(room: number): Uint8Array {
     const first = this.chunks[0] as Uint8Array;
     if (first.length >= room) return first.subarray(0, room);

@@ -10,27 +10,27 @@ import { UwsFrameSocket, type WebSocketOffer } from './web-socket.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /**
- * Bytes of one cork, head included. Both cores of the addon lose bytes when a corked write is larger than their 16 KB cork
- * buffer and the socket takes only a part of it; one write of at most 15,000 bytes per cork is safe, and this leaves room
- * for the chunk framing.
+ * Bytes of one cork, head included. Both cores of the addon lose bytes if a corked write is larger than their 16 KB cork buffer
+ * and the socket accepts only a part of it. One write of at most 15,000 bytes per cork is safe, and this leaves room for the
+ * chunk framing.
  */
 const corkBytesMax = 14_000;
-/** A head longer than this is written ahead of the body, in corks of its own. */
+/** A longer head is written before the body, in corks of its own. */
 const headBytesMax = 12_000;
-/** Before the first flush a caller may write this much before `write` returns false. */
+/** Bytes that may be written before the first flush until `write` returns false. */
 const queuedBytesMax = 64 * 1024;
 const nothing = (): void => {};
 
 /** State shared by all replies of a server. */
 export interface ReplyEdge {
   readonly clock: TurnClock;
-  /** While true, replies ask the client to close the connection. */
+  /** While true, replies request the client to close the connection. */
   readonly draining: boolean;
   /** Returns the reply inside whose cork WebSocket upgrades run. */
   anchor(): CorkAnchor;
-  /** Called once per sink: the reply is complete, cut or aborted. */
+  /** Called once per sink when the reply is complete, cut or aborted. */
   replyOver(sink: UwsReplySink): void;
-  /** A callback of the caller threw; its reply is cut. */
+  /** Called when a callback of the caller threw. Its reply is cut. */
   callbackFailed(error: unknown): void;
 }
 
@@ -50,11 +50,11 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   aborted = false;
   started = false;
   finished = false;
-  /** Status handed over; 0 before that. */
+  /** Status that was sent; 0 before that. */
   status = 0;
   /** Set by the server when the request has a body. */
   body: UwsRequestBody | null = null;
-  /** Close the connection after the reply: after a refusal, and when the request's framing was chunked. */
+  /** True: the connection is closed after the reply. Set after a refusal, and if the request's framing was chunked. */
   closeAfter = false;
   /** Headers of the edge for every reply to this request (CORS). */
   extraHeaders: HeaderList | null = null;
@@ -66,23 +66,23 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   private readonly isHead: boolean;
   private turn: number;
   private deferred = false;
-  /** Written chunks leave when the callback that brought them is over. */
+  /** True while written chunks wait for the end of the callback that brought them. */
   private joining = false;
   private head: ReplyHead | null = null;
   private headWritten = false;
   private bodyless = false;
   /** Length of the body in bytes; -1 = chunked. */
   private total = -1;
-  /** Bytes the caller gave. */
+  /** Bytes that the caller wrote. */
   private given = 0;
   private readonly queue = new WriteQueue();
-  /** The socket is full: wait for the addon's writable event. */
+  /** True while the socket is full and the addon's writable event is awaited. */
   private blocked = false;
   private closing = false;
   private ending = false;
   private cutting = false;
   private owesDrain = false;
-  /** Set when the reply waits for the upload, or has waited for it. */
+  /** Set while the reply waits for the upload, and afterwards. */
   private linger: Linger | null = null;
   private drained: (() => void) | null = null;
   private abortCallbacks: (() => void)[] | null = null;
@@ -148,7 +148,7 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   }
 
   destroy(): void {
-    // Chunks that were given before the cut still leave.
+    // Chunks that were written before the cut are still sent.
     if (this.joining && this.turn !== this.edge.clock.now) this.flush();
     if (this.res === null) return;
     if (this.turn === this.edge.clock.now) {
@@ -168,16 +168,16 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     this.status = 101;
     const socket = new UwsFrameSocket(res, () => this.over(), this.edge.callbackFailed);
     const head = prepareUpgradeHead(headers, this.extraHeaders, headBytesMax);
-    // From here on the response is the addon's no more; the exchange is over when the socket is.
+    // From here on the response belongs to the addon. The exchange ends when the socket closes.
     this.res = null;
     res.cork(() => writeHead(res, head));
     this.edge.anchor().run(() => res.upgrade({ socket }, offer.key, protocol ?? '', '', offer.context));
-    // The client may have left just now.
+    // The client may have disconnected during the upgrade.
     if (!socket.isOpen) return null;
     return socket;
   }
 
-  /** Writes what is queued until the socket is full. */
+  /** Writes the queue until the socket is full. */
   flush(): void {
     this.deferred = false;
     this.joining = false;
@@ -196,7 +196,7 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     for (const callback of callbacks ?? []) this.call(callback);
   }
 
-  /** The upload takes too long: closes the connection, which ends the exchange as if the client had left. */
+  /** Closes the connection because the upload takes too long. The exchange ends as if the client had disconnected. */
   expire(): void {
     this.res?.close();
   }
@@ -215,8 +215,8 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
   }
 
   /**
-   * Flushes when the callback at hand is over: the events of one read of the provider's socket then share a system call. A tick is
-   * cheaper than a microtask, which Node wraps in an async resource.
+   * Flushes when the current callback has ended, so that the events of one read of the provider's socket share a system call. A
+   * tick is cheaper than a microtask, which Node wraps in an async resource.
    */
   private flushSoon(): void {
     if (this.turn === this.edge.clock.now) return this.flushOrDefer();
@@ -260,7 +260,10 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     this.writeOn(res);
   }
 
-  /** True if the reply waits for the rest of the upload. An upload that is too long, or of untrusted framing, is not read to its end. */
+  /**
+   * True if the reply waits for the rest of the upload. An upload that is too long, or of untrusted framing, is not read to its
+   * end.
+   */
   private lingers(body: UwsRequestBody): boolean {
     if (this.linger !== null || !this.ending || this.closeAfter || !Linger.suits(body)) return false;
     this.linger = new Linger(body, () => this.flushOrDefer());
@@ -280,7 +283,7 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     else if (this.owesDrain) this.tellDrained();
   }
 
-  /** False when the socket is full; `res` is null when the reply is complete. */
+  /** Returns false if the socket is full. `res` is null when the reply is complete. */
   private writeKnown(res: HttpResponse): boolean {
     const piece = this.queue.next(this.room());
     const before = this.headWritten ? res.getWriteOffset() : 0;
@@ -326,7 +329,7 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     this.over();
   }
 
-  /** One cork; the first one holds the head too. */
+  /** Writes one cork. The first one also holds the head. */
   private cork(res: HttpResponse, write: () => void): void {
     if (this.headWritten) {
       res.cork(write);
@@ -343,11 +346,11 @@ export class UwsReplySink implements ReplySink, BodySource, Flushable {
     return this.headWritten ? corkBytesMax : corkBytesMax - (this.head as ReplyHead).bytes;
   }
 
-  /** From the addon: the socket takes bytes again. */
+  /** Called by the addon when the socket accepts bytes again. */
   private writable(): boolean {
     if (this.res === null) return true;
     this.blocked = false;
-    // With a writable handler in place the addon does not empty its own buffer any more; leaving a cork does.
+    // With a writable handler the addon no longer empties its own buffer. The end of a cork does.
     if (this.queue.bytes === 0 && !this.ending) this.res.cork(nothing);
     this.flush();
     return true;

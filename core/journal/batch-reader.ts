@@ -4,10 +4,10 @@ import type { Segment } from './segment.ts';
 /** Whole lines of one segment as a JSON array, ready to be sent. */
 export interface Batch {
   readonly segment: Segment;
-  /** The buffer belongs to the reader: valid until the next `read`. */
+  /** The reader owns the buffer. It is valid until the next `read`. */
   readonly body: Uint8Array;
   readonly records: number;
-  /** Offset up to which the segment is confirmed when this batch is. */
+  /** Offset up to which the segment is confirmed when this batch is confirmed. */
   readonly endBytes: number;
 }
 
@@ -16,7 +16,7 @@ const comma = 0x2c;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
-/** Reads segments in large pieces. Lines are not parsed: their newlines become the commas of the array, in place. */
+/** Reads segments in large pieces. Lines are not parsed. Their newlines are replaced by the commas of the array, in place. */
 export class BatchReader {
   readonly #buffer: Buffer;
   #file: FileHandle | null = null;
@@ -27,7 +27,7 @@ export class BatchReader {
     this.#buffer[0] = openBracket;
   }
 
-  /** The next lines, at most `recordsMax`; null when what is left of the segment holds no whole line. */
+  /** Returns the next lines, at most `recordsMax`. Null if the rest of the segment holds no whole line. */
   async read(segment: Segment, recordsMax: number): Promise<Batch | null> {
     const file = await this.#fileOf(segment);
     const buffer = this.#buffer;

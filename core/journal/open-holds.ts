@@ -6,7 +6,7 @@ import { type RequestRecord, requestRecord } from '../contract/plugin/record.ts'
 import { isObject } from '../contract/values/json.ts';
 import { namesIn } from './segment.ts';
 
-/** An empty file is kept up to this size; truncating it more often would cost a system call per turn. */
+/** An empty file keeps up to this size, because truncating it more often would cost a system call per turn. */
 const emptiedBytes = 256 * 1024;
 const namePattern = /^\d{13}-\d{6}\.holds$/;
 
@@ -46,7 +46,7 @@ export class OpenHolds {
     if (this.#open.delete(id)) this.#gathered.push(`${id}\n`);
   }
 
-  /** Writes what was gathered. Throws the file system's error; the next call then writes all open holds to a new file. */
+  /** Writes the gathered lines. Throws the file system's error. The next call then writes all open holds to a new file. */
   flush(): void {
     if (this.#gathered.length === 0) return;
     const text = this.#gathered.join('');
@@ -65,7 +65,7 @@ export class OpenHolds {
     }
   }
 
-  /** Removes the file if no call is in flight; else it stays for the successor. */
+  /** Removes the file if no call is in flight. Otherwise it stays for the successor. */
   end(): void {
     const file = this.#file;
     this.#drop();
@@ -110,7 +110,7 @@ export interface LeftHolds {
   readonly paths: readonly string[];
 }
 
-/** Reads the holds that ended processes have left in these directories. Lines that a kill has torn, or a disk has spoilt, are skipped. */
+/** Reads the holds that ended processes have left in these directories. Skips lines that are incomplete or damaged. */
 export function findHolds(directories: readonly string[]): LeftHolds {
   const paths = directories.flatMap((directory) =>
     namesIn(directory)

@@ -4,15 +4,15 @@ import type { Log } from '../contract/values/log.ts';
 
 /** Records that the control plane has rejected, kept for an operator. */
 export interface RefusedRecords {
-  /** One record as it stood in the spool. */
+  /** Keeps one record, given as its line in the spool. */
   keep(line: Uint8Array): void;
-  /** Those records of a batch (a JSON array) whose id is among `ids`. */
+  /** Keeps the records of a batch (a JSON array) whose id is among `ids`. */
   keepSome(batch: Uint8Array, ids: ReadonlySet<string>): void;
 }
 
 const bytesMax = 64 * 1024 * 1024;
 
-/** Keeps them as lines of one file, at most 64 MiB; beyond that they are only logged. Never throws. */
+/** Creates a store that keeps records as lines of one file, at most 64 MiB. Further records are only logged. Never throws. */
 export function createRefusedRecords(path: string, slotDirectory: string, log: Log): RefusedRecords {
   const again = join(slotDirectory, '0000000000000-000000.ndjson');
   return {

@@ -4,17 +4,17 @@ import { join } from 'node:path';
 /** One file of the spool: whole lines, one record each, oldest first. */
 export interface Segment {
   readonly path: string;
-  /** Bytes of whole lines in the file. A torn line after them is never read. */
+  /** Bytes of whole lines in the file. An incomplete line after them is never read. */
   bytes: number;
-  /** Bytes the control plane has confirmed; starts at 0 again when another process takes the file over. */
+  /** Bytes that the control plane has confirmed. Starts at 0 again when another process takes the file over. */
   shippedBytes: number;
-  /** File handle for appending; null once the segment is closed. */
+  /** File handle for appending. Null after the segment was closed. */
   fd: number | null;
 }
 
 const namePattern = /^\d{13}-\d{6}\.ndjson$/;
 
-/** Creates a file no other process has; names sort by age. Throws the file system's error. */
+/** Creates a file that no other process has. Names sort by age. Throws the file system's error. */
 export function createSegment(directory: string, nowMs: number): Segment {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   for (let number = 0; ; number += 1) {
@@ -41,7 +41,7 @@ export function findSegments(directory: string): Segment[] {
   return segments;
 }
 
-/** Adds whole lines, in one write, so that a killed process leaves either all or none of them. Throws when it could not. */
+/** Adds whole lines in one write, so that a killed process leaves either all or none of them. Throws if the write failed. */
 export function appendLines(segment: Segment, lines: Uint8Array): void {
   if (segment.fd === null) throw new Error('the segment is closed');
   const written = writeSync(segment.fd, lines);
@@ -69,13 +69,13 @@ export function closeSegment(segment: Segment): void {
   segment.fd = null;
 }
 
-/** Deletes a segment whose every record is confirmed. */
+/** Deletes a segment after all its records are confirmed. */
 export function deleteSegment(segment: Segment): void {
   closeSegment(segment);
   unlinkSync(segment.path);
 }
 
-/** File names in a directory; none when it is not there. */
+/** Returns the file names in a directory. Empty if it does not exist. */
 export function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory);

@@ -20,11 +20,14 @@ export interface ShipperOptions {
   readonly random: () => number;
   readonly log: Log;
   readonly timers?: Timers;
-  /** Rest behind a full batch, as a multiple of the time it took; default 3. */
+  /** Pause after a full batch, as a multiple of the time the batch took. Default 3. */
   readonly restFactor?: number;
 }
 
-/** Counts since start. `torn`: last lines that a killed process did not finish. `refused`: rejected by the control plane, see RefusedRecords. */
+/**
+ * Counts since start. `torn`: incomplete last lines of killed processes. `refused`: rejected by the control plane, see
+ * RefusedRecords.
+ */
 export interface ShipperCounts {
   batches: number;
   inserted: number;
@@ -35,15 +38,15 @@ export interface ShipperCounts {
 }
 
 const recordsMax = 500;
-/** How long a record waits for others when there is little to do. */
+/** Time that a record waits for others while there is little traffic. */
 const gatherMs = 100;
 const timeoutMs = 10_000;
 const pauseMsFirst = 100;
 const pauseMsMax = 1000;
 
 /**
- * Ships the spool in batches, oldest first, one at a time, each until it is confirmed (at least once). Records shipped again
- * after a crash are recognised by their id. While the control plane is unreachable, attempts continue forever.
+ * Ships the spool in batches, oldest first, one at a time, each until it is confirmed (at least once). Records that are shipped
+ * again after a crash are recognised by their id. While the control plane is unreachable, attempts continue without limit.
  */
 export class Shipper {
   readonly counts: ShipperCounts = { batches: 0, inserted: 0, duplicates: 0, refused: 0, torn: 0, failures: 0 };
@@ -52,7 +55,7 @@ export class Shipper {
   readonly #reader = new BatchReader();
   #cancelTimer: (() => void) | null = null;
   #running: Promise<void> | null = null;
-  /** Failures in a row. */
+  /** Consecutive failures. */
   #failed = 0;
   /** Halved while a batch is rejected as a whole, until the invalid record is alone. */
   #recordsMax = recordsMax;
@@ -67,7 +70,7 @@ export class Shipper {
     this.#wake();
   }
 
-  /** Ships what is there, without waiting for more. True when the spool is empty, false when `withinMs` was over before. */
+  /** Ships all records without waiting for more. Resolves true when the spool is empty, false when `withinMs` has passed. */
   async drain(withinMs: number): Promise<boolean> {
     const { clock, spool, random } = this.#options;
     this.#deadlineMs = clock.elapsed() + withinMs;
@@ -75,7 +78,7 @@ export class Shipper {
     spool.flush();
     while (!this.#stopped && spool.next() !== null && this.#leftMs() > 0) {
       this.#cancel();
-      // A batch that was sent before may take longer than there is time left.
+      // A batch that is already in transit may take longer than the time left.
       await Promise.race([this.#run(), this.#pause(this.#leftMs())]);
       if (this.#failed > 0) await this.#pause(Math.min(this.#leftMs(), pauseMsFirst * (0.5 + random())));
     }
@@ -111,7 +114,7 @@ export class Shipper {
     this.#cancelTimer = null;
   }
 
-  /** Ships until there is nothing left that fills a batch, or something fails. One run at a time. */
+  /** Ships until there is no full batch left or a batch fails. Only one run at a time. */
   #run(): Promise<void> {
     this.#running ??= this.#ship().finally(() => {
       this.#running = null;
@@ -141,8 +144,8 @@ export class Shipper {
   }
 
   /**
-   * Behind a full batch comes a rest of three times its length: the records of a busy gateway take at most a quarter of the
-   * control plane's time, and administrators get the rest. A backlog that has grown large is worth more than that.
+   * Pauses after a full batch for three times its length, so that the records of a busy gateway take at most a quarter of the
+   * control plane's time, and administrators get the rest. The pause is shorter if the backlog is large.
    */
   async #rest(tookMs: number): Promise<void> {
     const restMs = Math.min(restMsMax, (this.#options.restFactor ?? 3) * tookMs);
@@ -159,7 +162,7 @@ export class Shipper {
     this.#endRest = null;
   }
 
-  /** True if the batch is finished, or a smaller one is sent next; false after a failure. */
+  /** Returns true if the batch is finished or a smaller one is sent next; false after a failure. */
   async #send(batch: Batch): Promise<boolean> {
     const { fetch } = this.#options;
     this.counts.batches += 1;
@@ -183,7 +186,10 @@ export class Shipper {
     this.#done(batch);
   }
 
-  /** A record that the control plane cannot read would block all behind it. Bisects the batch and sets the record aside. */
+  /**
+   * Bisects the batch to isolate a record that the control plane cannot read. Such a record would block all later ones, so it is
+   * set aside.
+   */
   #narrow(batch: Batch): void {
     if (batch.records > 1) {
       this.#recordsMax = Math.ceil(batch.records / 2);

@@ -39,10 +39,10 @@ const probeEveryMs = 1000;
 const probeBytes = 64 * 1024;
 
 /**
- * The records of this process on their way to the control plane, one JSON line each, in files. The records of one turn of the
- * event loop are handed to the kernel in one write at its end; `whenSafe` reports when that is done. Written records outlive the
- * process. (The file is not synced: a power cut may lose the last seconds.) Gathering was worth 5 % of the CPU time of a plain
- * call with 64 connections (`npm run bench -- --only plain`).
+ * The records of this process until the control plane has confirmed them, one JSON line each, in files. The records of one turn
+ * of the event loop are passed to the kernel in one write at its end. `whenSafe` reports when that is done. Written records
+ * survive the process. (The file is not synced: a power failure may lose the last seconds.) Gathering saved 5 % of the CPU time
+ * of a plain call with 64 connections (`npm run bench -- --only plain`).
  */
 export class Spool implements Journal {
   readonly counts: SpoolCounts = { appended: 0, lost: 0, interrupted: 0 };
@@ -57,7 +57,7 @@ export class Spool implements Journal {
   #bytes: number;
   /** The last result of the check for room. It is logged when it changes, not for every request. */
   #full = false;
-  /** Monotonic ms of the last failed write or probe; null while all is well. */
+  /** Monotonic ms of the last failed write or probe. Null if there is no failure. */
   #failedAtMs: number | null = null;
   /** Lines gathered in this turn: the first `#gatheredBytes` of the buffer. */
   readonly #gathered = Buffer.allocUnsafeSlow(gatheredBytesMax);
@@ -67,13 +67,13 @@ export class Spool implements Journal {
   #flushing = false;
   readonly #holds: OpenHolds;
 
-  /** Throws when the directory cannot be read or made. */
+  /** Throws if the directory cannot be read or created. */
   constructor(options: SpoolOptions) {
     this.#options = options;
     this.#segmentBytesMax = options.segmentBytesMax ?? 8 * 1024 * 1024;
     const { directory, orphans = [], clock } = options;
     this.#segments = [...orphans, directory].flatMap(findSegments);
-    // The records of calls whose processes were killed in between come first: a record that is stored is not replaced.
+    // Records of interrupted calls are written first, because a stored record is not replaced.
     this.#takeOver([...orphans, directory]);
     this.#inherited = [...this.#segments];
     this.#holds = new OpenHolds(directory, clock.now);
@@ -82,7 +82,7 @@ export class Spool implements Journal {
     this.#segments.push(createSegment(directory, clock.now()));
   }
 
-  /** Throws GatewayError `unavailable` when the bound is reached, or the last write failed. */
+  /** Throws GatewayError `unavailable` if the limit is reached or the last write failed. */
   append(record: RequestRecord): void {
     let line = `${JSON.stringify(record)}\n`;
     if (line.length > lineCharsMax) line = `${JSON.stringify(shorten(record))}\n`;
@@ -101,7 +101,7 @@ export class Spool implements Journal {
     this.#flushSoon();
   }
 
-  /** Calls back once every record appended so far is on disk, or is counted as lost because its write failed. */
+  /** Calls back when every record appended so far is on disk, or is counted as lost because its write failed. */
   whenSafe(callback: () => void): void {
     if (this.#gatheredBytes === 0 && !this.#holds.isPending) callback();
     else this.#waiting.push(callback);
@@ -125,7 +125,7 @@ export class Spool implements Journal {
       this.#gatheredRecords = 0;
     }
     try {
-      // Behind the records: a hold ends when its record is on disk.
+      // Written after the records, because a hold ends when its record is on disk.
       this.#holds.flush();
     } catch (error) {
       this.#fail(error);
@@ -145,29 +145,29 @@ export class Spool implements Journal {
       if (this.#options.clock.elapsed() - this.#failedAtMs < probeEveryMs) return false;
       if (!this.#probe()) return false;
     }
-    // Requests under way still need room for their records.
+    // Requests in progress still need space for their records.
     const full = this.#bytes >= this.#options.bytesMax * 0.95;
     if (full !== this.#full) this.#tellFull(full);
     return !full;
   }
 
-  /** The backlog on disk. `bytes` counts everything that takes up room there. */
+  /** The backlog on disk. `bytes` counts everything that takes up space there. */
   backlog(): { readonly bytes: number; readonly segments: number } {
     return { bytes: this.#bytes, segments: this.#segments.length };
   }
 
-  /** True once everything that earlier processes have left is confirmed. */
+  /** True when everything that earlier processes have left is confirmed. */
   inheritedIsShipped(): boolean {
     return this.#inherited.every((segment) => segment.shippedBytes >= segment.bytes);
   }
 
-  /** The oldest segment with something to ship; null when everything is shipped. */
+  /** Returns the oldest segment that is not fully shipped. Null if everything is shipped. */
   next(): Segment | null {
     for (const segment of this.#segments) if (segment.shippedBytes < segment.bytes) return segment;
     return null;
   }
 
-  /** The control plane has confirmed everything up to this byte. What is shipped whole goes from the disk. */
+  /** Notes that the control plane has confirmed everything up to this byte. A fully shipped segment is removed from disk. */
   confirm(segment: Segment, shippedBytes: number): void {
     segment.shippedBytes = shippedBytes;
     if (shippedBytes < segment.bytes) return;
@@ -177,7 +177,7 @@ export class Spool implements Journal {
       else emptySegment(segment);
     } catch (error) {
       this.#options.log.warn({ reason: String(error) }, 'cannot remove a sent file of the spool');
-      // An open one is tried again with the next batch; a closed one is shipped again after a restart, which does no harm.
+      // An open segment is retried with the next batch. A closed one is shipped again after a restart, which has no effect.
       if (segment.fd !== null) return;
     }
     this.#bytes -= bytes;
@@ -251,7 +251,7 @@ export class Spool implements Journal {
     });
   }
 
-  /** A full disk often still takes a few bytes, so the trial is larger than a record. */
+  /** Writes more than the size of a record, because a full disk often still accepts a few bytes. */
   #probe(): boolean {
     try {
       const segment = this.#open(probeBytes);
@@ -275,7 +275,7 @@ function removeEmpty(directory: string): void {
   try {
     rmdirSync(directory);
   } catch {
-    // Its segments are still to be shipped: the next start removes it.
+    // The directory still has segments to ship. The next start removes it.
   }
 }
 

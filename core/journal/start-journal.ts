@@ -12,7 +12,7 @@ import { Spool } from './spool.ts';
 
 export interface JournalOptions {
   readonly settings: Pick<Settings, 'dataDir' | 'spoolBytesMax' | 'gatewayProcesses'>;
-  /** Number of this process among the gateways of the machine; no two live ones share it. */
+  /** Number of this process among the gateways of the machine. No two running processes share it. */
   readonly slot: number;
   readonly fetch: InternalFetch;
   readonly clock: Clock;
@@ -24,17 +24,20 @@ export interface JournalOptions {
   readonly restFactor?: number;
 }
 
-/** The journal of records: on disk at once, at the control plane soon after. */
+/** The journal of records. Writes them to disk at once and ships them to the control plane soon after. */
 export interface RunningJournal extends Journal {
   /** False: the next record may not fit. Reject requests that must be recorded (`unavailable`). */
   healthy(): boolean;
   readonly spool: Spool;
   readonly shipper: Shipper;
-  /** On shutdown, after the last request: ships what is left for at most `withinMs`, then lets go of the files. */
+  /** Called on shutdown, after the last request. Ships the remaining records for at most `withinMs`, then closes the files. */
   close(withinMs: number): Promise<void>;
 }
 
-/** Opens the spool of this slot, takes over what an earlier process left there, and begins to ship. Throws if a file cannot be opened. */
+/**
+ * Opens the spool of this slot, takes over the records of an earlier process, and begins to ship. Throws if a file cannot be
+ * opened.
+ */
 export function startJournal(options: JournalOptions): RunningJournal {
   const { settings, slot, fetch, clock, random, log, timers = realTimers } = options;
   const root = join(settings.dataDir, 'spool');

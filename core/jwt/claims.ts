@@ -3,7 +3,7 @@ import type { EntityLimits } from '../contract/plugin/context.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import { invalid, skewSeconds, subjectOf } from './read-token.ts';
 
-/** The claims of a token with a valid signature, under our names. */
+/** The claims of a token with a valid signature, under the gateway's names. */
 export interface Claims {
   /** Seconds since the epoch. */
   readonly exp: number;
@@ -93,7 +93,7 @@ export function readClaims(payload: JsonObject, keyId: string, nowMs: number): C
     email: subject !== null && isEmail(subject) ? subject.toLowerCase() : null,
     workspace,
     scopes: scopesOf(sent),
-    // Some signers write "" for an absent claim.
+    // Some signers send "" for an absent claim.
     config: sent.defaults?.config_id || null,
     metadata: sent.defaults?.metadata ?? {},
     limits: limitsOf(sent, keyId),

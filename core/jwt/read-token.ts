@@ -4,7 +4,7 @@ import { GatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { isUuid } from '../contract/values/uuid.ts';
 
-/** Seconds by which clocks of issuers may differ from ours. */
+/** Seconds by which the clocks of issuers may differ. */
 export const skewSeconds = 5;
 
 /** Unverified content of a JWT: enough to find the keys that must have signed it. */

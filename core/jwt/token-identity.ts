@@ -26,12 +26,12 @@ export interface CheckedToken {
   readonly keyId: string;
 }
 
-/** True while every document a place was made from is still the one in memory. */
+/** True while every document the identity was made from is still the one in memory. */
 export function isCurrent(found: TokenIdentity, documents: DocumentReader): boolean {
   for (const { kind, id, document } of found.basis) {
     const now = documents.get(kind, id);
     if (now === document) continue;
-    // The caller then builds a new place and shares this look-up.
+    // The caller then builds a new identity and shares this look-up.
     if (isPromise(now)) now.catch(() => undefined);
     return false;
   }

@@ -13,40 +13,43 @@ import { Lease } from './lease.ts';
 import { LeftLeases } from './left-leases.ts';
 import { WaitingTakes } from './waiting-takes.ts';
 
-/** Smallest amount a question asks for: one question serves a handful of requests. */
+/** Minimum amount of a request to the ledger, so that one request serves several calls. */
 const wantMin = { rate: 8, budget: 5_000 } as const;
-/** A limit of which no process holds anything counts as used up for this long before the ledger is asked again. */
+/** Time for which a limit without free or held units counts as used up before the ledger is asked again. */
 const emptyMs = 200;
-/** Pause between questions while other processes hold units that may come back. */
+/** Pause between requests while other processes hold units that may be returned. */
 const paceMs = 25;
-/** Pauses between the questions of a request that waits for other processes; each is twice as long as the one before. */
+/** Pauses between the requests for a call that waits for other processes. Each is twice as long as the one before. */
 const repeatMs = { first: 20, most: 80 } as const;
-/** After a recall, in either direction, nothing is held beyond what calls need. */
+/** Time after a sent or received recall during which the process holds only the units that calls need. */
 const exactMs = 1_000;
-/** Units whose holders did not react to a recall are not waited for during this time. */
+/** Time for which units of processes that did not react to a recall are not waited for. */
 const deafMs = 5_000;
-/** A lease ends here this long before it ends in the ledger, so that no unit is spent twice. */
+/** A lease ends this long before it ends in the ledger, so that no unit is spent twice. */
 const leaseMarginMs = 5_000;
 
-/** The services an account needs from the conversation with the ledger. */
+/** The services an account needs for its exchange with the ledger. */
 export interface AccountHost {
   readonly clock: Clock;
   readonly newId: () => string;
-  /** Asks `question()` after `delayMs` and passes the answer to `granted` or `failed`. */
+  /** Sends `question()` after `delayMs` and passes the reply to `granted` or `failed`. */
   wake(account: Account, delayMs: number): void;
-  /** Asks the other processes to return units of this budget that they do not need. */
+  /** Requests other processes to return units of this budget that they do not need. */
   recall(account: Account): void;
 }
 
-/** One limit in this process: the units of its lease, which requests take without asking, and the requests that wait for more. */
+/**
+ * One limit in this process: the units of its lease, which calls take without a request to the ledger, and the calls that wait
+ * for more.
+ */
 export class Account implements LeaseAccount {
   #spec: LimitSpec;
   startMs = 0;
   endMs = 0;
-  /** Units in hand; below 0 after a request that used more than was taken for it. */
+  /** Units in hand. Negative after a call used more than it took. */
   available = 0;
   asking = false;
-  /** Monotonic: when units were last taken or put. */
+  /** Monotonic time at which units were last taken or put. */
   usedAtMs = 0;
   readonly #host: AccountHost;
   readonly #waiting: WaitingTakes;
@@ -55,15 +58,15 @@ export class Account implements LeaseAccount {
   #wants = false;
   #low = 0;
   #spent = 0;
-  /** Until this time, requests for this many units or more get nothing. */
+  /** Until this time, calls that need this many units or more get none. */
   #emptyUntilMs = 0;
   #emptyFrom = 0;
-  /** Units of this window that no process held at the last reply, and those given back since; null before the first reply. */
+  /** Units of this window that no process held at the last reply, plus those returned since. Null before the first reply. */
   #remaining: number | null = null;
   #leaseUntilMs = Number.POSITIVE_INFINITY;
   #askedAtMs = 0;
   #askedLease: Lease;
-  /** Requests are not asked for before this time; units are given back at any time. */
+  /** Units for calls are not requested before this time. Units are returned at any time. */
   #askFromMs = 0;
   #isScheduled = false;
   #repeatMs: number = repeatMs.first;
@@ -109,7 +112,7 @@ export class Account implements LeaseAccount {
     return this.#spec.key;
   }
 
-  /** True while requests wait or are in progress, or the ledger's figure is outdated. */
+  /** True while calls wait or are in progress, or the ledger's figure is outdated. */
   get isNeeded(): boolean {
     return this.hasWaiters || this.owesReport || this.#lease.holds > 0 || !this.#left.isEmpty;
   }
@@ -118,7 +121,7 @@ export class Account implements LeaseAccount {
     return this.#waiting.count > 0;
   }
 
-  /** True while the ledger's figure for a lease differs from ours. */
+  /** True while the ledger's figure for a lease differs from this process's figure. */
   get owesReport(): boolean {
     return this.#lease.owesReport || this.#left.owesReport;
   }
@@ -139,10 +142,10 @@ export class Account implements LeaseAccount {
     if (startMs !== this.startMs) return;
     this.available += units;
     this.usedAtMs = this.#host.clock.elapsed();
-    // The units that a request used beyond those it took are missing in the ledger until they are asked for.
+    // The ledger lacks the units that a call used beyond those it took until they are requested.
     if (this.available < 0 && !this.hasWaiters) this.#ask();
     if (units <= 0) return;
-    // With what is left elsewhere it may be enough now.
+    // Together with units elsewhere, the returned units may be enough now.
     this.#emptyUntilMs = 0;
     if (this.#isExact() && !this.hasWaiters && this.giveBack()) this.#host.wake(this, 0);
   }
@@ -156,7 +159,7 @@ export class Account implements LeaseAccount {
     else this.#left.release(lease);
   }
 
-  /** Returns the next question for the ledger and marks it as asked. */
+  /** Returns the next request to the ledger and marks it as sent. */
   question(): LeaseAsk {
     this.#roll();
     const { spec } = this;
@@ -165,7 +168,7 @@ export class Account implements LeaseAccount {
     this.#isScheduled = false;
     this.#askedAtMs = nowMs;
     this.#askedLease = this.#lease;
-    // During a pause units are returned without those of waiting requests, so that another process can use them.
+    // During a pause units are returned without those of waiting calls, so that another process can use them.
     const isPaused = nowMs < this.#askFromMs;
     if (isPaused) this.#waiting.askNothing();
     const parts = isPaused ? [] : this.#waiting.ask();
@@ -181,12 +184,12 @@ export class Account implements LeaseAccount {
     return { ...spec, ...asked, parts, spare: Math.max(0, -needed), left: this.#left.ask(), recalledMs };
   }
 
-  /** The ledger's answer. Requests are served in the order they came, as far as there are units for them. */
+  /** Applies the ledger's reply. Calls are served in order of arrival, as far as there are units. */
   granted(grant: Grant): void {
     this.asking = false;
     this.#left.answered();
     this.#roll();
-    // The grant belongs to a window or lease that has ended. Those who wait need units of the present one.
+    // The grant belongs to a window or lease that has ended. Waiting calls need units of the current one.
     if (this.#enter(grant, this.#askedLease)) return this.#askForWaiting();
     this.#remaining = grant.remaining;
     this.#low = grant.remaining === 0 || this.#isExact() ? 0 : Math.min(Math.floor(grant.units / 2), this.available);
@@ -195,7 +198,7 @@ export class Account implements LeaseAccount {
   }
 
   /**
-   * The ledger could not be asked. The next question repeats what this one said of the lease. A rate limit of which nothing was left
+   * Handles a failed request to the ledger. The next request repeats its report about the lease. A rate limit that was used up
    * stays used up until its window ends.
    */
   failed(): void {
@@ -207,7 +210,7 @@ export class Account implements LeaseAccount {
     this.#waiting.endAll(this.spec.kind === 'rate' && this.#remaining === 0 ? refused : unavailable);
   }
 
-  /** Removes the units in hand from the lease; the next question returns them. True when there were any. */
+  /** Removes the units in hand from the lease. The next request returns them. True if there were any. */
   giveBack(): boolean {
     this.#roll();
     if (this.available <= 0) return false;
@@ -218,7 +221,10 @@ export class Account implements LeaseAccount {
     return true;
   }
 
-  /** Another process lacks units of this budget. Returns what is in hand and informs the ledger of what calls still hold. */
+  /**
+   * Handles a recall: another process lacks units of this budget. Returns the units in hand and reports the units that calls
+   * still hold to the ledger.
+   */
   recall(): void {
     this.#exactUntilMs = this.#host.clock.elapsed() + exactMs;
     if (this.#lease.held === 0 && !this.owesReport) return;
@@ -226,7 +232,7 @@ export class Account implements LeaseAccount {
     else this.#giveBackForOthers();
   }
 
-  /** True when a lease that is still needed should be asked for again, so that it does not end. */
+  /** True if a lease that is still needed must be renewed before it ends. */
   isAgeing(): boolean {
     const isUsed = this.#lease.holds > 0 || this.available > 0;
     if (this.#leaseUntilMs === Number.POSITIVE_INFINITY || !isUsed) return false;
@@ -251,7 +257,7 @@ export class Account implements LeaseAccount {
     this.#spent += taken;
     this.usedAtMs = this.#host.clock.elapsed();
     if (this.available < this.#low && !this.asking) {
-      // Once per grant: an answer of nothing must not be asked for again and again.
+      // Asks once per grant, so that a reply without units is not requested repeatedly.
       this.#low = 0;
       this.#ask();
     }
@@ -270,14 +276,14 @@ export class Account implements LeaseAccount {
     if (this.hasWaiters) this.#ask();
   }
 
-  /** Serves, refuses or keeps the requests that wait. */
+  /** Serves, rejects or keeps the waiting calls. */
   #serve({ remaining, others = 0, pending = 0 }: Grant): void {
     const nowMs = this.#host.clock.elapsed();
     const heard = nowMs < this.#deaf.untilMs ? Math.max(0, pending - this.#deaf.units) : pending;
     let smallest = Number.POSITIVE_INFINITY;
     let isShort = false;
     let isAbout = !this.hasWaiters;
-    // Beyond the least that requests ask for, as far as it is not the least of one behind them.
+    // Units beyond the least amounts of all waiting calls.
     let spare = this.available - this.#waiting.servable(this.available);
     this.#waiting.judge(({ least, most, untilMs, isAsked }) => {
       isAbout ||= isAsked;
@@ -301,12 +307,12 @@ export class Account implements LeaseAccount {
       return refused;
     });
     if (isShort) return this.#waitForOthers(nowMs);
-    // The question only gave units back, during a pause.
+    // The request only returned units, during a pause.
     if (!isAbout) return this.#askForWaiting();
     this.#recalledAtMs = null;
     this.#repeatMs = repeatMs.first;
     this.#askForWaiting();
-    // All that was left has come here, and was too little: smaller requests may have a use for it elsewhere.
+    // All remaining units are here and were too few. They are returned, because smaller calls may use them elsewhere.
     if (smallest !== Number.POSITIVE_INFINITY && !this.hasWaiters && this.giveBack()) this.#host.wake(this, 0);
   }
 
@@ -315,7 +321,7 @@ export class Account implements LeaseAccount {
     this.#emptyFrom = from;
   }
 
-  /** Too little is left in the ledger, but other processes hold units that they may not need. */
+  /** Waits because too few units are left in the ledger, but other processes hold units that they may not need. */
   #waitForOthers(nowMs: number): void {
     this.#recalledAtMs ??= nowMs;
     this.#exactUntilMs = nowMs + exactMs;
@@ -323,7 +329,7 @@ export class Account implements LeaseAccount {
     this.#askFromMs = nowMs + this.#repeatMs;
     this.#repeatMs = Math.min(2 * this.#repeatMs, repeatMs.most);
     this.#ask();
-    // Two processes that each kept a part of what they lack would wait for each other.
+    // All units are returned, because two processes that each keep a part would wait for each other.
     if (this.giveBack()) this.#host.wake(this, 0);
   }
 
@@ -333,11 +339,11 @@ export class Account implements LeaseAccount {
     this.#host.wake(this, 0);
   }
 
-  /** Leaves what belongs to a window, or to a lease, that is over. */
+  /** Leaves a window or lease that has ended. */
   #roll(): void {
     const nowMs = this.#host.clock.now();
     if (this.spec.kind === 'budget') {
-      // A budget without a known window has no lease to leave. Its start is by the ledger's clock, which may be ahead.
+      // A budget without a known window has no lease to leave. Its start is a time of the ledger's clock, which may be ahead.
       if (this.startMs !== 0 && (nowMs >= this.endMs || this.#host.clock.elapsed() >= this.#leaseUntilMs)) this.#leave();
       return;
     }
@@ -362,7 +368,10 @@ export class Account implements LeaseAccount {
     this.#leaseUntilMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Takes what was granted. True when its window or lease has been left meanwhile: of a budget it goes back with the next question. */
+  /**
+   * Adds the granted units. Returns true if their window or lease has been left in the meantime. Units of a budget are then
+   * returned with the next request.
+   */
   #enter({ startMs, endMs, units, leaseMs, isNew }: Grant, asked: Lease): boolean {
     if (this.spec.kind === 'rate' && startMs !== this.startMs) return true;
     asked.answered(units);

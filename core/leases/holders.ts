@@ -5,7 +5,7 @@ import { isUuid } from '../contract/values/uuid.ts';
 /** Ids under which gateway processes hold leases. Each process has its own id; its successor in the slot reads it from disk. */
 export interface Holders {
   readonly own: string;
-  /** Processes before this one whose leases the ledger may still keep. */
+  /** Earlier processes whose leases the ledger may still have. */
   readonly earlier: readonly string[];
   /** Removes earlier ids whose leases the ledger has released. */
   forget(released: readonly string[]): void;
@@ -58,7 +58,7 @@ function read(path: string): string[] {
   }
 }
 
-/** In one step: a process that is killed while it writes leaves the file of before. */
+/** Writes in one step, so that a process that is killed during the write leaves the previous file. */
 function write(path: string, ids: readonly string[]): void {
   writeFileSync(`${path}.new`, `${ids.join('\n')}\n`, { mode: 0o600 });
   renameSync(`${path}.new`, path);

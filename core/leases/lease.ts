@@ -11,7 +11,7 @@ export class Lease {
   /** Requests in progress that have taken units from it. */
   holds = 0;
   #seq = 0;
-  /** The ledger's figure for `held`; null: unknown, because a question may or may not have arrived. */
+  /** The ledger's figure for `held`. Null: unknown, because a request may or may not have arrived. */
   #reported: number | null = 0;
   #asked = 0;
 
@@ -23,7 +23,7 @@ export class Lease {
   ask(): { lease: string; seq: number; kept: number } {
     this.#reported = null;
     this.#asked = this.held;
-    // No more than a question can hold: it is shared with other budgets.
+    // Limited to what a request can hold, because it is shared with other budgets.
     return { lease: this.id, seq: ++this.#seq, kept: Math.min(Math.max(0, this.held), limitUnitsMax) };
   }
 
@@ -45,7 +45,7 @@ export class Lease {
     return this.#reported !== this.held;
   }
 
-  /** True once nothing more has to be reported about a lease that was left. */
+  /** True when nothing more has to be reported about a lease that was left. */
   get isOver(): boolean {
     return this.holds === 0 && !this.owesReport;
   }

@@ -2,12 +2,11 @@ import { leftMax } from '../contract/protocol/leases.ts';
 import type { Lease } from './lease.ts';
 
 /**
- * Leases of one budget that are no longer spent from. Each is reported until no request uses it and the ledger has its last
- * figure.
+ * Leases of one budget that are no longer spent from. Each is reported until no call uses it and the ledger has its last figure.
  */
 export class LeftLeases {
   readonly #leases: Lease[] = [];
-  /** Start of the window each is of. */
+  /** Start of the window of each lease. */
   readonly #startMs = new WeakMap<Lease, number>();
   #asked: readonly Lease[] = [];
 

@@ -7,7 +7,7 @@ import type { Maybe } from '../contract/values/json.ts';
 
 /** How long a price is cached. It serves only for estimates: the control plane computes the billed amount. */
 const freshMs = 300_000;
-/** Names of models come from callers. */
+/** Maximum number of models, because callers choose the names. */
 const entriesMax = 5_000;
 const timeoutMs = 1_000;
 
@@ -40,7 +40,7 @@ export function createPriceBook(fetch: InternalFetch, clock: Clock): (call: Pric
     try {
       return (await known.forceFetch(key, { context: call })).rates;
     } catch (thrown) {
-      // An old price is better than none.
+      // An outdated price is better than none.
       const old = known.peek(key, { allowStale: true });
       if (old) return old.rates;
       throw thrown;

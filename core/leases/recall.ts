@@ -3,7 +3,7 @@ import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
 import { readNotice } from '../contract/protocol/read-notice.ts';
 
 export interface Recall {
-  /** Asks the other processes to return units of this budget that they do not need. */
+  /** Requests other processes to return units of this budget that they do not need. */
   send(key: string): void;
   close(): void;
 }
@@ -11,7 +11,9 @@ export interface Recall {
 const noticeBytesMax = 256 * 1024;
 const keysMax = 1_000;
 
-/** Sends and receives recalls. The budgets of one turn of the event loop share a notice; `onRecall` gets each key of a received one. */
+/**
+ * Sends and receives recalls. The budgets of one turn of the event loop share a notice. `onRecall` receives each key of a notice.
+ */
 export function createRecall(channels: readonly NoticeChannel<RecallNotice>[], onRecall: (key: string) => void): Recall {
   const keys = new Set<string>();
   let closed = false;

@@ -24,11 +24,11 @@ export interface LeasesOptions {
   /** Random UUID. */
   readonly newId: () => string;
   readonly timers?: Timers;
-  /** This process, as the ledger knows it, and those before it. */
+  /** The id of this process in the ledger, and those of its predecessors. */
   readonly holders: Holders;
-  /** True once the records of the processes before this one have all been taken. */
+  /** True when the control plane has stored all records of earlier processes. */
   readonly earlierRecordsAreIn: () => boolean;
-  /** Ways to the other gateway processes; absent: there are none. */
+  /** Channels to the other gateway processes. Absent: there are none. */
   readonly channels?: readonly NoticeChannel<RecallNotice>[];
 }
 
@@ -40,7 +40,7 @@ export interface LeaseClient extends Leases {
 
 /** A caller waits for this reply, so the limit is short. Without a reply, the limit's own policy for outages applies. */
 const timeoutMs = 1_000;
-/** After a failure no question is sent for this long, and callers get `unavailable` at once. */
+/** After a failure no request is sent for this time, and callers get `unavailable` at once. */
 const pauseMs = 500;
 const tickMs = 1_000;
 /** Pause between attempts to release the leases of earlier processes. */
@@ -50,7 +50,7 @@ const forgetMs = 600_000;
 const asksMax = 1_000;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** Starts the accounts of this process, and the one conversation with the ledger that they share. */
+/** Starts the accounts of this process, and the exchange with the ledger that they share. */
 export function startLeases(options: LeasesOptions): LeaseClient {
   const { fetch, clock, log, newId, timers = realTimers, holders, earlierRecordsAreIn } = options;
   const accounts = new Map<string, Account>();
@@ -87,7 +87,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     },
   };
 
-  /** Questions of one turn of the event loop go out together. */
+  /** The requests of one turn of the event loop are sent together. */
   function wake(account: Account, delayMs: number): void {
     if (delayMs > 0) {
       timers.after(delayMs, () => closed || wake(account, 0));
@@ -135,7 +135,7 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     return v.parse(leasesReply, JSON.parse(decoder.decode(reply.body))).grants;
   }
 
-  /** Renews leases in use, and returns those unused for a while. */
+  /** Renews leases in use, and returns those that were unused for a time. */
   function tick(): void {
     if (closed) return;
     const nowMs = clock.elapsed();

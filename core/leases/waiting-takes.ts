@@ -1,7 +1,7 @@
 import { partsMax } from '../contract/protocol/leases.ts';
 import type { Clock } from '../contract/values/clock.ts';
 
-/** Longest wait of a request for units that other processes hold. */
+/** Maximum time that a call waits for units that other processes hold. */
 const patienceMs = 900;
 
 interface Waiting {
@@ -9,12 +9,12 @@ interface Waiting {
   readonly most: number;
   /** Monotonic time at which its wait ends. */
   readonly untilMs: number;
-  /** True when the question that was answered last asked for it. */
+  /** True if the last request to the ledger included it. */
   isAsked: boolean;
   readonly resolve: (taken: number) => void;
 }
 
-/** Requests that wait for units of one limit, in the order they came. */
+/** Calls that wait for units of one limit, in order of arrival. */
 export class WaitingTakes {
   readonly #clock: Clock;
   #all: Waiting[] = [];
@@ -33,7 +33,7 @@ export class WaitingTakes {
     });
   }
 
-  /** Returns the amounts that a question must ask for, in order, and marks their requests as asked for. */
+  /** Returns the amounts for a request to the ledger, in order, and marks their calls as asked for. */
   ask(): number[] {
     return this.#all.slice(0, partsMax).map((waiting) => {
       waiting.isAsked = true;
@@ -41,7 +41,7 @@ export class WaitingTakes {
     });
   }
 
-  /** Returns the units that the least amounts of those need who can be served out of `available`, in order. */
+  /** Returns the sum of the least amounts of the calls that `available` can serve, in order. */
   servable(available: number): number {
     let units = 0;
     for (const { least } of this.#all) {
@@ -51,12 +51,12 @@ export class WaitingTakes {
     return units;
   }
 
-  /** The next question asks for none of them. */
+  /** Marks all calls as not part of the next request. */
   askNothing(): void {
     for (const waiting of this.#all) waiting.isAsked = false;
   }
 
-  /** Ends the wait of those for which `verdict` returns what `take` returns; null keeps them. */
+  /** Ends the wait of the calls for which `verdict` returns a result of `take`. Null keeps them waiting. */
   judge(verdict: (waiting: Waiting) => number | null): void {
     const all = this.#all;
     this.#all = [];

@@ -10,7 +10,7 @@ export interface LogOptions {
   readonly format?: Settings['logFormat'];
   /** On every line: `gateway`, `supervisor`. */
   readonly name: string;
-  /** On every line when given: number of the process among its like. */
+  /** Number of the process among processes of the same kind. Written on every line if set. */
   readonly slot?: number;
   /** Header prefixes (`x-svc-`) whose `api-key` header must not be printed. */
   readonly headerPrefixes?: readonly string[];
@@ -18,7 +18,7 @@ export interface LogOptions {
   readonly destination?: DestinationStream;
 }
 
-/** The log of a process: one line per entry, secrets removed by name and by look, control characters escaped. */
+/** The log of a process. One line per entry, with secrets removed by name and by pattern, and control characters escaped. */
 export interface ProcessLog extends Log {
   /** Writes the buffer before it returns. Called before the process exits. */
   flush(): void;

@@ -1,8 +1,9 @@
 const levels: Readonly<Record<string, string>> = { debug: 'DEBUG', info: 'INFO ', warn: 'WARN ', error: 'ERROR', fatal: 'FATAL' };
 
 /**
- * Returns one log line for people: time, level, process, message and fields. Takes a line of the JSON log; a text that is no JSON
- * comes back unchanged. Values with line breaks (stacks) follow on lines of their own. No control character of a value is printed.
+ * Returns one log line for people: time, level, process, message and fields. Takes a line of the JSON log. Text that is not JSON
+ * is returned unchanged. Values with line breaks (stacks) follow on lines of their own. No control character of a value is
+ * printed.
  */
 export function prettyLogLine(line: string): string {
   const entry = parse(line);
@@ -45,7 +46,7 @@ function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"');
 }
 
-/** Returns whether LOG_FORMAT selects lines for people on this process's standard output. */
+/** True if LOG_FORMAT selects lines for people on this process's standard output. */
 export function isPretty(format: 'auto' | 'json' | 'pretty'): boolean {
   return format === 'auto' ? process.stdout.isTTY === true : format === 'pretty';
 }

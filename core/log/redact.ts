@@ -28,7 +28,7 @@ const secretNames = [
   'natsUrl',
 ];
 
-/** Paths in the form pino takes. `headerPrefixes` adds the gateway's own key header under each of its spellings. */
+/** Returns paths in pino's form. `headerPrefixes` adds the gateway's own key header with each prefix. */
 export function redactPaths(headerPrefixes: readonly string[]): string[] {
   const names = [...secretNames, ...headerPrefixes.map((prefix) => `${prefix}api-key`)];
   return names.flatMap((name) => {
@@ -37,7 +37,10 @@ export function redactPaths(headerPrefixes: readonly string[]): string[] {
   });
 }
 
-/** Our own keys keep their public part; what comes after `Bearer` or looks like a provider's key or a token goes. */
+/**
+ * Keys of this service keep their public part. Text after `Bearer`, and text that looks like a provider's key or a token, is
+ * removed.
+ */
 const secretLooks: readonly (readonly [RegExp, string])[] = [
   [/svc_(admin|ws|user)_([0-9A-Za-z]{12})_[0-9A-Za-z]{16,}/g, 'svc_$1_$2_***'],
   [/\b(Bearer|Basic) [A-Za-z0-9._~+/=-]{8,}/gi, '$1 ***'],
@@ -54,7 +57,10 @@ export function redactText(line: string): string {
   return text;
 }
 
-/** JSON escapes the controls below U+0020; terminals also obey DEL, C1 and the bidirectional and line marks. The last newline stays. */
+/**
+ * JSON escapes the control characters below U+0020. Terminals also obey DEL, C1 and the bidirectional and line marks. The last
+ * newline stays.
+ */
 export function escapeControls(line: string): string {
   return line.replace(/[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (mark) => {
     return `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -3,12 +3,12 @@ import { GatewayError } from '../contract/values/errors.ts';
 
 /** One model of the workspace's catalogue as `GET /models` shows it. */
 export interface CatalogueModel {
-  /** `@<provider slug>/<model>`: what a request has as its `model`. */
+  /** `@<provider slug>/<model>`: the value for the `model` of a request. */
   readonly id: string;
   readonly slug: string;
   /** The model's own name, if it differs from the workspace's name. */
   readonly canonical_slug: string;
-  /** Unix seconds; 0 = not known. */
+  /** Unix seconds; 0 = unknown. */
   readonly created: number;
   readonly object: 'model';
   /** Type of the provider. */

@@ -9,7 +9,7 @@ import { type CatalogueModel, pickModels } from './catalogue-query.ts';
 import { type ProviderModel, readProviderModels } from './provider-models.ts';
 
 /**
- * Answers `GET /models`. Returns the workspace's catalogue if neither headers nor config name a provider, or if
+ * Serves `GET /models`. Returns the workspace's catalogue if neither headers nor config name a provider, or if
  * `fetch_integrated_models` is set. Otherwise returns the lists of the named providers, in OpenAI's form. With the header
  * `anthropic-version` the reply has Anthropic's form. Throws the errors of look-ups and providers.
  */
@@ -23,7 +23,7 @@ export async function listModels(ctx: RequestContext, dispatcher: Dispatcher): P
 
 interface ModelList {
   readonly models: readonly (CatalogueModel | ProviderModel)[];
-  /** All that matched, before `limit` and `offset`. */
+  /** Number of all matches, before `limit` and `offset`. */
   readonly total: number;
 }
 
@@ -79,7 +79,7 @@ function modelsOf(document: WorkspaceModelsDocument | null, slugs: ReadonlySet<s
   return models;
 }
 
-/** All lists at once. One that fails is left out as long as another answers; when none does, the first failure is the answer. */
+/** Reads all lists at the same time. A failed one is left out if another succeeds. If all fail, the first error is thrown. */
 async function readUpstream(ctx: RequestContext, named: ReadonlyMap<string, Target>, dispatcher: Dispatcher): Promise<ModelList> {
   const answers = await Promise.allSettled([...named.values()].map((target) => readProviderModels(ctx, target, dispatcher)));
   const models: ProviderModel[] = [];

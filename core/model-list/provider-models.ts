@@ -107,7 +107,7 @@ function parse(reply: WholeReply, { adapter }: ResolvedTarget): JsonObject {
   try {
     body = JSON.parse(Buffer.from(reply.body).toString('utf8'));
   } catch {
-    // Said below, in the provider's own words where its status is an error.
+    // Reported below, with the provider's message if its status is an error.
   }
   if (reply.status < 200 || reply.status >= 300) {
     const error = adapter.error(reply.status, isObject(body) ? body : null, reply.headers);
@@ -118,7 +118,7 @@ function parse(reply: WholeReply, { adapter }: ResolvedTarget): JsonObject {
     });
   }
   if (isObject(body)) return body;
-  // A few compatible servers (Together's among them) answer with the bare list.
+  // A few compatible servers (for example Together's) reply with the list alone.
   if (Array.isArray(body)) return { data: body };
   throw new GatewayError('upstream_invalid', { message: `Invalid response received from ${adapter.id}: no list of models` });
 }

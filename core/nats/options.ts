@@ -3,8 +3,8 @@ import type { NodeConnectionOptions } from '@nats-io/transport-node';
 const pauseMs = 250;
 
 /**
- * Connection options for `NATS_URL`: `nats://user:password@host:4222` or `tls://host`, several with commas between. The first URL
- * decides about credentials and TLS. The client reconnects without end. `name` is shown by the server.
+ * Connection options for `NATS_URL`: `nats://user:password@host:4222` or `tls://host`. Several servers are separated by commas.
+ * The first URL sets credentials and TLS. The client reconnects without limit. The server shows `name`.
  */
 export function natsOptions(text: string, name: string): NodeConnectionOptions {
   const urls = text.split(',').map((part) => new URL(part.includes('://') ? part.trim() : `nats://${part.trim()}`));
@@ -12,7 +12,7 @@ export function natsOptions(text: string, name: string): NodeConnectionOptions {
   const user = decodeURIComponent(first?.username ?? '');
   const pass = decodeURIComponent(first?.password ?? '');
   return {
-    // The client ignores the scheme and the credentials of these.
+    // The client ignores the scheme and the credentials of server names.
     servers: urls.map((url) => `${url.hostname}:${url.port || 4222}`),
     name,
     // A user without a password is a token, as in the URLs of other NATS clients.
@@ -24,7 +24,7 @@ export function natsOptions(text: string, name: string): NodeConnectionOptions {
     reconnectTimeWait: pauseMs,
     reconnectJitter: pauseMs,
     reconnectJitterTLS: pauseMs,
-    // Detects a silent peer within half a minute. Until then the gateways' own requests for changes bridge the gap.
+    // Detects a silent peer within half a minute. Until then the gateways' own requests for changes replace the notices.
     pingInterval: 10_000,
     maxPingOut: 2,
   };

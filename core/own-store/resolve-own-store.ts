@@ -5,7 +5,7 @@ import type { ProviderAdapter } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
 
-/** The part of a resolved target that is needed here: the operations of its provider. */
+/** The required part of a resolved target: the operations of its provider. */
 interface Resolved {
   readonly adapter: ProviderAdapter;
 }
@@ -41,7 +41,7 @@ export function withOwnStore<Found extends Resolved>(
 
   function ownFor(ctx: RequestContext): Found {
     if (ctx.token === null || ctx.endpoint?.operation !== 'createBatch') return own;
-    // Its lines are sent for the key that made it, over as much as a day.
+    // The lines of a batch are sent for the key that created it, for up to a day.
     throw new GatewayError('forbidden', {
       message: 'Forbidden! Batches run by the service require an API key, because a token may expire before their lines are sent',
     });
@@ -52,7 +52,7 @@ function isRunHere(ctx: RequestContext): boolean {
   return ctx.endpoint?.operation === 'createBatch' && ctx.params?.completion_window === 'immediate';
 }
 
-/** The one target that is the own store. */
+/** Returns the target of the own store. */
 export function ownStoreTarget(adapter: ProviderAdapter) {
   return {
     adapter,

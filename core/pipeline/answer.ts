@@ -6,13 +6,13 @@ import type { HeaderList } from '../contract/values/http.ts';
 
 /** The result of one attempt. */
 export type Answer =
-  /** The reply is on its way. */
+  /** The reply is being sent. */
   | StreamedAnswer
-  /** The whole reply is here, no byte has left. */
+  /** The whole reply is in memory, no byte was sent. */
   | PlainAnswer
   /** The provider accepted a WebSocket, which has not been read yet. */
   | UpgradedAnswer
-  /** A plugin answered in the provider's place. */
+  /** A plugin replied instead of the provider. */
   | { readonly kind: 'replaced'; readonly reply: Reply }
   | { readonly kind: 'error'; readonly error: GatewayError };
 
@@ -43,7 +43,7 @@ export interface PlainAnswer {
   readonly status: number;
   readonly headers: HeaderList;
   readonly body: Uint8Array;
-  /** Set when the provider answered with an error status. */
+  /** Set if the response has an error status. */
   readonly error: GatewayError | null;
   readonly retryAfterMs: number | null;
   /** Parameters dropped or adapted for the provider, on shaped routes. */

@@ -32,14 +32,14 @@ export interface Dispatcher {
   readonly passedUsage: PassedUsage;
   /** For providers that sign calls with tokens they fetch. */
   readonly sign: SignServices;
-  /** The same for stored providers, where these may be called as the machine; without it they are called like all others. */
+  /** Like `sign`, for stored providers that may use the machine's identity. Absent: they are signed like all others. */
   readonly signStored?: SignServices;
 }
 
 /**
- * The one loop of targets. A target's retries are used up before the strategy is asked for the next one; the strategy is asked
- * until it has none left or the time of all is up, and the last answer is the client's. Nothing is tried again once a byte has
- * left.
+ * The loop over targets. A target's retries are used up before the strategy is asked for the next target. The strategy is asked
+ * until it has none left or the total time is over. The client gets the last answer. After the first byte was sent there is no
+ * further attempt.
  */
 export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher: Dispatcher): Promise<Answer> {
   const { plan } = ctx;
@@ -64,7 +64,7 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
     if (resolved instanceof GatewayError) {
       last = unresolved(ctx, target, resolved);
       ctx.attempts.push(last);
-      // The answer of a provider is worth more to the caller than a target without one.
+      // A provider's answer is more useful to the caller than the error of a target that was not called.
       if (answer !== null && resolved.code === 'invalid_provider') {
         ctx.targetPath = targetPath;
         ctx.metadata = metadataBefore;
@@ -81,7 +81,7 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
       if (renewed && clock.elapsed() < dueMs) answer = await runTarget(ctx, sink, target, renewed, dueMs, dispatcher);
     }
     leave?.(ctx.attempts.length === attemptsBefore || answer.kind === 'replaced' ? null : (ctx.attempts.at(-1) as AttemptResult));
-    // The record of a client that left is written already, with the attempt that was under way.
+    // If the client disconnected, its record is already written, with the attempt that was in progress.
     if (ctx.aborted) return answer;
     last = ctx.attempts.at(-1) as AttemptResult;
     if (answer.kind === 'streamed' || answer.kind === 'replaced' || answer.kind === 'upgraded' || ctx.bodyTaken) return answer;

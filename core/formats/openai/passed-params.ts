@@ -38,8 +38,8 @@ export const textOnly: LostParams = {
 };
 
 /**
- * Returns the parameters of a chat call that are sent under their own name: all that are neither read elsewhere nor lost, so that
- * clients can add parameters of the provider. Lost parameters whose value would have an effect are reported as dropped.
+ * Returns the parameters of a chat call that are sent under their own name: all except those read elsewhere and those in `lost`,
+ * so that clients can add parameters of the provider. Lost parameters whose value would have an effect are reported as dropped.
  */
 export function passedParams(
   params: JsonObject,
@@ -61,13 +61,13 @@ function asksForSomething(value: unknown, nothing: unknown): boolean {
   if (value === null || value === undefined) return false;
   if (Array.isArray(value)) return !(value.length === 1 && value[0] === 'text');
   if (!isObject(value)) return true;
-  // An empty object may ask for much: `web_search_options: {}` asks for a search.
+  // An empty object can have an effect: `web_search_options: {}` requests a search.
   return Object.keys(value).length === 0 ? !isObject(nothing) : value.type !== 'text';
 }
 
 /**
- * The fields of an image call that go on, less those that are lost (each with the values that ask for nothing, in JSON or in a form): ones
- * that did ask for something are reported as dropped.
+ * Returns the fields of an image call that are sent on: all except those in `lost`. A lost field is reported as dropped if its
+ * value would have an effect, in JSON or in a form.
  */
 export function passedImageParams(
   params: JsonObject,

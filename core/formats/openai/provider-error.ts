@@ -6,8 +6,8 @@ import { isObject } from '../../contract/values/json.ts';
 import { retryAfterMs } from '../retry-after.ts';
 
 /**
- * Reads refusals of OpenAI-compatible providers, in each of the forms they come in: `{error: {message, type, param, code}}`,
- * `{error: "text", code}` (xAI, Ollama), `{message, type, code}` and `{detail: [{loc, msg}]}` (Mistral and other FastAPI servers).
+ * Reads errors of OpenAI-compatible providers, in each of their forms: `{error: {message, type, param, code}}`, `{error: "text",
+ * code}` (xAI, Ollama), `{message, type, code}` and `{detail: [{loc, msg}]}` (Mistral and other FastAPI servers).
  */
 export function providerError(id: string): (status: number, body: JsonObject | null, headers: HeaderList) => ProviderError {
   return (status, body, headers) => {
@@ -23,7 +23,7 @@ export function providerError(id: string): (status: number, body: JsonObject | n
   };
 }
 
-/** An error event in a stream as ours. The status is the provider's where the event names one. */
+/** Converts an error event in a stream. The status is the provider's if the event has one. */
 export function streamError(id: string, error: unknown): GatewayError {
   const { code, status }: JsonObject = isObject(error) ? error : {};
   const stated = [status, code].map(Number).find((value) => value >= 400 && value <= 599);

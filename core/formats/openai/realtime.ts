@@ -5,8 +5,8 @@ import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
 import { tokenCount } from './chat-usage.ts';
 
 /**
- * Realtime sessions in OpenAI's format (https://platform.openai.com/docs/guides/realtime-websocket): the client's query goes on as it
- * is. `root`: what stands before `/realtime` below the base URL.
+ * Realtime sessions in OpenAI's format (https://platform.openai.com/docs/guides/realtime-websocket). The client's query is sent
+ * unchanged. `root` is the path before `/realtime` below the base URL.
  */
 export function realtime(root: (settings: ProviderSettings) => string): Realtime {
   return {
@@ -20,8 +20,8 @@ const endsResponse = new Set(['response.done', 'response.completed', 'response.i
 const endsTranscription = 'conversation.item.input_audio_transcription.completed';
 
 /**
- * Tokens of one event of a session. What a transcription of the user's speech took is counted too, and kept apart in `raw`: it is the
- * work of another model.
+ * Returns the tokens of one event of a session. Tokens of a transcription of the user's speech are counted too, and separate in
+ * `raw`, because another model uses them.
  */
 export function realtimeUsage(event: JsonObject): Usage | null {
   const { type, response } = event;
@@ -51,7 +51,7 @@ function usageOf(counts: JsonObject, raw: JsonObject): Usage {
   };
 }
 
-/** The two APIs spell it differently. */
+/** The two APIs use different names. */
 function detailsOf(counts: JsonObject, side: 'input' | 'output'): JsonObject {
   for (const name of [`${side}_token_details`, `${side}_tokens_details`]) {
     const details = counts[name];

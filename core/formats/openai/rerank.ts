@@ -7,10 +7,10 @@ import { typedEventsReader } from '../typed-events-reader.ts';
 import { withoutRefused, withRenames } from './chat-request.ts';
 import { chatUsage } from './chat-usage.ts';
 
-/** How a provider's rerank differs from the route's, which is Cohere's. Everything absent = no difference. */
+/** Differences between a provider's rerank and the route's, which is Cohere's. An absent field means no difference. */
 export interface RerankQuirks {
   readonly renames?: Readonly<Record<string, string>>;
-  /** Parameters the provider answers with an error: taken out and reported. */
+  /** Parameters that the provider rejects. They are removed and reported. */
   readonly refuses?: readonly string[];
   readonly request?: (params: JsonObject, call: OperationCall) => JsonObject;
   readonly reply?: (reply: JsonObject, call: OperationCall) => JsonObject;
@@ -31,14 +31,14 @@ export function rerank(path: (call: OperationCall) => string, quirks: RerankQuir
   };
 }
 
-/** Search units as Cohere bills them (`meta.billed_units`), or tokens as others do. */
+/** Returns search units as Cohere bills them (`meta.billed_units`), or tokens as other providers do. */
 function rerankUsage(reply: JsonObject): Usage | null {
   const billed = isObject(reply.meta) && isObject(reply.meta.billed_units) ? reply.meta.billed_units : null;
   if (typeof billed?.search_units === 'number') return unitUsage('search_units', billed.search_units, billed);
   return isObject(reply.usage) ? chatUsage(reply.usage) : null;
 }
 
-/** Documents as plain texts: Cohere also takes `{text}` and objects of several fields, which others refuse. */
+/** Returns documents as plain texts. Cohere also accepts `{text}` and objects of several fields, which other providers reject. */
 export function withTextDocuments(params: JsonObject, call: OperationCall): JsonObject {
   const { documents } = params;
   if (!Array.isArray(documents) || documents.every((item) => typeof item === 'string')) return params;

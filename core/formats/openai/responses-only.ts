@@ -1,9 +1,9 @@
 import type { OperationCall, ProviderSettings } from '../../contract/provider/provider.ts';
 
 /**
- * OpenAI's models that have no chat completions, by the name of their family: those of the SDK's list that chat calls cannot name
- * (`ResponsesModel` in https://github.com/openai/openai-node/blob/master/src/resources/shared.ts), and all of their line that came
- * before or between. Looked up 2026-11-21. A list of names would be out of date with the next release.
+ * OpenAI's models without chat completions, by the name of their family: those in the SDK's list that chat calls cannot name
+ * (`ResponsesModel` in https://github.com/openai/openai-node/blob/master/src/resources/shared.ts), and the other models of the
+ * same families. Looked up 2026-11-21. Families are matched because a list of names would be out of date with the next release.
  */
 const responsesOnly =
   /(^|[/.:])(o\d+-pro|o\d+(-mini)?-deep-research|computer-use|codex-mini|gpt-\d+(\.\d+)?-(pro|codex|cyber|rosalind)|gpt-(daybreak|rosalind))(?![a-z0-9])/i;
@@ -12,7 +12,7 @@ const responsesOnly =
 const known = new Map<string, boolean>();
 const knownMax = 1_000;
 
-/** True for a model of OpenAI that is known to have the Responses API alone. */
+/** True for a model of OpenAI that is known to have only the Responses API. */
 export function isResponsesOnly(model: string): boolean {
   let result = known.get(model);
   if (result === undefined) {

@@ -59,7 +59,7 @@ export function responsesUsage(raw: JsonObject, serviceTier: unknown = null): Us
 const unusedMembers = ['delta', 'text', 'sequence_number', 'obfuscation'];
 const terminal = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
-/** Follows a stream of response events: the terminal one carries the whole response, token counts included. */
+/** Follows a stream of response events. The terminal event carries the whole response with its token counts. */
 function responsesStreamReader(id: string): StreamReader {
   let raw: JsonObject | null = null;
   let serviceTier: unknown = null;

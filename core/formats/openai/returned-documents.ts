@@ -2,8 +2,8 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /**
- * Results of a rerank with the documents they speak of, where the caller asked for them (`return_documents`) and the provider does
- * not send them back itself.
+ * Adds documents to the results of a rerank, if the caller requested them (`return_documents`) and the provider does not return
+ * them.
  */
 export function withReturnedDocuments(results: readonly unknown[], { params }: OperationCall): unknown[] {
   const documents = params.return_documents === true && Array.isArray(params.documents) ? params.documents : null;
@@ -15,7 +15,7 @@ export function withReturnedDocuments(results: readonly unknown[], { params }: O
   });
 }
 
-/** Search units as rerank models are billed: one for every hundred documents begun. */
+/** Returns search units as rerank models bill them: one for every started hundred of documents. */
 export function searchUnits({ documents }: JsonObject): number {
   return Array.isArray(documents) ? Math.ceil(documents.length / 100) : 0;
 }

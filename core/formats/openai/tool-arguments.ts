@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { noteOnce } from '../note-once.ts';
 
 /**
- * The arguments of a call as an object. What a model has written wrongly cannot be sent back as it was: it becomes `{}` and is
+ * Returns the arguments of a call as an object. Malformed arguments of a model cannot be sent back. They become `{}` and are
  * reported in `call.adapted`.
  */
 export function toolArguments(text: unknown, call: OperationCall): JsonObject {

@@ -2,9 +2,9 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
 
 /**
- * Gives the tool calls of a stream's chunks the `index` that some servers leave out (Mistral since January 2026); OpenAI's clients refuse
- * a call without one. A call with a new id is the next call, a piece without an id goes on with the last one. The very same chunk if
- * none lacks an index.
+ * Adds the `index` to tool calls in a stream's chunks. Some servers leave it out (Mistral since January 2026), and OpenAI's
+ * clients reject a call without one. A call with a new id is the next call. A piece without an id belongs to the last one.
+ * Returns the same chunk if no index is missing.
  */
 export function withToolIndexes(): (chunk: JsonObject) => JsonObject {
   /** Ids of calls by choice and index. */

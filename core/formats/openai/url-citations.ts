@@ -1,6 +1,8 @@
 import type { JsonObject } from '../../contract/values/json.ts';
 
-/** A citation of a web page as chat completions have it, in `annotations`. `start` and `end` are places in the message's text. */
+/**
+ * Returns a citation of a web page for `annotations` of a chat completion. `start` and `end` are offsets in the message's text.
+ */
 export function urlCitation(url: string, title: unknown, start: number, end: number): JsonObject {
   const named = typeof title === 'string' ? title : '';
   return { type: 'url_citation', url_citation: { start_index: start, end_index: end, url, title: named } };

@@ -10,7 +10,7 @@ export interface BatchRequest {
   readonly body: JsonObject;
 }
 
-/** The requests of an input file. Throws `bad_request` naming the line that is none, behind `param`. */
+/** Yields the requests of an input file. Throws `bad_request` naming `param` and the invalid line. */
 export async function* readBatchRequests(file: AsyncIterable<Uint8Array>, param = 'input_file_id'): AsyncGenerator<BatchRequest> {
   let number = 0;
   for await (const text of readLines(file)) {
@@ -24,7 +24,10 @@ export async function* readBatchRequests(file: AsyncIterable<Uint8Array>, param 
   }
 }
 
-/** Lines of UTF-8 text as JSON objects; what is none is left out, or `bad_request` naming `param` where that is given. */
+/**
+ * Yields lines of UTF-8 text as JSON objects. With `param` an invalid line throws `bad_request` naming it. Without `param` it is
+ * skipped.
+ */
 export async function* readJsonLines(source: AsyncIterable<Uint8Array>, param?: string): AsyncGenerator<JsonObject> {
   let number = 0;
   for await (const text of readLines(source)) {
@@ -35,14 +38,14 @@ export async function* readJsonLines(source: AsyncIterable<Uint8Array>, param?: 
   }
 }
 
-/** The call as one line of a batch makes it. Throws `model_not_allowed` while a batch is made that must not have its model. */
+/** Returns the call for one line of a batch. Throws `model_not_allowed` if the batch must not use the line's model. */
 export function callOfLine(call: OperationCall, body: JsonObject): OperationCall {
   const model = typeof body.model === 'string' ? body.model.replace(/^@(?!cf\/|hf\/)[^/]+\//, '') : '';
   call.allowModel?.(model);
   return { ...call, params: { ...body, model }, model, stream: false, form: null };
 }
 
-/** A line of output in OpenAI's form. */
+/** Writes a line of output in OpenAI's form. */
 export function outputLine(
   id: string,
   customId: unknown,

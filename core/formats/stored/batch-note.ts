@@ -14,10 +14,10 @@ export interface BatchNote {
 }
 
 const noteBytesMax = 64 * 1024;
-/** Notes read at a time for a list. */
+/** Maximum number of notes that are read at the same time for a list. */
 const atOnce = 10;
 
-/** The note's place in the folder of a batch. */
+/** Returns the location of the note in the folder of a batch. */
 export function noteIn(bucket: string, folder: string): ObjectLocation {
   return { bucket, key: `${folder}batch.json` };
 }
@@ -42,7 +42,7 @@ export async function withNote(batch: JsonObject, bytes: AsyncIterable<Uint8Arra
   return note ? { ...batch, ...note } : batch;
 }
 
-/** `each` for all items, a few at a time, in their order. */
+/** Calls `each` for all items, a few at a time. The results are in the order of the items. */
 export async function fewAtOnce<Item, Result>(items: readonly Item[], each: (item: Item) => Promise<Result>): Promise<Result[]> {
   const results: Result[] = [];
   for (let i = 0; i < items.length; i += atOnce) results.push(...(await Promise.all(items.slice(i, i + atOnce).map(each))));

@@ -4,15 +4,15 @@ import { badParam } from '../bad-param.ts';
 import { storedText } from './stored-settings.ts';
 import { readUploadNote } from './upload-note.ts';
 
-/** `endpoint` of a new batch: its own, the one of the settings, or the one its file was uploaded for. */
+/** Returns the `endpoint` of a new batch: from the body, from the settings, or from the note of its uploaded file. */
 export function endpointOf(call: OperationCall): unknown {
   const { endpoint, input_file_id: file } = call.params;
   return endpoint ?? storedText(call, 'provider_batch_endpoint') ?? readUploadNote(file).endpoint ?? undefined;
 }
 
 /**
- * The model of a batch that has one: the first of those given here, else the one of the body, of the settings, or the one its file was
- * uploaded for. Null where only its lines can tell.
+ * Returns the model of a batch: the first of those given here, else from the body, the settings, or the note of its uploaded
+ * file. Null if only the lines name it.
  */
 export function modelBesideLines(call: OperationCall, ...before: readonly unknown[]): string | null {
   const { model, input_file_id: file } = call.params;
@@ -20,7 +20,7 @@ export function modelBesideLines(call: OperationCall, ...before: readonly unknow
   return (said.find((one) => typeof one === 'string' && one !== '') as string | undefined) ?? null;
 }
 
-/** `metadata` of a new batch: at most 16 texts. Null for none. Throws `bad_request`. */
+/** Returns the `metadata` of a new batch: at most 16 texts. Null for none. Throws `bad_request`. */
 export function metadataOf(call: OperationCall): Readonly<Record<string, string>> | null {
   const { metadata } = call.params;
   if (metadata === undefined || metadata === null) return null;
@@ -28,7 +28,7 @@ export function metadataOf(call: OperationCall): Readonly<Record<string, string>
   throw badParam('metadata', 'at most 16 texts of at most 512 characters under names of at most 64 are expected');
 }
 
-/** True for what `metadata` may be. */
+/** True for a valid `metadata`. */
 export function isMetadata(value: unknown): value is Readonly<Record<string, string>> {
   if (!isObject(value)) return false;
   const entries = Object.entries(value as JsonObject);

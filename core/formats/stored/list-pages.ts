@@ -12,8 +12,8 @@ export interface StoredPage {
 const pagesMax = 100;
 
 /**
- * A list of OpenAI's (`limit`, `after`: the id of the item before) from a provider that pages by tokens of its own: its pages are
- * walked, at most 100 of them. Throws `bad_request` for a `limit` that is none.
+ * Returns a list with OpenAI's paging (`limit`, `after`: the id of the previous item) from a provider with page tokens of its
+ * own. Reads at most 100 of its pages. Throws `bad_request` for an invalid `limit`.
  */
 export async function listPages(
   call: OperationCall,

@@ -35,9 +35,9 @@ export interface StoredFamilies {
   readonly files?: readonly StoredOperationName[];
   readonly batches?: readonly StoredOperationName[];
   readonly finetunes?: readonly StoredOperationName[];
-  /** Path below the base URL made of OpenAI's path below `/v1`; absent: the adapter's `proxyPath`. */
+  /** Returns the path below the base URL for OpenAI's path below `/v1`. Absent: the adapter's `proxyPath`. */
   readonly path?: (path: string, call: OperationCall) => string;
-  /** A batch in OpenAI's form, where the provider's is another. */
+  /** Converts a batch to OpenAI's form, if the provider has another one. */
   readonly toBatch?: (batch: JsonObject) => JsonObject;
 }
 
@@ -45,12 +45,12 @@ export const allFiles = ['uploadFile', 'listFiles', 'retrieveFile', 'retrieveFil
 export const allBatches = ['createBatch', 'listBatches', 'retrieveBatch', 'getBatchOutput', 'cancelBatch'] as const;
 export const allFinetunes = ['createFinetune', 'listFinetunes', 'retrieveFinetune', 'cancelFinetune'] as const;
 
-/** Fields of a batch or fine-tuning job that are for the gateway and that no provider knows. */
+/** Fields of a batch or fine-tuning job for the gateway. They are not sent to providers. */
 const ownFields = ['svc_options', 'provider_options'] as const;
 
 /**
- * Files, batches and fine-tuning jobs of a provider that has OpenAI's API for them
- * (https://platform.openai.com/docs/api-reference/files): bytes pass as they came, both ways.
+ * Files, batches and fine-tuning jobs of a provider with OpenAI's API for them
+ * (https://platform.openai.com/docs/api-reference/files). Bytes pass unchanged in both directions.
  */
 export function storedOperations(
   adapter: ProviderAdapter,
@@ -109,7 +109,7 @@ function requestFilesAt(toPath: ToPath): NonNullable<Operation['requestFiles']> 
     });
 }
 
-/** The output file of a batch, then its error file: lines are OpenAI's already. */
+/** The output file of a batch, then its error file. Their lines already have OpenAI's form. */
 function outputOf(toPath: ToPath, toBatch: ToBatch): Operation {
   return storedOperation((call, services) => batchOutput(call, services, toPath, toBatch));
 }
@@ -145,7 +145,7 @@ export function notReady(batch: JsonObject): Error {
   return badParam('id', `the batch is ${String(batch.status ?? 'not completed')} and has no output yet`);
 }
 
-/** The body less the fields that are for the gateway; the very same object where it has none. */
+/** Returns the body without the fields for the gateway. Returns the same object if it has none. */
 function withoutOwnFields(params: JsonObject): JsonObject {
   if (!ownFields.some((field) => field in params)) return params;
   const { svc_options: _options, provider_options: given, ...rest } = params;
@@ -159,7 +159,7 @@ export function idOf(call: OperationCall): string {
   return id;
 }
 
-/** The client's query goes along, less what is asked of the gateway. */
+/** Adds the client's query, without the parameters for the gateway. */
 function withQuery(path: string, call: OperationCall): string {
   const query = call.query?.replace(/(^|&)include_provider_details=[^&]*/g, '').replace(/^&/, '');
   return query ? `${path}${path.includes('?') ? '&' : '?'}${query}` : path;

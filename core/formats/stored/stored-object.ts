@@ -11,10 +11,13 @@ export interface ObjectLocation {
   readonly key: string;
 }
 
-/** Folder of the files that clients upload: `svc-files/<purpose>/<uuid><note>/<name>`, so that nothing else has to be kept about them. */
+/**
+ * Folder of the files that clients upload: `svc-files/<purpose>/<uuid><note>/<name>`. The key holds all properties of a file, so
+ * nothing else is stored.
+ */
 const filesFolder = 'svc-files/';
 
-/** A file's id: its `s3://` or `gs://` address percent-encoded, so that it is one segment of a path. */
+/** Returns a file's id: its `s3://` or `gs://` address, percent-encoded so that it is one segment of a path. */
 export function idOfObject(scheme: 's3' | 'gs', { bucket, key }: ObjectLocation): string {
   return encodeURIComponent(`${scheme}://${bucket}/${key}`);
 }
@@ -32,7 +35,7 @@ export function objectOfId(scheme: 's3' | 'gs', id: unknown, param: string, buck
   return location;
 }
 
-/** An id of a path or body without its percent-encoding, however often it was encoded. */
+/** Returns an id of a path or body after removing up to two layers of percent-encoding. */
 export function decoded(id: unknown): string {
   let text = typeof id === 'string' ? id : '';
   try {
@@ -43,13 +46,13 @@ export function decoded(id: unknown): string {
   return text;
 }
 
-/** Key of a new upload; for `note` see `noteOfUpload`. */
+/** Returns the key of a new upload. For `note` see `noteOfUpload`. */
 export function keyOfUpload(purpose: string, filename: string, note = ''): string {
   const name = filename.replace(/[^\w.-]+/g, '_').slice(-100);
   return `${filesFolder}${purpose}/${randomUUID()}${note}/${/^\.*$/.test(name) ? 'file' : name}`;
 }
 
-/** OpenAI's file object (https://platform.openai.com/docs/api-reference/files/object). */
+/** Returns OpenAI's file object (https://platform.openai.com/docs/api-reference/files/object). */
 export function fileObject(
   scheme: 's3' | 'gs',
   location: ObjectLocation,
@@ -67,17 +70,17 @@ export function fileObject(
   };
 }
 
-/** A percent-encoded path of segments, as signatures want it: all but unreserved characters (RFC 3986). */
+/** Returns a path with its segments percent-encoded for signatures: all but unreserved characters (RFC 3986). */
 export function encodedKey(key: string): string {
   return key.split('/').map(strictly).join('/');
 }
 
-/** One value of a query or path, all but unreserved characters encoded. */
+/** Encodes one value of a query or path: all but unreserved characters. */
 export function strictly(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Which objects a list of files asks for: below a prefix, behind a key. Throws `bad_request` naming `after`. */
+/** Returns which objects a list of files requests: below a prefix, after a key. Throws `bad_request` naming `after`. */
 export function askedObjects(
   scheme: 's3' | 'gs',
   call: OperationCall,

@@ -42,9 +42,9 @@ function passed(name: StoredOperationName, adapter: ProviderAdapter, create: Ope
       const query = call.query ? `?${call.query}` : '';
       return (adapter.proxyPath?.(below, call.settings) ?? below) + query;
     },
-    // If the path names no deployment, the body does, as for a new response.
+    // If the path does not name the deployment, the body does, as for a new response.
     ...(create.toProvider ? { toProvider: create.toProvider } : {}),
-    // A response that is fetched with `stream=true` comes as the events it was made of.
+    // A response that is fetched with `stream=true` is returned as its events.
     passesBytes: true,
     // The usage of a response was counted when it was created. Compacting a response is a separate call with usage of its own.
     usage: (reply) => (name === 'compactModelResponse' && isCounted(reply.usage) ? responsesUsage(reply.usage) : null),

@@ -4,8 +4,8 @@ import { badParam } from '../bad-param.ts';
 import { callOfLine, readJsonLines } from './batch-lines.ts';
 
 /**
- * The lines of a training file as the provider wants them, written while they are read. `toExample` gets the call as one with the
- * messages of a line that has OpenAI's form; other lines stay as they are. Throws `bad_request` naming `param`.
+ * Yields the lines of a training file in the provider's form while they are read. `toExample` receives a call with the messages
+ * of a line in OpenAI's form. Other lines stay unchanged. Throws `bad_request` naming `param`.
  */
 export async function* trainingLines(
   file: AsyncIterable<Uint8Array>,
@@ -26,8 +26,8 @@ export async function* trainingLines(
 }
 
 /**
- * `n_epochs`, `batch_size` and `learning_rate_multiplier` of a supervised fine-tuning job, in `method` or in the older `hyperparameters`.
- * Throws `bad_request` for any other method.
+ * Returns `n_epochs`, `batch_size` and `learning_rate_multiplier` of a supervised fine-tuning job, from `method` or the older
+ * `hyperparameters`. Throws `bad_request` for any other method.
  */
 export function supervisedHyperparameters(params: JsonObject, provider: string): JsonObject {
   const { method, hyperparameters } = params;

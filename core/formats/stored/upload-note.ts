@@ -9,7 +9,7 @@ export interface UploadNote {
   readonly model: string | null;
 }
 
-/** Characters of a note: keys of objects have 1,024 at most. */
+/** Maximum length of a note in characters. Keys of objects have at most 1,024. */
 const noteMax = 600;
 
 /**
@@ -25,7 +25,7 @@ export function noteOfUpload(call: OperationCall, model: unknown = null): string
   return note;
 }
 
-/** Reads the note in a file's id. Both fields are null for an id without one. */
+/** Reads the note in a file's id. Both fields are null for an id without a note. */
 export function readUploadNote(id: unknown): UploadNote {
   const [, note] = /^\w\w:\/\/[^/]+\/svc-files\/[^/]+\/[\da-f-]{36}\.([\w-]+)\//.exec(decoded(id)) ?? [];
   try {

@@ -9,19 +9,17 @@ import { storedText } from './stored-settings.ts';
 export interface UploadedFile {
   readonly filename: string;
   readonly contentType: string;
-  /** Field `purpose`; the setting `file_purpose` if the field is too far behind the file; `batch` if neither is set. */
+  /** Field `purpose`, or the setting `file_purpose` if the field is too far after the file, or `batch` if neither is set. */
   readonly purpose: string;
-  /** Length in bytes, if `file_upload_size` states it: `chunks` then throw `bad_request` for another length. */
+  /** Length in bytes, if `file_upload_size` states it. `chunks` then throw `bad_request` if the length differs. */
   readonly bytes: number | null;
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** How far is read for the fields behind the file, which most clients send last. */
+/** Maximum number of bytes that are read to find the fields after the file, where most clients send them. */
 const headBytes = 1024 * 1024;
 
-/**
- * Opens the client's form (RFC 7578) and hands its file to `use`. Throws `bad_request` if it has none. Holds 1 MiB at most.
- */
+/** Opens the client's form (RFC 7578) and passes its file to `use`. Throws `bad_request` if it has none. Holds at most 1 MiB. */
 export async function withUpload<Result>(
   call: OperationCall,
   services: StepServices,
@@ -108,7 +106,7 @@ async function readHead(source: AsyncIterator<Uint8Array>): Promise<{ head: Uint
   return { head, ended: false };
 }
 
-/** A file that was cut short, or grew, is not what was announced. */
+/** Rejects a file that is shorter or longer than announced. */
 async function* sized(chunks: AsyncIterable<Uint8Array>, bytes: number | null): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const chunk of chunks) {

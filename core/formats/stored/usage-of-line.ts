@@ -4,7 +4,7 @@ import { usageOfReply } from '../anthropic/usage.ts';
 import { chatUsage } from '../openai/chat-usage.ts';
 import { responsesUsage } from '../openai/responses.ts';
 
-/** Tokens of a reply in any format that lines of a batch are answered in; null if it has none. */
+/** Returns the tokens of a reply in any format of batch results. Null if it has none. */
 export function usageOfLine(reply: JsonObject): Usage | null {
   if (!isObject(reply.usage)) return null;
   if (reply.object === 'response') return responsesUsage(reply.usage, reply.service_tier);

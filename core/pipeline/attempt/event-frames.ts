@@ -1,27 +1,27 @@
 import { GatewayError } from '../../contract/values/errors.ts';
 
-/** Longest event in bytes: providers send whole images in one event. */
+/** Maximum length of an event in bytes. Providers send whole images in one event. */
 export const eventBytesMax = 32 * 1024 * 1024;
 
 /** Events up to this length are decoded as they arrive, and are not reported to `onGrow`. */
 const ordinaryLength = 64 * 1024;
 
 /**
- * Cuts an event stream into frames of text, each with its blank line. Each byte is searched once, however small the chunks of a long
- * event are. A long event is stored as bytes until it is complete: as text it would be copied by the garbage collector. `onGrow` is
+ * Cuts an event stream into frames of text, each with its blank line. Each byte is searched once, even if a long event arrives in
+ * small chunks. A long event is stored as bytes until it is complete, because the garbage collector would copy text. `onGrow` is
  * called with the growth of an unfinished frame beyond the longest one so far, from 64 Ki on.
  */
 export class EventFrames {
   readonly #onGrow: (length: number) => void;
   readonly #text = new TextDecoder('utf-8');
-  /** The unfinished frame, joined when it is complete. */
+  /** The decoded part of the unfinished frame, joined when it is complete. */
   #parts: string[] = [];
-  /** The bytes behind `#parts` in a long frame, not decoded. */
+  /** The bytes of a long frame that follow `#parts`, not decoded. */
   #bytes: Uint8Array[] = [];
   /** Length of the unfinished frame: the decoded part in characters, the rest in bytes. */
   #length = 0;
   #longest = ordinaryLength;
-  /** The last three characters of the unfinished frame: a blank line may be cut anywhere. */
+  /** The last three characters of the unfinished frame, because chunks may split a blank line. */
   #tail = '';
 
   constructor(onGrow: (length: number) => void) {
@@ -33,7 +33,7 @@ export class EventFrames {
     return this.#length === 0;
   }
 
-  /** The frames that are complete with this chunk. Throws GatewayError `upstream_invalid` for an event of over 32 MiB. */
+  /** Returns the frames that are complete with this chunk. Throws GatewayError `upstream_invalid` for an event of over 32 MiB. */
   push(chunk: Uint8Array): string[] {
     if (this.#length > ordinaryLength && !this.#endsIn(chunk)) {
       this.#bytes.push(chunk);
@@ -61,13 +61,13 @@ export class EventFrames {
     return frames;
   }
 
-  /** Takes out the unfinished frame at the end of the stream. */
+  /** Removes and returns the unfinished frame at the end of the stream. */
   rest(): string {
     this.#decodeHeld();
     return this.#take() + this.#text.decode();
   }
 
-  /** True if a blank line ends in this chunk. Leaves the last bytes in `#tail`. */
+  /** True if a blank line ends in this chunk. Stores the last bytes in `#tail`. */
   #endsIn(chunk: Uint8Array): boolean {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const seam = this.#tail + bytes.toString('latin1', 0, 3);
@@ -109,7 +109,7 @@ export class EventFrames {
   }
 }
 
-/** Index behind the first blank line; -1 if there is none. */
+/** Returns the index after the first blank line, or -1. */
 function frameEnd(text: string): number {
   const plain = text.indexOf('\n\n');
   const windows = text.indexOf('\r\n\r\n');

@@ -5,9 +5,9 @@ import { EventFrames } from './event-frames.ts';
 import { RepeatedEvents } from './repeated-events.ts';
 
 /**
- * Reads a provider's event stream as it passes. Without a translator the client gets the provider's bytes, and the stream is only
- * read. With a translator `push` returns the text for the client. Comments, and events that the translator leaves unchanged, keep
- * their own text.
+ * Reads a provider's event stream. Without a translator the client gets the provider's bytes, and the stream is only read. With a
+ * translator `push` returns the text for the client. Comments, and events that the translator leaves unchanged, keep their own
+ * text.
  */
 export class EventStream {
   readonly #reader: StreamReader;
@@ -41,7 +41,10 @@ export class EventStream {
     this.#parser = createParser({ onEvent: (event) => this.#take({ event: event.event ?? null, data: parseData(event.data) }) });
   }
 
-  /** The text to send for this chunk; always empty without a translator. Throws GatewayError `upstream_invalid` on an event without end. */
+  /**
+   * Returns the text to send for this chunk, always empty without a translator. Throws GatewayError `upstream_invalid` for an
+   * event that is too long.
+   */
   push(chunk: Uint8Array): string {
     if (this.#decoder) return this.#decoded(this.#decoder.push(chunk));
     if (this.#repeats) this.#look(chunk, this.#repeats);
@@ -72,7 +75,7 @@ export class EventStream {
     this.count++;
   };
 
-  /** The text to send after the provider's last byte. */
+  /** Returns the text to send after the provider's last byte. */
   end(): string {
     if (this.#decoder) return this.#decoded(this.#decoder.end()) + this.#owed();
     // A last event without its blank line counts: otherwise its content would be lost.
@@ -117,10 +120,13 @@ export class EventStream {
   }
 }
 
-/** Marks a frame whose event came back from the translator as it was. No encoded event looks like this. */
+/** Marks a frame whose event the translator did not change. No encoded event has this text. */
 const sameText = '\0same';
 
-/** One event as it travels (HTML standard, server-sent events). JSON never holds a line break, so one `data:` line does. */
+/**
+ * Returns one event in its wire format (HTML standard, server-sent events). JSON contains no line break, so it needs one `data:`
+ * line.
+ */
 export function encodeEvent(event: StreamEvent): string {
   const data = typeof event.data === 'string' ? event.data.replace(/\r\n|\r|\n/g, '\ndata: ') : JSON.stringify(event.data);
   return event.event === null ? `data: ${data}\n\n` : `event: ${event.event}\ndata: ${data}\n\n`;

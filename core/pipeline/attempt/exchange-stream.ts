@@ -56,7 +56,7 @@ export function incoming(body: RequestBody, bytesMax: number): AsyncIterable<Uin
   return chunks;
 }
 
-/** An iterable as a body to be sent; `length` -1 = not known. */
+/** Returns an iterable as a request body. `length` -1: unknown. */
 export function bodyOf(source: AsyncIterable<Uint8Array>, length: number): RequestBody {
   return {
     length,

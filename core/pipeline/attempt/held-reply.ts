@@ -1,11 +1,11 @@
 import { GatewayError } from '../../contract/values/errors.ts';
 
-/** Largest plain reply that is read before it is sent on. */
+/** Maximum size of a plain reply that is read before it is sent. */
 const replyBytesMax = 64 * 1024 * 1024;
 /** Maximum bytes of an error response that are held while another target may be called. */
 const errorBytesMax = 1024 * 1024;
 
-/** A reply that is read whole before any of it is sent on. */
+/** A reply that is read whole before any of it is sent. */
 export class HeldReply {
   #chunks: Uint8Array[] = [];
   #size = 0;
@@ -26,7 +26,7 @@ export class HeldReply {
     return true;
   }
 
-  /** The bytes so far. The chunks are released, so that a large reply is not held twice while it is sent. */
+  /** Returns the bytes so far. Releases the chunks, so that a large reply is not held twice while it is sent. */
   get body(): Uint8Array {
     if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks)];
     return this.#chunks[0] as Uint8Array;

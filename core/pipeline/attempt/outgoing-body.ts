@@ -6,7 +6,7 @@ import type { RequestBody } from '../../contract/values/http.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { encodeForm, withParams } from '../request/form-data.ts';
 
-/** A body and its type; null type and body for requests that have none. */
+/** A body and its content type. Both are null for requests without a body. */
 export interface Body {
   readonly contentType: string | null;
   readonly body: Uint8Array | RequestBody | null;
@@ -40,7 +40,7 @@ export function shapedForm(ctx: RequestContext, form: readonly FormPart[], param
   return withParams(form, sent, params);
 }
 
-/** Used if the form is unchanged: boundary, order and every byte stay the client's. */
+/** Returns the client's own bytes and boundary if the form is unchanged. */
 function formOf(ctx: RequestContext, parts: readonly FormPart[]): Body {
   return parts === ctx.form ? { contentType: contentTypeOf(ctx), body: ctx.body } : encodeForm(parts);
 }

@@ -16,7 +16,7 @@ import { leaveDefaults, shapeParams } from './shape-params.ts';
 
 export interface OutgoingOptions {
   readonly prefixes: readonly string[];
-  /** Values of parameters that leave them to the provider, see `defaultWordsOf`. */
+  /** Parameter values that select the provider's default, see `defaultWordsOf`. */
   readonly defaultWords: readonly string[];
   readonly timeouts: { readonly requestMs: number; readonly connectMs: number; readonly idleMs: number };
   readonly streamedBodyBytesMax: number;
@@ -31,7 +31,7 @@ export interface Outgoing {
   readonly call: UpstreamCall;
   readonly operation: Operation | null;
   readonly operationCall: OperationCall | null;
-  /** A large body that is written later, in turns of the event loop; `call.body` is null until then. */
+  /** A large body that is written later, in turns of the event loop. `call.body` is null until then. */
   readonly json: JsonObject | null;
 }
 
@@ -69,7 +69,7 @@ const refusedForwards: ReadonlySet<string> = new Set([
   'x-rewrite-url',
 ]);
 
-/** The call of a shaped route: the adapter's path and body, its headers, and the few client headers it asks for. */
+/** Returns the call of a shaped route: the adapter's path and body, its headers, and the few client headers that it names. */
 export function shapedCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
   const name = ctx.endpoint?.operation;
   const operation = name ? resolved.adapter.operations[name] : undefined;
@@ -162,7 +162,7 @@ function contentOf(
   return { contentType: jsonType, body: encode(body), json: null };
 }
 
-/** Several exchanges make their own bodies. */
+/** For operations whose exchanges have bodies of their own. */
 const noContent = { contentType: null, body: null, json: null };
 
 const jsonType = 'application/json';

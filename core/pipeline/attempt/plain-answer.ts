@@ -133,7 +133,7 @@ function streamAnswer(ctx: RequestContext, operation: Operation, call: Operation
   return plain(given, passed, translator ? Buffer.from(text) : body, null, call);
 }
 
-/** A refusal of the provider on a shaped route. */
+/** Returns the answer for an error response on a shaped route. */
 function errorAnswer(ctx: RequestContext, adapter: ProviderAdapter, call: OperationCall, given: WholeReply): Answer {
   const { error, reply } = errorOf(ctx, adapter, given, parseJson(given.body), true);
   const headers = passedHeaders(given.headers, 'application/json');
@@ -168,7 +168,9 @@ function errorOf(
   return { error, reply: isMessages ? { type: 'error', ...body } : body };
 }
 
-/** The provider's own error: the member `error` if there is nothing beside it but the type of the envelope, otherwise the whole body. */
+/**
+ * Returns the provider's own error: the member `error` if the envelope has nothing else but its type, otherwise the whole body.
+ */
 function providerError(parsed: JsonObject | null): JsonObject | null {
   if (parsed === null) return null;
   const { error, type: _type, ...rest } = parsed;

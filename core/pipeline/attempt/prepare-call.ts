@@ -15,7 +15,7 @@ export function prepareCall(ctx: RequestContext, shaped: Outgoing, timeMs: numbe
   return encodeLarge(ctx, outgoing.json, ctx.requestBytes).then((body) => ({ ...outgoing, call: { ...outgoing.call, body } }));
 }
 
-/** Returns the call as `sign` leaves it: with other headers, and perhaps another path and origin. */
+/** Returns the call after `sign`, which may change headers, path and origin. */
 export function signedCall(outgoing: Outgoing, sign: (call: OutgoingCall) => Maybe<void>): Maybe<Outgoing> {
   const { call } = outgoing;
   const draft: OutgoingCall = { ...call, headers: [...call.headers], body: call.body instanceof Uint8Array ? call.body : null };
@@ -27,7 +27,10 @@ export function signedCall(outgoing: Outgoing, sign: (call: OutgoingCall) => May
   return isPromise(signing) ? signing.then(signed) : signed();
 }
 
-/** The usual limits, none of them longer than `timeMs`. A reply that streams may go on: its clock stops at the first byte. */
+/**
+ * Returns the usual time limits, none of them longer than `timeMs`. A streamed reply may continue, because its clock stops at the
+ * first byte.
+ */
 function within(timeouts: UpstreamTimeouts, timeMs: number): UpstreamTimeouts {
   const ms = Math.max(1, Math.ceil(timeMs));
   const least = (limit: number): number => (limit === 0 ? ms : Math.min(limit, ms));

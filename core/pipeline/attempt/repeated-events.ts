@@ -1,23 +1,23 @@
-/** Learned events in a row that nothing repeated, after which a stream is taken to have no repeats. */
+/** Number of events in a row without a repeat after which the search for repeats ends. */
 const missesMax = 8;
 
 /**
- * Recognises events of a stream that equal the last one read except for values that the reader does not use, such as the text of a delta.
- * Nearly all events of a reply are such, and comparing them costs a tenth of parsing them.
+ * Recognises events of a stream that equal the last one read, except for values that the reader does not use, such as the text of
+ * a delta. Nearly all events of a reply are repeats. Comparing them costs a tenth of parsing them.
  */
 export class RepeatedEvents {
-  /** Matches a member without use up to its value, which is a string or a number. */
+  /** Matches an unused member up to its value, which is a string or a number. */
   readonly #member: RegExp;
-  /** The last event read, cut at the values without use; null before the first one. Bytes, one per code unit. */
+  /** The last event read, cut at its unused values. Null before the first one. One code unit per byte. */
   #literals: string[] | null = null;
   #misses = 0;
 
-  /** `unused`: names of the members. */
+  /** `unused`: names of the unused members. */
   constructor(unused: readonly string[]) {
     this.#member = memberPattern(unused);
   }
 
-  /** Notes the frame of an event that was read. It must hold exactly one event. */
+  /** Stores the frame of an event that was read as the pattern for repeats. It must hold exactly one event. */
   learn(frame: string): void {
     this.#literals = null;
     if (this.#misses++ >= missesMax) return;
@@ -43,7 +43,7 @@ export class RepeatedEvents {
     this.#literals = null;
   }
 
-  /** Returns how many bytes at the begin of the chunk are whole repeats; `onRepeat` is called for each. */
+  /** Returns the number of bytes at the beginning of the chunk that are whole repeats. Calls `onRepeat` for each. */
   skip(chunk: Uint8Array, onRepeat: () => void): number {
     if (this.#literals === null) return 0;
     const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString('latin1');
@@ -57,7 +57,7 @@ export class RepeatedEvents {
     return at;
   }
 
-  /** Index behind a repeat that begins at `from`; -1 if there is none. */
+  /** Returns the index after a repeat that begins at `from`, or -1. */
   #match(text: string, from: number): number {
     const literals = this.#literals as string[];
     const last = literals.length - 1;
@@ -84,7 +84,10 @@ function memberPattern(unused: readonly string[]): RegExp {
   return pattern;
 }
 
-/** Index of the quote that ends the string at `from`, or behind the digits there; -1 if the value does not end in its line. */
+/**
+ * Returns the index of the quote that ends the string at `from`, or the index after the digits there. -1 if the value does not
+ * end in its line.
+ */
 function valueEnd(text: string, from: number): number {
   if (text.charCodeAt(from - 1) !== quote) {
     let end = from;

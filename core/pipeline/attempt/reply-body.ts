@@ -8,12 +8,12 @@ export function isJson(headers: HeaderList): boolean {
   return type === undefined || /^application\/([\w.+-]+\+)?json\b/i.test(type);
 }
 
-/** True when these are the headers of the events that the operation reads. */
+/** True if these are the headers of the events that the operation reads. */
 export function isStream(headers: HeaderList, operation: Operation): boolean {
   return findHeader(headers, 'content-type')?.startsWith(operation.decodeStream?.contentType ?? 'text/event-stream') ?? false;
 }
 
-/** Returns the JSON object of a body; null if it is none. */
+/** Returns the JSON object of a body. Null if it is not one. */
 export function parseJson(body: Uint8Array): JsonObject | null {
   try {
     const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));

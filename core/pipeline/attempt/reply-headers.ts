@@ -3,7 +3,7 @@ import { ownStoreProvider } from '../../contract/provider/own-store.ts';
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 
-/** Headers of one hop: the gateway writes its own. */
+/** Headers of a single connection. The gateway writes its own. */
 const hopHeaders: ReadonlySet<string> = new Set([
   'content-length',
   'transfer-encoding',
@@ -44,10 +44,10 @@ const originHeaders: ReadonlySet<string> = new Set([
 /** Both sets in one, for a single look-up per header of a reply. */
 const notPassed: ReadonlySet<string> = new Set([...hopHeaders, ...originHeaders]);
 
-/** A provider's `location` under a name that no client follows: a relative one would be a path of the gateway. */
+/** Name for a provider's `location`. Clients do not follow it, because a relative one would be a path of the gateway. */
 const movedLocation = 'x-svc-upstream-location';
 
-/** Headers that describe bytes we are about to change. */
+/** Headers that describe bytes that the gateway changes. */
 const describesBytes: ReadonlySet<string> = new Set([
   'content-encoding',
   'etag',
@@ -98,7 +98,7 @@ export function addGatewayHeaders(ctx: RequestContext, headers: HeaderList, stat
     );
   }
   if (ctx.provider !== null && ctx.provider !== ownStoreProvider) headers.push(`${prefix}provider`, ctx.provider);
-  // Once a target was chosen, a missing header would not show if the cache was checked.
+  // If a target was chosen, the header is always sent, so that clients can see if the cache was used.
   const cacheStatus = ctx.cacheStatus ?? (ctx.targetPath === null ? null : 'DISABLED');
   if (cacheStatus !== null) headers.push(`${prefix}cache-status`, cacheStatus);
   if (call !== null) {
@@ -115,9 +115,9 @@ function addRequestId(ctx: RequestContext, headers: HeaderList): void {
 }
 
 /**
- * Comments of an event stream (HTML standard, server-sent events: clients ignore them) with what a translator dropped or adapted after
- * the headers had left. They follow the last event and repeat the names of the headers. Empty if there is nothing to report.
- * `headed` = how many names of each list the headers have.
+ * Returns comments for an event stream (HTML standard, server-sent events: clients ignore them) with everything that a translator
+ * dropped or adapted after the headers were sent. They follow the last event and repeat the names of the headers. Empty if there
+ * is nothing to report. `headed` is the number of names that the headers have of each list.
  */
 export function lateNotes(prefix: string, call: OperationCall, headed: { dropped: number; adapted: number }): string {
   const lines: string[] = [];

@@ -9,8 +9,8 @@ import type { Answer } from '../answer.ts';
 export type JudgeStream = (head: ReplyHead) => Maybe<Answer | null>;
 
 /**
- * A reply on its way to the client chunk by chunk. Nothing leaves before the first chunk, so until then another target can
- * still be asked. Runs `onReply` once before the head leaves and `onChunk` on every chunk.
+ * A reply that is sent to the client chunk by chunk. No byte is sent before the first chunk, so until then another target can
+ * still be called. Runs `onReply` once before the head is sent and `onChunk` on every chunk.
  */
 export class ReplyStream {
   readonly #ctx: RequestContext;
@@ -18,7 +18,7 @@ export class ReplyStream {
   readonly #clock: Clock;
   #head: ReplyHead;
   readonly #contentLength: number | undefined;
-  /** Chunks that came while an `onReply` hook was still deciding. */
+  /** Chunks that arrived during an `onReply` hook. */
   #held: Uint8Array[] | null = null;
   #decided: Promise<void> | null = null;
   #replaced: Reply | null = null;
@@ -86,7 +86,7 @@ export class ReplyStream {
     }
   }
 
-  /** False: the client is slower than the provider; wait for the sink's drain. */
+  /** Returns false if the client is slower than the provider. The caller must wait for the sink's drain. */
   write(chunk: Uint8Array): boolean {
     if (this.#held) {
       this.#held.push(chunk);
@@ -100,7 +100,7 @@ export class ReplyStream {
     return this.#sink.write(passed);
   }
 
-  /** Sends the head, if it has not gone yet. */
+  /** Sends the head if it was not sent yet. */
   start(): void {
     if (this.#sink.started || this.#sink.finished) return;
     this.#ctx.firstByteAtMs = this.#clock.elapsed();

@@ -5,11 +5,11 @@ export interface RetryBudgetOptions {
   readonly clock: Clock;
   /** Retries of one tenant at one origin, as a share of its requests in the last ten seconds, 0 to 100. */
   readonly percent: number;
-  /** Retries within ten seconds that are allowed at any traffic. */
+  /** Minimum number of retries that are allowed within ten seconds, for any traffic. */
   readonly floor: number;
 }
 
-/** Keeps retries a small part of the traffic: a provider in trouble must not get several times its load. */
+/** Limits retries to a small part of the traffic, so that a failing provider does not get several times its load. */
 export interface RetryBudget {
   readonly counts: { allowed: number; refused: number };
   /** Returns the account that counts requests of this tenant to this origin. */
@@ -17,9 +17,9 @@ export interface RetryBudget {
 }
 
 export interface RetryAccount {
-  /** A request that may be retried begins. */
+  /** Notes the start of a request that may be retried. */
   request(): void;
-  /** True, and counted, when one more retry is within the budget. */
+  /** Counts one more retry. Returns false if it exceeds the budget. */
   retry(): boolean;
 }
 

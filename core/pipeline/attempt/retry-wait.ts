@@ -5,7 +5,9 @@ import type { Timers } from '../../contract/values/timers.ts';
 /** Maximum length in milliseconds of a single wait, and of all waits at one target. */
 const waitMsMax = 60_000;
 
-/** Guardrails failed without denying the reply. Such a reply is accepted, but a config can ask for another one. */
+/**
+ * Status of a reply whose guardrails failed without denying it. The reply is accepted, but a config can list the status to retry.
+ */
 const hooksFailed = 246;
 
 /** Returns true if the result may be retried: its status is listed, and neither the caller nor the gateway caused it. */

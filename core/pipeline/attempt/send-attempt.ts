@@ -40,14 +40,14 @@ export function attempt(
   outgoing: Outgoing,
   options: AttemptOptions,
 ): Promise<Answer> {
-  // An accepted response that another attempt replaces is billed too. Its usage does not belong to this attempt.
+  // An accepted response that a further attempt replaces is billed too. Its usage does not belong to this attempt.
   if (ctx.attempts.at(-1)?.ok) ctx.denyUsage();
   ctx.usage = null;
   ctx.streamEvents = 0;
   return new Promise((resolve) => {
     const run = new Attempt(ctx, sink, resolved, outgoing, options, resolve);
     run.exchange = options.sender.send(outgoing.call, run);
-    // The client may have left, or the transport failed, before `send` returned.
+    // The client may have disconnected, or the transport failed, before `send` returned.
     if (run.settled || ctx.aborted) run.exchange.abort();
     ctx.abortUpstream = run.abort;
   });
@@ -73,7 +73,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   /** Reads the usage of a reply that is passed through. */
   #meter: ReplyMeter | null = null;
   #receivedBytes = 0;
-  /** Other requests have their turn first. */
+  /** Other requests have precedence. */
   #isHeldBack = false;
   /** The client is slower than the provider. */
   #isBlocked = false;
@@ -132,7 +132,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   onData(chunk: Uint8Array): boolean {
     try {
       this.#isBlocked = !this.#pass(chunk);
-      // After the write, so that metering does not delay the bytes.
+      // Metering follows the write, so that it does not delay the bytes.
       this.#meter?.push(chunk);
       this.#receivedBytes += chunk.length;
       if (this.#receivedBytes > smallBytes) this.#ctx.memory?.intake.take(this, chunk.length);
@@ -205,7 +205,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     else if (replacement) this.#replace(replacement);
   }
 
-  /** The provider's bytes as they come, framed as it framed them. */
+  /** Sends the provider's bytes unchanged and with their length. */
   #openBytes(headers: HeaderList): void {
     this.#open(passedHeaders(headers, null), contentLength(headers));
   }
@@ -279,7 +279,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     this.onError(error);
   }
 
-  /** The reply has not come to its end: what it has used by then. */
+  /** Notes the usage of a reply that did not reach its end. */
   #countUnfinished(): void {
     if (this.#ctx.passed) {
       this.#ctx.usage = this.#meter?.unfinished() ?? unansweredUsage(this.#ctx);
@@ -300,5 +300,5 @@ class Attempt implements UpstreamHandler, ArrivingBody {
 }
 
 const noBytes = new Uint8Array(0);
-/** Bytes end as they are. */
+/** The end of a reply that is not an event stream. */
 const wholeEnd = { owed: '', error: null, errorSent: false };

@@ -2,8 +2,8 @@ import type { Target } from '../../contract/plugin/plan.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /**
- * The parameters for one target: defaults fill what is absent, overrides replace, drops remove, in this order. Returns the
- * same object when nothing changed, so that the caller can tell whether the client's bytes may go as they came.
+ * Returns the parameters for one target: defaults fill absent ones, overrides replace, drops remove, in this order. Returns the
+ * same object if nothing changed. The client's bytes can then be sent unchanged.
  */
 export function shapeParams(params: JsonObject, target: Target): JsonObject {
   if (!target.defaultParams && !target.overrideParams && !target.dropParams) return params;
@@ -20,7 +20,10 @@ export function defaultWordsOf(prefixes: readonly string[]): string[] {
   return prefixes.map((prefix) => `${prefix.replace(/^x-/, '')}default`);
 }
 
-/** The parameters without those left to the provider by such a value: what is not sent has its default. The same object if none is. */
+/**
+ * Returns the parameters without those that have such a value. A parameter that is not sent has its default. Returns the same
+ * object if none has such a value.
+ */
 export function leaveDefaults(params: JsonObject, words: readonly string[]): JsonObject {
   let left: JsonObject | null = null;
   for (const name in params) {

@@ -7,21 +7,24 @@ import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { type Outgoing, type OutgoingOptions, proxyCall } from './outgoing-call.ts';
 import { shapeParams } from './shape-params.ts';
 
-/** How browsers, which cannot set headers, send a key (https://platform.openai.com/docs/guides/realtime-websocket). */
+/**
+ * Subprotocol with which browsers, which cannot set headers, send a key
+ * (https://platform.openai.com/docs/guides/realtime-websocket).
+ */
 const keyProtocol = 'openai-insecure-api-key.';
 /** Prefixes of subprotocols that name the billed account. Only the owner of the credential may choose it. */
 const accountProtocols = ['openai-organization.', 'openai-project.'];
-/** A handshake is one round trip; a request may take ten minutes. */
+/** A handshake is one round trip, while a request may take ten minutes. */
 const handshakeMsMax = 60_000;
 
-/** True for requests that become a session where a provider lets them. */
+/** True for requests that become a session if the provider supports it. */
 export function isSession(endpoint: Endpoint | null, request: InboundRequest): boolean {
   return endpoint?.isRealtime === true || (endpoint?.traffic !== undefined && (request.webSocketProtocols ?? null) !== null);
 }
 
 /**
- * Reads a key that was sent as a subprotocol as the header it stands for: a key of ours as ours, any other as Authorization. A header
- * that is there already wins. The subprotocol itself never leaves, see `socketCall`.
+ * Converts a key that was sent as a subprotocol to its header: a key of this service to the gateway's header, any other to
+ * Authorization. An existing header takes precedence. The subprotocol itself is never sent upstream, see `socketCall`.
  */
 export function adoptProtocolKeys(request: InboundRequest, prefix: string): void {
   for (const protocol of request.webSocketProtocols ?? []) {
@@ -32,7 +35,7 @@ export function adoptProtocolKeys(request: InboundRequest, prefix: string): void
   }
 }
 
-/** The handshake of a session: what the client sent, less what is ours, plus the provider's credential. */
+/** Returns the handshake of a session: the client's headers without those of the gateway, plus the provider's credential. */
 export function socketCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
   const outgoing = proxyCall(ctx, target, resolved, options);
   const { timeouts } = outgoing.call;
@@ -55,7 +58,7 @@ function realtimePath(ctx: RequestContext, target: Target, resolved: ResolvedTar
   if (!realtime) throw new GatewayError('unsupported_operation', { message: `realtime is not supported by ${id}` });
   const query = new URLSearchParams(ctx.query);
   const asked = query.get('model');
-  // A target may send its sessions to another model; nothing else of a session is in its address.
+  // A target may use another model for its sessions. No other parameter is in the address.
   const { model } = shapeParams(asked === null ? {} : { model: asked }, target);
   if (typeof model === 'string' && model !== asked) query.set('model', model);
   ctx.model = query.get('model');

@@ -28,11 +28,14 @@ export interface StepOptions extends Pick<StepTransport, 'sender' | 'sign'> {
 
 export interface Steps {
   readonly services: StepServices;
-  /** Ends the exchanges that run; safe to call twice. */
+  /** Ends the running exchanges. Safe to call twice. */
   abort(): void;
 }
 
-/** Several exchanges with one provider, over the one connector, each with the provider's own credential and signature. */
+/**
+ * Returns the services for several exchanges with one provider over the one connector. Each has the provider's own credential and
+ * signature.
+ */
 export function openSteps(given: StepOptions): Steps {
   const { resolved, call } = given;
   const running = new Set<() => void>();
@@ -109,7 +112,7 @@ function noSuchFile(id: string): GatewayError {
   return new GatewayError('not_found', { message: `No such file: ${id.slice(0, 80)}`, param: 'input_file_id' });
 }
 
-/** A whole body, at most 64 MiB of it. */
+/** Reads a whole body of at most 64 MiB. */
 export async function whole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;

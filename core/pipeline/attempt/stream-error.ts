@@ -3,8 +3,9 @@ import { errorTable, type GatewayError } from '../../contract/values/errors.ts';
 import { messagesErrorType } from '../../contract/values/messages-errors.ts';
 
 /**
- * The last event of a stream that could not be completed, in the format of its route; empty for bytes we do not shape, where
- * only a cut connection can say it. `sequence` = events before it, which the format of responses numbers.
+ * Returns the last event of a stream that could not be completed, in the format of its route. Empty for bytes that are not
+ * shaped, where only a cut connection can report the error. `sequence` is the number of events before it, which the format of
+ * responses requires.
  */
 export function streamError(error: GatewayError, format: WireFormat, sequence = 0): string {
   const type = errorTable[error.code].type;

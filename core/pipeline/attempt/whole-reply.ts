@@ -8,7 +8,9 @@ export interface WholeReply {
   readonly body: Uint8Array;
 }
 
-/** One exchange whose reply is read whole. Rejects with the transport's GatewayError, or with `tooLarge` beyond `bytesMax`. */
+/**
+ * Makes one exchange and reads its whole reply. Rejects with the transport's GatewayError, or with `tooLarge` beyond `bytesMax`.
+ */
 export function readWholeReply(
   sender: UpstreamSender,
   call: UpstreamCall,

@@ -23,7 +23,7 @@ export function adoptPlan(ctx: RequestContext, { plans, storedOnManyTargets }: A
   ctx.configSlug = plan.slug;
   ctx.configVersionId = plan.versionId;
   if (endpoint?.isStored) {
-    // A resource stored by one provider does not exist at another: a second target could only miss.
+    // A resource stored by one provider does not exist at another, so a second target would always fail.
     if (plan.targets.length > 1 && !storedOnManyTargets) throw manyTargets();
     return;
   }

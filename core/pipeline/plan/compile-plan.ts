@@ -43,7 +43,7 @@ export function orderPlugins(plugins: readonly CorePlugin[]): readonly CorePlugi
   return plugins;
 }
 
-/** Puts third-party plugins behind the built-in ones of their stage, keeping the order in which they were named. */
+/** Adds third-party plugins after the built-in ones of their stage, in the order in which they were named. */
 export function mergePlugins(builtIn: readonly CorePlugin[], added: readonly CorePlugin[]): CorePlugin[] {
   return stages.flatMap((stage) => [
     ...builtIn.filter((plugin) => plugin.stage === stage),
@@ -70,8 +70,8 @@ export function compileChain(plugins: readonly CorePlugin[], services: CoreServi
 }
 
 /**
- * One config as arrays of hooks and flat targets. A plugin that is idle for it, or has not that hook, is in no array.
- * Throws GatewayError `invalid_config` naming the path of the slice that was refused.
+ * Compiles one config to arrays of hooks and flat targets. A plugin that is idle for it, or lacks a hook, is in none of its
+ * arrays. Throws GatewayError `invalid_config` naming the path of the rejected part.
  */
 export function compilePlan(
   chain: Chain,

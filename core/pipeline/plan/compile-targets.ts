@@ -7,14 +7,14 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import { splitModelSlug } from '../../contract/values/model-slug.ts';
 import { Secret } from '../../contract/values/secret.ts';
 
-/** Statuses retried when the config lists none. */
+/** Statuses that are retried if the config lists none. */
 const retryStatusCodes = [429, 500, 502, 503, 504, 529];
 /** An attempt with its own timeout is retried when it times out. */
 const timedRetryStatusCodes = [408, ...retryStatusCodes];
 
 /**
- * The leaves of a config's strategy tree in document order, with inheritance applied once: parameter
- * objects merge shallowly and the child wins, everything else is the child's if set, else the parent's.
+ * Returns the leaves of a config's strategy tree in document order, with inheritance applied once. Parameter objects are merged
+ * shallowly, and the child's members take precedence. Every other field is the child's if set, else the parent's.
  */
 export function compileTargets(config: GatewayConfig, names: SettingNames): Target[] {
   const targets: Target[] = [];
@@ -40,7 +40,7 @@ function inherit(node: GatewayConfig, parent: Inherited | null, names: SettingNa
   // Beside a virtual key, a provider type names the type of that stored provider.
   const named = node.provider?.startsWith('@') ? node.provider : (virtual ?? node.provider ?? split?.slug);
   const asked = node.passthrough === true;
-  // A child that names its own provider does not take the parent's key with it.
+  // A child that names its own provider does not inherit the parent's key.
   const sameProvider = named === undefined && !asked;
   return {
     provider: named ?? (asked ? null : (parent?.provider ?? null)),

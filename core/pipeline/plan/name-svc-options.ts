@@ -1,8 +1,8 @@
 import { GatewayError } from '../../contract/values/errors.ts';
 
 /**
- * The fault of a header that came in the body's `svc_options`, under the name the caller gave it: `param` and the message say
- * `svc_options.<name>`. Any other fault comes back as it is.
+ * Renames the parameter of an error about a header that came in the body's `svc_options`: `param` and the message use
+ * `svc_options.<name>`. Returns any other error unchanged.
  */
 export function nameSvcOption(error: GatewayError, options: ReadonlySet<string>): GatewayError {
   if (error.source !== 'client') return error;

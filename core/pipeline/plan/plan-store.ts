@@ -16,8 +16,8 @@ import { headerText } from '../../contract/values/http.ts';
 import { type Chain, compilePlan, invalidConfig } from './compile-plan.ts';
 
 /**
- * Plans by config, compiled once and kept. A saved config that does not compile is reported and its last good plan goes on
- * serving; only a config that never compiled refuses its requests.
+ * Plans by config, compiled once. If a saved config does not compile, the failure is logged and its last good plan stays in use.
+ * Its requests are rejected only if it never compiled.
  */
 export class PlanStore {
   #base: Plan | null = null;
@@ -29,7 +29,7 @@ export class PlanStore {
 
   constructor(entriesMax: number, limits: TargetLimits = targetLimitsDefault) {
     this.#limits = limits;
-    // Deferred, because a plan may stay in use under a new entry, which exists by then.
+    // `disposeAfter`, because a plan may stay in use under a new entry, which exists when it is called.
     this.#saved = newEntryCache(entriesMax, { disposeAfter: ({ plan }) => this.#retire(plan) });
     this.#inline = newEntryCache(entriesMax, { disposeAfter: (plan) => this.#retire(plan) });
   }
@@ -65,7 +65,7 @@ export class PlanStore {
       };
       this.#compiler?.services.log.error(fields, 'a saved config does not compile; serving its last valid version');
       if (!entry) throw thrown;
-      // Kept under the new document, so that the failure is reported once and not on every request.
+      // Stored under the new document, so that the failure is logged once and not for every request.
       this.#saved.set(document.id, { document, plan: entry.plan });
       return entry.plan;
     }
@@ -149,7 +149,7 @@ export class PlanStore {
 
   #retire(plan: Plan): void {
     if (plan.onClose.length === 0) return;
-    // A failed recompile keeps the old plan under a new entry: it is still in use.
+    // After a failed recompile the old plan has a new entry and is still in use.
     for (const entry of this.#saved.values()) if (entry.plan === plan) return;
     const running = this.#running.get(plan);
     if (running && running.count > 0) running.retired = true;

@@ -2,7 +2,7 @@ import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Caller } from '../../contract/provider/provider.ts';
 import { holdsCredential } from '../../contract/values/api-key.ts';
 
-/** The gateway's own key never leaves, also not to the control plane. */
+/** The gateway's own key is never sent, not even to the control plane. */
 const notStored: ReadonlySet<string> = new Set(['api-key', 'file-purpose']);
 
 /** Returns the caller as the service's own store needs it; null before the caller is known. */

@@ -32,7 +32,7 @@ export async function parseForm(bytes: Uint8Array, contentType: string): Promise
     parser.on('finish', resolve);
     parser.on('error', (error: Error) => fail(error.message));
     parser.on('partsLimit', () => fail(`more than ${partsMax} parts`));
-    // In slices: the parser reads to the end of what it is given, also behind an error.
+    // Written in slices, because the parser reads its input to the end even after an error.
     for (let at = 0; at < body.length && !failed; at += sliceBytes) parser.write(body.subarray(at, at + sliceBytes));
     if (!failed) parser.end();
   }).finally(() => parser.removeAllListeners());
@@ -40,7 +40,9 @@ export async function parseForm(bytes: Uint8Array, contentType: string): Promise
   return parts;
 }
 
-/** Fails for a part whose header is longer than `partHeaderBytesMax`: the parser would cut it and pass the part on. */
+/**
+ * Fails for a part whose header is longer than `partHeaderBytesMax`. The parser would truncate the header and accept the part.
+ */
 function checkPartHeaders(body: Buffer, fail: (why: string) => void): void {
   const boundary = body.subarray(0, Math.max(0, body.indexOf('\r\n')));
   if (boundary.length < 3) return;
@@ -59,13 +61,13 @@ function checkPartHeaders(body: Buffer, fail: (why: string) => void): void {
 export async function fieldsInHead(head: Uint8Array, contentType: string): Promise<FormPart[]> {
   const parts: FormPart[] = [];
   const parser = openParser(contentType, parts);
-  // The first bytes may end anywhere, so the parser's error about the end is no error of the form.
+  // The first bytes may end anywhere, so the parser's error about the end is ignored.
   parser.on('error', () => undefined);
   await new Promise<void>((resolve) => parser.write(Buffer.from(head), () => setImmediate(resolve)));
   return parts.filter((part) => part.filename === null);
 }
 
-/** Text fields as parameters: `name[]` and repeated names become lists. */
+/** Returns the text fields as parameters. `name[]` and repeated names become lists. */
 export function paramsOfForm(parts: readonly FormPart[]): JsonObject {
   const params: JsonObject = {};
   for (const part of parts) {
@@ -107,7 +109,7 @@ function fieldsOf(name: string, value: unknown): FormPart[] {
   return [{ name, filename: null, contentType: null, body: Buffer.from(text) }];
 }
 
-/** A form as it travels (HTML standard, multipart/form-data encoding algorithm). */
+/** Encodes a form (HTML standard, multipart/form-data encoding algorithm). */
 export function encodeForm(parts: readonly FormPart[]): BytesReply {
   const boundary = `svc-${randomBytes(18).toString('base64url')}`;
   const pieces: Uint8Array[] = [];

@@ -7,8 +7,8 @@ export interface GatewayHeaders {
 }
 
 /**
- * Picks the service's own headers out of a request. Every accepted prefix means the same; the first one seen is mirrored on
- * the reply, so that a client of another gateway finds the names it knows.
+ * Returns the service's own headers of a request. All accepted prefixes have the same meaning. The first one seen is used on the
+ * reply, so that a client of another gateway finds the names it expects.
  */
 export function readGatewayHeaders(headers: HeaderList, prefixes: readonly string[]): GatewayHeaders {
   const values = new Map<string, string>();
@@ -28,7 +28,7 @@ export function readGatewayHeaders(headers: HeaderList, prefixes: readonly strin
   return { values, prefix };
 }
 
-/** True for a header of the service itself: such headers never go upstream. */
+/** True for a header of the service itself. Such headers are never sent upstream. */
 export function isGatewayHeader(name: string, prefixes: readonly string[]): boolean {
   if (name === 'x-auth-organisation-details') return true;
   for (const prefix of prefixes) if (name.startsWith(prefix)) return true;

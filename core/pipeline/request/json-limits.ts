@@ -3,7 +3,7 @@ import { closingQuote } from './large-json/closing-quote.ts';
 
 const depthMax = 64;
 const keysMax = 50_000;
-/** A body this short can exceed neither limit in a way that costs anything. */
+/** A body of at most this length cannot exceed either limit by a relevant amount. */
 export const harmlessBytes = 8192;
 /** An object or array takes about five times the memory and time of a number. */
 const containerWeight = 5;
@@ -22,7 +22,7 @@ export function checkJsonLimits(text: Uint8Array, valuesMax: number): number {
   return limits.heapBytes;
 }
 
-/** Counts the values of JSON text as its chunks arrive, so that a body is refused before the rest of it takes memory. */
+/** Counts the values of JSON text as its chunks arrive, so that a body is rejected before the rest of it takes memory. */
 export class JsonLimits {
   readonly #valuesMax: number;
   #bytes = 0;
