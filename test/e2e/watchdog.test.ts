@@ -24,7 +24,8 @@ const hang = (): Promise<unknown> =>
 describe('a gateway whose event loop hangs', () => {
   it('is killed and replaced, its stack is in the log, and another process serves meanwhile', async () => {
     gateway = await startGatewayWithUpstream({
-      env: { PLUGINS: hanging, WATCHDOG_TIMEOUT: '2000', GATEWAY_PROCESSES: '2', LOG_LEVEL: 'info' },
+      // The thread has two of its five parts to log the stack before the process is killed.
+      env: { PLUGINS: hanging, WATCHDOG_TIMEOUT: '6000', GATEWAY_PROCESSES: '2', LOG_LEVEL: 'info' },
     });
     const before = gateway.pidsOf('gateway');
     expect(await hang()).toBe('cut');

@@ -35,6 +35,7 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
   // A pool of two: a connection that a broken transaction kept would be missed by the tests after it.
 
   const create = (slug: string) => plane.ask('POST', '/configs', { body: { name: slug, slug, config: { provider: '@mock' } } });
+  const revisionsOfEvents = async () => (await plane.events()).map((one) => one.revision);
   /** The promise is 3 s; the rest is for a busy machine. */
   const promptly = (reply: Promise<Reply>) => within(reply, 'an answer', 5_000);
   const expectAway = (reply: Reply) => {
@@ -70,15 +71,15 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
     ['update change_counter', 'half-b'],
     ['commit', 'half-c'],
   ])('leaves no partial write if it disconnects at: %s', async (statement, slug) => {
-    const events = await plane.events();
+    const revisionsBefore = await revisionsOfEvents();
     const audits = await plane.auditCount();
     proxy.cutWhen(statement, slug);
     expectAway(await promptly(create(slug)));
-    expect(await plane.events()).toEqual(events);
+    expect(await revisionsOfEvents()).toEqual(revisionsBefore);
     expect(await plane.auditCount()).toBe(audits);
     expect((await plane.ask('GET', `/configs/${slug}`)).status).toBe(404);
     expect((await create(slug)).status).toBe(200);
-    const revisions = (await plane.events()).map((one) => one.revision);
+    const revisions = await revisionsOfEvents();
     expect(revisions).toEqual(revisions.map((_, index) => index + 1));
   });
 
