@@ -1,17 +1,18 @@
 import * as v from 'valibot';
-import type { CheckRule, GuardrailRule } from '../../core/contract/plugin/guardrail-config.ts';
+import type { CheckRule, GuardrailRule, StreamMode } from '../../core/contract/plugin/guardrail-config.ts';
 import { issueText } from '../../core/contract/values/input-issues.ts';
 import type { Maybe } from '../../core/contract/values/json.ts';
 import { messageOf } from '../../core/contract/values/message-of.ts';
-import type { CheckServices, Outcome, Side, Subject } from './checks/check.ts';
+import type { Check, CheckServices, Outcome, Side, Subject } from './checks/check.ts';
 import { checks } from './checks/index.ts';
 import { type Scope, scopes } from './texts.ts';
+import type { WindowSearch } from './window/search.ts';
 
 export interface Guardrail extends Pick<GuardrailRule, 'type' | 'deny' | 'async' | 'sequential' | 'onSuccess' | 'onFail'> {
   readonly id: string;
   readonly side: Side;
-  /** True: streams wait for its verdict. */
-  readonly holdsStreams: boolean;
+  /** How streams are checked. */
+  readonly stream: StreamMode;
   readonly checks: readonly PreparedCheck[];
 }
 
@@ -23,6 +24,8 @@ export interface PreparedCheck {
   readonly changes: boolean;
   /** True: it runs after the checks before it, on what they have left of the body. */
   readonly isChained: boolean;
+  /** The check for streams whose text is decided in a window; null: the guardrail has another mode. */
+  readonly window: WindowSearch | null;
   /** The policy for errors; null: not set. */
   readonly failOnError: boolean | null;
   run(subject: Subject): Maybe<Outcome>;
@@ -42,13 +45,14 @@ export function compileGuardrails(
     if (rule.type === 'mutator' && rule.async) errors.push(`${rule.path}.async: a mutator cannot be asynchronous`);
     const id = rule.id ?? `${side}_guardrail_${randomLetters(services.random)}`;
     if (rule.stream !== null && side === 'input') errors.push(`${rule.path}.stream: allowed on output guardrails only`);
-    if (rule.stream === 'buffer' && rule.async) errors.push(`${rule.path}.stream: buffer contradicts async`);
+    if (rule.stream !== null && rule.stream !== 'observe' && rule.async)
+      errors.push(`${rule.path}.stream: ${rule.stream} contradicts async`);
     const { type, deny, async, sequential, onSuccess, onFail } = rule;
     const prepared = rule.checks.map((check) => prepare(check, rule, side, services, errors)).filter((check) => check !== null);
     // A verdict that cannot stop a stream any more, and a change that comes too late, would be no protection.
     const isNeededFirst = deny || prepared.some(({ changes }) => changes);
-    const holdsStreams = !async && (rule.stream ?? (isNeededFirst ? 'buffer' : 'observe')) === 'buffer';
-    return { id, side, type, deny, async, sequential, holdsStreams, onSuccess, onFail, checks: prepared };
+    const stream = async ? 'observe' : (rule.stream ?? (isNeededFirst ? 'buffer' : 'observe'));
+    return { id, side, type, deny, async, sequential, stream, onSuccess, onFail, checks: prepared };
   });
 }
 
@@ -78,8 +82,14 @@ function prepare(
     return null;
   }
   try {
+    const window = rule.stream === 'window' ? windowOf(check, read.output, shared.output.scope, services) : null;
+    if (typeof window === 'string') {
+      errors.push(`${rule.path}.stream: window is not possible with ${id}: ${window}. Use buffer`);
+      return null;
+    }
     return {
       id,
+      window,
       scope: shared.output.scope,
       readsNoText: check.readsNoText === true,
       changes: check.changes === true,
@@ -91,6 +101,11 @@ function prepare(
     errors.push(`${at}.${messageOf(thrown)}`);
     return null;
   }
+}
+
+function windowOf(check: Check, parameters: unknown, scope: Scope, services: CheckServices): WindowSearch | string {
+  if (scope === 'all_messages') return 'the scope all_messages needs the whole reply';
+  return check.prepareWindow?.(parameters, services) ?? 'the check needs the whole text';
 }
 
 function randomLetters(random: () => number): string {

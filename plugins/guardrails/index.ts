@@ -15,6 +15,8 @@ import { readPassedReply } from './passed-reply.ts';
 import { type GuardrailResult, runGuardrails } from './run.ts';
 import { guardrailsConfig } from './schema.ts';
 import { hasText, isPassed } from './texts.ts';
+import { StreamWindow } from './window/stream-window.ts';
+import { windowChecks, windowResults } from './window/window-checks.ts';
 
 /** Runs the guardrails of a config: on requests before the provider is called, on responses before they are sent. */
 export const guardrails = (): CorePlugin =>
@@ -70,6 +72,8 @@ interface State {
   firstEvent: string | null;
   /** A stream that is not held, for guardrails that run when it has ended. */
   observed: Observed | null;
+  /** A stream that is decided in a window. */
+  windowed: StreamWindow | null;
   /** True once the record is being written. */
   isClosed: boolean;
 }
@@ -99,7 +103,7 @@ class Guardrails {
   /** `isShared`: all targets have the same input guardrails, which then run once and before the cache is asked. */
   hooks(isShared: boolean): CoreHooks {
     const hasInput = this.#compiled.some(({ input }) => input.length > 0);
-    const holdsStreams = this.#compiled.some(({ output }) => output.some((guardrail) => guardrail.holdsStreams));
+    const modes = new Set(this.#compiled.flatMap(({ output }) => output.map(({ stream }) => stream)));
     return {
       onRequest: (ctx) => this.#onRequest(ctx, isShared),
       ...(hasInput && !isShared ? { onAttempt: (ctx, target) => this.#onAttempt(ctx, target) } : {}),
@@ -107,7 +111,7 @@ class Guardrails {
       onReply: (ctx, head) => this.#onReply(ctx, head),
       onChunk: (ctx, chunk) => this.#onChunk(ctx, chunk),
       onEnd: (ctx, outcome) => this.#onEnd(ctx, outcome),
-      ...(holdsStreams ? { holdsStreams } : {}),
+      ...(modes.has('buffer') ? { holdsStream: () => true } : modes.has('window') ? { holdsStream: hasOtherFormat } : {}),
       // Pass-through bodies are parsed for the checks of requests.
       ...(hasInput ? { readsParams: true } : {}),
     };
@@ -126,6 +130,7 @@ class Guardrails {
         showsResults: false,
         firstEvent: null,
         observed: null,
+        windowed: null,
         isClosed: false,
       };
       this.#slot.set(ctx, state);
@@ -186,8 +191,13 @@ class Guardrails {
     state.observed = null;
     const output = this.#compiled[target.index]?.output ?? [];
     const isRead = output.length > 0 && hasText(ctx, 'output') && response.body !== null && isChecked(ctx, response.status);
+    state.windowed = null;
     if (response.body === null && isChecked(ctx, response.status) && output.length > 0) {
-      state.observed = { chunks: [], bytes: 0, headers: response.headers, output, targetPath: target.path };
+      const observed = output.filter(({ stream }) => stream !== 'window');
+      if (observed.length > 0) {
+        state.observed = { chunks: [], bytes: 0, headers: response.headers, output: observed, targetPath: target.path };
+      }
+      ctx.streamFilter = this.#openWindow(ctx, state, output, target);
     }
     if (!isRead) return this.#failedVerdict(ctx, state, response);
     return after(readBody(ctx, response), (read) => this.#checkResponse(ctx, state, response, target, read));
@@ -218,6 +228,28 @@ class Guardrails {
       if (changed === null) return { action: 'fail', error: unwritable() };
       return { action: 'change', body: changed, status: this.#hasFailed(state) ? 246 : 200 };
     });
+  }
+
+  /** Returns the filter of a stream that guardrails decide in a window; null if there are none. */
+  #openWindow(ctx: RequestContext, state: State, output: readonly Guardrail[], target: Target): StreamWindow | null {
+    const format = ctx.endpoint?.format ?? 'plain';
+    const checks = windowChecks(output);
+    if (checks.length === 0 || format === 'plain') return null;
+    state.windowed = new StreamWindow(format, checks, () => {
+      state.after = this.#closeWindow(ctx, state, target.path);
+      state.isDenied = true;
+      return { reply: denialOf(state), lastEvents: null };
+    });
+    return state.windowed;
+  }
+
+  /** Records the results of a stream that was decided in a window. */
+  #closeWindow(ctx: RequestContext, state: State, targetPath: string | null): readonly GuardrailResult[] {
+    if (!state.windowed) return [];
+    const results = windowResults(state.windowed.checks, this.#services.clock);
+    state.windowed = null;
+    this.#record(ctx, results, targetPath);
+    return results;
   }
 
   /** A response whose guardrails failed without denying it has status 246, so that it is not cached and a config can ask for another one. */
@@ -261,6 +293,7 @@ class Guardrails {
   #onEnd(ctx: RequestContext, { kind }: Outcome): void {
     const state = this.#slot.get(ctx) as State | undefined;
     if (!state) return;
+    this.#closeWindow(ctx, state, ctx.targetPath);
     const { observed } = state;
     if (observed && kind === 'success') {
       if (observed.bytes > observedBytesMax) {
@@ -304,6 +337,11 @@ function observe(observed: Observed, chunk: Uint8Array): void {
   observed.bytes += chunk.length;
   if (observed.bytes <= observedBytesMax) observed.chunks.push(chunk);
   else observed.chunks.length = 0;
+}
+
+/** Returns true for routes whose streams have no format that a window reads: guardrails that need one hold them instead. */
+function hasOtherFormat({ endpoint }: RequestContext): boolean {
+  return (endpoint?.format ?? 'plain') === 'plain' || endpoint?.operation === null;
 }
 
 /** Clients of the strict format receive no events of the gateway. */

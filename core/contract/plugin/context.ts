@@ -18,6 +18,7 @@ import type { PassedTraffic } from './passed-traffic.ts';
 import type { Plan } from './plan.ts';
 import type { CallPurpose } from './provider-call.ts';
 import type { AttemptRecord, BatchRecord, DecisionRecord, OutcomeKind, ReservationRecord, SessionRecord } from './record.ts';
+import type { StreamFilter } from './stream-filter.ts';
 import type { VerdictRecord } from './verdict.ts';
 
 /** A route family: the meaning of the path before any provider is chosen. */
@@ -207,6 +208,8 @@ export class RequestContext {
   verdicts: VerdictRecord[] | null = null;
   /** Guardrails that ran; null while there is none. */
   guardrails: GuardrailRecord[] | null = null;
+  /** Filter of the stream of the current attempt; null for most requests. */
+  streamFilter: StreamFilter | null = null;
   /** Usage of responses that a verdict rejected; null while there is none. */
   deniedUsage: Usage[] | null = null;
   /** Skipped targets with the reasons, and omitted retries; null if there were none. */

@@ -27,8 +27,8 @@ export interface CorePlugin<Config = unknown> extends Omit<Plugin<Config>, 'apiV
 export interface CoreHooks extends Hooks {
   /** True: the plugin needs the parsed body of pass-through routes in `ctx.passedParams`. */
   readonly readsParams?: boolean;
-  /** True: streams are held until they are complete, like `reads.response: 'body'`, but for configs that need it only. */
-  readonly holdsStreams?: boolean;
+  /** Returns true for requests whose streams are held until they are complete, like `reads.response: 'body'`. */
+  holdsStream?(ctx: RequestContext): boolean;
   /**
    * Strategies: the next target; `last` is null for the first attempt; null gives up. Does no I/O, and returns the same target when it is
    * asked twice with the same result.

@@ -30,11 +30,11 @@ export interface CheckRule {
 }
 
 /**
- * `buffer`: a stream is held until it is complete and its verdict is known. `observe`: it is sent as it arrives, and the verdict is recorded
- * only.
+ * `buffer`: a stream is held until it is complete and its verdict is known. `window`: only the text that a check may still deny or replace is
+ * held. `observe`: the stream is sent as it arrives, and the verdict is recorded only.
  */
-const streamModes = ['observe', 'buffer'] as const;
-type StreamMode = (typeof streamModes)[number];
+const streamModes = ['observe', 'window', 'buffer'] as const;
+export type StreamMode = (typeof streamModes)[number];
 
 /** Feedback on the trace of a request. */
 interface Feedback {

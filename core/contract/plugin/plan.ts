@@ -40,6 +40,8 @@ export interface Plan {
   readonly onClose: HookList<'onClose'>;
   /** True when a plugin judges whole responses: streams are held until they are complete. */
   readonly readsReply: boolean;
+  /** Decide the same for single requests. */
+  readonly holdsStream: HookList<'holdsStream'>;
   /** True when a plugin needs a request body even on a pass-through route. */
   readonly readsBody: boolean;
   /** True if parameters determine the route. The parameters of pass-through bodies are then read too. */

@@ -7,6 +7,10 @@ export interface WorkerTasks {
   'count-tokens': { readonly input: { readonly texts: readonly string[] }; readonly output: number };
   /** Matches of a RE2 pattern in texts, and the texts with the matches replaced. */
   'match-pattern': { readonly input: PatternInput; readonly output: PatternOutput };
+  /** The first match in a part of a text. Runs inline: bounds of the caller keep parts small. */
+  'search-pattern': { readonly input: PatternSearch; readonly output: PatternSpan | null };
+  /** Bounds of the matches of a pattern. Runs inline. */
+  'measure-pattern': { readonly input: Pick<PatternSearch, 'pattern' | 'flags'>; readonly output: PatternReach };
   /** Errors of a JSON value against a JSON Schema, draft 2020-12. */
   'check-schema': { readonly input: SchemaInput; readonly output: readonly SchemaError[] };
   /** Personal data in texts that belong together, in the order of the texts. */
@@ -58,6 +62,30 @@ export interface PatternMatch {
   readonly index: number;
   readonly captures: readonly (string | null)[];
   readonly groups: Readonly<Record<string, string | null>>;
+}
+
+export interface PatternSearch {
+  /** RE2 syntax, at most 256 characters. */
+  readonly pattern: string;
+  /** `i`, `m` and `s` as in JavaScript. */
+  readonly flags: string;
+  readonly text: string;
+  /** Index of the first UTF-16 code unit at which a match may begin. The text before it is context. */
+  readonly from: number;
+}
+
+/** UTF-16 code units. */
+export interface PatternSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface PatternReach {
+  /** UTF-16 code units of the shortest and the longest match; `most` is null if there is no bound. */
+  readonly least: number;
+  readonly most: number | null;
+  /** Instructions of the compiled pattern. */
+  readonly instructions: number;
 }
 
 export interface SchemaInput {

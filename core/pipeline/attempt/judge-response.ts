@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { JudgeHook, Target } from '../../contract/plugin/plan.ts';
-import type { AttemptResponse, Verdict } from '../../contract/plugin/plugin.ts';
+import type { AttemptResponse, Reply, Verdict } from '../../contract/plugin/plugin.ts';
+import type { OperationCall } from '../../contract/provider/provider.ts';
 import type { Clock } from '../../contract/values/clock.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { withoutHeader } from '../../contract/values/http.ts';
@@ -75,10 +76,14 @@ function failedAnswer(ctx: RequestContext, verdict: Verdict & { action: 'deny' |
   if (answer !== null && isEstimated(ctx)) countRoughly(ctx, ctx.stream ? null : answer.body);
   ctx.denyUsage();
   if (verdict.action === 'fail') return { kind: 'error', error: verdict.error };
-  const { status, headers, body } = verdict.reply;
+  return deniedResponse(verdict.reply, answer?.call ?? null);
+}
+
+/** Returns the answer of an attempt whose response was denied with this reply. */
+export function deniedResponse({ status, headers, body }: Reply, call: OperationCall | null): PlainAnswer {
   const error = new GatewayError('response_denied', { status });
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  return { kind: 'plain', status, headers: [...headers], body: bytes, error, retryAfterMs: null, call: answer?.call ?? null };
+  return { kind: 'plain', status, headers: [...headers], body: bytes, error, retryAfterMs: null, call };
 }
 
 function noteVerdict(

@@ -93,6 +93,20 @@ export class ReplyStream {
       return false;
     }
     if (this.#replaced || this.#rejected || this.#failure !== null) return true;
+    const { streamFilter } = this.#ctx;
+    return this.#send(streamFilter === null ? chunk : streamFilter.write(chunk));
+  }
+
+  /** Sends the end of a complete stream, and its head if it has not gone yet. */
+  end(owed: string): void {
+    if (owed !== '') this.write(Buffer.from(owed));
+    const { streamFilter } = this.#ctx;
+    if (streamFilter !== null) this.#send(streamFilter.end());
+    this.start();
+  }
+
+  #send(chunk: Uint8Array): boolean {
+    if (chunk.length === 0) return true;
     const passed = this.#ctx.plan.onChunk.length === 0 ? chunk : this.#throughHooks(chunk);
     if (passed === null || passed.length === 0) return true;
     this.start();

@@ -8,6 +8,7 @@ import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { incoming } from './exchange-stream.ts';
 import { takenOnce } from './outgoing-body.ts';
 import type { Outgoing } from './outgoing-call.ts';
+import { isHeld } from './reply-body.ts';
 import { addGatewayHeaders } from './reply-headers.ts';
 import { ReplyStream } from './reply-stream.ts';
 import { openSteps, replyBytesMax, type Steps, whole } from './step-services.ts';
@@ -59,7 +60,7 @@ async function answer(
   const headers: HeaderList = ['content-type', contentType];
   const { operationCall } = outgoing;
   ctx.provider = resolved.adapter.id;
-  if (!(Symbol.asyncIterator in body) || ctx.plan.readsReply) {
+  if (!(Symbol.asyncIterator in body) || isHeld(ctx)) {
     const bytes =
       Symbol.asyncIterator in body ? await whole(body as AsyncIterable<Uint8Array>) : Buffer.from(JSON.stringify(body));
     return { kind: 'plain', status, headers, body: bytes, error: null, retryAfterMs: null, call: operationCall };
@@ -84,7 +85,7 @@ async function answer(
       });
       drained = null;
     }
-    stream.start();
+    stream.end('');
   } catch (thrown) {
     const error = thrown instanceof GatewayError ? thrown : new GatewayError('upstream_invalid', { cause: thrown });
     return sink.started ? { kind: 'streamed', status, error, errorSent: false, raw: true } : { kind: 'error', error };

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { PassedUsage } from '../../contract/plugin/passed-usage.ts';
 import type { Reply } from '../../contract/plugin/plugin.ts';
+import type { StreamDenial } from '../../contract/plugin/stream-filter.ts';
 import type { FrameSocket } from '../../contract/plugin/web-socket.ts';
 import type { UpstreamExchange, UpstreamHandler, UpstreamSender } from '../../contract/provider/upstream.ts';
 import type { ArrivingBody } from '../../contract/values/body-intake.ts';
@@ -13,10 +14,11 @@ import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { ReplyMeter, unansweredUsage } from '../usage/reply-meter.ts';
 import { HeldReply } from './held-reply.ts';
+import { deniedResponse } from './judge-response.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { PassingEvents } from './passing-events.ts';
 import { plainAnswer } from './plain-answer.ts';
-import { contentLength, isJson, isStream } from './reply-body.ts';
+import { contentLength, isHeld, isJson, isStream } from './reply-body.ts';
 import { addGatewayHeaders, passedHeaders } from './reply-headers.ts';
 import { type JudgeStream, ReplyStream } from './reply-stream.ts';
 
@@ -44,6 +46,7 @@ export function attempt(
   if (ctx.attempts.at(-1)?.ok) ctx.denyUsage();
   ctx.usage = null;
   ctx.streamEvents = 0;
+  ctx.streamFilter = null;
   return new Promise((resolve) => {
     const run = new Attempt(ctx, sink, resolved, outgoing, options, resolve);
     run.exchange = options.sender.send(outgoing.call, run);
@@ -109,7 +112,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     this.#headers = headers;
     const ok = this.#isAccepted;
     if (ok && this.#ctx.passed) this.#meter = new ReplyMeter(this.#ctx, headers, this.#options.passedUsage);
-    if (this.#ctx.plan.readsReply) return;
+    if (isHeld(this.#ctx)) return;
     const { operation, operationCall } = this.#outgoing;
     if (operation && operationCall) {
       if (!ok) return;
@@ -252,8 +255,11 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     if (this.#events) this.#ctx.streamEvents = this.#events.count;
     if (error && !this.#sink.started) return this.#settle({ kind: 'error', error });
     try {
-      if (owed !== '') stream.write(Buffer.from(owed));
-      stream.start();
+      if (error === null) stream.end(owed);
+      else {
+        if (owed !== '') stream.write(Buffer.from(owed));
+        stream.start();
+      }
     } catch (thrown) {
       return this.#fail(toGatewayError(thrown));
     }
@@ -276,7 +282,18 @@ class Attempt implements UpstreamHandler, ArrivingBody {
 
   #fail(error: GatewayError): void {
     this.exchange?.abort();
-    this.onError(error);
+    const denial = this.#ctx.streamFilter?.denial;
+    if (denial && !this.settled) this.#deny(denial);
+    else this.onError(error);
+  }
+
+  /** The filter of the stream denied it. Before the first byte this fails the attempt, so that another target can be called. */
+  #deny({ reply, lastEvents }: StreamDenial): void {
+    if (!this.#sink.started) return this.#reject(deniedResponse(reply, this.#outgoing.operationCall));
+    this.#countUnfinished();
+    if (lastEvents !== null) this.#sink.write(Buffer.from(lastEvents));
+    const error = new GatewayError('response_denied', { status: reply.status });
+    this.#settle({ kind: 'streamed', status: this.#status, error, errorSent: lastEvents !== null, raw: false });
   }
 
   /** Notes the usage of a reply that did not reach its end. */

@@ -95,7 +95,7 @@ export function compilePlan(
       : plugin.onConfig(parseSlice(plugin, source.config), scope, services);
     if (!hooks) continue;
     all.push(hooks);
-    if (plugin.reads?.response === 'body' || hooks.holdsStreams) readsReply = true;
+    if (plugin.reads?.response === 'body') readsReply = true;
     if (hooks.onAttemptResponse) judges.push({ plugin: plugin.name, hook: hooks.onAttemptResponse.bind(hooks) });
     if (plugin.reads?.request === 'body' && !entryStages.has(plugin.stage)) readsBody = true;
   }
@@ -123,6 +123,7 @@ export function compilePlan(
     onEnd: pick(all, 'onEnd').reverse(),
     onClose: pick(all, 'onClose'),
     readsReply,
+    holdsStream: pick(all, 'holdsStream'),
     readsBody,
     readsParams: all.some((hooks) => hooks.readsParams === true),
     totalTimeMs: source.config.targets ? (source.config.retry?.max_total_time_ms ?? null) : null,
@@ -144,7 +145,7 @@ function parseSlice(plugin: CorePlugin, config: GatewayConfig): unknown {
   throw invalidConfig(result.issues.map((issue) => `plugins.${plugin.name}.${issueText(issue, 'config')}`));
 }
 
-function pick<Name extends Exclude<keyof CoreHooks, 'readsParams' | 'holdsStreams'>>(
+function pick<Name extends Exclude<keyof CoreHooks, 'readsParams'>>(
   all: readonly CoreHooks[],
   name: Name,
 ): NonNullable<CoreHooks[Name]>[] {

@@ -5,6 +5,7 @@ import type { TaskRunner } from '../../../core/contract/plugin/worker-tasks.ts';
 import type { OperationName } from '../../../core/contract/provider/provider.ts';
 import type { JsonObject, Maybe } from '../../../core/contract/values/json.ts';
 import type { TextPart } from '../texts.ts';
+import type { WindowSearch } from '../window/search.ts';
 
 export type Side = 'input' | 'output';
 
@@ -50,6 +51,11 @@ export interface Check<Parameters = unknown> {
   readonly parameters: GenericSchema<unknown, Parameters>;
   /** Prepares a check once per config version. Throws an Error with the reason if the parameters cannot be used. */
   prepare(parameters: Parameters, services: CheckServices): (subject: Subject) => Maybe<Outcome>;
+  /**
+   * Prepares the check for streams whose text is decided in a window. Returns the reason if these parameters need the whole text. Absent:
+   * the check always needs the whole text.
+   */
+  prepareWindow?(parameters: Parameters, services: CheckServices): WindowSearch | string;
 }
 
 /** Lets the compiler check a declaration where it is written. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { Finding } from '../window/search.ts';
 import { bothSides, type Check, defineCheck } from './check.ts';
 import { fold, normalize } from './normalize.ts';
 
@@ -29,4 +30,22 @@ export const contains: Check = defineCheck({
       const explanation = `Check ${verdict ? 'passed' : 'failed'} for '${operator}' words. ${reasons[operator][`${verdict}`]}`;
       return { verdict, data: { explanation, foundWords, missingWords, operator } };
     },
+  prepareWindow({ words, operator, normalize: isNormalized }) {
+    if (operator !== 'none') return `with the operator ${operator} words must be found, which only the whole text shows`;
+    if (isNormalized) return 'with `normalize` the length of a disguised word has no bound';
+    return {
+      reach: Math.max(...words.map((word) => word.length)),
+      fails: true,
+      isOnce: false,
+      find(text, from) {
+        let first: Finding | null = null;
+        for (const word of words) {
+          const start = text.indexOf(word, from);
+          if (start >= 0 && (first === null || start < first.start))
+            first = { start, end: start + word.length, replacement: null };
+        }
+        return first;
+      },
+    };
+  },
 });

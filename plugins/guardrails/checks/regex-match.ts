@@ -3,7 +3,7 @@ import type { PatternOutput } from '../../../core/contract/plugin/worker-tasks.t
 import { after } from '../maybe.ts';
 import { bothSides, type Check, defineCheck, excerpt, noText } from './check.ts';
 import { normalize } from './normalize.ts';
-import { preparePattern, rule } from './pattern.ts';
+import { patternWindow, preparePattern, rule } from './pattern.ts';
 
 /** `default.regexMatch`: searches the text for a pattern. */
 export const regexMatch: Check = defineCheck({
@@ -37,6 +37,11 @@ export const regexMatch: Check = defineCheck({
       const input = { pattern: rule, flags: '', texts: [text], replacement: null };
       return after(tasks.run('match-pattern', input), (output) => conclude(text, output));
     };
+  },
+  prepareWindow({ rule, not, normalize: isNormalized }, { tasks }) {
+    if (!not) return 'without `not` the pattern must be found, which only the whole text shows';
+    if (isNormalized) return 'with `normalize` the length of a match has no bound';
+    return patternWindow(tasks, { pattern: rule, flags: '', replacement: null, fails: true, isOnce: false });
   },
 });
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { after } from '../maybe.ts';
 import { withTexts } from '../texts.ts';
 import { bothSides, type Check, defineCheck } from './check.ts';
-import { preparePattern, rule } from './pattern.ts';
+import { patternWindow, preparePattern, rule } from './pattern.ts';
 
 /** `default.regexReplace`: replaces the first match of each text, with the flag `g` all matches. */
 export const regexReplace: Check = defineCheck({
@@ -31,6 +31,11 @@ export const regexReplace: Check = defineCheck({
         return { verdict, data: { regexPattern: rule, verdict, explanation }, body: withTexts(body, parts, replaced) };
       });
     };
+  },
+  prepareWindow({ rule, redactText, failOnDetection }, { tasks }) {
+    const { pattern, flags } = parseRule(rule);
+    const isOnce = !flags.includes('g');
+    return patternWindow(tasks, { pattern, flags, replacement: redactText, fails: failOnDetection, isOnce });
   },
 });
 

@@ -419,7 +419,12 @@ describe('configs that are rejected', () => {
     ],
     [{ input_mutators: [match('a', { async: true })] }, 'input_mutators[0].async: a mutator cannot be asynchronous'],
     [{ input_guardrails: [match('a', { stream: 'buffer' })] }, 'input_guardrails[0].stream: allowed on output guardrails only'],
-    [{ output_guardrails: [match('a', { stream: 'window' })] }, 'output_guardrails[0].stream'],
+    [{ output_guardrails: [match('a', { stream: 'windows' })] }, 'output_guardrails[0].stream'],
+    [{ input_guardrails: [match('a', { stream: 'window' })] }, 'input_guardrails[0].stream: allowed on output guardrails only'],
+    [
+      { output_guardrails: [match('a', { stream: 'window', async: true })] },
+      'output_guardrails[0].stream: window contradicts async',
+    ],
     [{ input_guardrails: ['pg-none'] }, 'input_guardrails[0]: saved guardrails are not part of this version'],
     [{ before_request_hooks: [{ id: 'pg-none' }] }, 'before_request_hooks[0]: saved guardrails are not part of this version'],
     [{ start_hooks: [hook('a')] }, 'start_hooks: start hooks are not part of this version'],

@@ -1,0 +1,131 @@
+import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+
+export type StreamFormat = 'chat' | 'messages' | 'responses';
+
+/** A text of the reply in an event, and where it stands. */
+export interface EventText {
+  readonly holder: JsonObject;
+  readonly field: string;
+  /** The text of the reply that it continues; null: it is a whole text, such as the repetition at the end of a part. */
+  readonly key: string | null;
+}
+
+export interface EventTexts {
+  readonly texts: readonly EventText[];
+  /** Keys of the texts that end with this event; null: all end. */
+  readonly ended: readonly string[] | null;
+}
+
+/** Finds the texts of the reply in one event of a stream. Tool calls are no texts of the reply. */
+export function eventTexts(format: StreamFormat, event: JsonObject): EventTexts {
+  return readers[format](event);
+}
+
+const readers: Readonly<Record<StreamFormat, (event: JsonObject) => EventTexts>> = {
+  chat(event) {
+    const texts: EventText[] = [];
+    const ended: string[] = [];
+    for (const choice of objects(event.choices)) {
+      const key = `${choice.index ?? 0}`;
+      add(texts, choice, 'text', key);
+      for (const [field, value] of Object.entries(isObject(choice.delta) ? choice.delta : {})) {
+        if (field === 'refusal') add(texts, choice.delta as JsonObject, field, `${key} refusal`);
+        if (field !== 'content') continue;
+        add(texts, choice.delta as JsonObject, field, key);
+        for (const part of objects(value)) add(texts, part, 'text', key);
+      }
+      if (isObject(choice.message)) wholeTexts(choice.message, texts);
+      if (choice.finish_reason !== undefined && choice.finish_reason !== null) ended.push(key, `${key} refusal`);
+    }
+    return { texts, ended };
+  },
+  messages(event) {
+    const texts: EventText[] = [];
+    const key = `${event.index ?? 0}`;
+    const { content_block: block, delta } = event;
+    if (event.type === 'content_block_start' && isObject(block)) {
+      add(texts, block, 'text', key);
+      wholeTexts({ content: block.content }, texts);
+    }
+    if (event.type === 'content_block_delta' && isObject(delta)) add(texts, delta, 'text', key);
+    wholeTexts(event.message, texts);
+    if (event.type === 'message_stop') return { texts, ended: null };
+    return { texts, ended: event.type === 'content_block_stop' ? [key] : [] };
+  },
+  responses(event) {
+    const texts: EventText[] = [];
+    const type = typeof event.type === 'string' ? event.type : '';
+    const [, kind, phase] =
+      /^response\.(output_text|refusal|reasoning_text|reasoning_summary_text)\.(delta|done)$/.exec(type) ?? [];
+    const key = `${kind} ${event.output_index ?? 0} ${event.content_index ?? event.summary_index ?? 0}`;
+    if (kind !== undefined && phase === 'delta') add(texts, event, 'delta', key);
+    else wholeTexts(event, texts);
+    for (const field of ['part', 'item', 'response']) wholeTexts(event[field], texts);
+    if (/^response\.(?:completed|incomplete|failed)$/.test(type)) return { texts, ended: null };
+    return { texts, ended: kind !== undefined && phase === 'done' ? [key] : [] };
+  },
+};
+
+function objects(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function add(texts: EventText[], holder: JsonObject, field: string, key: string | null): void {
+  if (typeof holder[field] === 'string') texts.push({ holder, field, key });
+}
+
+/** Adds the texts of a part, an item, a message or a whole response. */
+function wholeTexts(value: unknown, texts: EventText[]): void {
+  if (Array.isArray(value)) for (const item of value) wholeTexts(item, texts);
+  if (!isObject(value)) return;
+  for (const field of ['text', 'refusal', 'content']) add(texts, value, field, null);
+  for (const field of ['content', 'summary', 'output']) {
+    if (typeof value[field] === 'object') wholeTexts(value[field], texts);
+  }
+}
+
+/** Removes the probabilities of tokens: they repeat the text token by token. Returns true if there were any. */
+export function removeLogprobs(event: JsonObject): boolean {
+  let isRemoved = false;
+  for (const holder of [event, ...objects(event.choices), event.part, ...contentOf(event.item), ...contentOf(event.response)]) {
+    if (!isObject(holder) || holder.logprobs === undefined || holder.logprobs === null) continue;
+    holder.logprobs = Array.isArray(holder.logprobs) ? [] : null;
+    isRemoved = true;
+  }
+  return isRemoved;
+}
+
+function contentOf(value: unknown): JsonObject[] {
+  if (!isObject(value)) return [];
+  const items = Array.isArray(value.output) ? objects(value.output) : [value];
+  return items.flatMap((item) => objects(item.content));
+}
+
+/** Returns true if an event without these texts says nothing: a delta that was held back. */
+export function isEmptyDelta(format: StreamFormat, event: JsonObject): boolean {
+  if (format === 'messages') return event.type === 'content_block_delta';
+  if (format === 'responses') return typeof event.type === 'string' && event.type.endsWith('.delta');
+  if (event.usage !== undefined && event.usage !== null) return false;
+  return objects(event.choices).every((choice) => {
+    if (choice.finish_reason !== undefined && choice.finish_reason !== null) return false;
+    const delta = isObject(choice.delta) ? choice.delta : {};
+    return Object.entries(delta).every(([field, value]) => field === 'content' || field === 'refusal' || value === null);
+  });
+}
+
+/** Returns an event like `event` with `text` as its only text, to send what was held back when a text ends. */
+export function textEvent(format: StreamFormat, event: JsonObject, { holder, field }: EventText, text: string): JsonObject {
+  const { usage: _usage, ...base } = event;
+  if (format === 'messages') return { type: 'content_block_delta', index: event.index, delta: { type: 'text_delta', text } };
+  if (format === 'responses') return { ...base, delta: text };
+  const choice = objects(event.choices).find(
+    (each) => each === holder || each.delta === holder || contentHas(each.delta, holder),
+  );
+  if (holder === choice) return { ...base, choices: [{ ...choice, text, finish_reason: null }] };
+  const delta = { [field === 'refusal' ? field : 'content']: text };
+  return { ...base, choices: [{ index: choice?.index ?? 0, delta, finish_reason: null }] };
+}
+
+function contentHas(delta: unknown, part: JsonObject): boolean {
+  return isObject(delta) && Array.isArray(delta.content) && delta.content.includes(part);
+}

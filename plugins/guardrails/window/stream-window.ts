@@ -1,0 +1,165 @@
+import type { StreamDenial, StreamFilter } from '../../../core/contract/plugin/stream-filter.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { type JsonObject, parseObject } from '../../../core/contract/values/json.ts';
+import type { Guardrail, PreparedCheck } from '../compile.ts';
+import { type EventText, eventTexts, isEmptyDelta, removeLogprobs, type StreamFormat, textEvent } from './event-texts.ts';
+import { Frames } from './frames.ts';
+import type { WindowSearch } from './search.ts';
+import { TextWindow } from './text-window.ts';
+
+/** One check of a guardrail whose streams are decided in a window. */
+export interface WindowCheck {
+  readonly guardrail: Guardrail;
+  /** Index of the guardrail in its list. */
+  readonly at: number;
+  readonly check: PreparedCheck;
+  readonly search: WindowSearch;
+  /** Findings so far. */
+  findings: number;
+}
+
+/** A text of the reply that is not complete. */
+interface OpenText {
+  readonly windows: readonly TextWindow[];
+  /** Its last event, as the model of one for the text that is held back at the end. */
+  event: JsonObject;
+  at: EventText;
+}
+
+const isData = /^data(?::|$)/;
+const noBytes = new Uint8Array(0);
+
+/**
+ * Checks the texts of a stream in a window: each text leaves as soon as no check can deny or replace it any more, however the stream is cut
+ * into chunks and events. Memory is bounded by the reach of the checks and the longest event.
+ */
+export class StreamWindow implements StreamFilter {
+  denial: StreamDenial | null = null;
+  readonly checks: readonly WindowCheck[];
+  readonly #format: StreamFormat;
+  readonly #onDenied: () => StreamDenial;
+  readonly #frames = new Frames();
+  /** Texts by key; null: the text has ended. */
+  readonly #texts = new Map<string, OpenText | null>();
+  #sequence: number | null = null;
+
+  /** `onDenied` is called once, when a guardrail denies the stream. */
+  constructor(format: StreamFormat, checks: readonly WindowCheck[], onDenied: () => StreamDenial) {
+    this.checks = checks;
+    this.#format = format;
+    this.#onDenied = onDenied;
+  }
+
+  write(chunk: Uint8Array): Uint8Array {
+    let sent = '';
+    for (const frame of this.#frames.push(chunk)) sent += this.#frame(frame);
+    return sent === '' ? noBytes : Buffer.from(sent);
+  }
+
+  end(): Uint8Array {
+    const last = this.#frames.rest();
+    return Buffer.from((last === '' ? '' : this.#frame(last)) + this.#endTexts(null));
+  }
+
+  #frame(frame: string): string {
+    const lines = frame.split('\n').filter((line) => line !== '');
+    const data = lines.filter((line) => isData.test(line)).map((line) => line.replace(/^data:? ?/, ''));
+    if (data.length === 0) return `${frame}\n\n`;
+    const text = data.join('\n');
+    const event = parseObject(text);
+    if (event === null) {
+      const isEnd = text.trim() === '[DONE]';
+      const before = isEnd ? this.#endTexts(null) : '';
+      if (!isEnd && this.#whole(text) !== text) throw unreadable();
+      return `${before}${frame}\n\n`;
+    }
+    const head = lines.filter((line) => !isData.test(line));
+    return this.#event(head, event, frame);
+  }
+
+  #event(head: readonly string[], event: JsonObject, frame: string): string {
+    const { texts, ended } = eventTexts(this.#format, event);
+    let isChanged = removeLogprobs(event);
+    let held = 0;
+    for (const text of texts) {
+      const given = text.holder[text.field] as string;
+      const isLast = text.key !== null && ended?.includes(text.key) === true;
+      const released = text.key === null ? this.#whole(given) : this.#part(text.key, text, event, given, isLast);
+      if (released === '' && given !== '') held++;
+      if (released !== given) isChanged = true;
+      text.holder[text.field] = released;
+    }
+    // A text that the event continues and ends has been released with it.
+    const before = this.#endTexts(ended);
+    if (held > 0 && texts.every(({ holder, field }) => holder[field] === '') && isEmptyDelta(this.#format, event)) return before;
+    return before + this.#write(head, event, isChanged ? null : frame);
+  }
+
+  /** Numbers events anew where the format numbers them, because events are left out and added. */
+  #write(head: readonly string[], event: JsonObject, frame: string | null): string {
+    if (typeof event.sequence_number === 'number') {
+      this.#sequence ??= event.sequence_number;
+      if (event.sequence_number !== this.#sequence) frame = null;
+      event.sequence_number = this.#sequence++;
+    }
+    if (frame !== null) return `${frame}\n\n`;
+    return `${[...head, `data: ${JSON.stringify(event)}`].join('\n')}\n\n`;
+  }
+
+  #part(key: string, at: EventText, event: JsonObject, given: string, isLast: boolean): string {
+    let open = this.#texts.get(key);
+    if (open === undefined) {
+      open = { windows: this.#windows(), event, at };
+      this.#texts.set(key, open);
+    }
+    // The part before it has left already, so that a finding could have been cut in two.
+    if (open === null) {
+      if (given === '') return '';
+      throw new GatewayError('upstream_invalid', { message: 'The provider continued a text that had ended' });
+    }
+    open.event = event;
+    open.at = at;
+    if (isLast) this.#texts.set(key, null);
+    return this.#through(open.windows, given, isLast);
+  }
+
+  /** Returns the events with the texts that were held back until their end. */
+  #endTexts(keys: readonly string[] | null): string {
+    let sent = '';
+    for (const key of keys ?? [...this.#texts.keys()]) {
+      const open = this.#texts.get(key);
+      if (!open) continue;
+      this.#texts.set(key, null);
+      const text = this.#through(open.windows, '', true);
+      if (text === '') continue;
+      const event = textEvent(this.#format, open.event, open.at, text);
+      const head = this.#format === 'chat' ? [] : [`event: ${event.type}`];
+      sent += this.#write(head, event, null);
+    }
+    return sent;
+  }
+
+  #whole(text: string): string {
+    return this.#through(this.#windows(), text, true);
+  }
+
+  #windows(): TextWindow[] {
+    return this.checks.map((check) => new TextWindow(check.search, () => this.#found(check)));
+  }
+
+  #through(windows: readonly TextWindow[], text: string, isLast: boolean): string {
+    return windows.reduce((part, window) => window.push(part, isLast), text);
+  }
+
+  #found(check: WindowCheck): void {
+    check.findings++;
+    if (!check.search.fails || !check.guardrail.deny) return;
+    this.denial ??= this.#onDenied();
+    throw new GatewayError('response_denied', { status: this.denial.reply.status });
+  }
+}
+
+/** The bytes of an event that is no JSON cannot be replaced in a way that a client would understand. */
+function unreadable(): GatewayError {
+  return new GatewayError('upstream_invalid', { message: 'The provider sent an event that is not JSON' });
+}

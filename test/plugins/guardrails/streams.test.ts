@@ -1,0 +1,258 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { answer, chatReply, chatStream, createHarness, type Script } from '../../support/pipeline-harness.ts';
+
+const none = (more: JsonObject = {}) => ({
+  'default.contains': { words: ['secret'], operator: 'none' },
+  deny: true,
+  stream: 'window',
+  ...more,
+});
+const replace = { 'default.regexReplace': { rule: '/secret/g', redactText: '***' }, stream: 'window' };
+
+/** A stream whose events arrive one by one. */
+function eventStream(text: string): Script {
+  return (_call, handler) => {
+    handler.onHead(200, ['content-type', 'text/event-stream']);
+    for (const frame of text.split('\n\n').slice(0, -1)) handler.onData(Buffer.from(`${frame}\n\n`));
+    handler.onEnd();
+  };
+}
+
+/** A stream of the Messages API, with one delta per text. */
+function messagesStream(texts: readonly string[]): Script {
+  const events: JsonObject[] = [
+    {
+      type: 'message_start',
+      message: {
+        id: 'm',
+        type: 'message',
+        role: 'assistant',
+        model: 'c',
+        content: [],
+        usage: { input_tokens: 3, output_tokens: 1 },
+      },
+    },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    ...texts.map((text) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })),
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 2 } },
+    { type: 'message_stop' },
+  ];
+  const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+  return eventStream(text);
+}
+
+function responsesStream(texts: readonly string[]): Script {
+  const at = { item_id: 'm', output_index: 0, content_index: 0 };
+  const part = { type: 'output_text', text: texts.join(''), annotations: [] };
+  const item = { id: 'm', type: 'message', role: 'assistant', status: 'completed', content: [part] };
+  const response = {
+    id: 'r',
+    object: 'response',
+    status: 'completed',
+    model: 'm',
+    output: [item],
+    usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
+  };
+  const events: JsonObject[] = [
+    { type: 'response.created', response: { ...response, status: 'in_progress', output: [], usage: null } },
+    { type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } },
+    { type: 'response.content_part.added', ...at, part: { ...part, text: '' } },
+    ...texts.map((delta) => ({ type: 'response.output_text.delta', ...at, delta })),
+    { type: 'response.output_text.done', ...at, text: part.text },
+    { type: 'response.content_part.done', ...at, part },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response },
+  ];
+  const text = events
+    .map((event, index) => `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: index })}\n\n`)
+    .join('');
+  return eventStream(text);
+}
+
+function completionsStream(texts: readonly string[]): Script {
+  const chunk = (text: string, finish_reason: string | null = null) =>
+    `data: ${JSON.stringify({ id: 'c', object: 'text_completion', choices: [{ index: 0, text, finish_reason, logprobs: null }] })}\n\n`;
+  return eventStream(`${texts.map((text) => chunk(text)).join('')}${chunk('', 'stop')}data: [DONE]\n\n`);
+}
+
+const user = [{ role: 'user', content: 'hi' }];
+/** Route, provider, body, and the stream of the provider. */
+const routes: [string, string, JsonObject, (texts: readonly string[]) => Script][] = [
+  ['/v1/chat/completions', '@one', { messages: user }, chatStream],
+  ['/v1/chat/completions', '@claude', { messages: user }, messagesStream],
+  ['/v1/completions', '@one', { prompt: 'hi' }, completionsStream],
+  ['/v1/messages', '@claude', { messages: user, max_tokens: 9 }, messagesStream],
+  ['/v1/messages', '@one', { messages: user, max_tokens: 9 }, chatStream],
+  ['/v1/responses', '@one', { input: 'hi' }, responsesStream],
+  ['/v1/responses', '@claude', { input: 'hi' }, messagesStream],
+];
+
+async function ask(config: JsonObject, [path, provider, body, stream]: (typeof routes)[number], texts: readonly string[]) {
+  const gateway = createHarness();
+  gateway.script(stream(texts));
+  const sink = await gateway.send({
+    path,
+    headers: { 'x-svc-config': JSON.stringify({ provider, ...config }) },
+    body: { model: 'm', stream: true, ...body },
+  });
+  return { gateway, sink, record: gateway.records[0] };
+}
+
+describe('a stream in a window', () => {
+  it.each(routes)('%s of %s: ends before a denied word, with an error event', async (...route) => {
+    const { sink, record } = await ask({ output_guardrails: [none()] }, route, ['fine ', 'a sec', 'ret ', 'more']);
+    expect(sink.status).toBe(200);
+    expect(sink.text).toContain('fine');
+    expect(sink.text).not.toMatch(/sec|ret |more/);
+    expect(sink.text).toContain('response_denied');
+    expect(record).toMatchObject({
+      outcome: 'cut',
+      errorCode: 'response_denied',
+      guardrails: [{ side: 'output', verdict: false, deny: true }],
+    });
+    expect(record?.outputTokens).toBeGreaterThan(0);
+  });
+
+  it.each(routes)('%s of %s: replaces a word that is split over events', async (...route) => {
+    const { sink, record } = await ask({ output_mutators: [replace] }, route, ['fine ', 'a sec', 'ret ', 'more']);
+    expect([sink.status, record?.outcome]).toEqual([200, 'success']);
+    expect(sink.text).not.toMatch(/secret|sec"/);
+    expect(sink.text).toContain('***');
+    expect(record?.guardrails).toMatchObject([{ verdict: true, transformed: true }]);
+  });
+
+  it.each(routes)('%s of %s: sends a clean text whole', async (...route) => {
+    const { sink, record } = await ask({ output_guardrails: [none()] }, route, ['fine ', 'a sec', 'ond']);
+    expect(textOf(sink.text)).toBe('fine a second');
+    expect(record).toMatchObject({ outcome: 'success', guardrails: [{ verdict: true }] });
+  });
+
+  it('passes a failed verdict without deny on, and records it', async () => {
+    const { sink, record } = await ask({ output_guardrails: [none({ deny: false })] }, routes[0] as (typeof routes)[number], [
+      'a sec',
+      'ret',
+    ]);
+    expect([sink.status, textOf(sink.text)]).toEqual([200, 'a secret']);
+    expect(record?.guardrails).toMatchObject([{ verdict: false, deny: false }]);
+  });
+
+  it('fails the attempt if no byte has left, so that another target replies', async () => {
+    const gateway = createHarness();
+    gateway.script(completionsStream(['secret']), completionsStream(['fine']));
+    const config = {
+      strategy: { mode: 'fallback' },
+      targets: [{ provider: '@one', output_guardrails: [none()] }, { provider: '@two' }],
+    };
+    const sink = await gateway.send({
+      path: '/v1/completions',
+      headers: { 'x-svc-config': JSON.stringify(config) },
+      body: { model: 'm', prompt: 'hi', stream: true },
+    });
+    expect([sink.status, gateway.calls.length]).toEqual([200, 2]);
+    expect(sink.text).toContain('fine');
+    expect(gateway.records[0]?.attempts).toMatchObject([{ status: 446, errorCode: 'response_denied' }, { status: 200 }]);
+  });
+
+  it('replies 446 with the results if no byte has left and no target is left', async () => {
+    const { sink, record } = await ask({ output_guardrails: [none({ id: 'g' })] }, routes[2] as (typeof routes)[number], [
+      'secret',
+    ]);
+    expect(sink.status).toBe(446);
+    expect(sink.json).toMatchObject({
+      error: { type: 'hooks_failed' },
+      hook_results: { after_request_hooks: [{ id: 'g', verdict: false }] },
+    });
+    expect(record).toMatchObject({ status: 446, errorCode: 'response_denied' });
+  });
+
+  it('stores in the cache what the client received', async () => {
+    const gateway = createHarness();
+    gateway.script(chatStream(['a sec', 'ret ']));
+    const headers = {
+      'x-svc-config': JSON.stringify({ provider: '@one', cache: { mode: 'simple' }, output_mutators: [replace] }),
+    };
+    const texts: string[] = [];
+    for (let i = 0; i < 2; i++)
+      texts.push((await gateway.send({ headers, body: { model: 'm', messages: user, stream: true } })).text);
+    expect(gateway.calls).toHaveLength(1);
+    expect(texts.map(textOf)).toEqual(['a *** ', 'a *** ']);
+  });
+
+  it('holds a pass-through stream, whose format is not known', async () => {
+    const gateway = createHarness();
+    gateway.script(chatStream(['a sec', 'ret']));
+    const headers = { 'x-svc-config': JSON.stringify({ provider: '@one', output_guardrails: [none()] }) };
+    const sink = await gateway.send({ path: '/v1/some/route', headers, body: { stream: true } });
+    expect(sink.status).toBe(446);
+  });
+
+  it('sends no probabilities of tokens, which repeat the text', async () => {
+    const chunk = {
+      choices: [{ index: 0, delta: { content: 'se' }, logprobs: { content: [{ token: 'cret' }] }, finish_reason: null }],
+    };
+    const stream = eventStream(
+      `data: ${JSON.stringify(chunk)}\n\ndata: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
+    );
+    const [path, provider, body] = routes[0] as (typeof routes)[number];
+    const { sink } = await ask({ output_guardrails: [none()] }, [path, provider, body, () => stream], []);
+    expect(sink.text).not.toContain('cret');
+    expect(textOf(sink.text)).toBe('se');
+  });
+
+  it('rejects a text that continues after its end, because a word could be cut in two', async () => {
+    const chunk = (content: string, finish_reason: string | null) =>
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason }] })}\n\n`;
+    const stream = eventStream(`${chunk('a sec', 'stop')}${chunk('ret', 'stop')}data: [DONE]\n\n`);
+    const [path, provider, body] = routes[0] as (typeof routes)[number];
+    const { sink, record } = await ask({ output_guardrails: [none()] }, [path, provider, body, () => stream], []);
+    expect(sink.text).not.toContain('ret');
+    expect(record).toMatchObject({ outcome: 'cut', errorCode: 'upstream_invalid' });
+  });
+
+  it('checks a reply that does not stream whole', async () => {
+    const gateway = createHarness();
+    gateway.script(answer(200, chatReply('a secret')));
+    const headers = { 'x-svc-config': JSON.stringify({ provider: '@one', output_guardrails: [none()] }) };
+    expect((await gateway.send({ headers, body: { model: 'm', messages: user } })).status).toBe(446);
+  });
+});
+
+describe('a check that needs the whole text', () => {
+  it.each<[JsonObject, string]>([
+    [{ 'default.contains': { words: ['a'], operator: 'any' } }, 'default.contains: with the operator any'],
+    [{ 'default.contains': { words: ['a'], operator: 'none', normalize: true } }, 'default.contains: with `normalize`'],
+    [{ 'default.regexMatch': { rule: 'a' } }, 'default.regexMatch: without `not`'],
+    [{ 'default.regexMatch': { rule: 'a+', not: true } }, 'default.regexMatch: the length of a match has no bound'],
+    [{ 'default.regexReplace': { rule: 'a?' } }, 'default.regexReplace: the pattern matches the empty text'],
+    [{ 'default.regexReplace': { rule: '(a{0,30}b{0,30}){1,16}c' } }, 'default.regexReplace: the pattern is too complex'],
+    [{ 'default.regexReplace': { rule: 'a', scope: 'all_messages' } }, 'default.regexReplace: the scope all_messages'],
+    [{ 'default.wordCount': { maxWords: 5 } }, 'default.wordCount: the check needs the whole text'],
+    [{ 'default.webhook': { webhookURL: 'https://a.example' } }, 'default.webhook: the check needs the whole text'],
+  ])('%j is rejected in a window', async (entry, expected) => {
+    const gateway = createHarness();
+    const config = { provider: '@one', output_guardrails: [{ ...entry, stream: 'window' }] };
+    const sink = await gateway.send({
+      headers: { 'x-svc-config': JSON.stringify(config) },
+      body: { model: 'm', messages: user },
+    });
+    expect(sink.status).toBe(400);
+    expect(JSON.stringify(sink.json)).toContain(`output_guardrails[0].stream: window is not possible with ${expected}`);
+  });
+});
+
+/** The text of the reply in a stream of any format. */
+function textOf(stream: string): string {
+  let text = '';
+  for (const line of stream.split('\n')) {
+    if (!line.startsWith('data: {')) continue;
+    // biome-ignore lint/suspicious/noExplicitAny: events of all formats
+    const event = JSON.parse(line.slice(6)) as any;
+    const choice = event.choices?.[0];
+    if (choice) text += choice.delta?.content ?? choice.text ?? '';
+    else if (event.type === 'content_block_delta') text += event.delta.text ?? '';
+    else if (event.type === 'response.output_text.delta') text += event.delta;
+  }
+  return text;
+}
