@@ -115,7 +115,6 @@ function providerReply(ctx: RequestContext, target: Target, found: Found): JsonO
 
 /** Returns the parameters for this target, with those that are dropped or adapted for its provider. */
 function requestReply(ctx: RequestContext, target: Target, resolved: ResolvedTarget, dispatcher: Dispatcher): JsonObject {
-  const { model } = ctx;
   try {
     const { operationCall } = shapedCall(ctx, target, resolved, dispatcher.outgoing);
     const { params, dropped, adapted } = operationCall ?? { params: {}, dropped: [], adapted: [] };
@@ -123,8 +122,6 @@ function requestReply(ctx: RequestContext, target: Target, resolved: ResolvedTar
   } catch (thrown) {
     const { code, message } = toGatewayError(thrown);
     return { request: { error: { code, message } } };
-  } finally {
-    ctx.model = model;
   }
 }
 

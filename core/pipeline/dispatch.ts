@@ -11,8 +11,8 @@ import type { Timers } from '../contract/values/timers.ts';
 import type { Answer } from './answer.ts';
 import type { OutgoingOptions } from './attempt/outgoing-call.ts';
 import type { RetryBudget } from './attempt/retry-budget.ts';
-import { runRetries } from './retry-loop.ts';
-import { type AttemptSteps, clientClosed, runAttempt, unresolved } from './run-attempt.ts';
+import { runTarget } from './retry-loop.ts';
+import { type AttemptSteps, clientClosed, unresolved } from './run-attempt.ts';
 import { renewCredential } from './target/renew-credential.ts';
 import type { ResolvedTarget, ResolveTarget } from './target/resolve-target.ts';
 
@@ -86,22 +86,6 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
     last = ctx.attempts.at(-1) as AttemptResult;
     if (answer.kind === 'streamed' || answer.kind === 'replaced' || answer.kind === 'upgraded' || ctx.bodyTaken) return answer;
   }
-}
-
-/** Runs one attempt, or as many as the target's `retry` allows. */
-function runTarget(
-  ctx: RequestContext,
-  sink: ReplySink,
-  target: Target,
-  resolved: ResolvedTarget,
-  dueMs: number,
-  dispatcher: Dispatcher,
-): Promise<Answer> {
-  if (target.retry !== null) return runRetries(ctx, sink, target, target.retry, resolved, dueMs, dispatcher);
-  const beganMs = dispatcher.services.clock.elapsed();
-  const given = { target, resolved, isLast: true, beganMs, timeMs: dueMs - beganMs };
-  ctx.retryAttemptCount = 0;
-  return runAttempt(ctx, sink, given, dispatcher);
 }
 
 /**

@@ -1,18 +1,35 @@
 import type { AttemptResult, RequestContext } from '../contract/plugin/context.ts';
 import type { Retry, Target } from '../contract/plugin/plan.ts';
 import type { ReplySink } from '../contract/values/http.ts';
+import type { Timers } from '../contract/values/timers.ts';
 import type { Answer } from './answer.ts';
-import { mayRetry, retryWaitMs, waitUnlessLeft } from './attempt/retry-wait.ts';
+import { mayRetry, retryWaitMs } from './attempt/retry-wait.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { clientClosed, runAttempt } from './run-attempt.ts';
 import type { ResolvedTarget } from './target/resolve-target.ts';
+
+/** Runs one attempt, or as many as the target's `retry` allows. */
+export function runTarget(
+  ctx: RequestContext,
+  sink: ReplySink,
+  target: Target,
+  resolved: ResolvedTarget,
+  dueMs: number,
+  dispatcher: Dispatcher,
+): Promise<Answer> {
+  if (target.retry !== null) return runRetries(ctx, sink, target, target.retry, resolved, dueMs, dispatcher);
+  const beganMs = dispatcher.services.clock.elapsed();
+  const given = { target, resolved, isLast: true, beganMs, timeMs: dueMs - beganMs };
+  ctx.retryAttemptCount = 0;
+  return runAttempt(ctx, sink, given, dispatcher);
+}
 
 /**
  * Runs the attempts at a target that has a `retry`. Stops at a reply that stands or that has begun to leave, when the attempts are
  * used up, and when the next one would be too late or beyond the budget. `dueMs`: until when the
  * whole request may go on, monotonic.
  */
-export async function runRetries(
+async function runRetries(
   ctx: RequestContext,
   sink: ReplySink,
   target: Target,
@@ -52,4 +69,17 @@ export async function runRetries(
     await waitUnlessLeft(ctx, waitMs, dispatcher.timers);
     if (ctx.aborted) return clientClosed();
   }
+}
+
+/** Resolves after `ms`, or as soon as the client has disconnected. */
+function waitUnlessLeft(ctx: RequestContext, ms: number, timers: Timers): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = timers.after(ms, done);
+    ctx.abortUpstream = done;
+    function done(): void {
+      cancel();
+      ctx.abortUpstream = null;
+      resolve();
+    }
+  });
 }

@@ -1,17 +1,16 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Target } from '../../contract/plugin/plan.ts';
 import type { Operation, OperationCall, OutgoingCall } from '../../contract/provider/provider.ts';
-import type { UpstreamCall } from '../../contract/provider/upstream.ts';
-import { holdsCredential } from '../../contract/values/api-key.ts';
+import type { UpstreamCall, UpstreamTimeouts } from '../../contract/provider/upstream.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import { isPromise, type JsonObject, type Maybe } from '../../contract/values/json.ts';
 import { callerOf } from '../request/caller.ts';
-import { isGatewayHeader } from '../request/gateway-headers.ts';
 import { stepBytes } from '../request/large-json/json-steps.ts';
-import { meteredBody } from '../request/passed-request.ts';
+import { encodeLarge } from '../request/large-json/large-json.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
-import { encode, otherContent, shapedForm, takenOnce } from './outgoing-body.ts';
+import { encode, otherContent, shapedForm } from './outgoing-body.ts';
+import { addForwarded, forward, isSession, proxyCall, socketCall, tenantOf, timeoutsOf } from './passed-call.ts';
 import { leaveDefaults, shapeParams } from './shape-params.ts';
 
 export interface OutgoingOptions {
@@ -33,41 +32,33 @@ export interface Outgoing {
   readonly operationCall: OperationCall | null;
   /** A large body that is written later, in turns of the event loop. `call.body` is null until then. */
   readonly json: JsonObject | null;
+  /** The model that the call names; null if it names none that the gateway reads. */
+  readonly model: string | null;
 }
 
-/**
- * Client headers that are never sent upstream unchanged: framing, hop-by-hop, and those with which the gateway encodes the reply.
- */
-const ownHeaders: ReadonlySet<string> = new Set([
-  'host',
-  'content-length',
-  'transfer-encoding',
-  'expect',
-  'connection',
-  'keep-alive',
-  'proxy-authorization',
-  'proxy-authenticate',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'upgrade',
-]);
+/** Returns the call of an attempt, with its body written and its limits cut to `timeMs` (Infinity: no cut). */
+export function outgoingCall(
+  ctx: RequestContext,
+  target: Target,
+  resolved: ResolvedTarget,
+  options: OutgoingOptions,
+  timeMs: number,
+): Maybe<Outgoing> {
+  const shaped = callOf(ctx, target, resolved, options);
+  const outgoing =
+    timeMs === Number.POSITIVE_INFINITY
+      ? shaped
+      : { ...shaped, call: { ...shaped.call, timeouts: within(shaped.call.timeouts, timeMs) } };
+  if (!outgoing.json) return outgoing;
+  return encodeLarge(ctx, outgoing.json, ctx.requestBytes).then((body) => ({ ...outgoing, call: { ...outgoing.call, body } }));
+}
 
-/** Headers in which a client sends its own provider credential. A stored provider replaces them with its own credential. */
-const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'x-api-key', 'api-key']);
-
-/** Header names that would let a caller address a metadata service or an internal router through the gateway. */
-const refusedForwards: ReadonlySet<string> = new Set([
-  ...ownHeaders,
-  'metadata',
-  'metadata-flavor',
-  'x-aws-ec2-metadata-token',
-  'x-aws-ec2-metadata-token-ttl-seconds',
-  'x-google-metadata-request',
-  'x-forwarded-host',
-  'x-original-url',
-  'x-rewrite-url',
-]);
+function callOf(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
+  if (ctx.endpoint?.operation) return shapedCall(ctx, target, resolved, options);
+  return isSession(ctx.endpoint, ctx.request)
+    ? socketCall(ctx, target, resolved, options)
+    : proxyCall(ctx, target, resolved, options);
+}
 
 /** Returns the call of a shaped route: the adapter's path and body, its headers, and the few client headers that it names. */
 export function shapedCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
@@ -98,7 +89,6 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     clockSeconds: () => Math.floor(options.now() / 1000),
     newId: (prefix) => prefix + options.newId(),
   };
-  ctx.model = operationCall.model === '' ? ctx.model : operationCall.model;
   const { contentType, body, json } = operation.steps ? noContent : contentOf(ctx, operation, params, operationCall, options);
   if (target.strictParams && operationCall.dropped.length > 0)
     throw unsupportedParams(operationCall.dropped, resolved.adapter.id);
@@ -122,6 +112,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     operation,
     operationCall,
     json,
+    model: operationCall.model === '' ? null : operationCall.model,
   };
 }
 
@@ -172,92 +163,29 @@ function acceptOf(ctx: RequestContext, operation: Operation): string {
   return operation.passesBytes ? (ctx.request.header('accept') ?? '*/*') : 'application/json';
 }
 
+/** Returns the call after `sign`, which may change headers, path and origin. */
+export function signedCall(outgoing: Outgoing, sign: (call: OutgoingCall) => Maybe<void>): Maybe<Outgoing> {
+  const { call } = outgoing;
+  const draft: OutgoingCall = { ...call, headers: [...call.headers], body: call.body instanceof Uint8Array ? call.body : null };
+  const signed = (): Outgoing => {
+    const { headers, path, origin } = draft;
+    return { ...outgoing, call: { ...call, headers, path, origin } };
+  };
+  const signing = sign(draft);
+  return isPromise(signing) ? signing.then(signed) : signed();
+}
+
 /**
- * Returns the call of a pass-through route: the client's request without the gateway's own headers, plus the provider's
- * credential.
+ * Returns the usual time limits, none of them longer than `timeMs`. A streamed reply may continue, because its clock stops at the
+ * first byte.
  */
-export function proxyCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
-  const below = ctx.endpoint?.proxyPath ?? '';
-  const path = resolved.adapter.proxyPath ? resolved.adapter.proxyPath(below, resolved.settings) : below;
-  const headers: HeaderList = [...resolved.headers];
-  const fixed = resolved.headers.length;
-  const sent = ctx.request.headers;
-  const hopNames =
-    ctx.request
-      .header('connection')
-      ?.toLowerCase()
-      .split(/[,\s]+/) ?? [];
-  for (let i = 0; i < sent.length; i += 2) {
-    const name = sent[i] as string;
-    const value = sent[i + 1] as string;
-    if (ownHeaders.has(name) || isGatewayHeader(name, options.prefixes) || carriesOurKey(ctx, name, value)) continue;
-    if (hopNames.includes(name) || (resolved.slug !== null && credentialHeaders.has(name))) continue;
-    if (hasHeader(headers, name, fixed)) continue;
-    headers.push(name, value);
-  }
-  const call = {
-    tenant: tenantOf(ctx),
-    origin: resolved.origin,
-    path: resolved.basePath + path + (ctx.query === '' ? '' : `?${ctx.query}`),
-    method: ctx.request.method,
-    headers,
-    body:
-      ctx.body ?? (ctx.request.body.length === 0 ? null : meteredBody(ctx, takenOnce(ctx, ctx.peekedBody ?? ctx.request.body))),
-    timeouts: timeoutsOf(ctx, target, options, null),
-    bodyBytesMax: options.streamedBodyBytesMax,
-  };
-  if (!resolved.adapter.adjustProxyCall) return { call, operation: null, operationCall: null, json: null };
-  const adjusted: OutgoingCall = { ...call, body: ctx.body };
-  resolved.adapter.adjustProxyCall(adjusted, ctx.request);
-  const changed = { path: adjusted.path, headers: adjusted.headers, body: adjusted.body ?? call.body };
-  return { call: { ...call, ...changed }, operation: null, operationCall: null, json: null };
-}
-
-/** Returns true if this client header holds a key of the gateway. Such a header is never sent. */
-function carriesOurKey(ctx: RequestContext, name: string, value: string): boolean {
-  return name === ctx.keyHeader || holdsCredential(value, ctx.token) || (name === 'cookie' && value.includes('svc_session='));
-}
-
-function addForwarded(ctx: RequestContext, target: Target, headers: HeaderList, options: OutgoingOptions): void {
-  for (const name of ctx.requestTarget?.forwardHeaders ?? target.forwardHeaders ?? []) {
-    if (refusedForwards.has(name) || isGatewayHeader(name, options.prefixes)) {
-      throw new GatewayError('bad_request', {
-        message: `forward_headers: ${name} cannot be forwarded`,
-        param: 'forward_headers',
-      });
-    }
-    forward(ctx, name, headers);
-  }
-}
-
-/** Adds a client header under its own name, unless the provider's own settings have set it. */
-function forward(ctx: RequestContext, name: string, headers: HeaderList): void {
-  const value = ctx.request.header(name);
-  if (value === undefined || carriesOurKey(ctx, name, value) || hasHeader(headers, name, headers.length)) return;
-  headers.push(name, value);
-}
-
-function hasHeader(headers: HeaderList, name: string, end: number): boolean {
-  for (let i = 0; i < end; i += 2) if (headers[i] === name) return true;
-  return false;
-}
-
-function timeoutsOf(
-  ctx: RequestContext,
-  target: Target,
-  options: OutgoingOptions,
-  operation: Operation | null,
-): UpstreamCall['timeouts'] {
-  const requestMs = ctx.requestTarget?.timeoutMs ?? target.timeoutMs ?? options.timeouts.requestMs;
+function within(timeouts: UpstreamTimeouts, timeMs: number): UpstreamTimeouts {
+  const ms = Math.max(1, Math.ceil(timeMs));
+  const least = (limit: number): number => (limit === 0 ? ms : Math.min(limit, ms));
   return {
-    connectMs: Math.min(options.timeouts.connectMs, requestMs),
-    firstByteMs: requestMs,
-    idleMs: options.timeouts.idleMs,
-    // A streamed reply may continue for as long as data arrives; its clock stops at the first byte.
-    totalMs: ctx.stream || operation === null || operation.passesBytes ? 0 : requestMs,
+    connectMs: least(timeouts.connectMs),
+    firstByteMs: least(timeouts.firstByteMs),
+    idleMs: timeouts.idleMs,
+    totalMs: timeouts.totalMs === 0 ? 0 : least(timeouts.totalMs),
   };
-}
-
-function tenantOf(ctx: RequestContext): string {
-  return ctx.identity?.organisationId ?? '';
 }

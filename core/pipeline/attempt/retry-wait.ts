@@ -1,6 +1,5 @@
-import type { AttemptResult, RequestContext } from '../../contract/plugin/context.ts';
+import type { AttemptResult } from '../../contract/plugin/context.ts';
 import type { Retry } from '../../contract/plugin/plan.ts';
-import type { Timers } from '../../contract/values/timers.ts';
 
 /** Maximum length in milliseconds of a single wait, and of all waits at one target. */
 const waitMsMax = 60_000;
@@ -30,17 +29,4 @@ export function retryWaitMs(
   const asked = retry.useRetryAfter && last.status === 429 ? last.retryAfterMs : null;
   const waitMs = asked ?? random() * 1000 * 2 ** tries;
   return waitMs > waitMsMax || waitedMs + waitMs > waitMsMax ? null : waitMs;
-}
-
-/** Resolves after `ms`, or as soon as the client has disconnected. */
-export function waitUnlessLeft(ctx: RequestContext, ms: number, timers: Timers): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = timers.after(ms, done);
-    ctx.abortUpstream = done;
-    function done(): void {
-      cancel();
-      ctx.abortUpstream = null;
-      resolve();
-    }
-  });
 }

@@ -1,9 +1,6 @@
-import type { RequestContext } from '../../contract/plugin/context.ts';
-import type { Target } from '../../contract/plugin/plan.ts';
 import type { ProviderDocument } from '../../contract/protocol/documents.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { ResolvedTarget } from './build-target.ts';
-import { namedModels } from './named-models.ts';
 
 type Models = NonNullable<ProviderDocument['models']>;
 
@@ -44,16 +41,4 @@ export function gateModels(made: ResolvedTarget, models: Models, make: Variants)
 /** True when some model may not be called. */
 export function isRestricted(models: Models): boolean {
   return !models.allowAll || models.list.some((model) => !model.enabled);
-}
-
-/**
- * Returns the target for the models that a request names. Throws `model_not_allowed`, or `bad_request` if the model cannot be
- * determined.
- */
-export async function targetOfModel(ctx: RequestContext, target: Target, resolved: ResolvedTarget): Promise<ResolvedTarget> {
-  const { ofModel } = resolved;
-  if (!ofModel) return resolved;
-  let chosen = resolved;
-  for (const model of await namedModels(ctx, target, resolved.restrictsModels === true)) chosen = ofModel(model);
-  return chosen;
 }

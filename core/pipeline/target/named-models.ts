@@ -3,10 +3,23 @@ import type { Target } from '../../contract/plugin/plan.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { FormPart } from '../../contract/values/form.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isSession } from '../attempt/passed-call.ts';
 import { shapeParams } from '../attempt/shape-params.ts';
-import { isSession } from '../attempt/socket-call.ts';
 import { paramsOfForm, parseForm } from '../request/form-data.ts';
 import { modelInPath } from '../request/passed-request.ts';
+import type { ResolvedTarget } from './build-target.ts';
+
+/**
+ * Returns the target for the models that a request names. Throws `model_not_allowed`, or `bad_request` if the model cannot be
+ * determined.
+ */
+export async function targetOfModel(ctx: RequestContext, target: Target, resolved: ResolvedTarget): Promise<ResolvedTarget> {
+  const { ofModel } = resolved;
+  if (!ofModel) return resolved;
+  let chosen = resolved;
+  for (const model of await namedModels(ctx, target, resolved.restrictsModels === true)) chosen = ofModel(model);
+  return chosen;
+}
 
 /**
  * Returns the models that a request names in its body, query or path. With `isRestricted`, a body must state the model that its
