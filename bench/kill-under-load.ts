@@ -3,6 +3,9 @@
  * killed process: see README.md.
  *
  *     node bench/kill-under-load.ts [--seconds 30] [--processes 2] [--connections 64] [--kill-every-ms 1000]
+ *         [--rate 0]
+ *
+ * `--rate`: calls per second at the most, 0 = as many as possible.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -35,6 +38,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '30' },
     processes: { type: 'string', default: '2' },
     connections: { type: 'string', default: '64' },
+    rate: { type: 'string', default: '0' },
     'kill-every-ms': { type: 'string', default: '1000' },
   },
 });
@@ -55,7 +59,13 @@ try {
     body: chatBody('bench-r1024', false, 1024),
   };
   await warmUp(target);
-  const loop = new ClosedLoop({ name: 'kill', connections: Number(values.connections), callsPerConnection: 200, target });
+  const loop = new ClosedLoop({
+    name: 'kill',
+    connections: Number(values.connections),
+    callsPerConnection: 200,
+    target,
+    ...(Number(values.rate) > 0 ? { callsPerSecond: Number(values.rate) } : {}),
+  });
   const startedAtMs = performance.now();
   loop.start();
   const kills = await killAtRandom(running, Number(values.seconds) * 1000, Number(values['kill-every-ms']));

@@ -10,6 +10,8 @@ test('kill under load: only calls in flight on killed processes fail, and every 
     '8',
     '--kill-every-ms',
     '700',
+    '--rate',
+    '500',
   ]);
   expect(code, output).toBe(0);
   expect(output).toMatch(/^[1-9]\d* kills/m);
@@ -18,7 +20,7 @@ test('kill under load: only calls in flight on killed processes fail, and every 
 
 test('outage under load: no call fails while the control plane, NATS or PostgreSQL is away, and changes apply afterwards', async () => {
   const { code, output } = await runProgram('outage-under-load.ts', [
-    ...['--seconds', '2', '--connections', '4'],
+    ...['--seconds', '2', '--connections', '4', '--rate', '500'],
     // Without load it is a second: the figure of the benchmark.
     ...['--within', '30000'],
   ]);
