@@ -25,9 +25,8 @@ export function runTarget(
 }
 
 /**
- * Runs the attempts at a target that has a `retry`. Stops at a reply that stands or that has begun to leave, when the attempts are
- * used up, and when the next one would be too late or beyond the budget. `dueMs`: until when the
- * whole request may go on, monotonic.
+ * Runs the attempts at a target that has a `retry`. Stops at a reply that is accepted or has begun to be sent, when the attempts
+ * are used up, and when the next one would be too late or beyond the budget. `dueMs`: monotonic time limit of the whole request.
  */
 async function runRetries(
   ctx: RequestContext,

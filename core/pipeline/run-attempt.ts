@@ -29,7 +29,7 @@ export interface AttemptPlan {
   readonly isLast: boolean;
   /** Monotonic milliseconds. */
   readonly beganMs: number;
-  /** Milliseconds it may take at most, Infinity for no limit beside the usual ones. */
+  /** Maximum milliseconds of the attempt. Infinity: no limit beside the usual ones. */
   readonly timeMs: number;
 }
 
@@ -46,11 +46,14 @@ export interface AttemptSteps {
     transport: StepTransport,
     allow: ((model: string) => void) | null,
   ): Maybe<Outgoing>;
-  /** Runs with the answer of the provider. Must not throw. */
+  /** Runs with the provider's answer. Must not throw. */
   onAnswer(ctx: RequestContext, plan: AttemptPlan, answer: Answer): void;
 }
 
-/** Runs one attempt, and adds its result to `ctx.attempts` unless the client has left. Never throws: errors are the answer. */
+/**
+ * Runs one attempt, and adds its result to `ctx.attempts` unless the client has disconnected. Never throws: errors are part of
+ * the answer.
+ */
 export async function runAttempt(
   ctx: RequestContext,
   sink: ReplySink,
@@ -93,7 +96,7 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
       const signed = signedCall(outgoing, (call) => signCall(ctx, call, resolved, dispatcher));
       outgoing = isPromise(signed) ? await signed : signed;
     }
-    // No call is sent for a client that has left while a hook or a token endpoint took its time.
+    // No call is sent if the client has disconnected during a hook or a token request.
     if (ctx.aborted) return clientClosed();
     const announced = announce(ctx);
     if (announced) await announced;
@@ -108,7 +111,7 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
       isFinal: (status) => {
         // A streamed body cannot be sent again, so this response is final.
         if (ctx.bodyTaken) return true;
-        // There may be another credential by now.
+        // The credential may have changed since.
         if (given.resolved.renew && isRefusal(status)) return false;
         if (!given.isLast && target.retry?.statusCodes.includes(status)) return false;
         const seen = {
@@ -122,7 +125,7 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
           retryAfterMs: null,
         };
         if (ctx.plan.onTarget(ctx, seen) !== null) return false;
-        // Its headers leave before the loop of attempts sees it.
+        // The headers of the reply are sent before the retry loop sees the result.
         if (mayRetry(target.retry, seen)) ctx.retryAttemptCount = -1;
         return true;
       },
@@ -154,7 +157,7 @@ function announce(ctx: RequestContext, at = 0): Promise<void> | undefined {
 /** Asks plugins about a whole response that the provider accepted. Responses that stream are judged by their head, while they start. */
 function judged(ctx: RequestContext, given: AttemptPlan, answer: Answer, { services }: Dispatcher): Maybe<Answer> {
   if (ctx.plan.onAttemptResponse.length === 0 || answer.kind !== 'plain' || answer.error !== null || ctx.aborted) return answer;
-  // A client that leaves while a plugin decides has caused this attempt all the same.
+  // The attempt is recorded even if the client disconnects while a plugin decides.
   ctx.abortUpstream = () => {
     if (isEstimated(ctx)) countRoughly(ctx, ctx.stream ? null : answer.body);
     addResult(ctx, answer, given, services.clock);
@@ -176,7 +179,7 @@ export interface StepTransport {
   readonly ownStore: UpstreamSender;
   readonly clock: Clock;
   readonly judge: JudgeStream | null;
-  /** Signs one of the calls in place, where the provider asks for that. */
+  /** Signs one of the calls in place, if the provider requires it. */
   sign(call: OutgoingCall): Maybe<void>;
 }
 
@@ -197,7 +200,7 @@ function signCall(
   return adapter.sign?.(call, settings, credentials, services, ctx.metadata);
 }
 
-/** The answer of a request whose client has left. */
+/** The answer of a request whose client has disconnected. */
 export function clientClosed(): Answer {
   return { kind: 'error', error: new GatewayError('client_closed') };
 }
@@ -220,7 +223,7 @@ function addResult(ctx: RequestContext, answer: Answer, given: AttemptPlan, cloc
   });
 }
 
-/** The result of a target that was never reached because it cannot be used. */
+/** Returns the result of a target that was not called because it cannot be used. */
 export function unresolved(ctx: RequestContext, target: Target, error: GatewayError): AttemptResult {
   const named = (target.provider ?? ctx.requestTarget?.provider ?? '').slice(0, 255);
   return {

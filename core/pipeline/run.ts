@@ -18,12 +18,12 @@ import { checkProviderPath } from './request/provider-path.ts';
 import { type BodyLimits, readParams } from './request/read-body.ts';
 import { checkTraceId, traceIdOf } from './request/trace-id.ts';
 
-/** An endpoint of the data plane, the control plane, a path that is kept for the service, or nothing. */
+/** An endpoint of the data plane, the control plane, a reserved path, or nothing. */
 type Match = Endpoint | 'control-plane' | 'reserved' | 'not-found' | 'method-not-allowed';
 
 /**
- * Answers an endpoint that is not one call to a provider. Returns the answer to send, or null if it has been sent or the client has left.
- * `end` is called at the end of a WebSocket session.
+ * Serves an endpoint that is not one call to a provider. Returns the answer to send, or null if it was sent or the client has
+ * disconnected. `end` is called at the end of a WebSocket session.
  */
 export type EndpointHandler = (
   options: PipelineOptions,
@@ -52,16 +52,16 @@ export interface PipelineOptions extends AdoptOptions {
   /** Takes requests that become WebSocket sessions; absent = there are none. */
   readonly sessions?: Sessions;
   match(method: string, path: string): Match;
-  /** Explains a method and path that no route and no provider takes; null when nothing can be said about them. */
+  /** Explains a method and path without a route or provider. Null if there is no explanation. */
   explainPath(method: string, path: string): GatewayError | null;
-  /** Status, headers and body of an error in the format of the route. */
+  /** Returns status, headers and body of an error in the format of the route. */
   errorReply(error: GatewayError, format: 'chat' | 'messages' | 'responses' | 'plain', requestId: string): Reply;
   forwardToControlPlane(request: InboundRequest, sink: ReplySink): void;
 }
 
 export type Handle = (request: InboundRequest, sink: ReplySink) => void;
 
-/** The whole data plane behind one function: a request goes in, one reply comes out of the sink, one record is left. */
+/** The data plane as one function: takes a request, writes one reply to the sink, and leaves one record. */
 export function createHandler(options: PipelineOptions): Handle {
   return (request, sink) => {
     const match = options.match(request.method, request.path);

@@ -4,7 +4,10 @@ import { apiVersion, hookNames, type Plugin } from '../contract/plugin/plugin.ts
 const pluginFields = ['apiVersion', 'name', 'stage', 'after', 'reads', 'config', 'example', 'hookTimeoutMs', 'onConfig'] as const;
 const readFields = { request: ['head', 'body'], response: ['head', 'chunks', 'body'] } as const;
 
-/** Returns the error in the object that a module exports as its plugin, to be read behind the plugin's name; null if there is none. */
+/**
+ * Returns the error in the object that a module exports as its plugin, to be printed after the plugin's name. Null if there is
+ * none.
+ */
 export function checkPlugin(plugin: unknown): string | null {
   if (typeof plugin !== 'object' || plugin === null) return 'exports no plugin: export it as `plugin` or as default';
   const { apiVersion: version, name, stage, config, onConfig, reads, after, hookTimeoutMs } = plugin as Partial<Plugin>;
@@ -56,7 +59,7 @@ function checkReads(reads: unknown): string | null {
   return null;
 }
 
-/** The first field that is none of the known ones but is named like a hook or like one of them. Other fields are the plugin's own. */
+/** Returns the first unknown field that is named like a hook or similar to one. Other unknown fields belong to the plugin. */
 function misspeltField(given: object, known: readonly string[]): string | null {
   for (const field of fieldsOf(given)) {
     if (known.includes(field)) continue;
@@ -68,7 +71,7 @@ function misspeltField(given: object, known: readonly string[]): string | null {
   return null;
 }
 
-/** Names of own fields and of those that a class gives its instances. */
+/** Returns the names of own fields and of those that a class gives its instances. */
 function fieldsOf(given: object): Set<string> {
   const names = new Set<string>();
   for (let each: object | null = given; each !== null && each !== Object.prototype; each = Object.getPrototypeOf(each)) {

@@ -8,8 +8,9 @@ import { checkHooks } from './check-plugin.ts';
 import { checkHead, readChunk, readHeaders, readReply, readReplyOrDenial, readVerdict } from './hook-results.ts';
 
 /**
- * The same plugin with every hook checked: a result that the contract does not allow, an exception and a promise that takes too
- * long end the request with an error that names the plugin and the hook. Built-in plugins are not guarded and pay nothing.
+ * Returns the plugin with every hook checked. A result that the contract does not allow, an exception and a promise that takes
+ * too long end the request with an error that names the plugin and the hook. Built-in plugins are not guarded, so they have no
+ * overhead.
  */
 export function guardPlugin(plugin: Plugin, options: { readonly hookTimeoutMs: number }): CorePlugin {
   return {
@@ -40,7 +41,7 @@ function callOnConfig(plugin: Plugin, ...given: Parameters<Plugin['onConfig']>):
   }
 }
 
-/** The services of the public contract, and no others. */
+/** The services of the public contract only. */
 function publicServices(services: CoreServices): Services {
   return {
     log: services.log,
@@ -87,7 +88,7 @@ const guards: Record<HookName, (hook: AnyHook, of: GuardedHook) => AnyHook> = {
   onClose: synchronous(ignored),
 };
 
-/** A hook whose result may be a promise. */
+/** Guards a hook whose result may be a promise. */
 function asynchronous(read: (result: unknown, given: readonly unknown[]) => unknown) {
   return (hook: AnyHook, of: GuardedHook): AnyHook =>
     (ctx: RequestContext, ...more: unknown[]) => {
@@ -101,7 +102,7 @@ function asynchronous(read: (result: unknown, given: readonly unknown[]) => unkn
     };
 }
 
-/** A hook whose result must be there at once. A promise is malformed; its rejection is logged, not left unhandled. */
+/** Guards a synchronous hook. A promise is malformed. Its rejection is logged, not left unhandled. */
 function synchronous(read: (result: unknown, given: readonly unknown[]) => unknown) {
   return (hook: AnyHook, of: GuardedHook): AnyHook =>
     (...given: unknown[]) => {
@@ -132,7 +133,10 @@ function checked(
   return read(result, given);
 }
 
-/** Headers that a hook added to every reply of the request. A malformed list is emptied: every later reply would carry it. */
+/**
+ * Checks headers that a hook added to every reply of the request. A malformed list is emptied, because every later reply would
+ * carry it.
+ */
 function checkReplyHeaders(ctx: RequestContext | undefined): void {
   if (!ctx?.replyHeaders || ctx.replyHeaders.length === 0) return;
   try {
@@ -143,7 +147,7 @@ function checkReplyHeaders(ctx: RequestContext | undefined): void {
   }
 }
 
-/** Settles as the hook's promise does, or rejects when the time of the hook or of the request is up. */
+/** Settles as the hook's promise does, or rejects when the time of the hook or of the request is over. */
 function inTime(
   pending: PromiseLike<unknown>,
   ctx: RequestContext,
@@ -192,7 +196,7 @@ function requestTimedOut(ctx: RequestContext, of: GuardedHook): GatewayError {
   });
 }
 
-/** A refusal stays what it is, from whichever copy of the package; everything else becomes a failure of this plugin. */
+/** Returns a refusal of any copy of the package unchanged. Every other error becomes a failure of this plugin. */
 function named(plugin: string, hook: string, thrown: unknown): GatewayError {
   const error = toGatewayError(thrown);
   if (error.code !== 'internal' || error.detail?.startsWith('plugin ')) return error;

@@ -3,10 +3,13 @@ import type { Denial, Reply, Verdict } from '../contract/plugin/plugin.ts';
 import { toGatewayError } from '../contract/values/errors.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 
-/** A hook returned what its contract does not allow. The message names the field, what was found and what is expected. */
+/**
+ * Thrown if a hook returned a value that its contract does not allow. The message names the field, the value's type and what is
+ * expected.
+ */
 class MalformedResult extends Error {}
 
-/** The reply as a copy of its own, header names in lower case; undefined for none. Throws MalformedResult. */
+/** Returns a copy of the reply with header names in lower case. Undefined for none. Throws MalformedResult. */
 export function readReply(result: unknown): Reply | undefined {
   if (isNothing(result)) return undefined;
   if (typeof result !== 'object') throw malformed('a result', result, 'a reply { status, headers, body } or undefined');
@@ -16,7 +19,7 @@ export function readReply(result: unknown): Reply | undefined {
   return { status: status as number, headers: readHeaders('reply.headers', headers), body };
 }
 
-/** The reply or denial as a copy of its own; undefined for none. Throws MalformedResult. */
+/** Returns a copy of the reply or denial. Undefined for none. Throws MalformedResult. */
 export function readReplyOrDenial(result: unknown): Reply | Denial | undefined {
   if (typeof result !== 'object' || result === null || !('action' in result)) return readReply(result);
   const { action, reply } = result as Record<string, unknown>;
@@ -26,20 +29,20 @@ export function readReplyOrDenial(result: unknown): Reply | Denial | undefined {
   return { action, reply: denied };
 }
 
-/** Checks a head that a hook may have changed in place, and puts its header names into lower case. Throws MalformedResult. */
+/** Checks a head that a hook may have changed in place, and converts its header names to lower case. Throws MalformedResult. */
 export function checkHead(head: { status: number; readonly headers: HeaderList }): void {
   checkStatus('head.status', head.status);
   const headers = readHeaders('head.headers', head.headers);
   for (let i = 0; i < headers.length; i += 2) head.headers[i] = headers[i] as string;
 }
 
-/** The chunk to send; null drops it. Throws MalformedResult. */
+/** Returns the chunk to send. Null drops it. Throws MalformedResult. */
 export function readChunk(result: unknown): Uint8Array | null {
   if (result === null || types.isUint8Array(result)) return result;
   throw malformed('a result', result, 'a Uint8Array, or null to drop the chunk');
 }
 
-/** The verdict as a copy of its own; undefined for none. Throws MalformedResult. */
+/** Returns a copy of the verdict. Undefined for none. Throws MalformedResult. */
 export function readVerdict(result: unknown): Verdict | undefined {
   if (isNothing(result)) return undefined;
   if (typeof result !== 'object') throw malformed('a result', result, 'a verdict { action, … } or undefined');
@@ -67,7 +70,7 @@ export function readVerdict(result: unknown): Verdict | undefined {
   }
 }
 
-/** A flat list of names and values as a list of its own, names in lower case. Throws MalformedResult. */
+/** Returns a copy of a flat list of names and values, with names in lower case. Throws MalformedResult. */
 export function readHeaders(field: string, headers: unknown): HeaderList {
   if (!Array.isArray(headers)) throw malformed(field, headers, 'a flat list [name, value, …]');
   if (headers.length % 2 !== 0)

@@ -11,8 +11,8 @@ import { checkPlugin } from './check-plugin.ts';
 import { sharePackage } from './share-package.ts';
 
 /**
- * Third-party plugins named in the setting PLUGINS: a file (absolute, or relative to the working directory) or an installed
- * package, whose default export or export `plugin` is a Plugin. Throws an Error that names the entry and what is wrong.
+ * Loads third-party plugins named in the setting PLUGINS: a file (absolute, or relative to the working directory) or an installed
+ * package, whose default export or export `plugin` is a Plugin. Throws an Error that names the entry and the problem.
  */
 export async function loadPlugins(names: readonly string[]): Promise<Plugin[]> {
   const plugins: Plugin[] = [];
@@ -33,8 +33,8 @@ export async function loadPlugins(names: readonly string[]): Promise<Plugin[]> {
 }
 
 /**
- * Compiles the `example` of each plugin once and gives its hooks back. Guarded plugins throw when the
- * hooks are not what the contract allows; a schema that rejects its example is an Error that names the plugin.
+ * Compiles the `example` of each plugin once and closes the resulting hooks. Guarded plugins throw if the hooks violate the
+ * contract. A schema that rejects its example throws an Error that names the plugin.
  */
 export function tryExamples(plugins: readonly CorePlugin[], services: CoreServices): void {
   for (const plugin of plugins) {
@@ -67,7 +67,10 @@ function locate(name: string): string {
  */
 const notForRequire = 'ERR_PACKAGE_PATH_NOT_EXPORTED';
 
-/** The file that `import` of a package's root means, by its `exports` (Node.js documentation, "Packages", conditional exports). */
+/**
+ * Returns the file that `import` of a package's root resolves to, by its `exports` (Node.js documentation, "Packages",
+ * conditional exports).
+ */
 function importEntry(exports: unknown): string | null {
   if (typeof exports === 'string') return exports;
   if (typeof exports !== 'object' || exports === null) return null;

@@ -8,7 +8,7 @@ const tagsMax = 50;
 export const awsSettings = {
   aws_region: text({
     about: 'Region whose endpoint is called.',
-    // Part of a host name, so nothing else may get through.
+    // Becomes part of a host name, so no other characters are allowed.
     pattern: /^[a-z]{2,6}(-[a-z]{1,12}){1,3}-\d{1,2}$/,
     expected: 'an AWS region such as us-east-1',
     example: 'eu-central-1',

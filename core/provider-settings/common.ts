@@ -38,7 +38,7 @@ export const commonAuth: AuthModes = {
   modes: { oauthClientCredentials: { needs: oauthClient, credential: 'oauth_client_secret' } },
 };
 
-/** The same for providers that exchange the token of an identity provider: workload identity federation. */
+/** Authentication by the token of an identity provider that the provider accepts in exchange: workload identity federation. */
 export function federatedAuth(needs: readonly string[]): AuthModes {
   return {
     ...commonAuth,

@@ -3,7 +3,7 @@ import type { ErrorFields, ProviderAdapter, ProviderSettings } from '../contract
 import { commonAuth, commonSettings } from './common.ts';
 
 /**
- * Everything the product knows about a provider without its adapter. `core/providers/<name>/settings.ts` exports one of these. The
+ * Everything the product needs about a provider except its adapter. `core/providers/<name>/settings.ts` exports one of these. The
  * config language, headers, admin validation, masking, host checks, diagnosis, prices and documents are derived from it.
  */
 export interface ProviderDeclaration {
@@ -12,14 +12,14 @@ export interface ProviderDeclaration {
   readonly aliases: readonly string[];
   /** Id of the provider in the public price list. */
   readonly priceId: string;
-  /** Returns the name of a model in that list: without marks of region, tuning or size. Absent: models have their own names there. */
+  /** Returns the name of a model in that list, without marks of region, tuning or size. Absent: the names are the same. */
   readonly priceName?: (model: string) => string;
   /** `required`: all calls need a key. `optional`: no call needs one, or only some authentication modes do. */
   readonly key: 'required' | 'optional';
   /** By config name. The header of a setting is its name with `-` for `_` after the gateway's header prefix. */
   readonly settings: Readonly<Record<string, SettingDeclaration>>;
   readonly auth: readonly AuthModes[];
-  /** Settings that an integration is incomplete without. */
+  /** Settings that an integration requires. */
   readonly requires: readonly Requirement[];
   /** Loads the adapter. Only the gateway does. */
   load(): Promise<ProviderModule>;
@@ -33,7 +33,7 @@ interface ProviderModule {
 export interface SettingDeclaration {
   /** `table` and `json` are structured, the others are scalars. */
   readonly kind: 'text' | 'url' | 'bucket' | 'choice' | 'flag' | 'number' | 'json' | 'table';
-  /** Schema of a value that is present. Header values arrive as text, so flags and numbers accept their text too. */
+  /** Schema of a value that is present. Header values are texts, so flags and numbers accept texts too. */
   readonly schema: v.GenericSchema;
   /** One sentence for documents and the OpenAPI description. */
   readonly about: string;
@@ -42,15 +42,15 @@ export interface SettingDeclaration {
   /** Sealed at rest, masked in replies, `Secret` in memory. */
   readonly secret?: true;
   /**
-   * The only way to set it. Absent: integrations, config targets and request headers. `call`: config targets and request headers,
-   * because the value belongs to one call, such as the name of an upload.
+   * The only source of its value. Absent: integrations, config targets and request headers. `call`: config targets and request
+   * headers, because the value belongs to one call, such as the name of an upload.
    */
   readonly only?: 'integration' | 'config' | 'call';
   /** Decides which host is called: the value is its URL, or becomes part of its name. */
   readonly host?: 'url' | 'part';
   /** The URL may have a query. */
   readonly query?: true;
-  /** A request or config may send calls of a stored provider to another host of the same owner with it. */
+  /** A request or config may use it to send calls of a stored provider to another host of the same owner. */
   readonly moves?: true;
   /** Requests and configs cannot replace the value of a stored provider: never, or if the provider stores one. */
   readonly pinned?: 'always' | 'once-stored';
@@ -62,7 +62,7 @@ export interface SettingDeclaration {
   readonly skipsProvisioned?: true;
   /** Stored without effect, for clients that send it. Replies list it as unused. */
   readonly unused?: true;
-  /** Requests may set it where inline providers are blocked: it selects a behaviour of the same account. */
+  /** Requests may set it even if inline providers are blocked, because it selects a behaviour of the same account. */
   readonly inline?: true;
 }
 
@@ -78,7 +78,7 @@ export interface AuthModes {
   /** An integration must choose a mode. */
   readonly required?: true;
   readonly modes: Readonly<Record<string, AuthMode>>;
-  /** Modes of inline credentials that name none: the first one whose setting is present, or that needs none (null). */
+  /** Default modes of inline credentials: the first one whose setting is present, or that needs none (null). */
   readonly usual?: readonly (readonly [mode: string, ifPresent: string | null])[];
 }
 
@@ -98,7 +98,9 @@ export interface Requirement {
   readonly unless?: string;
 }
 
-/** A declaration as it is written: what has a default may be left out, and settings that all providers have are added. */
+/**
+ * A declaration as written by its author: fields with a default may be left out, and settings that all providers have are added.
+ */
 export type ProviderInput = Pick<ProviderDeclaration, 'id' | 'load'> & Partial<Omit<ProviderDeclaration, 'id' | 'load'>>;
 
 /** True if integrations store the setting. */
@@ -125,8 +127,8 @@ export function defineProvider(input: ProviderInput): ProviderDeclaration {
 }
 
 /**
- * The schema of an adapter's settings: each setting that is not secret, checked if present. Drops settings that the provider does
- * not declare and those that are null. The pipeline checks `custom_host` itself.
+ * Returns the schema of an adapter's settings: each setting that is not secret, checked if present. Drops settings that the
+ * provider does not declare and those that are null. The pipeline checks `custom_host` itself.
  */
 export function settingsSchema({ settings }: Pick<ProviderDeclaration, 'settings'>): v.GenericSchema<unknown, ProviderSettings> {
   const entries: v.ObjectEntries = {};
@@ -136,7 +138,7 @@ export function settingsSchema({ settings }: Pick<ProviderDeclaration, 'settings
   return v.pipe(v.object(entries), v.transform(withoutNulls)) as unknown as v.GenericSchema<unknown, ProviderSettings>;
 }
 
-/** Members of an adapter that follow from its declaration. */
+/** Returns the members of an adapter that follow from its declaration. */
 export function declared(
   declaration: ProviderDeclaration,
 ): Pick<ProviderAdapter, 'id' | 'settings' | 'pinned' | 'pinnedOnceStored' | 'movedBy' | 'modelSettings' | 'errorFields'> {
@@ -153,13 +155,13 @@ export function declared(
   };
 }
 
-/** An authentication mode names its credential. The first setting that decides the host and is present counts, else the first one. */
+/** An authentication mode sets the credential field. The first present setting that sets the host counts, else the first one. */
 function errorFieldsOf({ settings, auth }: ProviderDeclaration): ErrorFields {
   const hosts = Object.keys(settings).filter((name) => settings[name]?.host && !(name in commonSettings));
   return {
     host: (given) => (given.custom_host ? 'custom_host' : (hosts.find((name) => given[name]) ?? hosts[0] ?? null)),
     credential(given) {
-      // The common modes come last in the list, but replace the provider's own scheme.
+      // The common modes are last in the list, but replace the provider's own scheme.
       const modes = auth.toReversed().map(({ setting, modes: known }) => known[String(given[setting])]);
       return modes.find((mode) => mode !== undefined)?.credential ?? 'api_key';
     },

@@ -3,7 +3,7 @@ import type { SettingDeclaration } from './declaration.ts';
 
 type Roles = Omit<SettingDeclaration, 'kind' | 'schema'>;
 
-/** Roles of a setting whose example is found in what it accepts. */
+/** Roles of a setting. Its example is derived from its schema. */
 type WithExample = Omit<Roles, 'example'> & { readonly example?: unknown };
 
 /** A text. `expected` completes the sentence "expected …". */
@@ -28,7 +28,7 @@ export function headerValue({ max = 1_024, ...roles }: Roles & { readonly max?: 
   return text({ ...roles, pattern: /^[\x20-\x7e]+$/, expected: 'printable ASCII characters', max });
 }
 
-/** One of a few words. */
+/** One of a few values. */
 export function choice<const Option extends string>({
   options,
   ...roles
@@ -37,7 +37,7 @@ export function choice<const Option extends string>({
   return { example: options[0], ...roles, kind: 'choice', schema: v.picklist(options, expected) };
 }
 
-/** True or false; a header says `true` or `false`. */
+/** True or false. A header has the text `true` or `false`. */
 export function flag(roles: WithExample): SettingDeclaration {
   const fromText = v.pipe(
     v.picklist(['true', 'false']),
@@ -46,7 +46,7 @@ export function flag(roles: WithExample): SettingDeclaration {
   return { example: true, ...roles, kind: 'flag', schema: v.union([v.boolean(), fromText], 'expected true or false') };
 }
 
-/** A whole number of at least 0; a header says it in digits. */
+/** A whole number of at least 0. A header has its digits. */
 export function count({ expected, ...roles }: Roles & { readonly expected: string }): SettingDeclaration {
   const fromText = v.pipe(v.string(), v.regex(/^\d{1,15}$/), v.transform(Number));
   const message = `expected ${expected}`;
@@ -70,7 +70,7 @@ export function bucket(roles: WithExample): SettingDeclaration {
   return { example: 'my-bucket', ...roles, kind: 'bucket', schema };
 }
 
-/** A credential. `check` returns what is wrong with its value, or null. */
+/** A credential. `check` returns the problem of a value, or null. */
 export function secret({
   check,
   ...roles

@@ -1,6 +1,6 @@
 import type { AuthModes, ProviderDeclaration } from './declaration.ts';
 
-/** One setting that is missing, or that the authentication mode does not use, and why. */
+/** One setting that is missing, or that the authentication mode does not use, with the reason. */
 export interface SettingProblem {
   /** Config name; `api_key` is the integration's `key`. */
   readonly setting: string;
@@ -23,7 +23,7 @@ export function missingSettings(
     need(needs, `required for ${id}${unless === undefined ? '' : ` without ${unless === 'api_key' ? 'key' : unless}`}`);
   }
   for (const modes of auth) problems.push(...modeProblems(modes, settings[modes.setting], has));
-  // After the modes, which name the more specific reason.
+  // Checked after the modes, which give the more specific reason.
   for (const { needs, when } of requires) if (when !== undefined && has(when)) need(needs, `required with ${when}`);
   if (settings.is_key_required === true) need(['api_key'], 'required with is_key_required true');
   return problems.filter(({ setting }, index) => problems.findIndex((other) => other.setting === setting) === index);
@@ -41,7 +41,7 @@ function modeProblems({ setting, modes }: AuthModes, value: unknown, has: (name:
   ];
 }
 
-/** The mode that credentials without one imply, by setting. Older clients leave it out. */
+/** The authentication mode that a setting implies if none is set. Older clients leave it out. */
 export function usualModes({ auth }: ProviderDeclaration, has: (name: string) => boolean): Record<string, string> {
   const found = auth.flatMap(({ setting, usual = [] }) => {
     const mode = has(setting) ? undefined : usual.find(([, name]) => name === null || has(name));

@@ -44,7 +44,7 @@ function cohereCounts(counts: JsonObject): Usage {
   return typeof billed.search_units === 'number' ? unitUsage('search_units', billed.search_units, counts) : cohereUsage(counts);
 }
 
-/** `input_tokens` leaves cached tokens out in Anthropic's counts and has them in OpenAI's, which keep details of it. */
+/** `input_tokens` excludes cached tokens in Anthropic's counts and includes them in OpenAI's, which have details of them. */
 function inputOutputUsage(counts: JsonObject): Usage {
   if ('cache_read_input_tokens' in counts || 'cache_creation_input_tokens' in counts) return messagesUsage(counts);
   const media = mediaUsage(counts);

@@ -10,15 +10,15 @@ export interface Closing extends SessionOutcome {
   readonly toProvider: Farewell;
 }
 
-/** A close frame, or none. `patient`: what is still on its way to that side may take its time to arrive. */
+/** A close frame, or `cut` for none. `patient`: messages in transit to that side get time to arrive. */
 export type Farewell = 'cut' | { readonly code: number | null; readonly reason: string; readonly patient: boolean };
 
-/** Longest reason, bytes: a control frame holds 125, two of them the code (RFC 6455 §5.5). */
+/** Maximum length of a reason in bytes. A control frame holds 125, two of them for the code (RFC 6455 §5.5). */
 const reasonBytesMax = 123;
 
 /**
- * The client closed, left, or broke a rule. Its code and reason go on to the provider as they are; codes that cannot be on the wire
- * are replaced: a close without a code is passed on as such, a client that vanished as 1001.
+ * The client closed, disconnected, or broke a rule. Its code and reason are passed to the provider. Codes that cannot be on the
+ * wire are replaced: a close without a code is passed on as such, a lost connection becomes 1001.
  */
 export function closingOfClient(code: number, reason: string, byRule: boolean): Closing {
   const gone: Farewell = { code: closeCodes.goingAway, reason: 'The client disconnected', patient: false };
@@ -36,8 +36,8 @@ export function closingOfClient(code: number, reason: string, byRule: boolean): 
 }
 
 /**
- * The provider closed, vanished, or broke a rule. Its code and reason go on to the client as they are; a connection that ended without
- * them is 1014, "bad gateway" in the registry of close codes.
+ * The provider closed, disconnected, or broke a rule. Its code and reason are passed to the client. A connection that ended
+ * without them becomes 1014, "bad gateway" in the registry of close codes.
  */
 export function closingOfProvider(code: number, reason: string, byRule: boolean): Closing {
   if (byRule || !canBeSent(code)) {
@@ -56,7 +56,7 @@ export function closingOfProvider(code: number, reason: string, byRule: boolean)
   return { code, closedBy: 'provider', kind, error, toClient: passedOn(code, reason), toProvider: 'cut' };
 }
 
-/** The gateway ends a session that did nothing wrong. */
+/** The gateway ends a session for a reason outside the session. */
 export function goingAway(reason: string): Closing {
   const farewell: Farewell = { code: closeCodes.goingAway, reason, patient: true };
   return {
@@ -69,7 +69,7 @@ export function goingAway(reason: string): Closing {
   };
 }
 
-/** One side does not take what the other sends. */
+/** One side does not accept what the other sends. */
 export function tooSlow(who: 'client' | 'provider'): Closing {
   const reason = `The ${who} receives messages too slowly`;
   const farewell: Farewell = { code: closeCodes.tryAgainLater, reason, patient: false };
@@ -79,7 +79,8 @@ export function tooSlow(who: 'client' | 'provider'): Closing {
 
 /**
  * Closes a session because a limit has no room for its next usage, or because the caller is no longer admitted. An exhausted
- * budget or an invalid key is 1008, since reconnecting does not help. A rate limit, or a limit whose state is unknown, is 1013.
+ * budget or an invalid key closes with 1008, because reconnecting does not help. A rate limit, or a limit whose state is unknown,
+ * closes with 1013.
  */
 export function mayNotGoOn(error: GatewayError): Closing {
   const code = [401, 403, 412].includes(error.status) ? closeCodes.policyViolation : closeCodes.tryAgainLater;
@@ -101,13 +102,13 @@ function passedOn(code: number, reason: string): Farewell {
   return { code, reason: cutReason(reason), patient: true };
 }
 
-/** `none` stands for a frame without a code, which can be sent; the other reserved ones cannot (RFC 6455 §7.4). */
+/** `none` represents a frame without a code, which can be sent. The other reserved codes cannot (RFC 6455 §7.4). */
 function canBeSent(code: number): boolean {
   if (code === closeCodes.none || (code >= 3000 && code <= 4999)) return true;
   return code >= 1000 && code <= 1014 && code !== 1004 && code !== closeCodes.cut;
 }
 
-/** The reason, cut at a character to what a close frame holds. */
+/** Returns the reason, cut between characters to the length that a close frame holds. */
 function cutReason(reason: string): string {
   const bytes = Buffer.from(reason, 'utf8');
   if (bytes.length <= reasonBytesMax) return reason;

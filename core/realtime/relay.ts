@@ -14,7 +14,7 @@ const messageBytes = 100;
  * buffered data, which is soon if little work is done per message.
  */
 export class Relay {
-  /** True while the sender is not read. */
+  /** True while reading from the sender is paused. */
   paused = false;
   readonly #from: FrameSocket;
   readonly #to: FrameSocket;
@@ -26,7 +26,7 @@ export class Relay {
     this.#to = to;
   }
 
-  /** Bytes on their way to the receiver that it has not taken. */
+  /** Bytes sent to the receiver that it has not accepted. */
   get waitingBytes(): number {
     return this.#heldBytes + this.#to.bufferedBytes;
   }
@@ -41,7 +41,7 @@ export class Relay {
     }
   }
 
-  /** The receiver takes bytes again. True when the sender is read again. */
+  /** Called when the receiver accepts bytes again. Returns true if the sender is read again. */
   goOn(): boolean {
     if (!this.paused || !this.#release(false)) return false;
     this.paused = false;
@@ -54,7 +54,7 @@ export class Relay {
     this.#release(true);
   }
 
-  /** False when the receiver is full again before all has gone. */
+  /** Returns false if the receiver is full again before all messages are sent. */
   #release(all: boolean): boolean {
     const held = this.#held;
     let sent = 0;

@@ -20,8 +20,9 @@ export interface SessionOptions {
 }
 
 /**
- * Finds a provider that answers 101, upgrades the client, and hands both over. Until then the request is one like any other: it may
- * be refused, retried or sent to another target. Null when the session has begun or the client has left; else what to answer.
+ * Finds a provider that replies 101, upgrades the client, and starts the session. Until then the request is an ordinary one: it
+ * may be rejected, retried or sent to another target. Returns null if the session has begun or the client has disconnected, else
+ * the answer.
  */
 export async function runSession(
   options: SessionOptions,
@@ -33,7 +34,7 @@ export async function runSession(
   const { sessions, services } = options;
   if (!sessions || !sink.acceptWebSocket) throw new GatewayError('internal', { detail: 'no handler for WebSocket sessions' });
   ctx.stream = true;
-  // On realtime routes the model is in the address: what a session costs is known before it begins.
+  // On realtime routes the address names the model, so the price of a session is known before it begins.
   ctx.model ??= new URLSearchParams(ctx.query).get('model');
   const slot = sessions.reserve(ctx.identity ?? nobody);
   let started = false;
@@ -101,7 +102,7 @@ async function firstError(
 /** Requests admitted by a plugin that replaces `auth`. */
 const nobody = { organisationId: '', workspaceId: '', keyId: '' };
 
-/** Ours first: they are the ones to stay should all of them be too long. */
+/** The gateway's own headers come first, because headers that do not fit are left out from the end. */
 function headOf(ctx: RequestContext, answer: UpgradedAnswer): HeaderList {
   const headers: HeaderList = [];
   addGatewayHeaders(ctx, headers, 101, null);

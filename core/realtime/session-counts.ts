@@ -1,21 +1,21 @@
 import type { SessionOwner } from '../contract/plugin/web-socket.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 
-/** Most sessions of one organisation, one workspace and one key at a time in this process; 0 = no limit. */
+/** Maximum concurrent sessions of one organisation, one workspace and one key in this process. 0: no limit. */
 export interface OwnerMax {
   readonly organisation: number;
   readonly workspace: number;
   readonly key: number;
 }
 
-/** Names of the owners, and the settings that bound their sessions. */
+/** Ids of the owners, and the settings that limit their sessions. */
 const scopes = [
   ['organisation', 'organisationId', 'this organisation', 'REALTIME_SESSIONS_PER_ORGANISATION'],
   ['workspace', 'workspaceId', 'this workspace', 'REALTIME_SESSIONS_PER_WORKSPACE'],
   ['key', 'keyId', 'this API key', 'REALTIME_SESSIONS_PER_KEY'],
 ] as const;
 
-/** Counts the sessions of each owner, so that none takes the places of all. */
+/** Counts the sessions of each owner, so that no owner can use up the capacity of all. */
 export class SessionCounts {
   readonly #max: OwnerMax;
   readonly #open = new Map<string, number>();
@@ -24,7 +24,10 @@ export class SessionCounts {
     this.#max = max;
   }
 
-  /** Takes a place of each; the returned function gives them back and must be called once. Throws GatewayError `too_many_sessions`. */
+  /**
+   * Counts a session for each owner. The returned function ends the count and must be called once. Throws GatewayError
+   * `too_many_sessions`.
+   */
   enter(owner: SessionOwner): () => void {
     const names: string[] = [];
     for (const [scope, field, whose, setting] of scopes) {

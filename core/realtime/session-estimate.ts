@@ -1,9 +1,9 @@
 import { emptyUsage, type Usage } from '../contract/values/usage.ts';
 
 const bytesPerTextToken = 4;
-/** One second of 16-bit sound at 16 kHz is 32 KiB, which providers count as about 32 tokens. */
+/** One second of 16-bit sound at 16 kHz has 32 KiB. Providers count it as about 32 tokens. */
 const bytesPerSoundToken = 1_024;
-/** Text messages longer than this carry sound or pictures in base64. */
+/** Longer text messages are taken for audio or images in base64. */
 const textBytesMax = 4_096;
 
 /** Estimates the tokens of a session by the size of its messages, for providers that report none. */

@@ -4,8 +4,8 @@ import { isObject, type JsonObject } from '../contract/values/json.ts';
 import type { Usage } from '../contract/values/usage.ts';
 
 /**
- * Reads the usage of one event of a session: by the provider's own reader if it has one, else, and Gemini's, in any known format. The model of the
- * first response is the session's if its address names none.
+ * Reads the usage of one event of a session: by the provider's own reader if it has one, else (and for Gemini) in any known
+ * format. If the address names no model, the model of the first response is the session's.
  */
 export function sessionReader(
   ctx: RequestContext,

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { emptyUsage, type Usage } from '../contract/values/usage.ts';
 
-/** Events longer than this are not parsed: what counts tokens has no audio in it. */
+/** Events longer than this are not parsed, because events with token counts contain no audio. */
 const eventBytesMax = 4 * 1024 * 1024;
-/** Depth and number of names of the provider's counts that are kept. */
+/** Maximum depth and number of names of the provider's counts that are stored. */
 const rawDepthMax = 4;
 const rawNamesMax = 50;
 
@@ -48,7 +48,7 @@ export class SessionUsage {
     return true;
   }
 
-  /** Null when no event counted anything. `raw` is the sum of the provider's own counts, name by name. */
+  /** Null if no event had counts. `raw` is the sum of the provider's own counts, name by name. */
   total(): Usage | null {
     return this.#total;
   }
@@ -78,7 +78,7 @@ function addCounts(into: JsonObject, counts: JsonObject, depth: number): void {
   }
 }
 
-/** Names come from the provider: `__proto__` is one like any other. */
+/** The provider chooses the names, so `__proto__` is treated like any other. */
 function set(into: JsonObject, name: string, value: unknown): void {
   Object.defineProperty(into, name, { value, enumerable: true, writable: true, configurable: true });
 }

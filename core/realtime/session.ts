@@ -18,23 +18,23 @@ import { SessionEstimate } from './session-estimate.ts';
 import { SessionUsage } from './session-usage.ts';
 
 export interface SessionLimits {
-  /** Longest silence of both sides, milliseconds; 0 = no limit. */
+  /** Maximum silence of both sides in milliseconds. 0: no limit. */
   readonly idleMs: number;
-  /** Longest session, milliseconds; 0 = no limit. */
+  /** Maximum length of a session in milliseconds. 0: no limit. */
   readonly totalMs: number;
   /** Maximum bytes that wait for one side before the session ends, in case the sender does not stop when paused. */
   readonly bufferedBytesMax: number;
-  /** Milliseconds after which what was used since is written down. */
+  /** Interval in milliseconds at which the usage of an open session is recorded. */
   readonly recordMs: number;
 }
 
 const pingEveryMs = 30_000;
-/** A side that answers nothing for this long is gone. */
+/** A side that sends no reply for this time counts as disconnected. */
 const deadAfterMs = 75_000;
-/** How long the provider may take to answer the close frame that follows a client which is gone. */
+/** Time for the provider to reply to the close frame after the client has disconnected. */
 const farewellMs = 1000;
 
-/** One side as the session sees it. */
+/** One side of a session. */
 interface Side {
   readonly socket: FrameSocket;
   /** Forwards its messages to the other side. */
@@ -68,11 +68,11 @@ export class Session {
   #isCounting = false;
   /** True while plugins check if the caller may continue. */
   #isLooking = false;
-  /** When the session was last written down, and whether anything was used since. */
+  /** Time of the last record, and whether there was usage since. */
   #recordedAtMs: number;
   #isUnrecorded = false;
 
-  /** `closed` is called once, when both sockets are. */
+  /** `closed` is called once, when both sockets are closed. */
   constructor(given: SessionStart, limits: SessionLimits, clock: Clock, closed: () => void) {
     this.#given = given;
     this.#limits = limits;
@@ -109,7 +109,7 @@ export class Session {
     if (this.#isDead(this.#provider, nowMs)) return this.#provider.socket.terminate();
   }
 
-  /** The process stops. */
+  /** Called when the process stops. */
   goAway(): void {
     this.#finish({ ...goingAway('The gateway is shutting down'), kind: 'cut', error: new GatewayError('draining') });
   }
@@ -140,7 +140,7 @@ export class Session {
         if (from.relay.waitingBytes > this.#limits.bufferedBytesMax) {
           this.#finish(tooSlow(to === this.#client ? 'client' : 'provider'));
         }
-        // After the message with the usage: the client gets its last reply. Estimates are counted by `look`.
+        // Counted after the message with the usage, so that the client gets its last reply. `look` counts estimates.
         if (this.#isUncounted && this.#usage?.total()) void this.#count();
       },
       // `from` accepts bytes again, so `to` may continue sending.
@@ -180,7 +180,7 @@ export class Session {
     return passed;
   }
 
-  /** Counts by size for as long as no event has stated usage. */
+  /** Estimates usage by size until an event has stated usage. */
   #addEstimate(data: Uint8Array, isBinary: boolean, isFromClient: boolean): void {
     if (this.#usage?.total()) return;
     this.#estimate?.add(data, isBinary, isFromClient);
@@ -193,7 +193,7 @@ export class Session {
     return this.#usage?.total() ?? this.#estimate?.total() ?? null;
   }
 
-  /** Passes the usage to plugins; one of them may end the session. */
+  /** Passes the usage to plugins. Each of them may end the session. */
   async #count(): Promise<void> {
     if (this.#isCounting) return;
     this.#isCounting = true;
@@ -227,7 +227,7 @@ export class Session {
     this.#given.checkpoint();
   }
 
-  /** Notes in the context what there is to record. */
+  /** Stores the data for the record in the context. */
   #fill(closing: Closing | null): void {
     const { ctx } = this.#given;
     ctx.requestBytes = this.#client.bytes;

@@ -5,18 +5,18 @@ import { Session, type SessionLimits } from './session.ts';
 import { type OwnerMax, SessionCounts } from './session-counts.ts';
 
 export interface SessionsOptions extends Omit<SessionLimits, 'bufferedBytesMax'> {
-  /** Most sessions at a time. */
+  /** Maximum number of concurrent sessions. */
   readonly sessionsMax: number;
-  /** Most of one organisation, workspace or key. */
+  /** Maximum number for one organisation, workspace or key. */
   readonly ownerMax: OwnerMax;
-  /** Bytes of the longest message, either way. */
+  /** Maximum message size in bytes, in both directions. */
   readonly messageBytesMax: number;
   readonly clock: Clock;
 }
 
-/** The sessions of one gateway process, and their end. */
+/** The sessions of one gateway process. */
 export interface OpenSessions extends Sessions {
-  /** Sessions that are open or about to be. */
+  /** Number of sessions that are open or about to open. */
   readonly count: number;
   /**
    * Accepts no more sessions. Open ones continue for `graceMs` and are then closed with 1001. Resolves when all are closed and recorded.
@@ -25,15 +25,18 @@ export interface OpenSessions extends Sessions {
   drain(graceMs: number): Promise<void>;
 }
 
-/** Messages that may wait for one side of a session: two of the maximum length, and the data read before a pause takes effect. */
+/**
+ * Maximum bytes of messages that wait for one side of a session: two of the maximum length, and the data read before a pause
+ * takes effect.
+ */
 const bufferedMessages = 2;
 const bufferedBytesMin = 96 * 1024 * 1024;
 /** Maximum time between two checks of all sessions. */
 const sweepMsMax = 1000;
-/** How long a closing handshake may take once the process stops. */
+/** Time limit of a closing handshake when the process stops. */
 const closingMs = 1000;
 
-/** Starts without sessions; no timer runs while there are none. */
+/** Starts without sessions. No timer runs while there are none. */
 export function createSessions(options: SessionsOptions): OpenSessions {
   const { clock, sessionsMax } = options;
   const limits = { ...options, bufferedBytesMax: bufferedMessages * options.messageBytesMax + bufferedBytesMin };
@@ -62,7 +65,7 @@ export function createSessions(options: SessionsOptions): OpenSessions {
     onEmpty();
   }
 
-  /** Resolves when no session is left or the time is over. */
+  /** Resolves when no session is left or the time has passed. */
   function empty(ms: number): Promise<void> {
     if (open.size === 0) return Promise.resolve();
     return new Promise((resolve) => {

@@ -33,25 +33,25 @@ type Found =
 
 export interface RemoteRepliesOptions {
   readonly fetch: InternalFetch;
-  /** Seals the entries: the store sees neither text nor headers. */
+  /** Seals the entries, so that the store can read neither text nor headers. */
   readonly key: Uint8Array;
   /** Names this process in claims. */
   readonly holder: string;
   readonly clock: Pick<Clock, 'elapsed'>;
   readonly timers: Timers;
-  /** Milliseconds a request waits for the store. */
+  /** Milliseconds that a request waits for the store. */
   readonly timeoutMs: number;
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** After a failure no request asks the store for this long. */
+/** Milliseconds after a failure during which the store is not called. */
 const pauseMs = 1_000;
 /** Milliseconds that a request waits for the leader in another process. */
 const leaderMsMax = 30_000;
-/** Beyond the wait itself, a waiting question may take this long. */
+/** Milliseconds that a waiting call may take beyond the wait itself. */
 const waitMarginMs = 1_000;
 const backgroundMs = 5_000;
-/** Bytes of replies on their way to the store; more are not stored. */
+/** Maximum bytes of replies in transit to the store. Further replies are not stored. */
 const storingBytesMax = 32 * 1024 * 1024;
 
 export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplies {
@@ -154,7 +154,7 @@ export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplie
 
 const absent = { kind: 'absent' } as const;
 
-/** Binds an entry to its key: another one's bytes under this key do not open. */
+/** Binds an entry to its key. An entry that was stored under another key cannot be opened. */
 function aadOf({ workspaceId, digest }: CacheKey): string {
   return `cached-reply/${workspaceId}/${digest}`;
 }

@@ -16,7 +16,7 @@ import type { Timers } from '../contract/values/timers.ts';
 import type { RemoteReplies } from './remote-replies.ts';
 
 export interface ReplyCacheOptions {
-  /** The shared store; null: entries are in the memory of this process only. */
+  /** The shared store. Null: entries are in the memory of this process only. */
   readonly remote: RemoteReplies | null;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -29,7 +29,7 @@ export interface RunningReplyCache extends ReplyCache {
   close(): void;
 }
 
-/** Equal requests of this process that are open at the same time. */
+/** Equal requests of this process that are in progress. */
 interface Flight {
   readonly followers: Set<(joined: Joined) => void>;
 }
@@ -38,7 +38,7 @@ type Lead = Extract<Joined, { kind: 'lead' }>;
 
 /** Milliseconds that a request waits for the leader of its flight. */
 const followMsMax = 30_000;
-/** Memory of an entry beside its body. */
+/** Estimated memory of an entry beside its body, in bytes. */
 const entryBytes = 512;
 const noticeBytesMax = 512;
 
@@ -101,7 +101,7 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
     const end = (result: LeadResult): void => {
       if (ended) return;
       ended = true;
-      // The client of the leader has left: the first follower calls the provider, and the others wait for that.
+      // The client of the leader has disconnected. The first follower calls the provider, and the others wait for that call.
       const [next] = flight.followers;
       if (result === 'aborted' && next) return next(leadOf(key, flight));
       if (typeof result !== 'object') {

@@ -20,8 +20,8 @@ const auth = v.object({
 const passing: ReadonlySet<string> = new Set(['ThrottlingException', 'RequestTimeout', 'InternalServiceError']);
 
 /**
- * GetSecretValue (docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html): the current version of the secret
- * whose name or ARN the path is, its `SecretString`, or its `SecretBinary` where that is text.
+ * GetSecretValue (docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html): returns the current version of
+ * the secret whose name or ARN is the path, from `SecretString`, or from `SecretBinary` if that is text.
  */
 export const readAwsSecret: SecretReader = async (mapped, credentials, organisationId, { sign }) => {
   const settings = settingsOf(mapped, credentials);

@@ -19,7 +19,7 @@ import {
 const who = 'Azure Key Vault';
 /** The oldest supported API version that has every feature used here. Sovereign clouds have it too. */
 const apiVersion = '7.4';
-/** Clouds by the host names of their vaults: audience and issuer of the tokens. */
+/** Clouds by the host names of their vaults, with audience and issuer of the tokens. */
 const clouds = [
   { suffix: '.vault.azure.net', audience: 'https://vault.azure.net', authority: 'https://login.microsoftonline.com' },
   { suffix: '.vault.azure.cn', audience: 'https://vault.azure.cn', authority: 'https://login.partner.microsoftonline.cn' },
@@ -29,7 +29,7 @@ const clouds = [
     authority: 'https://login.microsoftonline.us',
   },
 ] as const;
-/** Name of the secret, and its version; without a version the newest. */
+/** Parses the name of a secret and its version. Without a version the newest is used. */
 const pathPattern = /^[0-9A-Za-z-]{1,127}(\/[0-9A-Za-z]{1,64})?$/;
 const auth = v.object({
   azure_auth_mode: v.picklist(['entra', 'managed', 'default'], 'one of entra, managed, default'),
@@ -38,7 +38,7 @@ const auth = v.object({
   azure_managed_client_id: v.optional(azureIdentitySettings.azure_managed_client_id.schema),
 });
 
-/** Get Secret (learn.microsoft.com/rest/api/keyvault/secrets/get-secret): the `value` of a secret, the newest unless a version is named. */
+/** Get Secret (learn.microsoft.com/rest/api/keyvault/secrets/get-secret): returns the `value` of a secret. */
 export const readAzureSecret: SecretReader = async (mapped, credentials, organisationId, { sign, trusted }) => {
   const address = addressOf('azure_vault_url', mapped.auth, trusted);
   if (!pathPattern.test(mapped.path)) throw refused('secret_path: expected the name of a secret, or name/version');

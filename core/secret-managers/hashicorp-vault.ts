@@ -25,15 +25,15 @@ const lifetimeSecondsMax = 86_400;
 
 /** How a login requests a token. */
 interface Login {
-  /** Everything the token depends on, secrets included. */
+  /** Everything the token depends on, including secrets. */
   readonly key: string;
   readonly path: string;
   body(): Promise<JsonObject>;
 }
 
 /**
- * Reads `GET /v1/<path>` (developer.hashicorp.com/vault/api-docs/secret/kv): the fields of a secret of the key/value engine, version 1 or
- * 2, whose path has `data/` behind its mount. Tokens of logins are kept until their lease ends.
+ * Reads `GET /v1/<path>` (developer.hashicorp.com/vault/api-docs/secret/kv): the fields of a secret of the key/value engine,
+ * version 1 or 2, whose path has `data/` after its mount. Tokens of logins are stored until their lease ends.
  */
 export function createVaultReader(): SecretReader {
   const tokens = createTokenCache();
@@ -172,7 +172,7 @@ function pathOf(path: string): string {
   return segments.map(encodeURIComponent).join('/');
 }
 
-/** Read each time: Kubernetes replaces it while the pod lives. */
+/** Read on each call, because Kubernetes replaces it while the pod runs. */
 async function tokenIn(file: string): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).trim();

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { refused } from './secret-error.ts';
 import type { SecretContent } from './secret-reader.ts';
 
-/** Longest value: room for the key file of a service account. */
+/** Maximum length of a value. It is sufficient for the key file of a service account. */
 const valueCharactersMax = 16_384;
 
 /**

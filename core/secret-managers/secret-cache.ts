@@ -7,9 +7,12 @@ import { realTimers, type Timers } from '../contract/values/timers.ts';
 import { away, errorOf, type SecretError } from './secret-error.ts';
 import type { SecretContent } from './secret-reader.ts';
 
-/** One secret, and how it is read. */
+/** One secret, and the function that reads it. */
 export interface Asked {
-  /** Everything the content depends on: reference, organisation, revision and path, the id of the reference first. */
+  /**
+   * Key made of everything the content depends on: reference, organisation, revision and path, beginning with the id of the
+   * reference.
+   */
   readonly name: string;
   readonly manager: SecretManagerType;
   /** Slug of the reference, for the log. */
@@ -22,7 +25,9 @@ export type Outcome = 'ok' | 'away' | 'refused';
 export interface SecretCacheOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Time for which content is used as it is. For the same time after that, it is used while the next one is fetched. */
+  /**
+   * Time for which content is used without a new fetch. For the same time after that, it is used while the next one is fetched.
+   */
   readonly ttlMs: number;
   readonly timers?: Timers;
 }
@@ -45,7 +50,7 @@ interface Entry {
 export const pauseMs = 5_000;
 /** Minimum time between two fetches of a value that a provider rejected. */
 const renewalMs = 10_000;
-/** How long a value stays valid while its manager is unreachable. */
+/** Time for which a value stays valid while its manager is unreachable. */
 const staleMs = 86_400_000;
 /** Time limit of a whole fetch. Identities take several exchanges with limits of their own. */
 const fetchMs = 8_000;

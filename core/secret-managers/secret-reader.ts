@@ -63,14 +63,14 @@ export function checkedAuth<Settings>(schema: v.GenericSchema<unknown, Settings>
   );
 }
 
-/** A setting of the reference. Throws SecretError naming it. */
+/** Returns a setting of the reference. Throws SecretError naming it. */
 export function required(auth: MappedSecretDocument['auth'], field: string): string {
   const value = auth[field];
   if (value === undefined || value === '') throw refused(`${field} is missing`);
   return value;
 }
 
-/** A secret of the reference. Throws SecretError naming it. */
+/** Returns a secret of the reference. Throws SecretError naming it. */
 export function requiredSecret(credentials: Credentials, field: string): string {
   const value = credentials[field]?.reveal() ?? '';
   if (value === '') throw refused(`${field} is missing`);
@@ -84,7 +84,7 @@ export function objectIn(who: string, body: Uint8Array): JsonObject {
   throw away(`${who} sent a reply that cannot be read`);
 }
 
-/** The JSON object of a reply of any status, or null. */
+/** Returns the JSON object of a reply of any status, or null. */
 export function safeObject(body: Uint8Array): JsonObject | null {
   try {
     const value: unknown = JSON.parse(Buffer.from(body).toString('utf8'));

@@ -1,6 +1,6 @@
 import { settingGroups } from '../../config/settings-table.ts';
 
-/** The text of `--help`: usage, then every setting with its meaning, accepted values and default. */
+/** Returns the text of `--help`: usage, then every setting with its meaning, accepted values and default. */
 export function helpText(version: string): string {
   const names = Object.values(settingGroups).flatMap((rows) => Object.values(rows).map((row) => row.name));
   const width = Math.max(...names.map((name) => name.length)) + 2;

@@ -5,16 +5,16 @@ import { makeFolder } from '../../config/make-folder.ts';
 import { folderMark, isFolderMarkAlive } from '../../config/process-mark.ts';
 import type { Settings } from '../../config/settings.ts';
 
-/** The hold on a data directory. `release` is safe to call twice. */
+/** Exclusive use of a data directory. `release` is safe to call twice. */
 export type DataDirHold = { readonly error: string } | { readonly error: null; release(): void };
 
-/** How long a run that is just ending is waited for. */
+/** Time to wait for a previous run that is about to end. */
 const waitMsDefault = 2000;
 const pauseMs = 50;
 
 /**
- * Takes DATA_DIR for this process: two services in one folder would ship, and then delete, each other's records. Gateways and
- * control plane of one machine may share it as two services. A mark of a process that has ended is taken over. `issue` is a
+ * Takes DATA_DIR for this process. Two services in one folder would ship, and then delete, each other's records. Gateways and
+ * control plane of one machine may share it as two services. The mark of a process that has ended is replaced. `issue` is a
  * message for the operator. Throws the errors of the file system.
  */
 export async function holdDataDir(settings: Pick<Settings, 'dataDir' | 'role'>, waitMs = waitMsDefault): Promise<DataDirHold> {

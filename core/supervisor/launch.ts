@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The `svc-gateway` command. Under Node 22 it is the program itself; under any other it starts the program with the Node 22
- * that was installed beside it, and stands in for it: signals go down, the exit code comes up. Keeps to what Node 18 knows.
+ * The `svc-gateway` command. Under Node 22 it is the program itself. Under any other version it starts the program with the Node
+ * 22 that was installed beside it, forwards signals to it, and returns its exit code. Uses only features of Node 18.
  */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 

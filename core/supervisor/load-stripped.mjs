@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Loads the TypeScript of this repository from a cache of sources without types. Node 22 keeps its type stripper, about 22 MB,
- * in every process that has loaded one TypeScript file; with this preload only a child that ends has loaded it.
- * A preload (`node --import`), and JavaScript, because a TypeScript file would load the stripper itself.
+ * Loads the TypeScript of this repository from a cache of sources without types. Node 22 keeps its type stripper, about 22 MB, in
+ * every process that has loaded one TypeScript file. With this preload only a short-lived child has loaded it. It is a preload
+ * (`node --import`) in JavaScript, because a TypeScript file would load the stripper itself.
  */
 const root = new URL('../../', import.meta.url).href;
 const nodeModules = fileURLToPath(new URL('node_modules', root));
@@ -23,7 +23,7 @@ registerHooks({
   },
 });
 
-/** The source without types; null if the cache cannot hold it. */
+/** Returns the source without types. Null if the cache cannot hold it. */
 function stripped(file) {
   const entry = join(cache, createHash('sha1').update(readFileSync(file)).digest('hex'));
   const found = read(entry);

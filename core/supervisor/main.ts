@@ -20,13 +20,14 @@ const isSource = import.meta.url.endsWith('.ts');
 const sourceFlags = isSource ? [`--import=${new URL('load-stripped.mjs', import.meta.url).href}`] : [];
 
 /**
- * The control plane serves few requests: a small young generation saves some 40 MB. V8 compiles the embedded database's WebAssembly
- * while it is created. One job at a time, in one malloc arena that returns free memory, leaves 120 MB less resident afterwards.
+ * The control plane serves few requests, so a small young generation saves some 40 MB. V8 compiles the embedded database's
+ * WebAssembly while it is created. One job at a time, in one malloc arena that returns free memory, leaves 120 MB less resident
+ * afterwards.
  */
 const controlPlaneFlags = ['--max-semi-space-size=4', '--wasm-num-compilation-tasks=1'];
 const controlPlaneMalloc = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' };
 
-/** The program behind `npm start` and `svc-gateway`: checks the settings, starts the processes, waits for their end. */
+/** The program behind `npm start` and `svc-gateway`. Checks the settings, starts the processes, and waits for their end. */
 async function main(): Promise<number> {
   const asked = readArguments();
   if (typeof asked === 'string') return refuse([asked, 'svc-gateway --help lists the options'], 2);
@@ -53,11 +54,11 @@ async function main(): Promise<number> {
   const log = createLog({ level: settings.logLevel, format: settings.logFormat, name: 'supervisor' });
   const supervisor = startSupervisor({
     settings,
-    // Compiled code is stored between starts: it halves the time until a restarted process serves again.
+    // Compiled code is stored between starts, which halves the time until a restarted process serves again.
     env: { NODE_COMPILE_CACHE: join(settings.dataDir, 'compile-cache'), ...env },
     controlPlaneEntry: programAt('../../admin/main'),
     gatewayEntry: programAt('../main'),
-    // Without documents from an earlier run a gateway could only refuse; with them it should not wait for long.
+    // Without documents from an earlier run a gateway could only reject requests, so it waits longer.
     gatewaysWaitMs: existsSync(join(settings.dataDir, 'last-known-good')) ? 5_000 : 60_000,
     controlPlaneNodeFlags: [...controlPlaneFlags, ...sourceFlags],
     controlPlaneEnv: controlPlaneMalloc,
@@ -85,7 +86,7 @@ function readArguments(): { help?: boolean; version?: boolean } | string {
   }
 }
 
-/** The same program from source or from the build: whichever this file itself runs as. */
+/** Returns the same program from source or from the build, like this file itself. */
 function programAt(relative: string): string {
   return fileURLToPath(new URL(`${relative}${isSource ? '.ts' : '.js'}`, import.meta.url));
 }

@@ -53,7 +53,7 @@ function keysFile(settings: Settings): string {
   return join(settings.dataDir, 'first-keys.json');
 }
 
-/** The address to type on this machine: a listener on all addresses is reached through loopback. */
+/** The address for use on this machine. A listener on all addresses is reached through loopback. */
 function origin(scheme: string, host: string, port: number): string {
   const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `${scheme}://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;

@@ -1,12 +1,10 @@
-/** How long a life counts as proof that the process works: the next death is then a first one again. */
+/** Lifetime in milliseconds that proves that the process works. The next death then counts as a first one. */
 export const provenAfterMs = 10_000;
 
 /**
- * Milliseconds to wait before a dead child is started again. The first death is answered at once, each further one doubles
- * the wait from 100 ms. A child that had become ready is back within a second however often that happens; only one that dies
- * before it is ready, which is a crash loop, comes to wait up to 5 s.
- *
- * @param deaths deaths in a row, 1 for the first
+ * Returns the milliseconds to wait before a dead child is started again. After the first death it is restarted at once. Each
+ * further death doubles the wait from 100 ms. A child that had become ready waits at most a second. A child that dies before it
+ * is ready, which is a crash loop, waits up to 5 s. @param deaths deaths in a row, 1 for the first
  */
 export function restartDelayMs(deaths: number, wasReady: boolean): number {
   if (deaths <= 1) return 0;

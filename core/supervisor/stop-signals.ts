@@ -1,4 +1,6 @@
-/** Two signals of one kind within this time are one wish: npm repeats to its child the ^C that the terminal sent to both. */
+/**
+ * Two signals of one kind within this time count as one, because npm repeats to its child the ^C that the terminal sent to both.
+ */
 const sameWishMs = 500;
 
 export interface SignalSource {

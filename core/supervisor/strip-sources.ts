@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 /**
  * `node strip-sources.ts <root> <cache>`: writes each TypeScript file of the program without its types to the cache, under the
- * SHA-1 of its source, and removes entries of sources that are gone. `load-stripped.mjs` runs it and reads the entries.
+ * SHA-1 of its source, and removes entries of sources that no longer exist. `load-stripped.mjs` runs it and reads the entries.
  */
 const [root = '', cache = ''] = process.argv.slice(2);
 mkdirSync(cache, { recursive: true });
@@ -18,7 +18,7 @@ for (const folder of ['config', 'core', 'plugins', 'admin', 'workers']) {
     const key = createHash('sha1').update(source).digest('hex');
     current.add(key);
     if (before.has(key)) continue;
-    // Another process may read the entry at the same time: it appears at once as a whole.
+    // Another process may read the entry at the same time, so it is created in one step.
     const temporary = join(cache, `${key}.${process.pid}`);
     writeFileSync(temporary, stripTypeScriptTypes(source));
     renameSync(temporary, join(cache, key));

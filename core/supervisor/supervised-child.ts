@@ -13,7 +13,7 @@ export interface ChildPlan {
 }
 
 export interface ChildEvents {
-  /** A new life begins; `worker` is its end of the channel. */
+  /** Called for each new process. `worker` is the supervisor's end of its channel. */
   onStart(child: SupervisedChild, worker: Worker): void;
   onMessage(child: SupervisedChild, message: unknown): void;
   /** Returns false to prevent a restart. */
@@ -30,11 +30,11 @@ export interface Death {
   readonly restartInMs: number;
 }
 
-/** Time as the supervisor needs it; tests hold it still. */
+/** Time source of the supervisor. Tests replace it. */
 export interface SupervisorClock {
   /** Monotonic milliseconds. */
   elapsed(): number;
-  /** Calls back once after this time; the returned function takes it back. */
+  /** Calls back once after this time. The returned function cancels it. */
   after(ms: number, callback: () => void): () => void;
 }
 
@@ -65,7 +65,7 @@ export class SupervisedChild {
     return this.#worker?.process.pid;
   }
 
-  /** The present life's end of the channel; null between two lives. */
+  /** The channel to the current process. Null between two processes. */
   get worker(): Worker | null {
     return this.#worker;
   }
@@ -85,19 +85,19 @@ export class SupervisedChild {
     this.#events.onStart(this, worker);
     worker.on('message', (message) => this.#events.onMessage(this, message));
     worker.on('exit', end);
-    // A process that could not be started at all has no exit event. Other errors are failed sends, which the exit explains.
+    // A process that could not be started has no exit event. Other errors are failed sends, which the exit explains.
     worker.on('error', () => {
       if (worker.process.pid === undefined) end(null, 'spawn failure');
     });
   }
 
-  /** Marks this life as ready. Safe to call twice. */
+  /** Marks the current process as ready. Safe to call twice. */
   markReady(): void {
     this.ready = true;
     this.everReady = true;
   }
 
-  /** Sends if the child is connected. A child that is ending misses the message, as it would after its end. */
+  /** Sends if the child is connected. A child that is ending does not receive the message. */
   send(message: object): void {
     if (this.#worker?.isConnected()) this.#worker.send(message, () => {});
   }
@@ -106,7 +106,7 @@ export class SupervisedChild {
     this.#worker?.process.kill('SIGKILL');
   }
 
-  /** From now on its death is final; a start that was waiting is taken back. */
+  /** Prevents further restarts and cancels a pending one. */
   giveUp(): void {
     this.#cancelRestart?.();
     this.#cancelRestart = null;

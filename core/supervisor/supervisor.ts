@@ -32,13 +32,13 @@ export interface SupervisorOptions {
 }
 
 export interface Supervisor {
-  /** The exit code, once every child has ended. */
+  /** Resolves with the exit code when every child has ended. */
   readonly ended: Promise<number>;
-  /** Orderly: gateways finish what they have begun, then the control plane stops. Safe to call twice. */
+  /** Stops in order: gateways finish their requests, then the control plane stops. Safe to call twice. */
   stop(): void;
-  /** At once: every child is killed. */
+  /** Kills every child at once. */
   kill(): void;
-  /** Gateways read the files of their certificate again. */
+  /** Makes the gateways read the files of their certificate again. */
   reload(): void;
 }
 
@@ -68,10 +68,10 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   });
 
   const watch = watchGateways(settings.watchdogMs, clock, log);
-  // Children that use node's own listeners accept for themselves: no connection passes through this process.
+  // Children that use node's own listeners accept connections themselves. No connection passes through this process.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   for (const child of controlPlanes) child.start();
-  // A gateway that asks before the control plane answers would begin its life with "away": a first call would be refused.
+  // Gateways start after the control plane, because a gateway that cannot reach it would reject its first requests.
   let startGateways: (() => void) | null = () => {
     startGateways = null;
     cancelWait();
@@ -82,7 +82,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
 
   function onStart(child: SupervisedChild, worker: Worker): void {
     if (child.plan.role !== 'gateway') return;
-    // Each scrape listens on every worker for as long as it waits; many at a time are no leak.
+    // Each scrape adds a listener to every worker while it waits, so many listeners are not a leak.
     worker.setMaxListeners(0);
     answerMetricsRequests(worker, () => gateways.map((gateway) => gateway.worker).filter((each) => each !== null));
   }
@@ -126,7 +126,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       return false;
     }
     log.error({ ...fields, restartInMs: death.restartInMs }, 'process died; restarting it');
-    // Gateways serve what they know from earlier; a control plane in trouble is nothing to wait for.
+    // Gateways can serve documents from earlier runs, so they do not wait for a failing control plane.
     startGateways?.();
     return true;
   }
@@ -142,7 +142,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     advanceStop();
   }
 
-  /** The control plane is stopped after the last gateway, which until then ships its records there. */
+  /** The control plane stops after the last gateway, which ships its records to it until then. */
   function advanceStop(): void {
     if (gateways.some((gateway) => gateway.alive)) return;
     if (controlPlanes.some((child) => child.alive)) {
@@ -190,7 +190,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   }
 }
 
-/** Which children run on this machine. */
+/** Returns the children that run on this machine. */
 function plansOf(options: SupervisorOptions): ChildPlan[] {
   const { settings } = options;
   const plans: ChildPlan[] = [];

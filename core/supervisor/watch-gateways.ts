@@ -2,15 +2,15 @@ import type { Log } from '../contract/values/log.ts';
 import type { SupervisedChild, SupervisorClock } from './supervised-child.ts';
 
 export interface GatewayWatch {
-  /** A heartbeat arrived. The first one begins the watch of this life. */
+  /** Called for each heartbeat. The first one starts the watch of a process. */
   beat(child: SupervisedChild): void;
-  /** The process has ended. */
+  /** Called when the process has ended. */
   forget(child: SupervisedChild): void;
-  /** Ends the watch of all. */
+  /** Ends the watch of all processes. */
   stop(): void;
 }
 
-/** Heartbeats are looked for this many times per timeout; a process without one at all of them is killed. */
+/** Checks per timeout. A process without a heartbeat at all of them is killed. */
 const looksPerTimeout = 4;
 
 /**

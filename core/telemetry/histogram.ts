@@ -1,7 +1,7 @@
 /** Bounds of all duration buckets in seconds: from a cached reply to the longest reasoning call. */
 const durationBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600] as const;
 
-/** Counts of one series. Plain numbers: an observation costs some 20 ns, against about 1 µs of the library's own histogram. */
+/** Counts of one series. Plain numbers: an observation takes some 20 ns, against about 1 µs for the library's own histogram. */
 export class Histogram {
   /** Observations per bucket, not cumulative; the last one is above all bounds. */
   readonly #buckets = new Float64Array(durationBounds.length + 1);
@@ -15,7 +15,7 @@ export class Histogram {
     this.#buckets[bucket]! += 1;
   }
 
-  /** The series in the exposition format's terms: cumulative buckets, sum and count. */
+  /** Returns the series in the exposition format: cumulative buckets, sum and count. */
   samples(name: string, labels: Labels): Sample[] {
     const samples: Sample[] = [];
     let total = 0;

@@ -27,14 +27,14 @@ export interface MetricsChannel {
 export interface MetricsPeer {
   /** Returns the metrics of all processes; only those of this one if there is no primary or it does not reply in time. */
   gather(): Promise<string>;
-  /** Answers no more questions. */
+  /** Stops replying to requests. */
   close(): void;
 }
 
 const partTimeoutMs = 1000;
 const replyTimeoutMs = 2000;
 
-/** The side of a gateway process: asks for everyone's numbers and gives its own when asked. `channel` is `process`. */
+/** The side of a gateway process: requests the metrics of all processes and sends its own on request. `channel` is `process`. */
 export function createMetricsPeer(channel: MetricsChannel, metrics: Pick<Metrics, 'collect' | 'text'>): MetricsPeer {
   let lastId = 0;
   const answer = async (message: unknown) => {
@@ -57,7 +57,8 @@ export function createMetricsPeer(channel: MetricsChannel, metrics: Pick<Metrics
 }
 
 /**
- * The side of the primary, once per forked gateway: answers its questions with the numbers of all `gateways()`. Returns how to stop.
+ * The side of the primary, once per forked gateway: replies to its requests with the metrics of all `gateways()`. Returns a
+ * function that stops it.
  */
 export function answerMetricsRequests(worker: MetricsChannel, gateways: () => readonly MetricsChannel[]): () => void {
   const answer = async (message: unknown) => {
@@ -70,7 +71,10 @@ export function answerMetricsRequests(worker: MetricsChannel, gateways: () => re
 
 let lastCollectId = 0;
 
-/** The numbers of all these processes in the Prometheus text format. One that does not answer within a second is left out. */
+/**
+ * Returns the metrics of all these processes in the Prometheus text format. A process that does not reply within a second is left
+ * out.
+ */
 export async function aggregateMetrics(workers: readonly MetricsChannel[]): Promise<string> {
   lastCollectId += 1;
   const id = lastCollectId;
@@ -82,7 +86,7 @@ export async function aggregateMetrics(workers: readonly MetricsChannel[]): Prom
     }),
   );
   const metrics = parts.map((part) => part?.metrics).filter(Array.isArray) as MetricObject[][];
-  // Loaded with the first scrape: the supervisor needs it for nothing else.
+  // Loaded with the first scrape, because the supervisor has no other use for it.
   const { AggregatorRegistry } = await import('prom-client');
   return AggregatorRegistry.aggregate(metrics).metrics();
 }
@@ -103,7 +107,7 @@ function waitFor(channel: MetricsChannel, type: string, id: unknown, timeoutMs: 
   });
 }
 
-/** A process that is ending is no error: the requester continues without its metrics. */
+/** A process that is ending is not an error. The requester continues without its metrics. */
 function send(channel: MetricsChannel, message: object): void {
   try {
     channel.send?.(message, () => {});

@@ -4,23 +4,25 @@ import { GuardrailSeries } from './guardrail-series.ts';
 import type { Sample } from './histogram.ts';
 import { RequestSeries } from './request-series.ts';
 
-/** The numbers of one process. */
+/** The metrics of one process. */
 export interface Metrics {
   /** Counts one finished request. */
   observe(record: RequestRecord): void;
-  /** A value read at each scrape. The name without prefix and in base units: `requests_in_flight`. Once per name. */
+  /**
+   * Registers a gauge that is read at each scrape. The name has base units and no prefix: `requests_in_flight`. Once per name.
+   */
   gauge(name: string, help: string, read: () => number): void;
   /** Registers a counter whose value is read at each scrape and only grows. The name ends with `_total`. */
   counter(name: string, help: string, read: () => number): void;
-  /** The same for counts that labels tell apart. */
+  /** Like `counter`, for counts with labels. */
   counters(name: string, help: string, read: () => Sample[]): void;
-  /** Everything as data, to be joined with other processes' (`metrics-ipc.ts`). */
+  /** Returns all metrics as data, to be joined with those of other processes (`metrics-ipc.ts`). */
   collect(): Promise<MetricObject[]>;
-  /** Everything in the Prometheus text format 0.0.4. */
+  /** Returns all metrics in the Prometheus text format 0.0.4. */
   text(): Promise<string>;
 }
 
-/** Gauges of the library whose names end like those of counters; `nodejs_active_resources` and the like say the same by type. */
+/** Gauges of the library with names like counters. `nodejs_active_resources` and similar gauges report the same by type. */
 const misnamedDefaults = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
 
 /**
@@ -82,6 +84,6 @@ function addRequestMetrics(registry: Registry, series: RequestSeries): void {
 
 function addSamples(registry: Registry, name: string, type: 'counter' | 'histogram', help: string, read: () => Sample[]): void {
   const get = async () => ({ name, type, help, aggregator: 'sum', values: read() });
-  // The registry asks a metric for no more than its name and `get()`; the library itself registers such objects when it joins processes.
+  // The registry uses only the name and `get()` of a metric. The library itself registers such objects when it joins processes.
   registry.registerMetric({ name, get } as unknown as Counter);
 }

@@ -37,15 +37,20 @@ interface UpstreamSeries {
 }
 
 const tokenTypes = ['inputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'outputTokens', 'reasoningTokens'] as const;
-/** Pairs of endpoint and provider, and providers: both come from short lists, but what is wrong elsewhere must not grow here. */
+/**
+ * Maximum number of pairs of endpoint and provider, and of providers. Both come from short lists, but an error elsewhere must not
+ * make them grow.
+ */
 const seriesMax = 2000;
-/** Pairs of provider and model. Clients choose names of models, so only those count that a provider has answered with success. */
+/**
+ * Maximum number of pairs of provider and model. Clients choose names of models, so only models with a successful response count.
+ */
 const modelsMax = 200;
 const modelNameMax = 100;
 
 /** Counts requests from their records: two map look-ups and plain additions per request. */
 export class RequestSeries {
-  /** By endpoint, then by provider: nested, so that nothing is glued together per request. */
+  /** By endpoint, then by provider. Nested, so that no key has to be joined per request. */
   readonly #series = new Map<string, Map<string, Series>>();
   readonly #upstream = new Map<string, UpstreamSeries>();
   readonly #models = new Map<string, Map<string, ModelSeries>>();
@@ -143,7 +148,7 @@ export class RequestSeries {
   }
 }
 
-/** Written out: a loop over the names took most of the time of `observe`. */
+/** Unrolled, because a loop over the names took most of the time of `observe`. */
 function addTokens(sums: Series['tokens'], record: RequestRecord): void {
   sums.inputTokens += record.inputTokens;
   sums.cacheReadTokens += record.cacheReadTokens;

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { badParam } from '../formats/bad-param.ts';
 import { dropUnread } from '../formats/reply-notes.ts';
 
-/** Text completions of a provider that only has chat: the prompt is one user message, the reply's text the completion. */
+/** Text completions of a provider that has only chat. The prompt becomes one user message, the reply's text the completion. */
 export function completionsOverChat(chat: Operation, provider: string): Operation {
   return {
     ...chat,
@@ -46,7 +46,7 @@ function completionStream(chat: Operation, call: OperationCall): StreamTranslato
 /** Fields of a message that have another form in a text completion. Native blocks repeat them. */
 const readFields: ReadonlySet<string> = new Set(['role', 'content', 'content_blocks', 'extra_content']);
 
-/** Text completions are text alone: what else the message holds is reported. */
+/** Text completions hold text only. Other content of the message is reported. */
 function textChoice(choice: JsonObject, message: unknown, call: OperationCall): JsonObject {
   if (isObject(message)) dropUnread(message, readFields, call);
   const text = isObject(message) && typeof message.content === 'string' ? message.content : '';

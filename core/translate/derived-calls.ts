@@ -1,12 +1,12 @@
 import type { OperationCall } from '../contract/provider/provider.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 
-/** The call in another format that belongs to a call; `params` where they are not those of the call itself. */
+/** A call in another format that was made from a call, and its `params` if they differ. */
 export type DerivedCallOf = (call: OperationCall, params?: JsonObject) => OperationCall;
 
 /**
- * Calls in another format, each made once and then shared by request, reply and stream of the call it was made of. `make` gives its
- * parameters, `over` what else differs.
+ * Creates calls in another format, each once. Request, reply and stream of the original call share it. `make` returns its
+ * parameters, `over` the other differences.
  */
 export function derivedCalls(
   make: (params: JsonObject, call: OperationCall) => JsonObject,

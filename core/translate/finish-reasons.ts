@@ -4,7 +4,7 @@
  */
 const cutReasons: ReadonlySet<string> = new Set([
   ...['length', 'max_tokens', 'model_length', 'model_context_window_exceeded', 'continuation'],
-  // The provider broke off: any other value would mark the reply as complete.
+  // The provider stopped in the middle. Any other value would mark the reply as complete.
   ...['error', 'timeout', 'insufficient_system_resource', 'malformed_function_call', 'malformed_response'],
   ...['unexpected_tool_call', 'too_many_tool_calls', 'malformed_tool_use', 'malformed_model_output'],
 ]);
@@ -14,7 +14,7 @@ const filterReasons: ReadonlySet<string> = new Set([
   ...['prohibited_content', 'image_safety', 'image_prohibited_content', 'image_recitation', 'model_armor'],
 ]);
 
-/** True if a limit or an error cut a reply with this `finish_reason` short. */
+/** True if a limit or an error truncated a reply with this `finish_reason`. */
 export function isCut(finishReason: unknown): boolean {
   return typeof finishReason === 'string' && cutReasons.has(finishReason.toLowerCase());
 }

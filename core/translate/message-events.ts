@@ -5,7 +5,7 @@ import { objectsIn } from '../formats/objects-in.ts';
 import { adaptInReply, dropFromReply, dropUnread } from '../formats/reply-notes.ts';
 
 /**
- * Receives the content of a chat message, piece by piece, in the order of the reply. Every function returns the events it makes.
+ * Receives the content of a chat message, piece by piece, in the order of the reply. Every function returns the resulting events.
  */
 export interface SaidSink {
   /** A piece of reasoning: text, signature, or a sealed block. `key` differs between reasoning blocks. */
@@ -13,22 +13,22 @@ export interface SaidSink {
   /** `key` differs between native text blocks; undefined if the provider has none. */
   text(text: string, logprobs: readonly unknown[], key: unknown): JsonObject[];
   refusal(text: string): JsonObject[];
-  /** A citation of a web page, as chat completions have it; `cited` is the span of the reply that it belongs to. */
+  /** A citation of a web page, as in chat completions. `cited` is the cited span of the reply. */
   annotation(annotation: JsonObject, cited: string): JsonObject[];
   /** A citation in Anthropic's form, of the text block with this key; of the current text if the key is undefined. */
   citation(citation: JsonObject, key: unknown): JsonObject[];
   /** One entry of `tool_calls`, whole or a delta of it. */
   tool(toolCall: JsonObject): JsonObject[];
-  /** An image the model made, as an entry of `images`. */
+  /** An image of the model, as an entry of `images`. */
   image(image: JsonObject): JsonObject[];
-  /** A native block of a type that is not listed here, whole. */
+  /** A whole native block of any other type. */
   native(block: JsonObject): JsonObject[];
 }
 
-/** Reads a chat reply, whole or delta by delta: both give the same. */
+/** Reads a chat reply, whole or delta by delta, with the same result. */
 export interface SaidReader {
   add(from: JsonObject, logprobs: unknown): JsonObject[];
-  /** Returns the last events, once the reply is over. */
+  /** Returns the last events, at the end of the reply. */
   finish(): JsonObject[];
 }
 
@@ -42,14 +42,14 @@ const readFields: ReadonlySet<string> = new Set([
 const knownTypes: ReadonlySet<unknown> = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use']);
 
 /**
- * Puts what chat messages and deltas say into a reply of another format, in the order of the provider's native blocks if it hands such
- * out. Everything that has no place there is reported, fields and blocks of tomorrow included.
+ * Converts the content of chat messages and deltas to a reply of another format, in the order of the provider's native blocks if
+ * it has any. Reports all content without an equivalent, including unknown fields and blocks.
  */
 export function saidReader(to: SaidSink, call: OperationCall): SaidReader {
-  /** All text so far: annotations count in it. */
+  /** All text so far. Offsets of annotations refer to it. */
   let text = '';
   let waiting: JsonObject[] = [];
-  /** A native block that may not be whole yet. */
+  /** A native block that may be incomplete. */
   let open: { readonly key: unknown; readonly block: JsonObject; input: string } | null = null;
   const customs = new Set<unknown>();
 
@@ -74,7 +74,7 @@ export function saidReader(to: SaidSink, call: OperationCall): SaidReader {
     open = null;
     return to.native(input === '' ? block : { ...block, input: inputOf(input) });
   };
-  /** True if the piece is of a block that is not known here. */
+  /** True if the piece belongs to an unknown kind of block. */
   const takesNative = (key: unknown, piece: JsonObject, events: JsonObject[]): boolean => {
     if (open !== null && key === open.key && piece.type === undefined) {
       const { partial_json: input, key: _, ...more } = piece;
@@ -91,7 +91,7 @@ export function saidReader(to: SaidSink, call: OperationCall): SaidReader {
   const tool = (toolCall: JsonObject): JsonObject[] => {
     const { custom, ...others } = toolCall;
     if (!isObject(custom)) return to.tool(toolCall);
-    // Free text is the one argument of a function there.
+    // Free text becomes the single argument of a function.
     adaptInReply(call, 'custom_tool_call');
     const key = toolCall.index ?? toolCall.id;
     const opening = customs.has(key) ? '' : '{"input":"';
@@ -101,7 +101,7 @@ export function saidReader(to: SaidSink, call: OperationCall): SaidReader {
   };
 
   const add = (from: JsonObject, logprobs: unknown): JsonObject[] => {
-    // Nearly all deltas: without this they take half as long again.
+    // Fast path for nearly all deltas. Without it they take half as long again.
     if (open === null && waiting.length === 0 && isTextAlone(from)) return speak(from.content, tokensIn(logprobs), undefined);
     const events: JsonObject[] = [];
     const toolCalls = objectsIn(from.tool_calls).map((toolCall, index) => ({ index, ...toolCall }) as JsonObject);
@@ -168,7 +168,7 @@ function reasoningText(from: JsonObject): string {
   return typeof reasoning === 'string' ? reasoning : '';
 }
 
-/** Arguments are text a model wrote: what is not an object of JSON becomes `{}`, so that the block stays valid. */
+/** A model wrote the arguments. Text that is not a JSON object becomes `{}`, so that the block stays valid. */
 export function inputOf(text: unknown): JsonObject {
   if (isObject(text)) return text;
   try {
@@ -190,12 +190,15 @@ function endOf(annotation: JsonObject): number {
   return typeof end === 'number' ? end : Number.POSITIVE_INFINITY;
 }
 
-/** Citations beside the text: in Anthropic's form, or Cohere's, whose sources with a web address are annotations too. */
+/**
+ * Returns the citations beside the text: in Anthropic's form, or in Cohere's, whose sources with a web address are annotations
+ * too.
+ */
 function sharedCitations(citation: JsonObject): JsonObject[] {
   return Array.isArray(citation.sources) ? citationsOfSources(citation) : [citation];
 }
 
-/** Native blocks of a message, or pieces of such in a delta, where `key` is the place of the block. */
+/** Returns the native blocks of a message, or their pieces in a delta. `key` is the index of the block. */
 function piecesOf(blocks: unknown): JsonObject[] {
   return objectsIn(blocks).map((block) => (isObject(block.delta) ? { ...block.delta, key: block.index } : block));
 }

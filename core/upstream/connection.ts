@@ -5,9 +5,9 @@ import type { Attempt, Connect } from './connector.ts';
 export interface ConnectionOptions {
   readonly url: URL;
   readonly connect: Connect;
-  /** Idle time after which a socket is closed unless the provider announced its own (`Keep-Alive: timeout=`). */
+  /** Idle time after which a socket is closed, unless the provider announced its own (`Keep-Alive: timeout=`). */
   readonly keepAliveMs: number;
-  /** Header block of a reply, bytes. */
+  /** Maximum header block of a reply in bytes. */
   readonly headerBytesMax: number;
   readonly onHandlerError: (error: unknown) => void;
 }
@@ -59,7 +59,7 @@ export class Connection {
     this.#attempt?.cancel();
   }
 
-  /** True when another request may go out on this socket. */
+  /** True if another request can be sent on this socket. */
   get reusable(): boolean {
     return this.socket !== null && !this.socket.destroyed;
   }

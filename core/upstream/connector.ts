@@ -5,7 +5,7 @@ import { buildConnector } from 'undici';
 import { GatewayError } from '../contract/values/errors.ts';
 import { checkAddress, checkHost, isMetadataAddress, type TrustedHosts } from '../contract/values/outbound-url.ts';
 
-/** All addresses of a name. Called once per connection, or once for several that open at the same time. */
+/** Returns all addresses of a name. Called once per connection, or once for several that open at the same time. */
 export type Resolve = (hostname: string, callback: (error: Error | null, addresses: readonly LookupAddress[]) => void) => void;
 
 export interface ConnectorOptions {
@@ -14,7 +14,7 @@ export interface ConnectorOptions {
   readonly resolve?: Resolve;
   /** Certificates trusted beside the public ones, PEM. */
   readonly ca?: readonly string[];
-  /** Opens the socket; default undici's connector. */
+  /** Opens the socket. Default: undici's connector. */
   readonly dial?: typeof buildConnector;
 }
 
@@ -22,9 +22,9 @@ export interface ConnectorOptions {
 export interface ConnectTarget {
   readonly hostname: string;
   readonly port: number;
-  /** Our own control plane: exempt from the address rules. */
+  /** True for the control plane, which is exempt from the address rules. */
   readonly internal: boolean;
-  /** The metadata service of the machine's cloud: only metadata addresses are then allowed. */
+  /** True for the metadata service of the machine's cloud. Only metadata addresses are then allowed. */
   readonly metadata?: boolean;
 }
 
@@ -49,7 +49,7 @@ export function createConnector(target: ConnectTarget, options: ConnectorOptions
   };
   const dial = (options.dial ?? buildConnector)({
     allowH2: false,
-    // The deadline of the call covers connecting too; an attempt never outlives its call.
+    // The deadline of the call covers connecting too. An attempt to connect never outlives its call.
     timeout: 0,
     lookup: guardedLookup(options.resolve ?? resolveWithSystem, judge),
     ...(options.ca === undefined ? {} : { ca: [...rootCertificates, ...options.ca] }),
@@ -66,7 +66,7 @@ export function createConnector(target: ConnectTarget, options: ConnectorOptions
       else if (refused !== null) callback(refused, null);
       else callback(null, open);
     });
-    // First among the listeners of `connect`: ahead of the TLS handshake and of undici.
+    // First among the listeners of `connect`: before the TLS handshake and undici.
     socket.prependOnceListener('connect', () => {
       const error = socket.remoteAddress === undefined ? 'peer unknown' : judge(socket.remoteAddress);
       if (error === null) return;

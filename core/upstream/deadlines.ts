@@ -2,14 +2,15 @@ import { performance } from 'node:perf_hooks';
 
 /** An entry with a deadline. The wheel sets every field but `expire`. */
 export interface Timed {
-  /** Neighbours in its slot; null while it is not on the wheel. */
+  /** Neighbours in its slot. Null while it is not on the wheel. */
   next: Timed | null;
   previous: Timed | null;
   /** The tick at which it is checked. */
   tick: number;
   /**
-   * Called at or after the time asked for, never before, on a turn of its own after pending I/O. Returns when to be called again
-   * (monotonic milliseconds), or 0 when it is done. So a deadline that keeps moving away costs nothing until it is looked at.
+   * Called at or after the deadline, never before, on a turn of its own after pending I/O. Returns the time of the next call
+   * (monotonic milliseconds), or 0 if there is none. A deadline that is moved repeatedly therefore costs nothing until it is
+   * checked.
    */
   expire(nowMs: number): number;
 }
@@ -32,7 +33,7 @@ export class Deadlines {
     this.#slots = Array.from({ length: slotCount }, newSlot);
   }
 
-  /** Puts it on the wheel; it must not be on it. Deadlines beyond one revolution are looked at once per revolution. */
+  /** Adds it to the wheel. It must not be on it. Deadlines beyond one revolution are checked once per revolution. */
   schedule(entry: Timed, dueMs: number): void {
     if (this.#timer === null) this.#start();
     const furthest = this.#currentTick + slotCount - 1;
@@ -48,7 +49,7 @@ export class Deadlines {
     this.#count++;
   }
 
-  /** Makes sure that it is looked at no later than `dueMs`. A later time needs no call: see `Timed.expire`. */
+  /** Ensures that it is checked no later than `dueMs`. A later time needs no call: see `Timed.expire`. */
   hasten(entry: Timed, dueMs: number): void {
     if (entry.next !== null) {
       if (Math.ceil(dueMs / tickMs) >= entry.tick) return;
@@ -57,7 +58,7 @@ export class Deadlines {
     this.schedule(entry, dueMs);
   }
 
-  /** Takes it off the wheel. Safe to call twice. */
+  /** Removes it from the wheel. Safe to call twice. */
   cancel(entry: Timed): void {
     if (entry.next === null) return;
     (entry.previous as Timed).next = entry.next;
@@ -70,7 +71,7 @@ export class Deadlines {
   #start(): void {
     this.#currentTick = Math.floor(performance.now() / tickMs);
     this.#emptyTurns = 0;
-    // The turn itself waits for the check phase: after a stall, what has arrived meanwhile is read before anything is timed out.
+    // The turn waits for the check phase, so that data that arrived during a stall is read before anything times out.
     this.#timer = setInterval(() => setImmediate(this.#turn), tickMs);
     this.#timer.unref();
   }
@@ -103,7 +104,7 @@ export class Deadlines {
   }
 }
 
-/** The ring's own element: never null neighbours. */
+/** The ring's own element: its neighbours are never null. */
 interface Slot extends Timed {
   next: Timed;
   previous: Timed;

@@ -22,7 +22,7 @@ export interface ExchangeServices {
 }
 
 /**
- * One call on its way: undici's handler, the deadline on the wheel and the caller's handle in one object, so that a call
+ * One call in progress: undici's handler, the deadline on the wheel and the caller's handle in one object, so that a call
  * allocates once. The handler is not called before `send` has returned, nor after the end, an error or `abort`.
  */
 export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHandler {
@@ -39,7 +39,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
   #phase: Phase = 'connect';
   #over = false;
   #aborted = false;
-  /** True while `send` runs: errors wait for the caller to have its handle. */
+  /** True while `send` runs. Errors wait until the caller has its handle. */
   #sending = true;
   #answered = false;
   #reused = false;
@@ -110,7 +110,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     if (this.#reused) this.#sentAtMs = this.#services.now();
   }
 
-  /** The first byte of a reply, before its head is complete. */
+  /** Called for the first byte of a reply, before its head is complete. */
   onResponseStarted(): void {
     this.#answered = true;
   }
@@ -167,9 +167,10 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
   }
 
   /**
-   * A kept-alive socket may be closed by the peer just as we write to it. Such a request was not seen by anyone and goes out once
-   * more, on a new socket (hence never a third time), if its body is at hand. Requests that must not run twice have to fail as
-   * fast as a closed socket does: a provider that works on one for a while and then dies has seen it.
+   * The peer may close a kept-alive socket just before a request is written to it. The peer has not received such a request, so
+   * it is sent once more, on a new socket (hence never a third time), if its body is available. Requests that must not run twice
+   * are repeated only if they failed as fast as a closed socket does. A provider that works on one for a while and then dies has
+   * received it.
    */
   #mayResend(error: Error): boolean {
     if (!this.#reused || this.#answered || this.#phase !== 'head' || !isClosedSocket(error)) return false;
@@ -183,7 +184,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
     if (this.#phase === 'head') return Math.min(this.#firstByteAtMs, this.#totalAtMs);
     const { idleMs } = this.#call.timeouts;
     if (idleMs === 0) return this.#totalAtMs;
-    // While we pause the provider, its silence does not count.
+    // The provider's silence does not count while the gateway has paused it.
     return Math.min(this.#totalAtMs, (this.#paused ? nowMs + 1 : this.#lastDataAtMs) + idleMs);
   }
 
@@ -249,7 +250,7 @@ function after(nowMs: number, spanMs: number): number {
   return spanMs > 0 ? nowMs + spanMs : Number.POSITIVE_INFINITY;
 }
 
-/** Clients match on this text. */
+/** Clients match this text. */
 function requestTimeout(spanMs: number): GatewayError {
   return new GatewayError('request_timeout', { message: `Request exceeded the timeout sent in the request: ${spanMs}ms` });
 }
@@ -257,8 +258,8 @@ function requestTimeout(spanMs: number): GatewayError {
 /** RFC 9110 §9.2.2. */
 const idempotent: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE']);
 
-/** A request on a socket the peer has closed fails within one round trip; this is a generous one. */
+/** Time limit in milliseconds. A request on a socket that the peer has closed fails within one round trip. */
 const closedSocketMs = 1000;
 
-/** One object for all: a stack trace per abort would cost more than the abort. */
+/** One shared object, because a stack trace per abort would cost more than the abort. */
 const ended = Object.assign(new Error('the exchange is over'), { code: 'ABORT_ERR' });

@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { HeaderList } from '../contract/values/http.ts';
 
 /**
- * The list without the headers that end at this hop: the fixed ones (RFC 9110 §7.6.1), those `Connection` names, and for the
- * request side those the transport writes itself (host and framing). Names must be lower-case. Returns the same list when there
- * is nothing to remove, which is the common case.
+ * Returns the list without the headers that end at this hop: the fixed ones (RFC 9110 §7.6.1), those that `Connection` names, and
+ * for requests those that the transport writes itself (host and framing). Names must be lower-case. Returns the same list if
+ * there is nothing to remove, which is the common case.
  */
 export function withoutHopByHop(headers: HeaderList): HeaderList {
   for (let i = 0; i < headers.length; i += 2) {
@@ -13,7 +13,9 @@ export function withoutHopByHop(headers: HeaderList): HeaderList {
   return headers;
 }
 
-/** A reply's parsed headers as a flat list, hop-by-hop ones left out. Repeated headers stay repeated, in their order. */
+/**
+ * Returns a reply's parsed headers as a flat list, without hop-by-hop headers. Repeated headers stay repeated, in their order.
+ */
 export function toReplyHeaders(headers: IncomingHttpHeaders): HeaderList {
   const list: HeaderList = [];
   const named = namedBy(headers.connection);
@@ -38,14 +40,14 @@ function filtered(headers: HeaderList): HeaderList {
   return list;
 }
 
-/** The header names a `Connection` value lists; null when it lists nothing beyond what is removed anyway. */
+/** Returns the header names in a `Connection` value. Null if it names no others than those that are removed anyway. */
 function namedBy(connection: string | readonly string[] | undefined): Set<string> | null {
   if (connection === undefined || connection === 'keep-alive' || connection === 'close') return null;
   const text = typeof connection === 'string' ? connection : connection.join(',');
   return new Set(text.split(',').map((name) => name.trim().toLowerCase()));
 }
 
-// Compare lengths first: for nearly every header the length alone rules out a match.
+// Lengths are compared first, because for nearly every header the length alone rules out a match.
 function isHopByHop(name: string): boolean {
   switch (name.length) {
     case 2:

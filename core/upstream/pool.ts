@@ -1,10 +1,10 @@
 import { Connection, type ConnectionOptions } from './connection.ts';
 
 /**
- * The connections of one tenant to one origin. There is no limit on their number: a limit would be a limit on concurrent
- * streams. The last used is taken first, so that after a burst the surplus goes idle and closes. undici's own `Pool` searches
- * all busy connections for a free one on each request and never lets a closed one go: with 2,000 streams open that is half as
- * much CPU time again per request (`bench/transport.ts`).
+ * The connections of one tenant to one origin. Their number is not limited, because a limit would limit concurrent streams. The
+ * last used connection is taken first, so that after a burst the surplus becomes idle and closes. undici's own `Pool` searches
+ * all busy connections for a free one on each request and never closes a free one. With 2,000 open streams that adds half as much
+ * CPU time per request (`bench/transport.ts`).
  */
 export class Pool {
   readonly #options: ConnectionOptions;
@@ -19,7 +19,7 @@ export class Pool {
     this.#options = options;
   }
 
-  /** A connection for one request; an idle one unless `fresh`. Give it back with `release`. */
+  /** Returns a connection for one request: an idle one, unless `fresh`. The caller must `release` it. */
   acquire(fresh: boolean): Connection {
     this.#busy++;
     const idle = fresh ? undefined : this.#idle.pop();
@@ -29,7 +29,7 @@ export class Pool {
     return connection;
   }
 
-  /** The request has ended. A connection whose socket is closed, or that must not be reused, is removed. */
+  /** Called when the request has ended. A connection whose socket is closed, or that must not be reused, is removed. */
   release(connection: Connection, reuse: boolean): void {
     this.#busy--;
     if (reuse && this.#retired === null && connection.reusable) this.#idle.push(connection);
@@ -42,7 +42,7 @@ export class Pool {
     return this.#idle.length;
   }
 
-  /** Closes what is idle now and the rest as it becomes so; running exchanges are left alone. Settles when all are through. */
+  /** Closes idle connections now and the others when their exchanges end. Resolves when all are closed. */
   retire(): Promise<void> {
     this.#retired ??= this.#drain();
     return this.#retired;
@@ -59,7 +59,7 @@ export class Pool {
   }
 
   #forget(connection: Connection): void {
-    // From the end: the newest to go idle are the likeliest to be closed by a peer that hangs up at once.
+    // Searched from the end, because peers that close at once close the connection that became idle last.
     const at = this.#idle.lastIndexOf(connection);
     if (at !== -1) this.#idle.splice(at, 1);
   }

@@ -15,21 +15,24 @@ import { Pool } from './pool.ts';
 import { openWebSocket } from './web-socket.ts';
 
 export interface TransportOptions extends ConnectorOptions {
-  /** Origins of our own control plane: open at private addresses, for calls of `internalTenant` only. */
+  /** Origins of the control plane. They are allowed at private addresses, for calls of `internalTenant` only. */
   readonly internalOrigins?: readonly string[];
   /** Allows calls of `metadataTenant` to reach the metadata services of clouds; default false. */
   readonly machineIdentity?: boolean;
-  /** How long an idle connection is kept; default 30 s. */
+  /** Time for which an idle connection is kept. Default 30 s. */
   readonly keepAliveMs?: number;
-  /** Header block of a reply; default 64 KiB. More is `upstream_invalid`. */
+  /** Maximum header block of a reply. Default 64 KiB. A larger one is `upstream_invalid`. */
   readonly headerBytesMax?: number;
-  /** Pairs of tenant and origin whose connections are kept; default 1000. More retire the pool that was used longest ago. */
+  /**
+   * Maximum number of pairs of tenant and origin with open pools. Default 1000. Beyond it the least recently used pool is
+   * retired.
+   */
   readonly poolsMax?: number;
-  /** Longest message of a WebSocket, bytes; default 16 MiB. */
+  /** Maximum size of a WebSocket message in bytes. Default 16 MiB. */
   readonly messageBytesMax?: number;
   /** Monotonic milliseconds; may be read once per turn of the event loop. Default: `performance.now`. */
   readonly now?: () => number;
-  /** Receives errors of a handler that no caller could catch. Default: a process warning. */
+  /** Receives errors of a handler that no caller can catch. Default: a process warning. */
   readonly onHandlerError?: (error: unknown) => void;
 }
 
@@ -159,7 +162,7 @@ function guarded(handler: UpstreamHandler, onHandlerError: (error: unknown) => v
   };
 }
 
-/** An exchange that never started. The handler is called after the caller has received its handle. */
+/** An exchange that was never started. The handler is called after the caller has received its handle. */
 function refuse(handler: UpstreamHandler, error: GatewayError, onHandlerError: (error: unknown) => void): UpstreamExchange {
   let aborted = false;
   queueMicrotask(() => {
@@ -181,7 +184,8 @@ function refuse(handler: UpstreamHandler, error: GatewayError, onHandlerError: (
 function safeParseOrigin(origin: string): URL | null {
   const url = URL.canParse(origin) ? new URL(origin) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
-  // Nothing but scheme, host and port: credentials, path, query and fragment would make the two differ.
+  // Throws unless the URL has only scheme, host and port. With credentials, path, query or fragment it would differ from its
+  // origin.
   return url.href === `${url.origin}/` ? url : null;
 }
 

@@ -2,8 +2,9 @@ import { Readable } from 'node:stream';
 import type { BodyControl, RequestBody } from '../contract/values/http.ts';
 
 /**
- * A request body as the stream undici reads. Nothing is asked of the client before the connection stands, so a body whose
- * connection failed is still whole and can go to another target. Back-pressure passes through: a full socket pauses the client.
+ * A request body as the stream that undici reads. Nothing is read from the client before the connection is open, so a body whose
+ * connection failed is still complete and can be sent to another target. Back-pressure is passed on: a full socket pauses the
+ * client.
  */
 export class UploadStream extends Readable {
   readonly #body: RequestBody;
@@ -17,7 +18,7 @@ export class UploadStream extends Readable {
     this.#bytesMax = bytesMax;
   }
 
-  /** True once the first byte was asked for: from then on the body cannot be sent a second time. */
+  /** True after the first byte was requested. The body cannot be sent a second time. */
   get begun(): boolean {
     return this.#begun;
   }
@@ -30,7 +31,7 @@ export class UploadStream extends Readable {
     this.#begun = true;
     this.#control = this.#body.pipe(
       {
-        // Chunks that arrive after the end of the exchange are dropped: the source was asked to discard them.
+        // Chunks that arrive after the end of the exchange are dropped. The source was requested to discard them.
         onData: (chunk) => (this.destroyed ? true : this.push(chunk)),
         onEnd: () => {
           if (!this.destroyed) this.push(null);

@@ -1,7 +1,7 @@
 import { GatewayError } from '../contract/values/errors.ts';
 import { messageOf } from '../contract/values/message-of.ts';
 
-/** How far an exchange had come when it failed. */
+/** Progress of an exchange when it failed. */
 export type Phase = 'connect' | 'head' | 'body';
 
 /**
@@ -18,7 +18,7 @@ export function toUpstreamError(error: unknown, phase: Phase): GatewayError {
   return new GatewayError('upstream_reset', { message: cutShort, detail, cause: error });
 }
 
-/** True for the errors of a kept-alive socket that the peer has closed meanwhile: no response was received on it. */
+/** True for the errors of a kept-alive socket that the peer has closed in the meantime. No response was received on it. */
 export function isClosedSocket(error: unknown): boolean {
   const code = codeOf(error);
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
@@ -33,7 +33,7 @@ export function cutByReset(): GatewayError {
 }
 
 function isInvalidReply(code: string, error: Error, phase: Phase): boolean {
-  // The end came in the middle of a well-formed reply: cut, not garbage.
+  // The end came in the middle of a well-formed reply, so the reply was cut and is not garbage.
   if (code === parserError) return !error.message.includes('Invalid EOF state');
   // undici reports every error in a head with a length as a length error. For a body it means that bytes are missing.
   if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return phase === 'head';

@@ -10,11 +10,11 @@ import { type Phase, toUpstreamError } from './upstream-error.ts';
 import { WsFrameSocket } from './ws-frame-socket.ts';
 
 export interface WebSocketOptions {
-  /** Longest message of the provider, bytes. */
+  /** Maximum message size of the provider in bytes. */
   readonly messageBytesMax: number;
-  /** Header block of a reply, bytes. */
+  /** Maximum header block of a reply in bytes. */
   readonly headerBytesMax: number;
-  /** Called once: the call has failed, or its socket has closed. */
+  /** Called once when the call has failed or its socket has closed. */
   readonly onOver: () => void;
 }
 
@@ -36,7 +36,7 @@ export function openWebSocket(
   let socket: WebSocket | null = null;
   let over = false;
 
-  /** Ends the call; returns true for the first caller only. */
+  /** Ends the call. Returns true for the first caller only. */
   function finish(): boolean {
     if (over) return false;
     over = true;
@@ -113,7 +113,7 @@ export function openWebSocket(
         maxHeaderSize: options.headerBytesMax,
         maxPayload: options.messageBytesMax,
         perMessageDeflate: false,
-        // The path leaves as given: parsed as a URL it would be normalised.
+        // The path is sent unchanged. A URL parser would normalise it.
         finishRequest: (request) => {
           request.path = call.path;
           request.end();

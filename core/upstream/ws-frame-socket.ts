@@ -1,7 +1,7 @@
 import type { WebSocket } from 'ws';
 import { closeCodes, type FrameListener, type FrameSocket } from '../contract/plugin/web-socket.ts';
 
-/** The sender pauses above the first figure and resumes below the second. */
+/** Bytes above which the sender pauses, and below which it resumes. */
 const bufferedBytesHigh = 256 * 1024;
 const bufferedBytesLow = 64 * 1024;
 
@@ -10,7 +10,7 @@ export class WsFrameSocket implements FrameSocket {
   readonly #ws: WebSocket;
   #listener: FrameListener | null = null;
   #owesDrain = false;
-  /** Which rule the provider broke, where it did. */
+  /** Rule that the provider broke, by error code of `ws`. */
   #error = '';
 
   /** `over` is called once, when the socket has closed. */
@@ -59,7 +59,7 @@ export class WsFrameSocket implements FrameSocket {
   }
 
   close(code: number | null, reason: string): void {
-    // A paused socket would not see the provider's answer.
+    // A paused socket would not read the provider's close frame.
     this.#ws.resume();
     if (code === null) this.#ws.close();
     else this.#ws.close(code, reason);

@@ -46,7 +46,7 @@ function textOf({ functionName, url, location }: Debugger.CallFrame, urls: Reado
   return `${functionName || '(anonymous)'} (${file}:${location.lineNumber + 1}:${(location.columnNumber ?? 0) + 1})`;
 }
 
-/** Straight to standard output: the log of this process writes on the thread that hangs. */
+/** Written directly to standard output, because the log of this process writes on the thread that hangs. */
 function write(stack: string[]): void {
   const line = { level: 'error', time: new Date().toISOString(), ...lines, stack, msg: 'the event loop is blocked' };
   writeSync(1, `${JSON.stringify(line)}\n`);

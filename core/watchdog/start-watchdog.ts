@@ -6,16 +6,16 @@ import type { StackThreadData } from './stack-thread.ts';
 export interface WatchdogOptions {
   /** Milliseconds without a turn of the event loop after which the supervisor kills this process; 0 = never. */
   readonly timeoutMs: number;
-  /** Sends to the supervisor; absent if the process runs without one. */
+  /** Sends to the supervisor. Absent if the process runs without one. */
   readonly send: ((message: object) => unknown) | undefined;
-  /** For the line with the stack, which a thread writes while this one hangs. */
+  /** Fields for the line with the stack, which a thread writes while this one hangs. */
   readonly lines: StackThreadData['lines'];
   readonly log: Log;
 }
 
 /** Heartbeats per timeout, so that a single late one does not kill the process. */
 const beatsPerTimeout = 5;
-/** Fewer than the supervisor waits for: reading a stack takes a moment. */
+/** Fewer than those of the supervisor, because reading a stack takes time. */
 const beatsMissedMax = 3;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Members to take out of JSON, by name. `true` takes the value; an object looks into the value. Members of array elements are not
- * looked at, except where the whole text is an array.
+ * Members to take out of JSON, by name. `true` takes the value. An object names members inside the value. Members of array
+ * elements are ignored, unless the whole text is an array.
  */
 export interface Picks {
   readonly [name: string]: true | Picks;
@@ -75,8 +75,8 @@ const depthMax = 64;
 const nameBytesMax = 64;
 
 /**
- * Reads JSON in chunks without holding it: takes out a few members and adds up the length of the texts. The text may be one value,
- * several one after the other, or server-sent events (`lines`); bytes between values are skipped. Malformed JSON is never an error:
+ * Reads JSON in chunks without holding it. Takes out a few members and adds up the length of the texts. The text may be one
+ * value, several in a row, or server-sent events (`lines`). Bytes between values are skipped. Malformed JSON is not an error:
  * members that cannot be found are not taken.
  */
 export class JsonScanner {
@@ -276,7 +276,10 @@ export class JsonScanner {
     this.#member = null;
   }
 
-  /** The value of a picked member begins; false: it is only looked into, or another one is being taken. */
+  /**
+   * Called when the value of a picked member begins. Returns false if only its members are read, or if another value is being
+   * taken.
+   */
   #begin(): boolean {
     const member = this.#member as ScanNode;
     if (member.path === null || this.#taking !== null) return false;
@@ -290,7 +293,7 @@ export class JsonScanner {
     return this.#depth <= this.#takingDepth && !this.#isScalar;
   }
 
-  /** Hands the value on. Gives where it ended. */
+  /** Passes the value to `take`. Returns the index where it ended. */
   #finish(chunk: Uint8Array, from: number, to: number): number {
     const { path } = this.#taking as ScanNode;
     // Most values lie in one chunk and need no copy.
@@ -303,7 +306,7 @@ export class JsonScanner {
     try {
       this.#take(path as string, JSON.parse(bytes.toString('utf8')));
     } catch {
-      // Malformed: as if it were not there.
+      // Malformed values are treated as missing.
     }
     return to;
   }

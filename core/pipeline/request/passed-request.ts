@@ -8,9 +8,9 @@ import { JsonScanner, type Picks, scanTable, type TextKind } from './json-scanne
 import { peekBody } from './peek-body.ts';
 import { type BodyLimits, readBytes } from './read-body.ts';
 
-/** Bytes of text per token, roughly. */
+/** Approximate number of text bytes per token. */
 export const bytesPerToken = 4;
-/** Tokens of a request that is not JSON (audio, images, forms), at most. */
+/** Maximum number of tokens assumed for a request that is not JSON (audio, images, forms). */
 const dataTokensMax = 1_000;
 
 const picks: Picks = {
@@ -31,7 +31,7 @@ const requestTable = scanTable(picks, kinds, { countsAll: true });
 /** Speech is billed by the characters of its text. */
 const speechTable = scanTable({ ...picks, input: true }, kinds, { countsAll: true });
 
-/** OpenAI's names of what other formats call otherwise. */
+/** OpenAI's names for members with other names in other formats. */
 const names: Readonly<Record<string, string>> = {
   modelId: 'model',
   'generationConfig.maxOutputTokens': 'max_tokens',
@@ -155,12 +155,12 @@ function jsonParams(body: Uint8Array, valuesMax: number): JsonObject | null {
   }
 }
 
-/** Reads a body that came to hand after `readPassed`. */
+/** Reads a body that became available after `readPassed`. */
 export function readHeldBody(ctx: RequestContext): void {
   if (ctx.body !== null && ctx.passed instanceof PassedFacts) ctx.passed.push(ctx.body);
 }
 
-/** A body that streams to the provider, read as it passes. */
+/** A body that is streamed to the provider and read as it passes. */
 export function meteredBody(ctx: RequestContext, body: RequestBody): RequestBody {
   const facts = ctx.passed;
   if (!(facts instanceof PassedFacts)) return body;
@@ -225,7 +225,10 @@ export class PassedFacts implements PassedRequest {
     this.#scanner?.push(chunk);
   }
 
-  /** JSON by the length of its texts, other text by its size. Other bodies have few tokens for their size: sound, pictures. */
+  /**
+   * Counts JSON by the length of its texts, and other text by its size. Other bodies (audio, images) have few tokens for their
+   * size.
+   */
   get inputTokens(): number {
     const bytes = Math.max(this.#bytes, this.#ctx.request.body.length);
     if (this.#scanner && this.#bytes > 0) return Math.ceil(this.#scanner.textBytes / bytesPerToken);

@@ -3,7 +3,7 @@ import type { BodyControl, RequestBody } from '../../contract/values/http.ts';
 /** The first bytes of a body, and the body from its beginning, to be read once. */
 export interface PeekedBody {
   readonly head: Uint8Array;
-  /** True when `head` is all there is. */
+  /** True if `head` is the whole body. */
   readonly isWhole: boolean;
   /** The whole body with `head` as its first bytes, either unchanged or replaced. */
   from(head: Uint8Array): RequestBody;
@@ -78,7 +78,7 @@ export function peekBody(
             if (ended) consumer.onEnd();
             else if (more) control.resume();
           };
-          // As every body: not before the consumer has its control.
+          // As for every body: deferred until the consumer has its control object.
           process.nextTick(begin);
           return { resume: () => (begun ? control.resume() : undefined), discard: () => control.discard() };
         },

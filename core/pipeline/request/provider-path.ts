@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 
-/** Nearly every path has none of these and needs no further check. */
+/** Nearly all paths have none of these characters and need no further check. */
 const suspicious = /\.\.|%2e|%25/i;
 
 /** Maximum number of times that a provider or a proxy in front of it may decode a path. */
@@ -14,7 +14,7 @@ const decodingsMax = 3;
  */
 export function checkProviderPath(endpoint: Endpoint): void {
   if (endpoint.proxyPath !== '') refuseAscent(endpoint.proxyPath, 'target');
-  // An adapter may put an id anywhere in its path: as a segment of its own it must not go up at all.
+  // An adapter may put an id anywhere in its path. An id that is a whole segment must not be `..`.
   for (const name in endpoint.pathParams) refuseAscent(endpoint.pathParams[name] as string, name);
 }
 
@@ -23,7 +23,7 @@ function refuseAscent(path: string, param: string): void {
   let depth = 0;
   for (const segment of path.split('/')) {
     const ups = upsIn(segment);
-    // Some servers merge empty segments, and `.` is none: neither makes the path deeper.
+    // Some servers merge empty segments, and `.` is not a segment. Neither makes the path deeper.
     if (ups === 0 && segment !== '' && segment !== '.') depth += 1;
     depth -= ups;
     if (depth < 0) {
@@ -35,7 +35,7 @@ function refuseAscent(path: string, param: string): void {
   }
 }
 
-/** Number of `..` in one segment, in the decoding with the most. */
+/** Returns the number of `..` in one segment, in the decoding that has the most. */
 function upsIn(segment: string): number {
   let most = 0;
   let text = segment;

@@ -11,7 +11,7 @@ import { peekBody } from './peek-body.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** Bytes up to which bodies are read whole, by kind; above `formBytesMax` a form streams through. */
+/** Maximum size of bodies that are read whole, by kind. A form above `formBytesMax` is streamed. */
 export interface BodyLimits {
   readonly jsonBytesMax: number;
   readonly formBytesMax: number;

@@ -7,7 +7,7 @@ import type { HeaderList } from '../../contract/values/http.ts';
 import { issueText } from '../../contract/values/input-issues.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 
-/** A target with everything an attempt needs: where, as whom, and through which adapter. */
+/** A target with everything an attempt needs: address, credentials and adapter. */
 export interface ResolvedTarget {
   readonly adapter: ProviderAdapter;
   /** Slug of the stored provider, null for a provider named by type. */
@@ -19,10 +19,7 @@ export interface ResolvedTarget {
   readonly basePath: string;
   /** Credential, version and custom headers of every call. */
   readonly headers: HeaderList;
-  /**
-   * The same for another origin of the provider (its storage), if the headers differ: without custom headers that are
-   * credentials.
-   */
+  /** Headers for another origin of the provider (its storage), if they differ: without custom headers that are credentials. */
   readonly headersElsewhere?: HeaderList;
   /**
    * Returns the target of a model, if models are restricted or have their own hosts; null or absent if all models share one.
@@ -43,7 +40,7 @@ export interface ResolvedTarget {
 
 export interface BuilderOptions {
   readonly providers: ReadonlyMap<string, ProviderAdapter>;
-  /** Scheme, host, port and path of a base URL; throws GatewayError `invalid_custom_host`. */
+  /** Returns scheme, host, port and path of a base URL. Throws GatewayError `invalid_custom_host`. */
   parseBaseUrl(url: string): { origin: string; path: string };
 }
 
@@ -51,8 +48,8 @@ export interface TargetBuilder {
   /** Throws `invalid_provider`. */
   adapterOf(type: string): ProviderAdapter;
   /**
-   * Settings and credentials put together. Custom headers take the place of the adapter's own of the same name. Throws
-   * `invalid_config` naming the setting, `invalid_custom_host`, and what the adapter throws about credentials.
+   * Returns the target for settings and credentials. Custom headers replace the adapter's own of the same name. Throws
+   * `invalid_config` naming the setting, `invalid_custom_host`, and the adapter's errors about credentials.
    */
   build(
     listed: ProviderAdapter,
@@ -63,7 +60,7 @@ export interface TargetBuilder {
   ): ResolvedTarget;
 }
 
-/** Makes places to call out of settings; does no I/O. */
+/** Builds targets from settings. Does no I/O. */
 export function createBuilder(options: BuilderOptions): TargetBuilder {
   return {
     adapterOf(type) {
@@ -95,7 +92,7 @@ export function createBuilder(options: BuilderOptions): TargetBuilder {
   };
 }
 
-/** A credential that must not go to this host is an empty text: the header that would carry it is left out, with its scheme. */
+/** Removes empty headers. A credential that must not be sent to this host is an empty text. */
 function withoutEmpty(headers: HeaderList): HeaderList {
   const filled: HeaderList = [];
   for (let i = 0; i < headers.length; i += 2) {

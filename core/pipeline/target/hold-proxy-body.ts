@@ -24,7 +24,7 @@ async function hold(ctx: RequestContext, resolved: ResolvedTarget, limits: BodyL
     if (resolved.isLimited && ctx.passed) await holdForLimits(ctx, limits);
     return resolved;
   }
-  // Routing by parameters has read the beginning, and it was too long for that already.
+  // Routing by parameters has already read the beginning, and the body was too long.
   if (ctx.peekedBody !== null) throw new GatewayError('body_too_large');
   ctx.body = await readBytes(ctx, limits.jsonBytesMax);
   // The check of models parses the body.
@@ -35,6 +35,6 @@ async function hold(ctx: RequestContext, resolved: ResolvedTarget, limits: BodyL
 
 function mustHold(ctx: RequestContext, { adapter, settings, credentials, ofModel }: ResolvedTarget): boolean {
   if (adapter.buffersProxyBodies?.(settings, credentials)) return true;
-  // Files name no model, and may be large.
+  // Uploaded files name no model, and may be large.
   return Boolean(ofModel) && !/^\/(?:files|uploads)(?:\/|$)/.test(ctx.endpoint?.proxyPath ?? '');
 }

@@ -58,7 +58,7 @@ function isModelFree(path: string): boolean {
 const storagePath = /^\/(?:files|uploads|vector_stores|containers|conversations)(?:\/|$)/;
 const threadPath = /^\/threads(?:\/(?!runs$)[^/]+(?:\/messages(?:\/[^/]+)?)?)?$/;
 
-/** A shaped route. Batches are judged by the lines of their file, and bodies that are never parsed name no model. */
+/** Handles a shaped route. Batches are checked by the lines of their file, and bodies that are never parsed name no model. */
 function inParams(ctx: RequestContext, target: Target, isRestricted: boolean): string[] {
   ctx.bodyChanged = true;
   const parts = (ctx.form ?? []).filter((part) => part.name.toLowerCase() === 'model');
@@ -77,7 +77,7 @@ function inParams(ctx: RequestContext, target: Target, isRestricted: boolean): s
 const batchFields = ['input_file_id', 'input_files', 'input_blob', 'input_dataset_id', 'inputDataConfig', 'inputConfig'] as const;
 const modelFields = ['model', 'modelId'] as const;
 
-/** The models of a pass-through body: JSON, or a form. Throws `bad_request` for what hides them. */
+/** Returns the models of a pass-through body: JSON, or a form. Throws `bad_request` if a model may be hidden. */
 async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<string[]> {
   if (ctx.body === null || ctx.body.length === 0) return [];
   const encoding = ctx.request.header('content-encoding');
@@ -95,7 +95,7 @@ async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<strin
   if (isRestricted) requireReadable(parsed as JsonObject, 'the body');
   const { model, modelId, requests } = parsed as JsonObject;
   const names = [...texts(model), ...texts(modelId)];
-  // Batches that hold their requests: `params` of Anthropic, `body` of Mistral.
+  // Requests in a batch: `params` of Anthropic, `body` of Mistral.
   for (const request of Array.isArray(requests) ? requests.filter(isObject) : []) {
     for (const inner of [request.params, request.body]) {
       if (!isObject(inner)) continue;

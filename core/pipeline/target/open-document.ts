@@ -7,16 +7,16 @@ import type { ResolvedTarget } from './build-target.ts';
 
 /** Opens the document of a stored provider: its settings and credentials. */
 export interface DocumentOpener {
-  /** Opens the secrets that came sealed with it. */
+  /** Opens the sealed secrets of the document. */
   openSecrets(document: ProviderDocument): Credentials;
-  /** Opens the headers that came sealed with it: name to value. */
+  /** Opens the sealed headers of the document: name to value. */
   openHeaders(document: ProviderDocument): Readonly<Record<string, string>>;
-  /** Reads the values of secret managers. A document that needs them while this is absent is an internal error. */
+  /** Reads the values of secret managers. Absent: a document that needs them is an internal error. */
   readonly secretManagers?: SecretManagers;
 }
 
 export interface OpenDocument {
-  /** With the settings that secret managers keep among its own. */
+  /** The settings, including those from secret managers. */
   readonly document: ProviderDocument;
   readonly credentials: Credentials;
   /** Headers of every call, name to value. */

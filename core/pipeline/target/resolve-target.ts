@@ -30,8 +30,8 @@ interface Stored extends OpenDocument {
 export type ResolveTarget = (ctx: RequestContext, target: Target) => Maybe<ResolvedTarget>;
 
 /**
- * Turns a target of a plan into a place to call. Stored providers and targets that carry all they need are resolved once per
- * document or plan; what depends on the request's headers is put together each time.
+ * Resolves targets of a plan to addresses and credentials. Stored providers and complete targets are resolved once per document
+ * or plan. Parts that depend on the request's headers are added each time.
  */
 export function createResolver(options: ResolverOptions): ResolveTarget {
   const stored = new WeakMap<ProviderDocument | MappedValues, Stored>();
@@ -83,7 +83,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
   function targetFor(ctx: RequestContext, target: Target, slug: string, stored: Stored): ResolvedTarget {
     const { document, resolved } = stored;
     const host = target.customHost ?? ctx.requestTarget?.customHost ?? null;
-    // A stored credential goes to the host it was stored for and nowhere else.
+    // A stored credential is sent only to the host it was stored for.
     if (host !== null && !sameBase(resolved, options.parseBaseUrl(host))) {
       throw new GatewayError('invalid_custom_host', {
         message: `Invalid custom host: the stored credential of @${slug} is sent to its own host only. Set custom_host on its integration instead`,
@@ -184,7 +184,10 @@ function withheld(credentials: Credentials): Credentials {
   return Object.fromEntries(Object.keys(credentials).map((name) => [name, new Secret('')]));
 }
 
-/** A credential goes to the host it was saved for; only what the provider itself calls a region of it may move it. */
+/**
+ * Throws if settings would send a stored credential to another host. Only settings that the provider declares as a move between
+ * its own hosts, such as regions, may do that.
+ */
 function refuseMove(from: ResolvedTarget, to: ResolvedTarget, by: Readonly<JsonObject>, whose: string): void {
   if (from.origin === to.origin || to.adapter.movedBy?.some((key) => by[key] !== undefined)) return;
   const names = Object.keys(by).join(', ');

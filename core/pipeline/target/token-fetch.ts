@@ -5,18 +5,21 @@ import { readWholeReply } from '../attempt/whole-reply.ts';
 
 export interface TokenFetchOptions {
   readonly transport: UpstreamTransport;
-  /** Scheme, host and port of a URL that may be called, and its path with query; throws GatewayError `invalid_custom_host`. */
+  /**
+   * Returns scheme, host and port of a URL that may be called, and its path with query. Throws GatewayError
+   * `invalid_custom_host`.
+   */
   parseUrl(url: string): { origin: string; path: string };
   readonly now: () => number;
   /** True allows calls to the machine's metadata service and use of its identity; default false. */
   readonly machineIdentity?: boolean;
   /** Origins that the deployment trusts; default none. */
   readonly trusts?: (origin: string) => boolean;
-  /** Milliseconds the whole exchange may take; default 10,000. */
+  /** Maximum milliseconds of the whole exchange. Default 10,000. */
   readonly timeoutMs?: number;
 }
 
-/** Pool of token endpoints: they are the identity provider's, not a tenant's. */
+/** Connection pool of token endpoints. They belong to identity providers, not to a tenant. */
 const tenant = 'svc-tokens';
 const replyBytesMax = 1024 * 1024;
 const timeoutMsDefault = 10_000;

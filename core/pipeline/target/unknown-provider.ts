@@ -19,7 +19,7 @@ async function suggestion(documents: DocumentReader, workspaceId: string, slug: 
     const found = await documents.get('workspace-models', workspaceId);
     return didYouMean(slug, found?.providers.map((provider) => `@${provider.slug}`) ?? []);
   } catch {
-    // The control plane is away: the error itself does not depend on the suggestion.
+    // The control plane is unreachable. The error itself does not depend on the suggestion.
     return '';
   }
 }

@@ -8,7 +8,7 @@ import type { Outgoing } from '../attempt/outgoing-call.ts';
 /** Operations whose replies consist of tokens. */
 const estimated: ReadonlySet<string> = new Set(['chatComplete', 'complete', 'embed', 'messages', 'createModelResponse']);
 
-/** True when a reply without counts has tokens to be counted. */
+/** True if the tokens of a reply without counts must be estimated. */
 export function isEstimated(ctx: RequestContext): boolean {
   return ctx.params !== null && estimated.has(ctx.endpoint?.operation ?? '');
 }
@@ -21,7 +21,7 @@ export function addStatedDuration(ctx: RequestContext, stated: string): void {
   ctx.usage = { ...usage, units: { ...usage.units, audio_seconds: seconds } };
 }
 
-/** A week: longer than any file that providers take. */
+/** A week, longer than any file that providers accept. */
 const audioSecondsMax = 604_800;
 
 /** Maximum time in milliseconds that the end of a reply waits for its count. */
@@ -30,7 +30,7 @@ const timeoutMs = 2000;
 /** Replies up to this size are parsed to count their tokens; parsing a longer one would block other requests. */
 const parsedBytesMax = 1024 * 1024;
 
-/** Fields of replies that hold text the model wrote. */
+/** Fields of replies that hold text of the model. */
 const replyKeys = ['choices', 'content', 'output'] as const;
 
 /**

@@ -79,7 +79,7 @@ export class ReplyMeter {
     else if (this.#scanner) this.#read(chunk);
   }
 
-  /** Call once, when the reply has come to its end. Resolves when all of it was read; never rejects. */
+  /** Call once at the end of the reply. Resolves when all of it was read. Never rejects. */
   end(): Maybe<void> {
     return this.#decoder?.end();
   }
@@ -91,7 +91,7 @@ export class ReplyMeter {
     return { ...this.#estimate(), estimated: true };
   }
 
-  /** Returns the usage of a reply that is cut here. */
+  /** Returns the usage of a reply that is cut at this point. */
   unfinished(): Usage {
     this.#decoder?.discard();
     const estimate = this.#estimate();
@@ -123,7 +123,7 @@ export class ReplyMeter {
       const counts = Object.hasOwn(named, path) ? { [named[path] as string]: value } : value;
       if (!isObject(counts)) return;
       this.#countings++;
-      // Counts of a stream are cumulative, so later ones hold.
+      // Counts of a stream are cumulative, so later counts replace earlier ones.
       this.#counts = this.#counts === null ? withoutNulls(counts) : { ...this.#counts, ...withoutNulls(counts) };
     }
   }

@@ -16,8 +16,8 @@ const waitingBytesMax = 1024 * 1024;
 const decodedBytesMax = 64 * 1024 * 1024;
 
 /**
- * Decodes a copy of an encoded body beside the bytes that go on. It runs in zlib's threads and holds only its window. A body that is
- * damaged, grows beyond 64 MiB, or arrives faster than it can be decoded is given up: `failed`.
+ * Decodes a copy of an encoded body whose original is sent unchanged. Runs in zlib's threads and holds only its window. Decoding
+ * fails (`failed`) if the body is damaged, grows beyond 64 MiB, or arrives faster than it can be decoded.
  */
 export class SideDecoder {
   failed = false;
@@ -50,7 +50,7 @@ export class SideDecoder {
     if (this.#decoder.writableLength > waitingBytesMax) this.#giveUp();
   }
 
-  /** Resolves when everything pushed is decoded, or given up. Never rejects. */
+  /** Resolves when everything pushed is decoded or decoding has failed. Never rejects. */
   end(): Promise<void> {
     if (!this.failed) this.#decoder.end();
     return this.#over;

@@ -19,7 +19,7 @@ export const anthropic: ProviderAdapter & { readonly chatExtras: readonly ChatEx
   headers: authHeaders,
   sign: completeHeaders,
   forwards: ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id'],
-  // Clients of this provider carry `/v1` in their paths, so a base URL that ends in `/v1` doubles it.
+  // Clients of this provider have `/v1` in their paths, so a base URL that ends in `/v1` would double it.
   proxyPath: (path) => path.replace(/^(\/v1)+(?=\/)/, ''),
   models: modelList,
   operations: {

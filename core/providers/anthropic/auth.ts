@@ -8,9 +8,9 @@ const defaultVersion = '2023-06-01';
 const oauthBeta = 'oauth-2025-04-20';
 
 /**
- * Returns the headers that the stored provider alone decides: `x-api-key`, or `authorization: Bearer` for an OAuth access token
- * (it begins `sk-ant-oat`), and version and beta features that its settings name. The client's own headers apply for those that
- * it does not name.
+ * Returns the headers that the stored provider alone sets: `x-api-key`, or `authorization: Bearer` for an OAuth access token (it
+ * begins with `sk-ant-oat`), and the version and beta features in its settings. The client's own headers apply for those that the
+ * settings lack.
  */
 export function authHeaders(settings: ProviderSettings, credentials: Credentials): HeaderList {
   const headers: HeaderList = [];
@@ -25,8 +25,8 @@ export function authHeaders(settings: ProviderSettings, credentials: Credentials
 }
 
 /**
- * Adds the headers that a call lacks after the client's headers are in: the default version, and the beta feature that an OAuth
- * access token needs.
+ * Adds the headers that a call lacks after the client's headers were added: the default version, and the beta feature that an
+ * OAuth access token needs.
  */
 export function completeHeaders(call: OutgoingCall, _settings: ProviderSettings, credentials: Credentials): void {
   const { headers } = call;

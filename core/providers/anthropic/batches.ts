@@ -84,7 +84,7 @@ function batchPath(call: OperationCall): string {
   return `/messages/batches/${nativeId(idOf(call), 'id')}`;
 }
 
-/** `{"requests": […]}`, written while the file is read. */
+/** Yields `{"requests": […]}` while the file is read. */
 async function* requestsOf(file: AsyncIterable<Uint8Array>, call: OperationCall): AsyncGenerator<Uint8Array> {
   let separator = '{"requests":[';
   const model = modelBesideLines(call);
@@ -167,7 +167,7 @@ function statusOf(given: JsonObject, count: (name: string) => number): string {
   return count('expired') > 0 && count('succeeded') === 0 ? 'expired' : 'completed';
 }
 
-/** `after` is `after_id` there. */
+/** `after` is named `after_id`. */
 function listQuery(call: OperationCall): string {
   const asked = new URLSearchParams(call.query);
   const query = new URLSearchParams();

@@ -29,7 +29,7 @@ function isNative(client: { header(name: string): string | undefined }): boolean
 function passed(path: Operation['path']): Operation {
   return {
     path,
-    // A client that names its features names this one too.
+    // A client that lists beta features must list this one too.
     headers: (call) => (call.header?.('anthropic-beta') === undefined ? ['anthropic-beta', filesBeta] : []),
     passesBytes: true,
     usage: () => null,

@@ -25,7 +25,7 @@ const { id } = declaration;
 const service = 'aws-external-anthropic';
 
 /**
- * Claude Platform on AWS: the whole of Anthropic's API at an address of AWS, with identities and bills of an AWS account
+ * Claude Platform on AWS: Anthropic's whole API at an address of AWS, with identities and billing of an AWS account
  * (https://docs.aws.amazon.com/claude-platform/latest/userguide/making-requests.html). See README.md.
  */
 export const claudePlatformAws: ProviderAdapter & { readonly chatExtras: readonly ChatExtra[] } = {

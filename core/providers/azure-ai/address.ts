@@ -66,7 +66,10 @@ export function storedPath(settings: ProviderSettings, path: string): string {
   return relative(settings, `/openai/v1${path}`);
 }
 
-/** Path of a pass-through call: whole paths of the resource stay, others go where the unified functions go. */
+/**
+ * Returns the path of a pass-through call. Whole paths of the resource stay unchanged, others get the prefix of the unified
+ * functions.
+ */
 export function proxyPath(path: string, settings: ProviderSettings = {}): string {
   if (/^\/(openai|models|anthropic|api|providers)\//.test(path)) return relative(settings, path);
   if (/^\/messages(\/|$)/.test(path)) return claudePath(settings, path);
@@ -81,7 +84,7 @@ export function realtimePath(asked: URLSearchParams, _model: string, settings: P
   return relative(settings, `/openai/v1/realtime?${query}`);
 }
 
-/** Gives a pass-through call the API version it lacks. */
+/** Adds the API version to a pass-through call without one. */
 export function addApiVersion(call: OutgoingCall, settings: ProviderSettings): void {
   if (/[?&]api-version=/.test(call.path) || /\/(openai\/v1|anthropic|api|providers)\//.test(call.path)) return;
   const { apiVersion } = addressOf(settings);
@@ -125,7 +128,7 @@ function addressOf(settings: ProviderSettings): Address {
   return { origin, root, prefix: '/openai/v1', apiVersion: version === 'preview' ? version : null };
 }
 
-/** The host of a serverless or managed endpoint, made of its parts. */
+/** Returns the host of a serverless or managed endpoint, built from its parts. */
 function endpointOf(settings: ProviderSettings): Omit<Address, 'apiVersion'> {
   const { azure_deployment_type: type } = settings;
   if (type === undefined) throw missing('azure_foundry_url');
@@ -139,7 +142,7 @@ function endpointOf(settings: ProviderSettings): Omit<Address, 'apiVersion'> {
   return { origin: `https://${name}.${region}.models.ai.azure.com`, root: '', prefix: '' };
 }
 
-/** A path below the root, without what a custom host already has in its own path. */
+/** Returns a path below the root, without the part that a custom host already has in its own path. */
 function relative(settings: ProviderSettings, path: string): string {
   const custom = text(settings.custom_host);
   if (custom === null) return path;

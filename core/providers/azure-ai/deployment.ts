@@ -1,6 +1,6 @@
 import type { Operation, OperationCall } from '../../contract/provider/provider.ts';
 
-/** The same operation with the deployment's name as model, where one resource holds several. */
+/** Returns the operation with the deployment's name as model, if one resource holds several. */
 export function forDeployment(operation: Operation): Operation {
   return {
     ...operation,
@@ -17,7 +17,7 @@ export function modelInForm(call: OperationCall): string {
   return deploymentOf(call) ?? call.model;
 }
 
-/** Endpoints of one model ignore the model's name, and their own is part of the address. */
+/** Endpoints of one model ignore the model's name, and their address contains their own. */
 function deploymentOf({ settings }: OperationCall): string | null {
   const { azure_deployment_type: type, azure_deployment_name: name } = settings;
   return type === undefined && typeof name === 'string' ? name : null;

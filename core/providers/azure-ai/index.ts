@@ -14,7 +14,7 @@ import { declaration } from './settings.ts';
 
 type FoundryAdapter = ProviderAdapter & { readonly chatExtras: ChatExtras };
 
-/** An endpoint of one model. */
+/** The adapter of an endpoint of one model. */
 const endpoint: FoundryAdapter = {
   ...declared(declaration),
   baseUrl,

@@ -37,7 +37,7 @@ export const imageEdit: Operation = {
   ...images(id, pathOf('/images/edits')),
   modelInForm,
   takesForms: true,
-  // Edits are forms there, also where the client sent JSON.
+  // Edits are forms at this provider, even if the client sent JSON.
   toContent: (params, call) => {
     if (call.form) return null;
     call.adapted.push('json->form');

@@ -8,7 +8,7 @@ import { type DeploymentAddress, deploymentOf, isSince, isVersionFree } from './
  * https://learn.microsoft.com/azure/foundry/openai/api-version-lifecycle
  */
 
-/** `https://<resource>.openai.azure.com`; throws `invalid_config` where no resource is named. */
+/** Returns `https://<resource>.openai.azure.com`. Throws `invalid_config` if no resource is set. */
 export function baseUrl(settings: ProviderSettings): string {
   if (typeof settings.custom_host === 'string' && settings.custom_host !== '') return settings.custom_host.replace(/\/+$/, '');
   if (typeof settings.azure_resource_name === 'string') return `https://${settings.azure_resource_name}.openai.azure.com`;
@@ -24,7 +24,7 @@ export function deploymentPath(settings: ProviderSettings, deployment: Deploymen
   return `${root(settings)}/deployments/${encodeURIComponent(deployment.deployment)}${path}?api-version=${deployment.apiVersion}`;
 }
 
-/** Path of the Responses API: dated since 2025-03-01; older versions are passed over for the version-free API. */
+/** Returns the path of the Responses API. It is dated since 2025-03-01. Older versions use the version-free API. */
 export function responsesPath(settings: ProviderSettings, deployment: DeploymentAddress): string {
   if (isVersionFree(deployment) || !isSince(deployment, '2025-03-01')) return versionFreePath(settings, deployment, '/responses');
   return `${root(settings)}/responses?api-version=${deployment.apiVersion}`;
@@ -34,13 +34,13 @@ export function responsesPath(settings: ProviderSettings, deployment: Deployment
 const ofDeployments =
   /^\/(chat\/completions|completions|embeddings|images\/(generations|edits)|audio\/(speech|transcriptions|translations))$/;
 
-/** Path of a pass-through call. Paths that are whole already (`/openai/…`) stay as they are. */
+/** Returns the path of a pass-through call. Paths that are already complete (`/openai/…`) stay unchanged. */
 export function proxyPath(path: string, settings: ProviderSettings = {}): string {
   if (path.startsWith('/openai/')) return root(settings) === '' ? path.slice('/openai'.length) : path;
   if (path.startsWith('/deployments/')) return root(settings) + path;
   const address = proxyDeployment(settings);
   const ofDeployment = ofDeployments.test(path);
-  // Responses are younger than the older dated versions.
+  // Responses do not exist in the older dated versions.
   const isYounger = path.startsWith('/responses') && !isSince(address, '2025-03-01');
   if (isYounger || isVersionFree(address) || (ofDeployment && address.deployment === ''))
     return `${root(settings)}${v1(settings)}${path}`;
@@ -54,7 +54,7 @@ export function proxyPath(path: string, settings: ProviderSettings = {}): string
  */
 export function realtimePath(asked: URLSearchParams, model: string, settings: ProviderSettings): string {
   const name = asked.get('deployment') ?? model;
-  // Sessions that transcribe, or join a call, name none.
+  // Sessions that transcribe, or join a call, name no deployment.
   const address = name === '' ? proxyDeployment(settings) : deploymentOf(settings, name);
   const { deployment } = address;
   const apiVersion = asked.get('api-version') ?? address.apiVersion;
@@ -66,7 +66,7 @@ export function realtimePath(asked: URLSearchParams, model: string, settings: Pr
   return `${root(settings)}${versionFree ? v1(settings) : ''}/realtime?${query}`;
 }
 
-/** Gives a pass-through call the API version it lacks. */
+/** Adds the API version to a pass-through call without one. */
 export function addApiVersion(call: OutgoingCall, settings: ProviderSettings): void {
   if (/[?&]api-version=/.test(call.path) || /\/v1\//.test(call.path)) return;
   const deployment = proxyDeployment(settings);
@@ -88,7 +88,7 @@ function versionFreePath(settings: ProviderSettings, deployment: DeploymentAddre
   return `${root(settings)}${v1(settings)}${path}${query}`;
 }
 
-/** `/openai`, unless a custom host has it in its path. */
+/** Returns `/openai`, unless the path of a custom host contains it. */
 function root(settings: ProviderSettings): string {
   return /\/openai(\/v1)?\/*$/.test(String(settings.custom_host ?? '')) ? '' : '/openai';
 }

@@ -6,7 +6,7 @@ import type { Deployment } from './merge-names.ts';
 /** Destination of one call: a deployment, and the API version. */
 export interface DeploymentAddress {
   readonly deployment: string;
-  /** `v1`, `preview` and `latest` mean the version-free API, anything else is a date. */
+  /** `v1`, `preview` and `latest` mean the version-free API. Any other value is a date. */
   readonly apiVersion: string;
   /** The model behind the deployment, if the alias table names it. */
   readonly model?: string | null;
@@ -36,7 +36,7 @@ export function deploymentOfCall(call: OperationCall): DeploymentAddress {
   return deploymentOf(call.settings, call.model);
 }
 
-/** True for the API whose paths name no deployment: the body's model does. */
+/** True for the API whose paths contain no deployment. The body's model names it. */
 export function isVersionFree(deployment: DeploymentAddress): boolean {
   return /^(v1|preview|latest)$/.test(deployment.apiVersion);
 }

@@ -46,7 +46,7 @@ export function byResponses(call: OperationCall): boolean {
 
 export const chatComplete = chatOrResponses('azure-openai', byResponses, ownChat, createModelResponse);
 
-/** Forms name the deployment where the path does not. */
+/** Forms name the deployment if the path does not. */
 const modelInForm = (call: OperationCall): string => {
   const deployment = deploymentOfCall(call);
   return isVersionFree(deployment) ? deployment.deployment : call.model;
@@ -66,7 +66,7 @@ export const imageEdit: Operation = {
   ...images('azure-openai', pathOf('/images/edits')),
   modelInForm,
   takesForms: true,
-  // Edits are forms there, also where the client sent JSON.
+  // Edits are forms at this provider, even if the client sent JSON.
   toContent: (params, call) => {
     if (call.form) return null;
     call.adapted.push('json->form');
@@ -80,7 +80,7 @@ function withUsage(params: JsonObject, call: OperationCall): JsonObject {
   return withUsageInStream(params, quirks);
 }
 
-/** Dated paths name the deployment and ignore the body's model; the version-free API goes by the model alone. */
+/** Dated paths name the deployment and ignore the body's model. The version-free API uses the model only. */
 function forDeployment(params: JsonObject, call: OperationCall): JsonObject {
   const deployment = deploymentOfCall(call);
   return isVersionFree(deployment) ? withModel(params, deployment.deployment) : params;

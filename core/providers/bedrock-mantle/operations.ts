@@ -16,7 +16,7 @@ const id = 'bedrock-mantle';
 /** Anthropic's models, which support Anthropic's format only. */
 const isClaude = ({ model }: OperationCall): boolean => /(^|[./])anthropic\.|claude/i.test(model);
 
-/** OpenAI's own closed models. Their path is `/openai/v1` and they have the Responses API alone (model cards, 2026-06-01). */
+/** OpenAI's own closed models. Their path is `/openai/v1` and they have only the Responses API (model cards, 2026-06-01). */
 const isFrontier = ({ model }: OperationCall): boolean => /(^|\/)openai\.gpt-(?!oss)/i.test(model);
 
 const pathOf =

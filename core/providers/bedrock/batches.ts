@@ -46,8 +46,8 @@ const statuses: Readonly<Record<string, string>> = {
 const readOptions = ['model', 'modelId', 'role_arn', 'roleArn', 'job_name', 'jobName', 'output_data_config'];
 
 /**
- * A batch of chat completions or embeddings. The lines of the input file, of the service's store or of the bucket, are written
- * to the bucket in the service's own form while they are read; then the job is made of that.
+ * Creates a batch of chat completions or embeddings. The lines of the input file, from the service's store or the bucket, are
+ * written to the bucket in the provider's form while they are read. The job is created afterwards.
  */
 export const createBatch = {
   ...storedOperation(async (call, services) => {
@@ -131,7 +131,7 @@ function modelOf(call: OperationCall, options: JsonObject, first: BatchRequest):
   return callOfLine(call, { model: given ?? first.body.model }).model;
 }
 
-/** A job as a batch, with its note where it was made here. */
+/** Converts a job to a batch, with its note if the gateway created it. */
 async function noted(job: JsonObject, call: OperationCall, services: StepServices): Promise<JsonObject> {
   const batch = toBatch(job);
   const { aws_s3_bucket: bucket } = call.settings;

@@ -3,19 +3,22 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /**
  * Features of Anthropic's own platform and its clients, by the beginning of their names. InvokeModel returns 400 for them, so
- * they are removed; else clients that always send them could not use Bedrock.
+ * they are removed. Otherwise clients that always send them could not use Bedrock.
  */
 const ofTheirPlatform =
   /^(claude-code|oauth|files-api|mcp-client|mcp-servers|code-execution|skills|message-batches|prompt-caching-scope)-/;
 
-/** The beta features of a call to Claude: those of the settings, then those of the client's `anthropic-beta` header. */
+/** Returns the beta features of a call to Claude: those of the settings, then those of the client's `anthropic-beta` header. */
 export function betasOf(call: Pick<OperationCall, 'settings' | 'header' | 'dropped'>): string[] {
   const sent = listOf(call.header?.('anthropic-beta'));
   for (const name of sent) if (ofTheirPlatform.test(name)) call.dropped.push(`anthropic-beta:${name}`);
   return [...new Set([...listOf(call.settings.anthropic_beta), ...sent.filter((name) => !ofTheirPlatform.test(name))])];
 }
 
-/** On this platform beta features are a field of the body: the client's header becomes one on pass-through calls of Claude too. */
+/**
+ * On this platform beta features are a field of the body. The client's header is converted to it, also on pass-through calls of
+ * Claude.
+ */
 export function withBetasInBody(call: OutgoingCall, client: { header(name: string): string | undefined }): void {
   const betas = listOf(client.header('anthropic-beta')).filter((name) => !ofTheirPlatform.test(name));
   if (betas.length === 0 || call.body === null || !/^\/model\/[^/]*anthropic[^/]*\/invoke/.test(call.path)) return;

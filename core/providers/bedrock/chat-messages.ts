@@ -10,7 +10,7 @@ import { isNativePart, isSharedBlock, openBlock } from '../../formats/sealed-blo
 import { cachePoints, contentBlocks, documentNames, type NameDocument, textBlocks } from './content-parts.ts';
 import { makerOf } from './model-id.ts';
 
-/** A chat history in the form of the Converse API: instructions separate from the turns. */
+/** A chat history in the form of the Converse API, with instructions separate from the turns. */
 export interface Conversation {
   readonly system: JsonObject[];
   readonly messages: { readonly role: 'user' | 'assistant'; readonly content: JsonObject[] }[];
@@ -18,7 +18,7 @@ export interface Conversation {
 
 /**
  * Splits chat messages into system blocks and turns. Consecutive messages of one role become one turn, because roles must
- * alternate; so results of parallel tool calls share a turn. Throws `bad_request` naming the message it cannot read.
+ * alternate. Results of parallel tool calls therefore share a turn. Throws `bad_request` naming the message it cannot read.
  */
 export function toConversation(messages: unknown, call: OperationCall): Conversation {
   if (!Array.isArray(messages)) throw badParam('messages', 'a list of messages is required');
@@ -51,7 +51,7 @@ export function toConversation(messages: unknown, call: OperationCall): Conversa
   return { system, messages: turns };
 }
 
-/** A caching hint on the message itself goes behind its last block. */
+/** A caching hint on the message itself follows its last block. */
 function hinted(message: JsonObject, blocks: JsonObject[]): JsonObject[] {
   return blocks.length === 0 ? blocks : [...blocks, ...cachePoints(message)];
 }
@@ -76,7 +76,7 @@ function assistantContent(message: JsonObject, path: string, call: OperationCall
   return [...reasoning, ...native, ...said, ...textBlocks(message.refusal), ...toolUses(message, path, call)];
 }
 
-/** Reasoning is only accepted with a signature, and only by makers that sign it. All others refuse the field. */
+/** Reasoning is accepted only with a signature, and only by makers that sign it. All others reject the field. */
 function reasoningBlock(block: JsonObject, call: OperationCall): JsonObject[] {
   if (block.type !== 'thinking' && block.type !== 'redacted_thinking') return [];
   const maker = makerOf(call.model);
@@ -115,7 +115,10 @@ function toolUses(message: JsonObject, path: string, call: OperationCall): JsonO
 
 const toolIdLengthMax = 64;
 
-/** Ids of other providers may be longer or hold other characters than are taken here; call and result change alike. */
+/**
+ * Ids of other providers may be longer or contain other characters than Bedrock accepts. The ids of a call and its result change
+ * alike.
+ */
 function toolId(id: string): string {
   const plain = id.replace(/[^a-zA-Z0-9_-]/g, '_');
   if (plain.length <= toolIdLengthMax) return plain;

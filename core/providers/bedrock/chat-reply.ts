@@ -47,7 +47,7 @@ export function imageOf(format: unknown, source: unknown): JsonObject | null {
   return typeof url === 'string' ? { type: 'image_url', image_url: { url } } : null;
 }
 
-/** True for a call of a tool that the provider itself runs: no client can answer it. */
+/** True for a call of a tool that the provider itself runs, to which no client can reply. */
 export function isServerTool(use: JsonObject): boolean {
   return use.type === 'server_tool_use';
 }
@@ -87,7 +87,7 @@ function messageOf(blocks: readonly JsonObject[], call: OperationCall): JsonObje
   }
   return {
     role: 'assistant',
-    // OpenAI has null for bare tool calls.
+    // OpenAI returns null for tool calls without text.
     content,
     refusal: null,
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
@@ -98,7 +98,7 @@ function messageOf(blocks: readonly JsonObject[], call: OperationCall): JsonObje
   };
 }
 
-/** Text of a block; cited text is text as well. */
+/** Returns the text of a block. Cited text is text as well. */
 function textOf(block: JsonObject): string | null {
   if (typeof block.text === 'string') return block.text;
   const cited = block.citationsContent;

@@ -12,7 +12,7 @@ import { reasoningOf } from './reasoning.ts';
 import { takesSchemas } from './schema-support.ts';
 import { toolConfig } from './tools.ts';
 
-/** Chat parameters that are read here and sent under other names or not at all. All others are passed as they are. */
+/** Chat parameters that are read here and sent under other names or not at all. All others are sent unchanged. */
 const readParams: ReadonlySet<string> = new Set([
   ...['model', 'stream', 'stream_options', 'messages', 'system', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p'],
   ...['stop', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call', 'response_format', 'service_tier'],
@@ -77,10 +77,10 @@ function outputFormat(params: JsonObject, call: OperationCall): { config: JsonOb
   return { config: { textFormat: { type: 'json_schema', structure: { jsonSchema } } }, instructions: [] };
 }
 
-/** Characters of the provider's request metadata; what holds others would be refused. */
+/** Characters allowed in the provider's request metadata. Values with other characters would be rejected. */
 const metadataText = /^[a-zA-Z0-9\s:_@$#=/+,.-]{1,256}$/;
 
-/** `metadata` and `user` as the metadata of the account's invocation log, which is all the provider keeps them for. */
+/** Returns `metadata` and `user` as metadata for the account's invocation log, their only use at this provider. */
 function requestMetadata(params: JsonObject, call: OperationCall): JsonObject {
   const passed: JsonObject = {};
   const { safety_identifier: safetyId } = params;
@@ -94,7 +94,10 @@ function requestMetadata(params: JsonObject, call: OperationCall): JsonObject {
   return { ...passed, ...asObject(params.requestMetadata) };
 }
 
-/** Claude names the stop sequence it ended at only if it is asked to, and only callers that are not strict have a field for it. */
+/**
+ * Claude returns the stop sequence that ended the reply only on request, and only callers without strict compliance have a field
+ * for it.
+ */
 function stopSequencePath({ stop }: JsonObject, call: OperationCall): JsonObject {
   const stops = typeof stop === 'string' || (Array.isArray(stop) && stop.length > 0);
   if (!stops || call.strict || claudeTraits(call.model) === null) return {};

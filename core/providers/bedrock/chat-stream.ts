@@ -13,7 +13,7 @@ import { finishReasonOf } from './finish-reason.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
 
 interface ToolBlock {
-  /** Place among the tool calls of the reply. */
+  /** Index among the tool calls of the reply. */
   readonly position: number;
   hasArguments: boolean;
 }
@@ -22,10 +22,10 @@ interface ToolBlock {
 interface Held {
   /** Sealed reasoning, which may arrive in several pieces of base64. */
   readonly redacted: Buffer[];
-  /** Citations of its text, in the shared form, and where the text begins. */
+  /** Citations of its text, in the shared form, and the start of that text. */
   readonly citations: JsonObject[];
   from: number;
-  /** The block itself, for kinds that chat completions have no deltas for. */
+  /** The block itself, for kinds without a delta in chat completions. */
   native: JsonObject | null;
   input: string;
 }
@@ -41,7 +41,7 @@ const readMetadata: ReadonlySet<string> = new Set(['usage', 'metrics', 'serviceT
 export function chatStream(call: OperationCall): StreamTranslator {
   const { head, withUsage, chunk, choice, choiceOf, emit } = chatChunks(call, 'bedrock');
   const tools = new Map<unknown, ToolBlock>();
-  /** Blocks of which a piece has gone out; Converse opens only tool blocks by an event of their own. */
+  /** Blocks of which a piece was sent. Converse sends an opening event for tool blocks only. */
   const opened = new Set<unknown>();
   const held = new Map<unknown, Held>();
   /** Characters of text so far. */
@@ -55,7 +55,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
     held.set(index, fresh);
     return fresh;
   };
-  /** The block beside the OpenAI field, for clients without strict compliance: as it opens, then the texts to append to it. */
+  /** The block beside the OpenAI field, for clients without strict compliance: its opening, then texts to append. */
   const piece = (index: unknown, type: string, texts: JsonObject): JsonObject => {
     if (call.strict) return {};
     const first = !opened.has(index);
@@ -109,7 +109,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
     );
   };
 
-  /** A delta of a kind without a field of its own (an image, what a server tool returned): the block leaves whole. */
+  /** A delta of a kind without a field of its own (an image, the result of a server tool). The block is sent whole. */
   const nativeDelta = (index: unknown, delta: JsonObject): StreamEvent[] => {
     const block = heldOf(index);
     const [kind, said] = Object.entries(delta)[0] ?? [];
@@ -121,7 +121,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
 
   const blockStop = (index: unknown): StreamEvent[] => {
     const tool = tools.get(index);
-    // A call without arguments streams none, but a plain reply has `{}`. Both must be the same for clients.
+    // A call without arguments streams none, but a plain reply has `{}`. Clients receive `{}` in both cases.
     if (tool && !tool.hasArguments) return emit({ tool_calls: [argumentsDelta(tool, '{}')] });
     const block = held.get(index);
     if (block === undefined) return [];
@@ -192,7 +192,7 @@ function endingOf(data: JsonObject, call: OperationCall): JsonObject {
   return { index: 0, delta: {}, logprobs: null, finish_reason, ...stopSequence(data, call) };
 }
 
-/** A block with a delta of it: lists grow, fields of objects are laid over. */
+/** Merges a delta into a block: lists are appended, fields of objects are replaced. */
 function merged(block: JsonObject, kind: string, said: unknown): JsonObject {
   const known = block[kind];
   if (!isObject(known)) return { ...block, [kind]: Array.isArray(said) ? { content: said } : said };

@@ -4,8 +4,9 @@ import { objectsIn } from '../../formats/objects-in.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
 
 /**
- * Citations of Converse in Anthropic's form, which all providers share in `content_blocks`
- * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Citation.html). One of an unknown place is reported.
+ * Converts citations of Converse to Anthropic's form, which all providers share in `content_blocks`
+ * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Citation.html). A citation with an unknown location is
+ * reported.
  */
 export function sharedCitations(citations: unknown, call: OperationCall): JsonObject[] {
   return objectsIn(citations).flatMap((citation) => {

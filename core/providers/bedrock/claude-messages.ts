@@ -11,7 +11,7 @@ import { modelSegment } from './model-id.ts';
 /** The only version of the Messages API that InvokeModel supports. */
 const bedrockVersion = 'bedrock-2023-05-31';
 
-/** A Messages call to a Claude model in its own format: InvokeModel wraps requests, replies and events, and changes nothing. */
+/** A Messages call to a Claude model in its own format. InvokeModel wraps requests, replies and events without changing them. */
 export const claudeMessages: Operation = {
   path: (call) => `/model/${modelSegment(call.model)}/${call.stream ? 'invoke-with-response-stream' : 'invoke'}`,
   toProvider: claudeBody,
@@ -32,7 +32,7 @@ export function claudeBody(params: JsonObject, call: OperationCall): JsonObject 
   };
 }
 
-/** The model's events as they are; an exception of the service becomes an error event of the format. */
+/** Returns the model's events unchanged. An exception of the service becomes an error event of the format. */
 function claudeStream(): StreamTranslator {
   let started = false;
   return {
@@ -63,7 +63,7 @@ function claudeStreamReader(): StreamReader {
   };
 }
 
-/** An exception of the service; an error event of the model's own format is none. */
+/** True for an exception of the service, but not for an error event of the model's own format. */
 function exceptionIn(event: StreamEvent): GatewayError | null {
   return isObject(event.data) && event.data.type === 'error' ? null : eventError(event);
 }

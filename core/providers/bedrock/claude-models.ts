@@ -9,16 +9,16 @@ export interface ClaudeTraits {
   readonly thinking: 'adaptive' | 'budget' | 'none';
   /** How reasoning is switched off: by omitting the field, by a `thinking` type, or not at all. */
   readonly off: 'omit' | 'disabled' | 'between_tools' | 'never';
-  /** Takes temperature and top_p: everything before 4.7. */
+  /** Accepts temperature and top_p: everything before 4.7. */
   readonly sampling: boolean;
-  /** Binds replies to a JSON schema: since 4.5 (Bedrock user guide, structured output). */
+  /** Supports replies bound to a JSON schema: since 4.5 (Bedrock user guide, structured output). */
   readonly schemas: boolean;
 }
 
 const beforeThinking = /claude-(?:v2|instant|2|3-(?!7))/;
 const beforeSchemas = /claude-(?:v2|instant|2|3|[a-z]+-4-(?:\d{8}|[0-4](?!\d)))/;
 
-/** Traits by the version in the id, so that the next model needs no new line; null for other makers. */
+/** Returns the traits for the version in the id, so that the next model needs no new line. Null for other makers. */
 export function claudeTraits(model: string): ClaudeTraits | null {
   if (!isClaude(model)) return null;
   const id = baseModelId(model);

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { documentFormat, imageFormat, mediaTypeOf, videoFormat } from './media-formats.ts';
 
-/** Names documents of one request: the provider takes few characters and no name twice. */
+/** Names the documents of one request. The provider accepts few characters and no name twice. */
 export type NameDocument = (filename: unknown) => string;
 
 export function documentNames(): NameDocument {
@@ -22,9 +22,9 @@ export function documentNames(): NameDocument {
 }
 
 /**
- * The content of a chat message (text, or a list of parts) as Converse content blocks. Blank texts are left out, because the
- * provider refuses them. Blocks of its own (`guardContent`, `cachePoint`, …) may be mixed in. Throws `bad_request` naming the
- * part the provider cannot take.
+ * Converts the content of a chat message (text, or a list of parts) to Converse content blocks. Blank texts are left out, because
+ * the provider rejects them. Blocks of the provider itself (`guardContent`, `cachePoint`, …) are passed unchanged. Throws
+ * `bad_request` naming the part that the provider cannot accept.
  */
 export function contentBlocks(content: unknown, path: string, nameDocument: NameDocument): JsonObject[] {
   if (typeof content === 'string') return textBlocks(content);
@@ -39,7 +39,7 @@ export function contentBlocks(content: unknown, path: string, nameDocument: Name
   });
 }
 
-/** A caching hint of a part, message or tool as the block that goes behind it. */
+/** Returns the caching hint of a part, message or tool as the block that follows it. */
 export function cachePoints(from: JsonObject): JsonObject[] {
   const hint = from.cache_control;
   if (!isObject(hint)) return isObject(from.prompt_cache_breakpoint) ? [{ cachePoint: { type: 'default' } }] : [];

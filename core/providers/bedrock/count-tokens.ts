@@ -24,7 +24,7 @@ function countedModel(model: string): string {
 
 function countRequest(params: JsonObject, call: OperationCall): JsonObject {
   if (isClaude(call.model)) {
-    // The body is checked like one that is to be run, and running asks for a limit; it does not change the count.
+    // The body is validated like one that is run, which requires a limit. The limit does not change the count.
     const body = JSON.stringify({ max_tokens: 1, ...claudeBody(params, call) });
     return { input: { invokeModel: { body: Buffer.from(body).toString('base64') } } };
   }

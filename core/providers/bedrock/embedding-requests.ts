@@ -71,7 +71,7 @@ function titanSize(isMultimodal: boolean, dimensions: unknown, call: OperationCa
   return {};
 }
 
-/** docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html; `singleEmbeddingParams` of the caller win over ours. */
+/** docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html; `singleEmbeddingParams` of the caller take precedence. */
 function nova(inputs: readonly EmbeddingInput[], dimensions: unknown, passed: JsonObject): JsonObject {
   const { text, image } = only(inputs, 'Nova');
   if (text !== null && image !== null) throw badParam('input', 'Nova models embed a text or an image, not both in one');

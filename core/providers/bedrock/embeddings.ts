@@ -33,7 +33,10 @@ function embedReply(reply: JsonObject, call: OperationCall): JsonObject {
   return { ...list, provider: 'bedrock', ...others };
 }
 
-/** Titan has one vector; Nova and Marengo a list of objects that hold one; Cohere a list, or, when types were asked for, a list for each. */
+/**
+ * Titan returns one vector. Nova and Marengo return a list of objects with one each. Cohere returns a list, or a list per type if
+ * types were requested.
+ */
 function vectorsOf(one: unknown, many: unknown): readonly unknown[] {
   if (Array.isArray(one)) return [one];
   if (Array.isArray(many)) return many.map((item) => (isObject(item) ? item.embedding : item));

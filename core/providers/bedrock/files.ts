@@ -26,7 +26,7 @@ import { outputLines } from './batch-output.ts';
 import { requireAws } from './jobs.ts';
 import { bucketOf, callStorage, putObject, tagIn, tagsIn, textOf } from './storage.ts';
 
-/** Files in the account's own bucket, as OpenAI's files: an id is the object's address. */
+/** Files in the account's own bucket in the form of OpenAI's files. The id of a file is the object's address. */
 export const uploadFile = storedOperation(async (call, services) => {
   requireAws(call);
   const bucket = bucketOf(call);
@@ -70,7 +70,7 @@ export const retrieveFile = storedOperation(async (call, services) => {
   return jsonReply(fileObject('s3', location, { bytes, createdAt: Number.isNaN(changed) ? null : Math.floor(changed / 1000) }));
 });
 
-/** The bytes; results of a batch that was made here have OpenAI's lines. */
+/** Returns the bytes. Results of a batch that the gateway created have OpenAI's lines. */
 export const retrieveFileContent = storedOperation(async (call, services) => {
   const location = locationOf(call);
   const response = await callStorage(call, services, { method: 'GET', ...location });

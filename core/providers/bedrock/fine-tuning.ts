@@ -30,8 +30,8 @@ const statuses: Readonly<Record<string, string>> = {
 const readOptions = ['role_arn', 'roleArn', 'job_name', 'jobName', 'hyperParameters', 'output_data_config'];
 
 /**
- * A fine-tuning job. Lines of training data in OpenAI's form (`messages`) become the service's conversations on their way into
- * the bucket; lines in other forms stay as they are.
+ * A fine-tuning job. Lines of training data in OpenAI's form (`messages`) are converted to the provider's conversations while
+ * they are written to the bucket. Lines in other forms stay unchanged.
  */
 export const createFinetune = storedOperation(async (call, services) => {
   requireAws(call);
@@ -101,7 +101,9 @@ function conversation(line: OperationCall): JsonObject {
   return { schemaVersion: 'bedrock-conversation-2024', ...(system === undefined ? {} : { system }), messages };
 }
 
-/** All values are texts there. Only Claude has a multiplier for the learning rate; the others take a rate (`provider_options`). */
+/**
+ * All values are texts. Only Claude has a multiplier for the learning rate. The other models have a rate (`provider_options`).
+ */
 function hyperParameters(model: string, options: JsonObject, call: OperationCall): JsonObject {
   const asked = supervisedHyperparameters(call.params, 'bedrock');
   const result: JsonObject = {};

@@ -7,7 +7,7 @@ const finishReasons: Readonly<Record<string, string>> = {
   tool_use: 'tool_calls',
   guardrail_intervened: 'content_filter',
   content_filtered: 'content_filter',
-  // An error of the model cut the reply short: `stop` would mark it as complete.
+  // An error of the model cut the reply. `stop` would mark it as complete.
   malformed_tool_use: 'length',
   malformed_model_output: 'length',
 };

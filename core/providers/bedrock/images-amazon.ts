@@ -5,9 +5,9 @@ import { base64Of, sentImages } from '../../formats/media/image-content.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 
 /**
- * Nova Canvas and Titan Image Generator: a task with parameters of its own and the configuration all tasks share
- * (docs.aws.amazon.com/nova/latest/userguide/image-gen-access.html). A caller may give whole objects of that format
- * (`taskType`, `textToImageParams`, `imageGenerationConfig`, …); they win over what OpenAI's parameters say.
+ * Nova Canvas and Titan Image Generator: a task with parameters of its own and the configuration that all tasks share
+ * (docs.aws.amazon.com/nova/latest/userguide/image-gen-access.html). A caller may send whole objects of that format (`taskType`,
+ * `textToImageParams`, `imageGenerationConfig`, …). They take precedence over OpenAI's parameters.
  */
 export function amazonImage(params: JsonObject, call: OperationCall): JsonObject {
   const { prompt, negative_prompt: negative, style, ...rest } = params;
@@ -17,8 +17,8 @@ export function amazonImage(params: JsonObject, call: OperationCall): JsonObject
 }
 
 /**
- * With a mask, or words for one in `mask_prompt`, the masked part is painted anew; without, the images are varied. Masks are black
- * where the image changes, where OpenAI's are transparent.
+ * With a mask, or a description of one in `mask_prompt`, the masked part is redrawn. Without, the images are varied. Masks are
+ * black where the image changes. OpenAI's masks are transparent there.
  */
 export function amazonEdit(params: JsonObject, call: OperationCall): JsonObject {
   const images = sentImages(call.params, call).map(base64Of);
@@ -60,7 +60,7 @@ function task(type: string, field: string, params: JsonObject, config: JsonObjec
   };
 }
 
-/** Form fields are text, so numbers are made of them here. */
+/** Form fields are texts, so numeric ones are converted here. */
 function configOf(params: JsonObject, call: OperationCall): { config: JsonObject; others: JsonObject } {
   const { n, size, quality, seed, cfg_scale: cfgScale, output_format: format, ...others } = params;
   if (format !== undefined && format !== null && format !== 'png') noteOnce(call.dropped, 'output_format');
@@ -80,7 +80,7 @@ function sizeOf(size: unknown, call: OperationCall): JsonObject {
   return {};
 }
 
-/** There are two qualities. */
+/** The provider has two qualities. */
 function qualityOf(quality: unknown, call: OperationCall): JsonObject {
   if (quality === undefined || quality === null || quality === 'auto') return {};
   if (quality === 'standard' || quality === 'premium') return { quality };
@@ -88,7 +88,7 @@ function qualityOf(quality: unknown, call: OperationCall): JsonObject {
   return { quality: quality === 'hd' || quality === 'high' ? 'premium' : 'standard' };
 }
 
-/** Nova Canvas has styles of its own; OpenAI's two mean nothing there. */
+/** Nova Canvas has styles of its own. OpenAI's two styles do not exist there. */
 function canvasStyle(style: unknown, call: OperationCall): JsonObject {
   if (style === undefined || style === null) return {};
   if (call.model.includes('nova-canvas') && style !== 'vivid' && style !== 'natural') return { style };

@@ -36,7 +36,7 @@ export function stabilityEdit(params: JsonObject, call: OperationCall): JsonObje
   return { image, ...(mask === undefined ? {} : { mask }), ...fields };
 }
 
-/** Fields that are numbers there and text in a form. */
+/** Fields that are numbers at the provider and texts in a form. */
 const numberFields: ReadonlySet<string> = new Set([
   ...['seed', 'strength', 'grow_mask', 'left', 'right', 'up', 'down', 'creativity', 'control_strength', 'fidelity'],
   ...['style_strength', 'composition_fidelity', 'change_strength'],

@@ -54,7 +54,7 @@ function imageMaker({ model }: OperationCall): 'amazon' | 'stability' {
   throw badParam('model', `images of ${id} are not supported on bedrock`);
 }
 
-/** Parameters of OpenAI that no model here has, with values that ask for nothing. */
+/** Parameters of OpenAI that none of these models has, with the values that have no effect. */
 const lost: Readonly<Record<string, readonly unknown[]>> = {
   response_format: ['b64_json'],
   background: ['auto'],
@@ -71,7 +71,7 @@ function ownParams({ model: _model, ...params }: JsonObject, call: OperationCall
   return passedImageParams(params, call, lost);
 }
 
-/** Both makers return base64 in `images`. Their fields for seeds and filters are kept. */
+/** Both makers return base64 in `images`. Their fields for seeds and filters are preserved. */
 function imageReply(reply: JsonObject, call: OperationCall): JsonObject {
   const { images, ...others } = reply;
   if (!Array.isArray(images)) return reply;

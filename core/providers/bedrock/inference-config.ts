@@ -30,7 +30,7 @@ function sampling(params: JsonObject, thinks: boolean, call: OperationCall): Jso
   };
   if (!claude.sampling || thinks) drop('temperature', 'temperature');
   if (!claude.sampling || (thinks && Number(given.topP) < 0.95)) drop('topP', 'top_p');
-  // Newer Claude models refuse the pair.
+  // Newer Claude models reject the pair.
   if (given.temperature !== undefined) drop('topP', 'top_p');
   return given;
 }

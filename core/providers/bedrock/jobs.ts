@@ -28,7 +28,7 @@ export function requireAws({ settings }: OperationCall): void {
   });
 }
 
-/** Path of the job that the client's path names. */
+/** Returns the path of the job in the client's path. */
 export function jobPath(kind: JobKind, call: OperationCall): string {
   return pathOfJob(kind, decoded(idOf(call)), 'id');
 }
@@ -56,7 +56,7 @@ export async function listJobs(
   return { jobs: (jobs ?? []).filter(isObject), hasMore: typeof reply.nextToken === 'string' };
 }
 
-/** The bytes of an input file: of the service's store, or of the account's bucket. */
+/** Returns the bytes of an input file from the service's store or the account's bucket. */
 export async function inputFile(
   id: unknown,
   param: string,
@@ -69,14 +69,14 @@ export async function inputFile(
   return (await callStorage(call, services, { method: 'GET', ...location })).body;
 }
 
-/** The role that the service itself works as (`provider_options.role_arn`). */
+/** Returns the role that the provider assumes for the job (`provider_options.role_arn`). */
 export function roleOf(options: JsonObject): string {
   const role = options.role_arn ?? options.roleArn;
   if (typeof role === 'string' && /^arn:aws[\w-]*:iam::\d{12}:role\/.{1,512}$/.test(role)) return role;
   throw badParam('provider_options.role_arn', 'the ARN of the service role that reads and writes the bucket is expected');
 }
 
-/** `provider_options`, less what is read here: what is left goes to the provider under its own names. */
+/** Returns `provider_options` without the members that are read here. The rest is sent to the provider under its own names. */
 export function optionsOf(call: OperationCall): JsonObject {
   return isObject(call.params.provider_options) ? call.params.provider_options : {};
 }

@@ -32,7 +32,7 @@ const documents: Readonly<Record<string, string>> = {
   'text/markdown': 'md',
 };
 
-/** Endings of file names whose media type is not one of the formats' own names. */
+/** File extensions that differ from the format's name. */
 const endings: Readonly<Record<string, string>> = { jpg: 'jpeg', htm: 'html', markdown: 'md', '3gp': 'three_gp', mpg: 'mpeg' };
 
 export function imageFormat(mediaType: string, path: string): string {
@@ -47,7 +47,7 @@ export function documentFormat(mediaType: string, path: string): string {
   return mediaType.startsWith('text/') ? (documents[mediaType] ?? 'txt') : known(documents, mediaType, path);
 }
 
-/** Media type of a file by the ending of its name; empty for one that is not known. */
+/** Returns the media type for a file extension. Empty for an unknown one. */
 export function mediaTypeOf(name: string): string {
   const ending = name.slice(name.lastIndexOf('.') + 1).toLowerCase();
   const format = endings[ending] ?? ending;

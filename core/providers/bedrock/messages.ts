@@ -10,7 +10,7 @@ import { eventStream } from './event-stream.ts';
 /** Messages calls to models of other makers, over the Converse API. */
 export const messagesOverConverse = messagesOverChat(chatComplete, converseExtras);
 
-/** Messages calls: to Claude models in their own format, to all others (and to ARNs that name no model) over Converse. */
+/** Messages calls. Claude models are called in their own format, all others (and ARNs without a model name) over Converse. */
 export const messages: Operation = {
   ...claudeOrChat((call) => isClaude(call.model), claudeMessages, messagesOverConverse),
   decodeStream: eventStream,

@@ -3,14 +3,14 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import { betasOf } from './beta-features.ts';
 import { makerOf } from './model-id.ts';
 
-/** Parameters that the makers' own formats have and Converse takes in `additionalModelRequestFields`. */
+/** Parameters of the makers' own formats that Converse accepts in `additionalModelRequestFields`. */
 const fieldsOfMaker: Readonly<Record<string, ReadonlySet<string>>> = {
   anthropic: new Set(['top_k', 'anthropic_beta', 'output_config', 'context_management', 'container', 'mcp_servers']),
   // "Include any other fields in additionalModelRequestFields": Bedrock user guide, OpenAI models.
   openai: new Set(['seed', 'presence_penalty', 'frequency_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'verbosity']),
 };
 
-/** Makers of whom nothing is known take `top_k` under its own name; those listed take it under this one. */
+/** Names of `top_k` at makers with another name for it. All other makers get `top_k`. */
 const topKOf: Readonly<Record<string, string>> = { cohere: 'k', ai21: 'topK' };
 
 /** True for a parameter that belongs to the model rather than to the API. */
@@ -18,7 +18,7 @@ export function isModelField(name: string, model: string): boolean {
   return name === 'top_k' || (fieldsOfMaker[makerOf(model)]?.has(name) ?? false);
 }
 
-/** The parameters of the model's own format, and the beta features of the settings for the one maker that has them. */
+/** Returns the parameters of the model's own format, and the beta features of the settings if the maker has any. */
 export function modelFields(params: JsonObject, call: OperationCall): JsonObject {
   const maker = makerOf(call.model);
   const fields: JsonObject = {};

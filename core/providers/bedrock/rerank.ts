@@ -9,8 +9,8 @@ import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 import { baseModelId, makerOf, modelSegment } from './model-id.ts';
 
 /**
- * Rerank models of Amazon and Cohere by the Rerank operation of `bedrock-agent-runtime`. That takes no API keys and has no place on
- * another host, so with `aws_auth_type: apiKey` or a `custom_host` they are called by InvokeModel.
+ * Rerank models of Amazon and Cohere by the Rerank operation of `bedrock-agent-runtime`. The operation accepts no API keys and
+ * exists at no other host, so with `aws_auth_type: apiKey` or a `custom_host` the models are called by InvokeModel.
  */
 export const rerank: Operation = {
   path: (call) => (isInvoked(call.settings) ? `/model/${modelSegment(call.model)}/invoke` : '/rerank'),
@@ -26,7 +26,9 @@ function isInvoked(settings: ProviderSettings): boolean {
   return settings.aws_auth_type === 'apiKey' || (typeof settings.custom_host === 'string' && settings.custom_host !== '');
 }
 
-/** docs.aws.amazon.com/bedrock/latest/APIReference/API_agent-runtime_Rerank.html; what else the caller says is the model's. */
+/**
+ * docs.aws.amazon.com/bedrock/latest/APIReference/API_agent-runtime_Rerank.html; other parameters of the caller are the model's.
+ */
 function rerankRequest(params: JsonObject, call: OperationCall): JsonObject {
   const { model: _model, query, documents, top_n: count, return_documents: _return, ...fields } = params;
   if (typeof query !== 'string') throw badParam('query', 'a text is expected');
@@ -55,7 +57,7 @@ function sourceOf(document: unknown): JsonObject {
   return isText ? { type: 'TEXT', textDocument: { text } } : { type: 'JSON', jsonDocument: document };
 }
 
-/** The operation takes no bare ids. */
+/** The operation accepts ARNs only. */
 function modelArn({ model, settings }: OperationCall): string {
   if (model.startsWith('arn:')) return model;
   modelSegment(model);
@@ -80,7 +82,7 @@ function rerankReply(reply: JsonObject, call: OperationCall): JsonObject {
   if (!Array.isArray(results)) return reply;
   const list = results.map((result: unknown) => {
     if (!isObject(result) || result.relevanceScore === undefined) return result;
-    // Documents come back as their source was; the route has them as they were sent.
+    // The operation returns documents in the form of its sources. The route returns them as they were sent.
     const { relevanceScore: score, document: _document, ...rest } = result;
     return { ...rest, relevance_score: score };
   });

@@ -5,7 +5,7 @@ import { findHeader } from '../../contract/values/http.ts';
 import { encodedKey, type ObjectLocation, strictly } from '../../formats/stored/stored-object.ts';
 import { storageOrigin } from './auth.ts';
 
-/** Bytes of one part: an object of S3's 10,000 parts may then have 80 GB. A smaller file is one PutObject. */
+/** Bytes of one part. An object with S3's maximum of 10,000 parts can then have 80 GB. A smaller file is one PutObject. */
 const partBytes = 8 * 1024 * 1024;
 
 /** `aws_s3_bucket`. Throws `invalid_config` if it is missing. */
@@ -17,7 +17,7 @@ export function bucketOf({ settings }: OperationCall): string {
   });
 }
 
-/** One call to S3 (docs.aws.amazon.com/AmazonS3/latest/API). Throws `upstream_status` for what it refuses. */
+/** Makes one call to S3 (docs.aws.amazon.com/AmazonS3/latest/API). Throws `upstream_status` for an error. */
 export async function callStorage(
   call: OperationCall,
   services: StepServices,
@@ -41,7 +41,7 @@ export async function callStorage(
   return response;
 }
 
-/** The bytes of an object; null for one that is not there or may not be read. */
+/** Returns the bytes of an object. Null if it does not exist or may not be read. */
 export async function readIfThere(
   call: OperationCall,
   services: StepServices,
@@ -72,7 +72,10 @@ async function* once(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-/** Writes an object of any length while it is read; a long one in parts, which are taken back where writing fails. Returns its bytes. */
+/**
+ * Writes an object of any length while it is read. A long one is written in parts, which are removed if writing fails. Returns
+ * its number of bytes.
+ */
 export async function putObject(
   call: OperationCall,
   services: StepServices,
@@ -131,17 +134,17 @@ function addressOf({ settings }: OperationCall, bucket: string, key?: string, qu
   return { origin: storageOrigin(settings), path };
 }
 
-/** Texts of the elements of this name in S3's XML, entities resolved. */
+/** Returns the texts of the elements of this name in S3's XML, entities resolved. */
 export function tagsIn(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].map(([, text]) => unescaped(text as string));
 }
 
-/** The first of them; null for none. */
+/** Returns the first of them. Null for none. */
 export function tagIn(xml: string, name: string): string | null {
   return tagsIn(xml, name)[0] ?? null;
 }
 
-/** A short reply of S3 as text. */
+/** Returns a short reply of S3 as text. */
 export async function textOf(response: StepResponse): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of response.body) chunks.push(chunk);

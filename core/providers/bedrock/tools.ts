@@ -8,8 +8,8 @@ import { cachePoints } from './content-parts.ts';
 import { takesSchemas } from './schema-support.ts';
 
 /**
- * `tools` and `tool_choice` of a chat call as the provider's `toolConfig`; nothing when there are no tools. A history that
- * holds tool calls is refused without tools, so the names it uses are declared again where the caller has left them out.
+ * Returns `tools` and `tool_choice` of a chat call as the provider's `toolConfig`. Empty without tools. The provider rejects a
+ * history with tool calls but without tools, so missing tools in the history are declared again.
  */
 export function toolConfig(params: JsonObject, turns: Conversation['messages'], call: OperationCall): JsonObject {
   const asked = choiceOf(params);
@@ -23,7 +23,7 @@ export function toolConfig(params: JsonObject, turns: Conversation['messages'], 
   const used = usedNames(turns);
   if (asked.none && tools.length > 0) {
     if (used.size === 0) return {};
-    // Without tools the history would be refused, so the model may still call one.
+    // Without tools the history would be rejected, so the model may still call one.
     noteOnce(call.dropped, 'tool_choice');
   }
   if (tools.length === 0 && used.size > 0) {
@@ -37,7 +37,7 @@ export function toolConfig(params: JsonObject, turns: Conversation['messages'], 
 function toolList(params: JsonObject, call: OperationCall): JsonObject[] {
   if (Array.isArray(params.tools)) return params.tools.flatMap((tool, index) => nativeTool(tool, `tools[${index}]`, call));
   if (!Array.isArray(params.functions)) return [];
-  // The retired form of tools. The reply uses `tool_calls`, its replacement.
+  // The retired form of tools. Replies use `tool_calls`, its replacement.
   noteOnce(call.adapted, 'functions');
   return params.functions.flatMap((fn, index) => nativeTool({ type: 'function', function: fn }, `functions[${index}]`, call));
 }
@@ -65,7 +65,7 @@ function nativeTool(tool: unknown, path: string, call: OperationCall): JsonObjec
 interface Choice {
   readonly choice: JsonObject | null;
   readonly none: boolean;
-  /** Names the choice is limited to where the client allowed only some of its tools. */
+  /** Returns the names of the allowed tools, if the client allowed only some. */
   readonly only: readonly string[] | null;
 }
 

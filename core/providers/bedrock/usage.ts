@@ -5,10 +5,10 @@ import { emptyUsage, serviceTierOf, totalTokens, type Usage } from '../../contra
 import { tokenCount } from '../../formats/openai/chat-usage.ts';
 import { eventError } from './errors.ts';
 
-/** Tokens of a plain Converse reply; null if it carries no `usage`. */
+/** Returns the tokens of a plain Converse reply. Null if it carries no `usage`. */
 export function usageOfReply(reply: JsonObject): Usage | null {
   if (!isObject(reply.usage)) return null;
-  // Beside the counts, in plain replies and in the `metadata` of streams alike.
+  // This field is beside the counts, in plain replies and in the `metadata` of streams.
   const serviceTier = serviceTierOf(isObject(reply.serviceTier) ? reply.serviceTier.type : null);
   return { ...usageOf(reply.usage), serviceTier };
 }

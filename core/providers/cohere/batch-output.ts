@@ -11,7 +11,7 @@ import { embed } from './embeddings.ts';
 const storage = 'https://storage.googleapis.com';
 
 /**
- * The rows of an output dataset as OpenAI's lines. Its parts are Avro object container files
+ * Yields the rows of an output dataset as OpenAI's lines. Its parts are Avro object container files
  * (https://avro.apache.org/docs/1.11.1/specification/#object-container-files) with `custom_id`, `body` and `error`.
  */
 export function outputLines(
@@ -59,7 +59,7 @@ function lineOf(row: JsonObject, call: OperationCall): Uint8Array {
   });
 }
 
-/** Adds what is paid for to the usage of a line: the cost of the batch is computed from its lines. */
+/** Adds the billed units to the usage of a line, because the cost of the batch is computed from its lines. */
 function withBilledUnits(reply: JsonObject, { usage }: JsonObject): JsonObject {
   if (!isObject(reply.usage) || !isObject(usage) || !isObject(usage.billed_units)) return reply;
   return { ...reply, usage: { ...reply.usage, billed_units: usage.billed_units } };
@@ -67,7 +67,7 @@ function withBilledUnits(reply: JsonObject, { usage }: JsonObject): JsonObject {
 
 type Reply = NonNullable<Operation['fromProvider']>;
 
-/** An object, or the text of one. */
+/** Returns an object, given as object or as its JSON text. */
 function objectOf(value: unknown): JsonObject | null {
   if (isObject(value)) return { ...value };
   if (typeof value !== 'string' || !value.startsWith('{')) return null;

@@ -12,7 +12,7 @@ export interface BatchKind {
   body(call: OperationCall): JsonObject;
 }
 
-/** By OpenAI's `endpoint`. The fields are those that lines may have; fewer than the calls themselves take. */
+/** By OpenAI's `endpoint`. The fields are those that lines may have, which are fewer than those of single calls. */
 const batchKinds: Readonly<Record<string, BatchKind>> = {
   '/v1/chat/completions': {
     datasetType: 'batch-chat-v2-input',
@@ -44,7 +44,7 @@ export function modelOf(call: OperationCall, beside: string | null, first: Batch
   throw badParam('model', 'all lines of a batch of cohere have one model: in each of them, or beside the batch');
 }
 
-/** The input of a batch as the provider wants it, written while its requests are read. */
+/** Yields the input of a batch in the provider's form while its requests are read. */
 export async function* batchLines(
   first: BatchRequest,
   rest: AsyncIterable<BatchRequest>,

@@ -20,8 +20,8 @@ import { datasetName, endpointOfCode, readDatasetName, wordOf } from './dataset-
 import { createDataset, dropDataset, linesFile, readDataset, validatedDataset } from './datasets.ts';
 
 /**
- * Batches (https://docs.cohere.com/reference/create-batch) in the form of OpenAI's: made of a dataset, or of a file of the service,
- * which becomes one; their output is chat completions or embeddings again.
+ * Batches (https://docs.cohere.com/reference/create-batch) in OpenAI's form. They are created from a dataset, or from a file of
+ * the service, which is converted to one. Their output has the form of chat completions or embeddings.
  */
 export const createBatch: Operation = {
   ...storedOperation(async (call, services) => {
@@ -37,7 +37,7 @@ export const createBatch: Operation = {
       const batch = toBatch(await ask(services, 'POST', '/v2/batches', body));
       return jsonReply({ ...batch, endpoint: input.endpoint, input_file_id: file, metadata });
     } catch (error) {
-      // It was made for this batch alone.
+      // The dataset was created for this batch only.
       if (isOwnId(file)) await dropDataset(services, input.dataset);
       throw error;
     }
@@ -79,12 +79,12 @@ export const getBatchOutput: Operation = storedOperation(async (call, services) 
 
 interface Input {
   readonly endpoint: unknown;
-  /** Its id. */
+  /** Id of the dataset. */
   readonly dataset: string;
   readonly model: string;
 }
 
-/** A file of the service as a dataset, which the provider has not looked through yet. */
+/** Uploads a file of the service as a dataset, which the provider has not validated yet. */
 async function madeOf(file: string, call: OperationCall, services: StepServices, beside: string | null): Promise<Input> {
   const requests = readBatchRequests(services.ownFile(file));
   const first = await requests.next();
@@ -96,9 +96,9 @@ async function madeOf(file: string, call: OperationCall, services: StepServices,
   return { endpoint, model, dataset: await createDataset(call, services, { name, type: kind.datasetType, ...linesFile }, lines) };
 }
 
-/** A dataset that is there: what it was uploaded for is in its name. */
+/** Returns an existing dataset. Its name holds its purpose. */
 async function found(id: string, call: OperationCall, services: StepServices, beside: string | null): Promise<Input> {
-  // A model that must not be is refused before the provider is asked anything.
+  // A model that is not allowed is rejected before the provider is called.
   const named = beside === null ? null : callOfLine(call, { model: beside }).model;
   const said = readDatasetName((await validatedDataset(services, id)).name);
   if (named === null && !said)
@@ -107,7 +107,7 @@ async function found(id: string, call: OperationCall, services: StepServices, be
   return { endpoint: endpointOf(call) ?? said?.endpoint ?? null, dataset: id, model };
 }
 
-/** One exchange about batches; a batch comes wrapped. */
+/** Makes one exchange about batches. The provider wraps a batch in an object. */
 async function ask(services: StepServices, method: string, path: string, body?: JsonObject): Promise<JsonObject> {
   const reply = await askForJson(services, method, path, body);
   return isObject(reply.batch) ? reply.batch : reply;

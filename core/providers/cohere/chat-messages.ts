@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 
-/** A chat history, and the files in it, which Cohere has apart from the messages. */
+/** A chat history, with its files, which Cohere expects separate from the messages. */
 export interface Conversation {
   readonly messages: JsonObject[];
   readonly documents: JsonObject[];
@@ -87,7 +87,7 @@ function toolCallsOf(message: JsonObject, path: string): JsonObject[] {
   });
 }
 
-/** Text as it is, or parts: texts and images are spelled as in OpenAI's format, files go to `documents`. */
+/** Returns text unchanged, or parts: texts and images have the same form as in OpenAI's format, files become `documents`. */
 function contentWithout(documents: JsonObject[], content: unknown, path: string, call: OperationCall): Content {
   if (typeof content === 'string') return content;
   if (content === null || content === undefined) return '';

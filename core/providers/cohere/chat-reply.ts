@@ -60,7 +60,7 @@ function startsOf(message: JsonObject): TextStarts {
   return (index) => (typeof index === 'number' ? (starts[index]?.[1] ?? first) : first);
 }
 
-/** A call without arguments has an empty text for them here, where OpenAI has `{}`. */
+/** The provider returns an empty text for a call without arguments. OpenAI returns `{}`. */
 function withArguments(toolCall: JsonObject): JsonObject {
   const fn = isObject(toolCall.function) ? toolCall.function : {};
   return { ...toolCall, function: { ...fn, arguments: fn.arguments || '{}' } };

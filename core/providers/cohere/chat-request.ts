@@ -6,7 +6,7 @@ import { type LostParams, openAiOnly, passedParams } from '../../formats/openai/
 import { toConversation } from './chat-messages.ts';
 import { toolParams } from './tools.ts';
 
-/** Chat parameters that are read here and sent under other names or not at all. All others are passed as they are. */
+/** Chat parameters that are read here and sent under other names or not at all. All others are sent unchanged. */
 const readParams: ReadonlySet<string> = new Set([
   ...['messages', 'max_tokens', 'max_completion_tokens', 'top_p', 'top_k', 'stop', 'stream_options', 'tools', 'tool_choice'],
   ...['parallel_tool_calls', 'functions', 'function_call', 'response_format', 'reasoning_effort', 'thinking'],
@@ -32,7 +32,7 @@ const lostParams: LostParams = {
  */
 export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
   const passed = passedParams(params, call, (name) => readParams.has(name), lostParams);
-  // Text completions ask for a number of log probabilities; here they come or not.
+  // Text completions request a number of log probabilities. The provider has only a switch.
   if (typeof passed.logprobs === 'number') {
     delete passed.logprobs;
     noteOnce(call.dropped, 'logprobs');
@@ -58,7 +58,7 @@ export function chatRequest(params: JsonObject, call: OperationCall): JsonObject
   };
 }
 
-/** Penalties go from 0 to 1 here; OpenAI's from −2 to 2. */
+/** The provider's penalties range from 0 to 1, OpenAI's from −2 to 2. */
 function penalty(name: string, params: JsonObject, call: OperationCall): JsonObject {
   const value = params[name];
   if (typeof value !== 'number') return {};
@@ -67,7 +67,7 @@ function penalty(name: string, params: JsonObject, call: OperationCall): JsonObj
   return { [name]: taken };
 }
 
-/** A schema is part of the one JSON format there is; keywords it does not compile become words in descriptions. */
+/** The provider has one JSON format with an optional schema. Keywords that it does not compile become part of descriptions. */
 function responseFormat(params: JsonObject, call: OperationCall): JsonObject {
   const format = params.response_format;
   if (!isObject(format) || format.type === 'text') return {};

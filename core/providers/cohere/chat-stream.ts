@@ -10,15 +10,15 @@ import { endError } from './stream-reader.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
 
 /**
- * Chat API events as chat completion chunks. A usage chunk is sent only if the client asked for it, `[DONE]` only after a
- * `message-end` without error; one with an error goes out in-band and ends the stream.
+ * Translates Chat API events to chat completion chunks. A usage chunk is sent only if the client requested it, `[DONE]` only
+ * after a `message-end` without error. A `message-end` with an error is sent in-band and ends the stream.
  */
 export function chatStream(call: OperationCall): StreamTranslator {
   const { head, withUsage, chunk, choice, emit } = chatChunks(call, 'cohere');
-  /** Places of tool calls, by the provider's index, and whether arguments have come for them. */
+  /** Indexes of tool calls, by the provider's index, and whether arguments have arrived for them. */
   const tools = new Map<unknown, { readonly position: number; hasArguments: boolean }>();
   const opened = new Set<unknown>();
-  /** Characters of text so far, and at the start of each part of the content. */
+  /** Number of characters of text so far, and at the start of each part of the content. */
   let spoken = 0;
   const starts = new Map<unknown, number>();
   const startOf: TextStarts = (index) => starts.get(index) ?? starts.values().next().value ?? spoken;
@@ -68,7 +68,7 @@ export function chatStream(call: OperationCall): StreamTranslator {
     return emit({ tool_calls: [{ index: tool.position, ...head, function: { ...name, arguments: text } }] });
   };
 
-  /** A call without arguments streams none, but a plain reply has `{}`. Both must be the same for clients. */
+  /** A call without arguments streams none, but a plain reply has `{}`. Clients receive `{}` in both cases. */
   const toolEnd = (index: unknown): StreamEvent[] => {
     const tool = tools.get(index);
     return tool && !tool.hasArguments ? emit({ tool_calls: [{ index: tool.position, function: { arguments: '{}' } }] }) : [];

@@ -4,11 +4,14 @@ import { objectsIn } from '../../formats/objects-in.ts';
 import { urlCitation, webAddressIn } from '../../formats/openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
 
-/** Place in the message's text at which a part of the content begins, by its index; undefined = the first part with text. */
+/**
+ * Returns the offset in the message's text at which a part of the content begins, by its index. Undefined: the first part with
+ * text.
+ */
 export type TextStarts = (contentIndex: unknown) => number;
 
 /**
- * A citation as annotations of the chat message, one per source with a web address
+ * Converts a citation to annotations of the chat message, one per source with a web address
  * (https://docs.cohere.com/reference/chat#response.body.message.citations). The citation itself is in `citations` of the message,
  * which strict callers do not get.
  */

@@ -7,7 +7,7 @@ export interface DatasetName {
 
 const words: Readonly<Record<string, string>> = { chat: '/v1/chat/completions', embed: '/v1/embeddings' };
 
-/** The endpoint in names of batches and datasets; empty for one that has no batches here. */
+/** Returns the word for an endpoint in names of batches and datasets. Empty for an endpoint without batches at this provider. */
 export function wordOf(endpoint: unknown): string {
   return Object.keys(words).find((name) => words[name] === endpoint) ?? '';
 }
@@ -17,8 +17,8 @@ export function endpointOfCode(word: string | undefined): string | null {
 }
 
 /**
- * `svc-<word>.<model as base64url>.<file name>`: a dataset keeps no model, and a batch of it needs one. Datasets have no metadata of
- * their own to put it in.
+ * Returns `svc-<word>.<model as base64url>.<file name>`. A batch of a dataset needs a model, and datasets have no metadata to
+ * hold it.
  */
 export function datasetName({ endpoint, model, filename }: DatasetName): string {
   return `svc-${wordOf(endpoint)}.${Buffer.from(model).toString('base64url')}.${plainName(filename)}`;
@@ -31,7 +31,7 @@ export function readDatasetName(name: unknown): DatasetName | null {
   return endpoint === null ? null : { endpoint, model: Buffer.from(model, 'base64url').toString('utf8'), filename };
 }
 
-/** A name of few characters, which names of datasets are good with. */
+/** Returns a name with only the characters that names of datasets may have. */
 export function plainName(filename: string): string {
   return filename.replace(/[^\w.-]+/g, '_').slice(-100) || 'file';
 }

@@ -40,7 +40,7 @@ export async function readDataset(services: StepServices, id: string): Promise<J
   return isObject(dataset) ? dataset : {};
 }
 
-/** Pauses between two polls, of which the last repeats, and the maximum wait, in milliseconds. */
+/** Pauses between two polls, the last of which repeats, and the maximum wait, in milliseconds. */
 const pausesMs = [250, 500, 1000, 2000];
 const waitMsMax = 120_000;
 
@@ -75,5 +75,5 @@ async function* formOf(
   yield Buffer.from(`\r\n--${boundary}--\r\n`);
 }
 
-/** How the lines of a batch are named in the form they leave in. */
+/** Name and content type of the uploaded lines of a batch. */
 export const linesFile = { filename: 'batch.jsonl', contentType: 'application/jsonl' };

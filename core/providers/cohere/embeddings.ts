@@ -8,8 +8,8 @@ import { embeddingList } from '../../formats/openai/embedding-list.ts';
 import { usageOf } from './usage.ts';
 
 /**
- * Embeddings of the API's version 2, of texts and images. Parameters that the OpenAI format does not have (`input_type`, `truncate`, …) are passed;
- * of several `embedding_types` the first is the reply's.
+ * Embeddings of texts and images by the API's version 2. Parameters that the OpenAI format lacks (`input_type`, `truncate`, …)
+ * are passed. If `embedding_types` names several, the reply has the first.
  */
 export const embed: Operation = {
   path: () => '/v2/embed',
@@ -24,14 +24,17 @@ function embedRequest(params: JsonObject, call: OperationCall): JsonObject {
   if (user !== undefined) noteOnce(call.dropped, 'user');
   const size = dimensions === undefined ? {} : { output_dimension: dimensions };
   const types = { embedding_types: ['float'] };
-  // Images and mixed inputs may come in fields of the provider's own.
+  // Images and mixed inputs may be in fields of the provider's own.
   if (input === undefined && (passed.images || passed.inputs)) {
     return { model, input_type: passed.inputs ? 'search_document' : 'image', ...types, ...size, ...passed };
   }
   return { model, ...contentOf(embeddingInputs(input, 'cohere'), String(model)), ...types, ...size, ...passed };
 }
 
-/** Texts as such; images as models before version 4 take them, which is one a call; since then anything as content. */
+/**
+ * Texts are sent as texts. Images are sent in the form of models before version 4, one per call, and as content from version 4
+ * on.
+ */
 function contentOf(inputs: readonly EmbeddingInput[], model: string): JsonObject {
   if (inputs.every(({ image }) => image === null))
     return { texts: inputs.map(({ text }) => text), input_type: 'search_document' };

@@ -20,8 +20,8 @@ import { datasetName, plainName, readDatasetName } from './dataset-name.ts';
 import { createDataset, linesFile, readDataset } from './datasets.ts';
 
 /**
- * Datasets as files (https://docs.cohere.com/reference/create-dataset). What is uploaded for batches is written in the provider's own
- * form on its way; datasets of other types are made of the bytes as they are.
+ * Datasets in the form of files (https://docs.cohere.com/reference/create-dataset). Uploads for batches are converted to the
+ * provider's form. Datasets of other types get the bytes unchanged.
  */
 export const uploadFile: Operation = storedOperation((call, services) =>
   withUpload(call, services, async (file) => {
@@ -78,7 +78,7 @@ export const deleteFile: Operation = {
   ...uncounted,
 };
 
-/** OpenAI's purposes by the dataset types they are here; a type may also be named itself. */
+/** OpenAI's purposes by dataset type. The type itself is accepted too. */
 const typeOfPurpose: Readonly<Record<string, string>> = { 'fine-tune': 'chat-finetune-input' };
 
 async function forBatches(file: UploadedFile, call: OperationCall, services: StepServices): Promise<string> {

@@ -30,7 +30,7 @@ export const cohere: ProviderAdapter & { readonly chatExtras: readonly ChatExtra
   error: providerError('cohere'),
 };
 
-/** Paths without a version go to the newest that has them. */
+/** Paths without a version get the newest version that has them. */
 function versionedPath(path: string): string {
   if (/^\/v\d+\//.test(path)) return path;
   return /^\/(chat|embed|rerank)([/?]|$)/.test(path) ? `/v2${path}` : `/v1${path}`;

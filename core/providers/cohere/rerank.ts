@@ -5,8 +5,8 @@ import { rerank as cohereShape } from '../../formats/openai/rerank.ts';
 import { withReturnedDocuments } from '../../formats/openai/returned-documents.ts';
 
 /**
- * Rerank of the API's version 2, whose shape is the route's (https://docs.cohere.com/reference/rerank). What version 1 had besides
- * is done here: objects as documents, `rank_fields`, `return_documents`.
+ * Rerank by the API's version 2, which has the route's form (https://docs.cohere.com/reference/rerank). Features of version 1
+ * that it lacks are implemented here: objects as documents, `rank_fields`, `return_documents`.
  */
 export const rerank: Operation = {
   ...cohereShape(() => '/v2/rerank', { refuses: ['max_chunks_per_doc'], request: rerankRequest, reply: rerankReply }),
@@ -20,7 +20,10 @@ function rerankRequest(params: JsonObject, call: OperationCall): JsonObject {
   return { ...body, documents: documents.map((document) => documentText(document, fields)) };
 }
 
-/** A document of several fields as lines of YAML, which the models are made to read (https://docs.cohere.com/docs/rerank-overview). */
+/**
+ * Writes a document of several fields as lines of YAML, for which the models are trained
+ * (https://docs.cohere.com/docs/rerank-overview).
+ */
 function documentText(document: unknown, fields: readonly string[] | null): unknown {
   if (!isObject(document)) return document;
   const names = Object.keys(document).filter((name) => fields === null || fields.includes(name));

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import type { Usage } from '../../contract/values/usage.ts';
 import { usageOfReply } from './usage.ts';
 
-/** Follows a chat stream. `message-end` has its end, its counts, and errors of the generation. */
+/** Follows a chat stream. `message-end` holds its end, its counts, and errors of the generation. */
 export function chatStreamReader(): StreamReader {
   let usage: Usage | null = null;
   let complete = false;

@@ -4,8 +4,8 @@ import { badParam } from '../../formats/bad-param.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 
 /**
- * `tools` and `tool_choice` of a chat call. A choice of one tool is the only tool, and required; tools are strict all together
- * or not at all, so `strict` counts when every tool has it.
+ * Returns `tools` and `tool_choice` of a chat call. A choice of one tool becomes the only tool, and required. The provider has
+ * one strict mode for all tools, which is set if every tool is strict.
  */
 export function toolParams(params: JsonObject, call: OperationCall): JsonObject {
   const given = toolList(params, call);
@@ -26,7 +26,7 @@ export function toolParams(params: JsonObject, call: OperationCall): JsonObject 
 function toolList(params: JsonObject, call: OperationCall): { fn: JsonObject }[] {
   if (!Array.isArray(params.tools)) {
     if (!Array.isArray(params.functions)) return [];
-    // The retired form of tools. The reply uses `tool_calls`, its replacement.
+    // The retired form of tools. Replies use `tool_calls`, its replacement.
     noteOnce(call.adapted, 'functions');
     return params.functions.filter(isObject).map((fn) => ({ fn }));
   }
@@ -41,7 +41,10 @@ function cohereTool({ strict: _strict, parameters, ...fn }: JsonObject): JsonObj
   return { type: 'function', function: { ...fn, parameters: parameters ?? { type: 'object', properties: {} } } };
 }
 
-/** `REQUIRED`, `NONE`, or nothing, which leaves the choice to the model; and the names it is limited to, if it is. */
+/**
+ * Returns `REQUIRED`, `NONE`, or nothing, which leaves the choice to the model, and the names of the allowed tools if they are
+ * limited.
+ */
 function choiceOf(params: JsonObject): { choice: string | null; only: readonly string[] | null } {
   const asked = params.tool_choice ?? params.function_call;
   if (asked === 'required') return { choice: 'REQUIRED', only: null };

@@ -2,15 +2,14 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { emptyUsage, totalTokens, type Usage } from '../../contract/values/usage.ts';
 import { tokenCount } from '../../formats/openai/chat-usage.ts';
 
-/** Tokens of a chat reply, or of the `delta` that ends a stream; null if it carries no `usage`. */
+/** Returns the tokens of a chat reply, or of the `delta` that ends a stream. Null if it carries no `usage`. */
 export function usageOfReply(reply: JsonObject): Usage | null {
   return isObject(reply.usage) ? usageOf(reply.usage) : null;
 }
 
 /**
- * Returns the provider's counts as ours. `tokens` counts all that the model read and wrote, and `cached_tokens` is a part of its input.
- * `billed_units` is what is paid for: it leaves out what the provider adds itself, and stands in if `tokens` is absent. Prices use it by
- * `raw`.
+ * Converts the provider's counts. `tokens` counts everything that the model read and wrote, and `cached_tokens` is a part of its
+ * input. `billed_units` leaves out text that the provider adds itself, and is used if `tokens` is absent. Prices use it by `raw`.
  */
 export function usageOf(raw: JsonObject): Usage {
   const billed = isObject(raw.billed_units) ? raw.billed_units : {};

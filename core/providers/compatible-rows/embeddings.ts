@@ -12,14 +12,14 @@ export const voyageEmbed: EmbedQuirks = {
   request: voyageRequest,
 };
 
-/** Jina: the form of the numbers has another name. */
+/** Jina: the encoding parameter has another name. */
 export const jinaEmbed: EmbedQuirks = {
   renames: { encoding_format: 'embedding_type' },
   refuses: ['user'],
   request: jinaRequest,
 };
 
-/** Nomic: texts and vectors under names of its own. */
+/** Nomic: texts and vectors have other names. */
 export const nomicEmbed: EmbedQuirks = {
   path: '/embedding/text',
   renames: { dimensions: 'dimensionality' },
@@ -28,7 +28,7 @@ export const nomicEmbed: EmbedQuirks = {
   reply: nomicReply,
 };
 
-/** BytePlus: models of several modes, asked at a path of their own; the parts of one call become one vector. */
+/** BytePlus: multimodal models have a path of their own. The parts of one call become one vector. */
 export const byteplusEmbed: EmbedQuirks = {
   path: '/embeddings/multimodal',
   refuses: ['user'],
@@ -36,7 +36,7 @@ export const byteplusEmbed: EmbedQuirks = {
   reply: (reply) => (isObject(reply.data) ? { ...reply, data: [{ object: 'embedding', index: 0, ...reply.data }] } : reply),
 };
 
-/** One text, or parts as they are (`{type, text | image_url | video_url}`). Throws `bad_request` for several texts. */
+/** Returns one text, or parts unchanged (`{type, text | image_url | video_url}`). Throws `bad_request` for several texts. */
 function partsOf(input: unknown): unknown[] {
   const list = Array.isArray(input) ? input : [input];
   if (list.length > 0 && list.every(isObject)) return list;

@@ -9,7 +9,7 @@ export function voyagePath({ model }: OperationCall): string {
 }
 
 /**
- * Lists of numbers are what comes unasked, and asking for them by name is refused (only `base64` has a name there). Models of texts
+ * Lists of numbers are the default, and the provider rejects a request for them by name (it has only `base64`). Models of texts
  * and images take every input as a list of contents. Throws `bad_request`.
  */
 export function voyageRequest(params: JsonObject, call: OperationCall): JsonObject {
@@ -23,7 +23,7 @@ export function voyageRequest(params: JsonObject, call: OperationCall): JsonObje
   return { inputs: content, ...(format === 'base64' ? { output_encoding: format } : {}), ...rest };
 }
 
-/** Jina's models of texts and images take `{text}` and `{image}`; content parts of OpenAI's form become that. */
+/** Jina's models of texts and images accept `{text}` and `{image}`. Content parts of OpenAI's form are converted to these. */
 export function jinaRequest(params: JsonObject): JsonObject {
   const items = Array.isArray(params.input) ? params.input : [params.input];
   if (!items.some((item) => isObject(item) && (item.type !== undefined || isObject(item.image) || item.content !== undefined))) {

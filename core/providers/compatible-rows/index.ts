@@ -6,13 +6,13 @@ import { falImages, hyperbolicImages, jinaRerank, siliconflowImages, voyageReran
 import { type CompatibleRow, rows } from './rows.ts';
 import { declarations } from './settings.ts';
 
-/** Parts of a row that are code: how its bodies differ from OpenAI's. */
+/** Parts of a row that are code: differences between its bodies and OpenAI's. */
 const parts: Readonly<Record<string, Partial<CompatibleProvider>>> = {
   byteplus: { embed: byteplusEmbed },
   'fal-ai': { images: falImages },
   hyperbolic: { images: hyperbolicImages },
   jina: { embed: jinaEmbed, rerank: jinaRerank },
-  // Batches come with the files: what was uploaded for one could not be run elsewhere.
+  // Both files and batches, because a file uploaded for a batch cannot be run elsewhere.
   'kluster-ai': { stored: { files: allFiles, batches: allBatches } },
   nomic: { embed: nomicEmbed },
   siliconflow: { images: siliconflowImages },

@@ -4,7 +4,7 @@ import { isObject } from '../../contract/values/json.ts';
 import { type ImageQuirks, withWidthAndHeight } from '../../formats/media/images.ts';
 import { type RerankQuirks, withTextDocuments } from '../../formats/openai/rerank.ts';
 
-/** Hyperbolic: an API of its own for images, which come as base64. */
+/** Hyperbolic: an API of its own for images, which returns base64. */
 export const hyperbolicImages: ImageQuirks = {
   path: '/image/generation',
   renames: { model: 'model_name' },
@@ -13,7 +13,7 @@ export const hyperbolicImages: ImageQuirks = {
   reply: (reply, call) => listed(reply, call, (image) => ({ b64_json: image.image })),
 };
 
-/** fal: models are run by their name; the size is an object, and images come as addresses. */
+/** fal: the path contains the model, the size is an object, and images are returned as addresses. */
 export const falImages: ImageQuirks = {
   pathOf: (call) => `/${call.model.split('/').map(encodeURIComponent).join('/')}`,
   renames: { n: 'num_images' },
@@ -25,14 +25,14 @@ export const falImages: ImageQuirks = {
   reply: (reply, call) => listed(reply, call, ({ url, ...image }) => ({ url, ...image })),
 };
 
-/** SiliconFlow: OpenAI's path with other names; images come as addresses. */
+/** SiliconFlow: OpenAI's path with other names. Images are returned as addresses. */
 export const siliconflowImages: ImageQuirks = {
   renames: { size: 'image_size', n: 'batch_size' },
   refuses: ['response_format', 'quality', 'style', 'user'],
   reply: (reply, call) => (Array.isArray(reply.data) ? reply : listed(reply, call, (image) => image)),
 };
 
-/** Workers AI: models are run by their name; some answer with `{result: {image}}`, some with the image itself. */
+/** Workers AI: the path contains the model. Some models reply with `{result: {image}}`, others with the image itself. */
 export const workersAiImages: ImageQuirks = {
   pathOf: (call) => `/run/${call.model.split('/').map(encodeURIComponent).join('/').replace(/^%40/, '@')}`,
   refuses: ['response_format', 'n', 'quality', 'style', 'user'],
@@ -45,10 +45,10 @@ export const workersAiImages: ImageQuirks = {
   answersWithImage: true,
 };
 
-/** Jina: Cohere's shape with token counts; documents are texts or `{text}`. */
+/** Jina: Cohere's form with token counts. Documents are texts or `{text}`. */
 export const jinaRerank: RerankQuirks = { refuses: ['max_tokens_per_doc', 'priority'] };
 
-/** Voyage: other names for how many and for the list. */
+/** Voyage: other names for the number of results and for their list. */
 export const voyageRerank: RerankQuirks = {
   renames: { top_n: 'top_k' },
   refuses: ['max_tokens_per_doc', 'priority', 'rank_fields'],

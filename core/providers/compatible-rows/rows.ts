@@ -5,17 +5,19 @@ import type { CompatibleProvider } from '../../formats/openai/openai-compatible.
 import type { ProviderInput } from '../../provider-settings/declaration.ts';
 import { label, text, url } from '../../provider-settings/kinds.ts';
 
-/** A provider that is one row: its declaration, and what differs from OpenAI's API as data. Code of its own is in `index.ts`. */
+/**
+ * A provider that is one row: its declaration, and the differences from OpenAI's API as data. Code of its own is in `index.ts`.
+ */
 export type CompatibleRow = Omit<ProviderInput, 'load'> & Omit<CompatibleProvider, 'declaration'>;
 
-/** Servers of open models: the limit of tokens and the system message go by the older names, which all of them know. */
+/** Servers of open models. The token limit and the system message have their older names, which all of these servers support. */
 export const openModels: ChatQuirks = {
   renames: { max_completion_tokens: 'max_tokens' },
   developerAsSystem: true,
   ownFinishReasons: true,
 };
 
-/** Resellers of many makers' models: OpenAI's newer models refuse the older names, so requests stay as they are. */
+/** Resellers of many makers' models. OpenAI's newer models reject the older names, so requests stay unchanged. */
 const manyMakers: ChatQuirks = { ownFinishReasons: true };
 
 /** Providers that differ from OpenAI in address and little else, in alphabetical order. */
@@ -267,7 +269,7 @@ export const rows: readonly CompatibleRow[] = [
   { id: 'zhipu', baseUrl: 'https://open.bigmodel.cn/api/paas/v4', operations: ['chatComplete', 'embed'], chat: openModels },
 ];
 
-/** Regions have a number in their name that hosts lack, where there is only one of the kind. */
+/** Removes the number of a region, because hosts of regions with number 1 lack it. */
 function byteplusHost(region: unknown): string {
   return typeof region === 'string' && region !== '' ? region.replace(/-1$/, '') : 'ap-southeast';
 }
@@ -277,7 +279,7 @@ function withVersion(version: string): (path: string) => string {
   return (path) => (/^\/v\d+\//.test(path) ? path : version + path);
 }
 
-/** The value of a setting that is part of the address. Throws `invalid_config` naming it. */
+/** Returns the value of a setting that is part of the address. Throws `invalid_config` naming it. */
 function neededFor(id: string, settings: ProviderSettings, name: string): string {
   const value = settings[name];
   if (typeof value === 'string' && value !== '') return value;

@@ -11,7 +11,7 @@ export function pathWithQuery(path: string, params: JsonObject): string {
   return `${path}?${query}`;
 }
 
-/** True for what a query can hold. */
+/** True for values that a query can hold. */
 export function isPlain(value: unknown): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }

@@ -45,7 +45,7 @@ function queryOf({ input: _input, model, voice, response_format: format, ...rest
   return { model: modelOf(model, voice), ...formats[String(format ?? 'mp3')], ...Object.fromEntries(plain) };
 }
 
-/** `aura-2` and a voice are one name there: `aura-2-thalia-en`. A voice may also be that whole name. */
+/** The provider's name combines `aura-2` and a voice: `aura-2-thalia-en`. A voice may also be that whole name. */
 function modelOf(model: unknown, voice: unknown): string {
   if (namesVoice(voice)) return voice;
   if (namesVoice(model) || typeof voice !== 'string' || voice === '') return String(model);

@@ -20,7 +20,7 @@ export const createTranscription: Operation = {
   streamReader: () => typedEventsReader('deepgram', []),
 };
 
-/** OpenAI's fields that mean nothing there, besides those that are read here. */
+/** OpenAI's fields that the provider lacks, besides those that are read here. */
 const lost = ['prompt', 'temperature', 'include', 'chunking_strategy'];
 const readHere: ReadonlySet<string> = new Set(['file', 'response_format', 'timestamp_granularities', 'stream', ...lost]);
 
@@ -49,7 +49,7 @@ function transcriptReply(reply: JsonObject, call: OperationCall): JsonObject {
   return { text: heard.text, ...usage, ...others };
 }
 
-/** The first channel's first alternative; others exist only where the caller asked for them. */
+/** Reads the first channel's first alternative. Others exist only on request. */
 function heardOf({ results }: JsonObject): Heard {
   const [channel] = isObject(results) && Array.isArray(results.channels) ? results.channels : [];
   const [best] = isObject(channel) && Array.isArray(channel.alternatives) ? channel.alternatives : [];

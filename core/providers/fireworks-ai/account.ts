@@ -10,7 +10,7 @@ import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { exchange, jsonReply, storedOperation } from '../../formats/stored/stored-operation.ts';
 
-/** The name of a thing of the account, as the provider writes it: `accounts/<account>/datasets/<id>`. Throws `invalid_config`. */
+/** Returns the provider's name for a resource of the account: `accounts/<account>/datasets/<id>`. Throws `invalid_config`. */
 export function accountPath(settings: ProviderSettings, path: string): string {
   const account = settings.fireworks_account_id;
   if (typeof account === 'string' && account !== '') return `accounts/${account}${path}`;
@@ -21,8 +21,8 @@ export function accountPath(settings: ProviderSettings, path: string): string {
 }
 
 /**
- * One exchange about the account. Its API is beside that of the models: `/v1` where theirs is `/inference/v1`. Rejects with
- * `upstream_status` for whatever is no success.
+ * Makes one exchange about the account. Its API is at `/v1`, beside `/inference/v1` of the models. Rejects with `upstream_status`
+ * for any status except success.
  */
 export async function askAccount(
   call: OperationCall,
@@ -36,12 +36,12 @@ export async function askAccount(
   return exchange(services, { ...rest, origin: host.origin, path });
 }
 
-/** An operation of such exchanges. */
+/** Returns an operation of such exchanges. */
 export function accountOperation(steps: (call: OperationCall, services: StepServices) => Promise<JsonObject>): Operation {
   return storedOperation(async (call, services) => jsonReply(await steps(call, services)));
 }
 
-/** The page of a list that this token asks for, under its name there. */
+/** Returns the page of a list for this token, under the provider's name of the list. */
 export async function accountPage(
   call: OperationCall,
   services: StepServices,
@@ -55,7 +55,7 @@ export async function accountPage(
   return { items, next: typeof reply.nextPageToken === 'string' && reply.nextPageToken !== '' ? reply.nextPageToken : null };
 }
 
-/** The last part of a name: `d1` of `accounts/a/datasets/d1`. */
+/** Returns the last part of a name: `d1` of `accounts/a/datasets/d1`. */
 export function lastOf(name: unknown): string | null {
   return typeof name === 'string' && name !== '' ? name.slice(name.lastIndexOf('/') + 1) : null;
 }

@@ -7,10 +7,10 @@ import { jsonBody, secondsOf } from '../../formats/stored/stored-operation.ts';
 import { accountOperation, accountPage, askAccount, lastOf } from './account.ts';
 
 /**
- * Files are datasets of the account, to be trained on: one is made and then filled with the client's form, which names the file as the
- * provider does. Files for batches stay in the service's own store, where the header `x-svc-file-purpose` says so: batches of this
- * provider are run from there.
- * https://docs.fireworks.ai/api-reference/create-dataset, https://docs.fireworks.ai/api-reference/upload-dataset-files
+ * Files are datasets of the account, for training. A dataset is created and then filled with the client's form, which has the
+ * same field names. Files for batches (header `x-svc-file-purpose`) stay in the service's own store, because the service itself
+ * runs batches for this provider. https://docs.fireworks.ai/api-reference/create-dataset,
+ * https://docs.fireworks.ai/api-reference/upload-dataset-files
  */
 export const uploadFile: Operation = {
   ...accountOperation(upload),

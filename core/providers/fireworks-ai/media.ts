@@ -4,12 +4,12 @@ import { nearestRatio } from '../../formats/media/aspect-ratio.ts';
 import { type ImageQuirks, withWidthAndHeight } from '../../formats/media/images.ts';
 import { type RerankQuirks, withTextDocuments } from '../../formats/openai/rerank.ts';
 
-/** Shapes that FLUX models draw (https://docs.fireworks.ai, text to image). */
+/** Aspect ratios of FLUX models (https://docs.fireworks.ai, text to image). */
 const fluxRatios = ['1:1', '21:9', '16:9', '3:2', '5:4', '4:5', '2:3', '9:16', '9:21', '4:3', '3:4'];
 
 /**
- * Images: the model is part of the path, FLUX models take a ratio and the others two numbers; the reply is the image itself or, asked
- * for as JSON, base64.
+ * Images. The model is part of the path. FLUX models take an aspect ratio, the others width and height. The reply is the image
+ * itself, or base64 if JSON was requested.
  */
 export const fireworksImages: ImageQuirks = {
   pathOf: ({ model }) => (isFlux(model) ? `/workflows/${segments(model)}/text_to_image` : `/image_generation/${segments(model)}`),
@@ -46,7 +46,9 @@ function withRatio({ size, ...params }: JsonObject, call: OperationCall): JsonOb
   return ratio === null ? params : { ...params, aspect_ratio: ratio };
 }
 
-/** Rerank: texts alone, and the list under OpenAI's name (https://docs.fireworks.ai/api-reference/rerank-documents). */
+/**
+ * Rerank: documents are texts only, and the list has OpenAI's name (https://docs.fireworks.ai/api-reference/rerank-documents).
+ */
 export const fireworksRerank: RerankQuirks = {
   refuses: ['max_tokens_per_doc', 'priority', 'rank_fields'],
   request: withTextDocuments,

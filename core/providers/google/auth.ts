@@ -2,8 +2,8 @@ import type { Credentials, ProviderSettings } from '../../contract/provider/prov
 import type { HeaderList } from '../../contract/values/http.ts';
 
 /**
- * The API key as `x-goog-api-key`, never as `?key=`: addresses end up in logs. An OAuth access token, which begins `ya29.`, goes
- * as a bearer.
+ * Returns the API key as `x-goog-api-key`, never as `?key=`, because addresses are often logged. An OAuth access token, which
+ * begins with `ya29.`, is sent as a bearer.
  */
 export function authHeaders(_settings: ProviderSettings, credentials: Credentials): HeaderList {
   const key = credentials.api_key?.reveal() ?? '';

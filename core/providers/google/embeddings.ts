@@ -6,7 +6,7 @@ import { noteOnce } from '../../formats/note-once.ts';
 import { embeddingList } from '../../formats/openai/embedding-list.ts';
 import { modelPath } from './paths.ts';
 
-/** Embeddings by `batchEmbedContents`, one request for each thing to embed (https://ai.google.dev/api/embeddings). */
+/** Embeddings by `batchEmbedContents`, with one request for each input (https://ai.google.dev/api/embeddings). */
 export const embed: Operation = {
   path: (call) => `${modelPath(call)}:batchEmbedContents`,
   toProvider: embedRequest,

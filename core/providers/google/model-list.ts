@@ -2,7 +2,10 @@ import type { ModelList } from '../../contract/provider/provider.ts';
 import { isObject } from '../../contract/values/json.ts';
 import { proxyPath } from './paths.ts';
 
-/** https://ai.google.dev/api/models#method:-models.list. Its pages say what follows only as a token, so one page takes all there are. */
+/**
+ * https://ai.google.dev/api/models#method:-models.list. The next page can be requested by token only, so one page requests all
+ * models.
+ */
 export const modelList: ModelList = {
   path: (settings) => proxyPath('/models?pageSize=1000', settings),
   read: ({ models }) => ({

@@ -1,14 +1,16 @@
 import type { OperationCall, ProviderSettings } from '../../contract/provider/provider.ts';
 import { resourcePath } from '../../formats/gemini/resource-name.ts';
 
-/** Path of a model below the base URL: `/v1beta/models/gemini-3.8-flash`. Tuned models come with their folder in the name. */
+/**
+ * Returns the path of a model below the base URL: `/v1beta/models/gemini-3.8-flash`. Names of tuned models include their folder.
+ */
 export function modelPath(call: OperationCall): string {
   const path = resourcePath(call.model);
   const inFolder = /^(models|tunedModels)\//.test(path);
   return `${versionPath(call.settings)}/${inFolder ? '' : 'models/'}${path}`;
 }
 
-/** Path of a pass-through call: paths without a version get the one that has every feature. */
+/** Returns the path of a pass-through call. Paths without a version get the one that has every feature. */
 export function proxyPath(path: string, settings: ProviderSettings = {}): string {
   return /^\/(v\d[a-z0-9]*|upload|download|static)(\/|$)/.test(path) ? path : versionPath(settings) + path;
 }

@@ -8,7 +8,7 @@ import { withoutRefused, withRenames } from '../../formats/openai/chat-request.t
 import { chatUsage } from '../../formats/openai/chat-usage.ts';
 import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 
-/** Content types of the formats that speech comes in; `mp3` where none was asked for. */
+/** Content types of speech formats. The default is `mp3`. */
 const contentTypes: Readonly<Record<string, string>> = {
   mp3: 'audio/mpeg',
   wav: 'audio/wav',
@@ -18,8 +18,8 @@ const contentTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Speech (https://docs.mistral.ai/studio/audio/text-to-speech/generate-speech): the voice has another name, the audio comes in base64
- * inside JSON, and streams carry it as `audio_data`.
+ * Speech (https://docs.mistral.ai/studio/audio/text-to-speech/generate-speech). The voice has another name, the audio is base64
+ * in JSON, and streams carry it as `audio_data`.
  */
 export function mistralSpeech(id: string): Operation {
   const base = speech(id, () => '/audio/speech');
@@ -53,8 +53,8 @@ function speechEvent(event: StreamEvent): StreamEvent {
 }
 
 /**
- * Transcriptions (https://docs.mistral.ai/api, POST /v1/audio/transcriptions): the form goes as it came; streams say in other words
- * what OpenAI's say, and seconds of audio are counted beside tokens.
+ * Transcriptions (https://docs.mistral.ai/api, POST /v1/audio/transcriptions). The form is sent unchanged. Stream events have
+ * other names than OpenAI's, and seconds of audio are counted beside tokens.
  */
 export function mistralTranscription(id: string): Operation {
   return {
@@ -85,7 +85,7 @@ function named(type: string, data: JsonObject): StreamEvent {
   return { event: type, data: { ...data, type } };
 }
 
-/** The counts under the names that OpenAI's audio events have for them, beside their own. */
+/** Adds the counts under the names of OpenAI's audio events. */
 function withTokenNames(data: JsonObject): JsonObject {
   const { usage } = data;
   if (!isObject(usage)) return data;

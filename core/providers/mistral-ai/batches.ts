@@ -2,7 +2,7 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { modelBesideLines } from '../../formats/stored/batch-plan.ts';
 
-/** OpenAI's words for this provider's (https://docs.mistral.ai/api/#tag/batch). */
+/** OpenAI's batch statuses for this provider's (https://docs.mistral.ai/api/#tag/batch). */
 const statuses: Readonly<Record<string, string>> = {
   QUEUED: 'validating',
   RUNNING: 'in_progress',
@@ -31,7 +31,7 @@ export function toJob(params: JsonObject, call: OperationCall): JsonObject {
   };
 }
 
-/** OpenAI's batch made of a job. */
+/** Converts a job to OpenAI's batch. */
 export function toBatch(job: JsonObject): JsonObject {
   const status = statuses[String(job.status)] ?? String(job.status ?? '').toLowerCase();
   const ended = job.completed_at ?? null;

@@ -2,8 +2,8 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
 
 /**
- * A request whose `file` parts are spelled as Mistral has them: `document_url` for data and web addresses, `file` with the id
- * beside the type for what is in its own store. Returns the same object if there are none.
+ * Returns a request with `file` parts in Mistral's form: `document_url` for data and web addresses, `file` with the id beside the
+ * type for files in its own store. Returns the same object if there are none.
  */
 export function withDocuments(params: JsonObject): JsonObject {
   const { messages } = params;

@@ -17,8 +17,9 @@ const quirks: ChatQuirks = {
 };
 
 /**
- * Text completions are fill-in-the-middle there (https://docs.mistral.ai/api, POST /v1/fim/completions): `prompt` and `suffix` go as
- * they are, the reply is a chat completion and comes back as a text completion. Throws `bad_request` for prompts that are no text.
+ * Text completions by fill-in-the-middle (https://docs.mistral.ai/api, POST /v1/fim/completions). `prompt` and `suffix` are sent
+ * unchanged. The reply is a chat completion and is converted to a text completion. Throws `bad_request` for prompts that are not
+ * a text.
  */
 export function fillInTheMiddle(id: string): Operation {
   const chat = chatCompletions(id, quirks, () => path);
@@ -45,8 +46,8 @@ export function fillInTheMiddle(id: string): Operation {
 }
 
 /**
- * Chat completions that go to the FIM endpoint where `mistral_fim_completion` asks for it: the body has `prompt` and `suffix`
- * instead of messages, and the reply is a chat completion already.
+ * Chat completions for the FIM endpoint, selected by `mistral_fim_completion`. The body has `prompt` and `suffix` instead of
+ * messages, and the reply is a chat completion already.
  */
 export function chatOrFillInTheMiddle(id: string, chat: Operation): Operation {
   const fim = chatCompletions(id, quirks, () => path);

@@ -5,7 +5,7 @@ import { allBatches, allFiles, type StoredOperationName, storedOperations } from
 import { askForJson, jsonReply, storedOperation, wantsDetails } from '../../formats/stored/stored-operation.ts';
 import { toBatch, toJob } from './batches.ts';
 
-/** Files are OpenAI's; batches are jobs below `/batch/jobs`, with other names for the same things. Lists come in numbered pages. */
+/** Files are OpenAI's. Batches are jobs below `/batch/jobs`, with other names for the same fields. Lists have numbered pages. */
 export function mistralStored(adapter: ProviderAdapter): Partial<Record<StoredOperationName, Operation>> {
   const operations = storedOperations(adapter, {
     files: allFiles,
@@ -30,7 +30,10 @@ export function mistralStored(adapter: ProviderAdapter): Partial<Record<StoredOp
 
 const pageSize = 100;
 
-/** OpenAI's list (`limit`, `after`) of pages that are asked for by number. What else the client asks for (`purpose`, `status`) goes along. */
+/**
+ * Returns OpenAI's list (`limit`, `after`) from numbered pages. Other parameters of the client (`purpose`, `status`) are passed
+ * on.
+ */
 function numberedPages(path: string, limitDefault: number, toItem: (item: JsonObject) => JsonObject): Operation {
   return storedOperation(async (call, services) => {
     const query = new URLSearchParams(call.query);

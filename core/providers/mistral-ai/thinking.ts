@@ -52,7 +52,7 @@ export function contentAsText(call: OperationCall): (reply: JsonObject) => JsonO
   };
 }
 
-/** A request whose assistant messages carry their `reasoning_content` the way Mistral takes it back. */
+/** Returns a request with the `reasoning_content` of assistant messages in the form that Mistral accepts. */
 export function withThinkingParts(params: JsonObject): JsonObject {
   const { messages } = params;
   if (!Array.isArray(messages) || !messages.some(hasReasoning)) return params;

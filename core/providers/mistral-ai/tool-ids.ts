@@ -6,8 +6,8 @@ import { isObject } from '../../contract/values/json.ts';
 const taken = /^[a-zA-Z0-9]{9}$/;
 
 /**
- * A request whose tool calls, made by other providers or by the client, have ids that Mistral takes. Call and result change alike,
- * so they still match. Returns the same object if nothing changes.
+ * Returns a request with tool call ids that Mistral accepts, if other providers or the client made them. The ids of a call and
+ * its result change alike, so they still match. Returns the same object if nothing changes.
  */
 export function withToolIds(params: JsonObject): JsonObject {
   const { messages } = params;

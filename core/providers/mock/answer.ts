@@ -40,7 +40,7 @@ export function answerTo(body: JsonObject, behaviour: MockBehaviour): MockAnswer
   };
 }
 
-/** Text of a message: a string, or the text parts of a list joined by line ends. */
+/** Returns the text of a message: a string, or the text parts of a list joined by line ends. */
 export function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';

@@ -1,8 +1,11 @@
-/** Time as the mock sees it; tests hold their own. */
+/** Time source of the mock. Tests replace it. */
 export interface MockClock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Runs the callback once after this many milliseconds (0 = as soon as the caller has returned); returns how to call it off. */
+  /**
+   * Runs the callback once after this many milliseconds (0: as soon as the caller has returned). Returns a function that cancels
+   * it.
+   */
   after(delayMs: number, callback: () => void): () => void;
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { textOf, wordCount } from './answer.ts';
 
-/** The reply to an embeddings request: unit vectors that depend on the text alone, `dimensions` long (default 8). */
+/** Returns the reply to an embeddings request: unit vectors that depend on the text alone, `dimensions` long (default 8). */
 export function embeddingReply(body: JsonObject, model: string, withUsage: boolean): JsonObject {
   const inputs = inputsOf(body.input);
   const dimensions = Math.min(4096, Math.max(1, Math.floor(Number(body.dimensions ?? 8)) || 8));

@@ -4,15 +4,15 @@ import type { MockClock } from './clock.ts';
 import type { MockReply } from './respond.ts';
 
 export interface MockExchange extends UpstreamExchange {
-  /** Begins to play the reply, as soon as the present call stack is done. */
+  /** Starts to send the reply when the present call stack has ended. */
   reply(reply: MockReply): void;
   /** Ends the exchange with an error instead. */
   fail(error: GatewayError): void;
 }
 
 /**
- * Sends one reply to a handler like a network would: never from within `send`, paused on request, silent after an abort, and
- * subject to the call's own time limits, so that a stalled mock behaves like a stalled provider.
+ * Sends one reply to a handler like a network: never from within `send`, paused on request, silent after an abort, and subject to
+ * the call's own time limits, so that a stalled mock behaves like a stalled provider.
  */
 export function playReply(timeouts: UpstreamTimeouts, handler: UpstreamHandler, clock: MockClock): MockExchange {
   let over = false;

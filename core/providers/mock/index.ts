@@ -27,7 +27,7 @@ const compatible = openAiCompatible({
 
 const overChat = messagesOverChat(compatible.operations.chatComplete as Operation);
 
-/** The Messages API requires `max_tokens`. The mock rejects a call without it, so that tests against it find that defect of a client. */
+/** The Messages API requires `max_tokens`. The mock rejects a call without it, so that tests detect this error of a client. */
 const messages: Operation = {
   ...overChat,
   toProvider(params, call) {

@@ -50,7 +50,7 @@ export function heard(bytes: number): JsonObject {
   return { text: `${bytes} bytes were heard` };
 }
 
-/** The models there are. */
+/** Returns the available models. */
 export function modelsReply(): JsonObject {
   return { object: 'list', data: [{ id: 'echo', object: 'model', created: 0, owned_by: 'mock' }] };
 }

@@ -22,7 +22,7 @@ export interface MockBehaviour {
 
 type Draft = { -readonly [Key in keyof MockBehaviour]: MockBehaviour[Key] };
 
-/** The behaviour, or what is wrong with the name. */
+/** Returns the behaviour, or the error in the name. */
 export function parseModelName(model: string): MockBehaviour | { readonly issue: string; readonly unknownModel: boolean } {
   const draft: Draft = { ...plainEcho };
   for (const [index, part] of model.split(';').entries()) {

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
 import type { MockAnswer } from './answer.ts';
 
-/** Which reply object: chat or text completion, for which call. */
+/** The kind of reply object, chat or text completion, and its call. */
 export interface ReplyFrame {
   readonly kind: 'chat' | 'text';
   readonly id: string;
@@ -10,7 +10,7 @@ export interface ReplyFrame {
   readonly createdSeconds: number;
 }
 
-/** The plain reply. */
+/** Returns the plain reply. */
 export function plainReply(frame: ReplyFrame, answer: MockAnswer): JsonObject {
   const choice =
     frame.kind === 'chat'
@@ -20,7 +20,7 @@ export function plainReply(frame: ReplyFrame, answer: MockAnswer): JsonObject {
   return { ...headOf(frame, object), choices: [choice], ...(answer.usage ? { usage: answer.usage } : {}) };
 }
 
-/** The events of the streamed reply, `[DONE]` included, as the text that goes over the wire. */
+/** Returns the events of the streamed reply, `[DONE]` included, as text. */
 export function streamedReply(frame: ReplyFrame, answer: MockAnswer, chunks: number | null, body: JsonObject): string[] {
   const asked = isObject(body.stream_options) && body.stream_options.include_usage === true && answer.usage !== null;
   const object = frame.kind === 'chat' ? 'chat.completion.chunk' : 'text_completion';
@@ -65,7 +65,7 @@ function textChoices(answer: MockAnswer, chunks: number | null): JsonObject[] {
   return [...pieces(answer.text, chunks).map((piece) => choice(piece, null)), choice('', answer.finishReason)];
 }
 
-/** The text in this many pieces of about equal length, or one per word with the space that follows it. */
+/** Splits the text into this many pieces of about equal length, or into one per word with the space that follows it. */
 function pieces(text: string, count: number | null): string[] {
   if (count === null) return text.match(/\s*\S+\s*/g) ?? (text === '' ? [] : [text]);
   const characters = [...text];

@@ -10,7 +10,7 @@ import type { MockBehaviour } from './model-name.ts';
 import { parseModelName } from './model-name.ts';
 import { plainReply, streamedReply } from './reply-format.ts';
 
-/** One reply, with the times at which its parts are due. */
+/** One reply, with the times of its parts. */
 export interface MockReply {
   readonly status: number;
   readonly headers: HeaderList;
@@ -19,9 +19,9 @@ export interface MockReply {
   readonly chunks: readonly (string | Uint8Array)[];
   /** Wait between two chunks. */
   readonly cadenceMs: number;
-  /** After the chunks: the orderly end, a broken connection, or silence. */
+  /** Event after the chunks: the orderly end, a broken connection, or silence. */
   readonly ending: 'end' | 'cut' | 'silence';
-  /** False: not even the head is sent before `cut` or `silence`. */
+  /** False: `cut` or `silence` comes before the head. */
   readonly head: boolean;
 }
 
@@ -46,13 +46,13 @@ const mediaPaths: Readonly<Record<string, MockMedia | 'audio'>> = {
   '/v1/rerank': 'rerank',
 };
 
-/** The reply that needs no body: the list of models. Null for every other path. */
+/** Returns the reply that needs no body: the list of models. Null for every other path. */
 export function respondUnread(method: string, path: string): MockReply | null {
   if (method !== 'GET' || path.split('?', 1)[0] !== '/v1/models') return null;
   return orderly(200, jsonHeaders, JSON.stringify(modelsReply()));
 }
 
-/** The reply to a form with audio. */
+/** Returns the reply to a form with audio. */
 export async function respondToForm(bytes: Uint8Array, contentType: string): Promise<MockReply> {
   const form = await new Response(bytes, { headers: { 'content-type': contentType } }).formData().catch(() => null);
   if (form === null) return refusal(400, 'the body is not a multipart form', null);
@@ -63,7 +63,7 @@ export async function respondToForm(bytes: Uint8Array, contentType: string): Pro
   return timed(asked.behaviour, [JSON.stringify(heard(file.size))], false);
 }
 
-/** The reply to a JSON body of one of the operations. */
+/** Returns the reply to a JSON body of one of the operations. */
 export function respond(operation: Exclude<MockOperation, 'audio'>, bytes: Uint8Array, nowMs: number): MockReply {
   const body = parse(bytes);
   if (body === null) return refusal(400, 'the body is not a JSON object', null);
@@ -89,7 +89,10 @@ export function respond(operation: Exclude<MockOperation, 'audio'>, bytes: Uint8
   return timed(behaviour, [JSON.stringify(plainReply(frame, answer))], false);
 }
 
-/** Describes the request on any other path: enough to prove that method, path, headers and body arrived unchanged. */
+/**
+ * Returns a description of the request on any other path, with which tests can check that method, path, headers and body arrived
+ * unchanged.
+ */
 export function passThroughReply(
   method: string,
   path: string,
@@ -117,7 +120,7 @@ function timed(behaviour: MockBehaviour, whole: readonly string[], streamed: boo
   return { status, headers: streamed ? streamHeaders : jsonHeaders, delayMs, cadenceMs, chunks, ending, head: sent > 0 };
 }
 
-/** The behaviour that a model name asks for, or the refusal that it asks for or earns. */
+/** Returns the behaviour in a model name, or the error for an invalid one. */
 function behaviourOf(model: unknown): { readonly behaviour: MockBehaviour } | { readonly refused: MockReply } {
   if (typeof model !== 'string') return { refused: refusal(400, 'model is required, for example "echo"', 'model') };
   const behaviour = parseModelName(model);
@@ -129,7 +132,7 @@ function lacks(param: string): MockReply {
   return refusal(400, `Missing required parameter: '${param}'.`, param, 'missing_required_parameter');
 }
 
-/** The parameter that OpenAI requires of this operation and the body lacks; null if none. */
+/** Returns a parameter that OpenAI requires of this operation and the body lacks. Null if there is none. */
 function missingParam(operation: MockOperation, body: JsonObject): string | null {
   const required = requiredParams[operation];
   return required !== undefined && (body[required] === undefined || body[required] === null) ? required : null;

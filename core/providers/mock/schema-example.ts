@@ -2,8 +2,8 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
 
 /**
- * The plainest value that a JSON Schema allows, so that typed clients can read what the mock answers. Knows the keywords of
- * structured outputs; strings take `text`. Nesting (and recursion through `$ref`) ends at 12 levels with null.
+ * Returns a simple value that a JSON Schema allows, so that typed clients can read the mock's reply. Supports the keywords of
+ * structured outputs. Strings take `text`. Nesting (and recursion through `$ref`) ends at 12 levels with null.
  */
 export function exampleOf(schema: unknown, text: string): unknown {
   return valueFor(schema, text, isObject(schema) ? schema : {}, 0);

@@ -12,7 +12,7 @@ export const ollama = openAiCompatible({
   proxyPath: (path, settings) => (path.startsWith('/api/') ? path : openAiPrefix(settings ?? {}) + path),
 });
 
-/** Users give the bare address or, as for the OpenAI SDK, the one with `/v1`: both work. */
+/** Users set the plain address or, as for the OpenAI SDK, the address with `/v1`. Both work. */
 function openAiPrefix(settings: ProviderSettings): string {
   const host = settings.custom_host;
   return typeof host === 'string' && /\/v1\/*$/.test(host) ? '' : '/v1';

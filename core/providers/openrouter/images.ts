@@ -74,7 +74,7 @@ function jsonImages(given: unknown): string[] {
   });
 }
 
-/** Tokens in the words of chat completions, and the number of images. */
+/** Returns tokens under the names of chat completions, and the number of images. */
 function imageUsage(raw: JsonObject | null, count: number): Usage | null {
   const output = isObject(raw?.completion_tokens_details) ? raw.completion_tokens_details : {};
   const counted = raw ? { ...chatUsage(raw), imageOutputTokens: tokenCount(output.image_tokens) } : null;

@@ -28,7 +28,7 @@ export const oracle: CompatibleAdapter = {
   },
 };
 
-/** Dedicated serving is asked for by the OCID of an endpoint in place of a model: anything else would be served on demand. */
+/** Dedicated serving requires the OCID of an endpoint as model. Any other model would be served on demand. */
 function inServingMode(operation: Operation): Operation {
   return {
     ...operation,
@@ -57,7 +57,7 @@ function prefixOf(settings: ProviderSettings): string {
   return version === undefined ? '/openai/v1' : `/${version}/actions/v1`;
 }
 
-/** Chat completions and responses know the compartment by different names. */
+/** Chat completions and responses use different names for the compartment. */
 function compartment({ oracle_compartment_id: id }: ProviderSettings): HeaderList {
   return typeof id === 'string' ? ['compartmentid', id, 'opc-compartment-id', id] : [];
 }

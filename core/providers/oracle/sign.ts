@@ -3,8 +3,9 @@ import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract
 import { GatewayError } from '../../contract/values/errors.ts';
 
 /**
- * Signs a call as a user of Oracle Cloud: RSA-SHA256 over the headers that version 1 of its signature asks for
- * (https://docs.oracle.com/iaas/Content/API/Concepts/signingrequests.htm). Throws `invalid_config` naming what is missing or wrong.
+ * Signs a call as a user of Oracle Cloud: RSA-SHA256 over the headers that version 1 of its signature requires
+ * (https://docs.oracle.com/iaas/Content/API/Concepts/signingrequests.htm). Throws `invalid_config` naming the missing or invalid
+ * setting.
  */
 export function signAsUser(call: OutgoingCall, settings: ProviderSettings, credentials: Credentials, nowMs: number): void {
   const keyId = [
@@ -40,7 +41,7 @@ export function signAsUser(call: OutgoingCall, settings: ProviderSettings, crede
   );
 }
 
-/** Keys are parsed once: that takes longer than signing. */
+/** Keys are parsed once, because parsing takes longer than signing. */
 const parsed = new WeakMap<object, KeyObject>();
 
 function privateKey(credentials: Credentials): KeyObject {
@@ -49,7 +50,7 @@ function privateKey(credentials: Credentials): KeyObject {
   const known = parsed.get(secret);
   if (known) return known;
   try {
-    // Values of headers hold no line breaks, so they may come as `\n`.
+    // Header values cannot hold line breaks, so keys may contain `\n` instead.
     const pem = secret.reveal().replaceAll('\\n', '\n');
     const passphrase = credentials.oracle_key_passphrase?.reveal();
     const key = createPrivateKey({ key: pem, format: 'pem', ...(passphrase === undefined ? {} : { passphrase }) });

@@ -15,7 +15,7 @@ export const perplexityAi = openAiCompatible({
     reply: annotateSources,
   },
   chatExtras: ['top_k'],
-  // Chat completions have no version in their path, responses have.
+  // Paths of chat completions have no version, paths of responses have one.
   proxyPath: (path) => (/^\/responses([/?]|$)/.test(path) ? `/v1${path}` : path),
 });
 

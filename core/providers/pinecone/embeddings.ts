@@ -6,7 +6,10 @@ import { chatUsage } from '../../formats/openai/chat-usage.ts';
 import { embeddingList, embeddingTexts } from '../../formats/openai/embedding-list.ts';
 import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 
-/** https://docs.pinecone.io/reference/api/2026-07/inference/generate-embeddings; what is no field there is one of `parameters`. */
+/**
+ * https://docs.pinecone.io/reference/api/2026-07/inference/generate-embeddings; parameters that are not fields go into
+ * `parameters`.
+ */
 export const embed: Operation = {
   path: () => '/embed',
   toProvider: embedRequest,

@@ -30,7 +30,7 @@ export const predibase: CompatibleAdapter = {
   },
 };
 
-/** `deployment:adapter/1`: the adapter is the body's model there, an empty one means the deployment itself. */
+/** In `deployment:adapter/1` the adapter becomes the body's model. An empty adapter means the deployment itself. */
 function partsOf({ model }: OperationCall): { readonly deployment: string; readonly adapter: string } {
   const at = model.indexOf(':');
   const deployment = at === -1 ? model : model.slice(0, at);
@@ -38,14 +38,14 @@ function partsOf({ model }: OperationCall): { readonly deployment: string; reado
   return { deployment, adapter: at === -1 ? '' : model.slice(at + 1) };
 }
 
-/** The tenant of the settings, else the request's `user`, where clients put it for want of another place. */
+/** Returns the tenant of the settings, else the request's `user`, in which some clients send it. */
 function tenantOf({ settings, params }: OperationCall): string {
   const tenant = settings.predibase_tenant_id ?? params.user;
   if (typeof tenant === 'string' && /^[\w-]{1,64}$/.test(tenant)) return tenant;
   throw badParam('user', 'predibase needs the id of a tenant, here or as predibase_tenant_id');
 }
 
-/** A schema is part of the one JSON format there is. */
+/** The provider has one JSON format with an optional schema. */
 function withSchema(params: JsonObject, call: OperationCall): JsonObject {
   const format = params.response_format;
   if (!isObject(format) || format.type !== 'json_schema' || !isObject(format.json_schema)) return params;

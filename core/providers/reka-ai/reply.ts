@@ -5,7 +5,7 @@ import { tokenCount } from '../../formats/openai/chat-usage.ts';
 import { streamError } from '../../formats/openai/provider-error.ts';
 import { dropFromReply, dropUnread } from '../../formats/reply-notes.ts';
 
-/** Reka's reply as a chat completion. Unknown top-level fields are preserved. */
+/** Converts Reka's reply to a chat completion. Unknown top-level fields are preserved. */
 export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
   const { id, model, responses, usage: _usage, ...others } = reply;
   const usage = usageOf(reply);
@@ -36,7 +36,10 @@ export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
   };
 }
 
-/** Chunks as those of chat completions. Each of Reka's carries the whole text so far, of which only what is new goes on. */
+/**
+ * Converts chunks to those of chat completions. Each of Reka's chunks carries the whole text so far, of which only the new part
+ * is sent.
+ */
 export function chatStream(call: OperationCall): StreamTranslator {
   const options = call.params.stream_options;
   const withUsage = isObject(options) && options.include_usage === true;
@@ -107,7 +110,7 @@ export function chatStreamReader(): StreamReader {
   };
 }
 
-/** Tokens of a reply or chunk; null if it carries none. */
+/** Returns the tokens of a reply or chunk. Null if it carries none. */
 export function usageOf(reply: JsonObject): Usage | null {
   const raw = reply.usage;
   if (!isObject(raw)) return null;
@@ -118,7 +121,9 @@ function chatUsageOf({ inputTokens, outputTokens }: Usage): JsonObject {
   return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: inputTokens + outputTokens };
 }
 
-/** `stop`, `length` and `context` (the window is full) in OpenAI's words; a reply with tool calls ends with them. */
+/**
+ * Maps `stop`, `length` and `context` (the window is full) to OpenAI's finish reasons. A reply with tool calls gets `tool_calls`.
+ */
 function finishReason(reason: unknown, hasToolCalls: boolean, strict: boolean): string {
   if (!strict && typeof reason === 'string') return reason;
   if (reason === 'length' || reason === 'context') return 'length';

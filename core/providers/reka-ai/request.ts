@@ -27,7 +27,10 @@ const lost: LostParams = {
   user: undefined,
 };
 
-/** An OpenAI chat call as a call of Reka's chat (https://docs.reka.ai/chat/overview). Throws `bad_request` naming the parameter. */
+/**
+ * Converts an OpenAI chat call to a call of Reka's chat (https://docs.reka.ai/chat/overview). Throws `bad_request` naming the
+ * parameter.
+ */
 export function chatRequest(params: JsonObject, call: OperationCall): JsonObject {
   const passed = passedParams(params, call, (name) => read.has(name), lost);
   if (params.max_completion_tokens !== undefined) call.adapted.push('max_completion_tokens->max_tokens');
@@ -72,7 +75,7 @@ function toolCallOf({ id, function: fn }: JsonObject, call: OperationCall): Json
   return { id, name, parameters: toolArguments(text, call) };
 }
 
-/** Media are addresses there, or data URLs; parts of other kinds pass. */
+/** Media are addresses or data URLs at this provider. Parts of other kinds are passed. */
 function partOf(part: unknown, index: number): unknown {
   if (!isObject(part)) return part;
   if (part.type === 'image_url' && isObject(part.image_url)) return { type: 'image_url', image_url: part.image_url.url };
@@ -94,7 +97,7 @@ function textOf(content: unknown): string {
   return content.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('');
 }
 
-/** Tools are the functions themselves; a choice of one tool is the only tool, and required. */
+/** Tools are the functions themselves. A choice of one tool becomes the only tool, and required. */
 function toolsOf(params: JsonObject, call: OperationCall): JsonObject {
   if (!Array.isArray(params.tools) || params.tools.length === 0) return {};
   const functions = params.tools.filter(isObject).flatMap(({ function: fn }) => (isObject(fn) ? [fn] : []));

@@ -4,7 +4,7 @@ import type { Labels } from '../../cloud-auth/aws-session-tags.ts';
 import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider/provider.ts';
 import type { Maybe } from '../../contract/values/json.ts';
 
-/** Signs a call of any kind. Throws `invalid_config` naming what is missing. */
+/** Signs a call of any kind. Throws `invalid_config` naming the missing setting. */
 export function signCall(
   call: OutgoingCall,
   settings: ProviderSettings,

@@ -7,7 +7,7 @@ import { completions } from '../../formats/openai/completions.ts';
 import { embeddings } from '../../formats/openai/embeddings.ts';
 import { payloadStream } from './payload-stream.ts';
 
-/** Servers of open models: the older names, which all of them know. */
+/** Servers of open models use the older parameter names, which all of them support. */
 const container: ChatQuirks = {
   renames: { max_completion_tokens: 'max_tokens' },
   developerAsSystem: true,
@@ -30,7 +30,7 @@ function invoked(operation: Operation): Operation {
   };
 }
 
-/** Frames have to become events even where nothing in them changes. */
+/** Frames must become events even if nothing in them changes. */
 const asItIs: StreamTranslator = { push: (event) => [event], end: () => [] };
 
 /** https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_InvokeEndpointWithResponseStream.html */
@@ -40,8 +40,8 @@ function invocationPath({ model, stream }: OperationCall): string {
 }
 
 /**
- * The caller's model names the endpoint. Containers refuse a model they do not serve and take a body without one, so it holds
- * `amzn_sagemaker_model_name` or none.
+ * The caller's model names the endpoint. Containers reject a model they do not serve and accept a body without one, so the body
+ * has `amzn_sagemaker_model_name` or none.
  */
 function withContainerModel(params: JsonObject, { settings }: OperationCall): JsonObject {
   const { model: _endpoint, ...body } = params;

@@ -37,7 +37,10 @@ function createDecoder(): StreamDecoder {
   };
 }
 
-/** Exceptions by their name, which the reader of the stream makes an error of; null for a part of the payload. */
+/**
+ * Returns an exception of the service as an event named by its type, which the stream reader converts to an error. Null for a
+ * part of the payload.
+ */
 function errorOfFrame({ headers, payload }: AwsFrame): StreamEvent | null {
   const type = headers.get(':message-type');
   if (type === 'event') return null;

@@ -28,7 +28,7 @@ function imageRequest(params: JsonObject, call: OperationCall): JsonObject {
   return { base64: true, ...(isStableDiffusion(call.model) ? withTheirNames(sized) : sized) };
 }
 
-/** Models of the Stable Diffusion line have other names for width and height than all later ones. */
+/** Models of the Stable Diffusion line have other names for width and height than all later models. */
 function isStableDiffusion(model: string): boolean {
   return /^(sdxl|sd\d|ssd|segmind-vega|kandinsky)/.test(model);
 }

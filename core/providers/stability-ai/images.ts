@@ -12,7 +12,7 @@ import { passedImageParams } from '../../formats/openai/passed-params.ts';
 import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 import { editPath, generationPath, isDiffusion3, isEngine, isTool } from './models.ts';
 
-/** Images of a prompt: Stable Image Core and Ultra and Stable Diffusion 3 by forms, engines of version 1 by JSON. */
+/** Images from a prompt. Stable Image Core and Ultra and Stable Diffusion 3 use forms, engines of version 1 use JSON. */
 export const imageGenerate: Operation = {
   path: generationPath,
   toProvider: engineRequest,
@@ -23,7 +23,7 @@ export const imageGenerate: Operation = {
   streamReader: () => typedEventsReader('stability-ai', []),
 };
 
-/** Edits of an image: by a tool (`inpaint`, `erase`, `outpaint`, …) or, with a prompt, by Ultra and Stable Diffusion 3. */
+/** Edits of an image, by a tool (`inpaint`, `erase`, `outpaint`, …), or with a prompt by Ultra and Stable Diffusion 3. */
 export const imageEdit: Operation = {
   ...imageGenerate,
   path: editPath,
@@ -89,7 +89,10 @@ function engineRequest(params: JsonObject, call: OperationCall): JsonObject {
   };
 }
 
-/** `{image, finish_reason, seed}`, or `{artifacts: [{base64, finishReason, seed}]}` of engines; a filtered image is there, blurred. */
+/**
+ * `{image, finish_reason, seed}`, or `{artifacts: [{base64, finishReason, seed}]}` of engines. A filtered image is included, but
+ * blurred.
+ */
 function imageReply(reply: JsonObject, call: OperationCall): JsonObject {
   const { image, artifacts, ...others } = reply;
   const head = { created: call.nowSeconds, provider: 'stability-ai' };

@@ -1,7 +1,10 @@
 import type { ModelList } from '../../contract/provider/provider.ts';
 import { isObject } from '../../contract/values/json.ts';
 
-/** Engines of version 1, all that the provider lists (https://platform.stability.ai/docs/api-reference#tag/Engines): a bare list. */
+/**
+ * Engines of version 1, the only models that the provider lists (https://platform.stability.ai/docs/api-reference#tag/Engines).
+ * The reply is the list alone.
+ */
 export const modelList: ModelList = {
   path: () => '/v1/engines/list',
   read: ({ data }) => ({

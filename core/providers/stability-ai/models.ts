@@ -1,6 +1,6 @@
 import type { OperationCall } from '../../contract/provider/provider.ts';
 
-/** Engines of version 1 take JSON; everything since takes forms. */
+/** True for engines of version 1, which use JSON. All later models use forms. */
 export function isEngine(model: string): boolean {
   return /^stable-diffusion-(xl|v1|v2|512|768)/.test(model);
 }
@@ -10,7 +10,10 @@ export function isDiffusion3(model: string): boolean {
   return pathOfGeneration(model) === 'sd3';
 }
 
-/** Path of a generation: `core` and `ultra` have their own, engines theirs, all others are versions of Stable Diffusion 3. */
+/**
+ * Returns the path of a generation. `core`, `ultra` and engines have paths of their own. All other models are versions of Stable
+ * Diffusion 3.
+ */
 export function generationPath({ model }: OperationCall): string {
   if (isEngine(model)) return `/v1/generation/${encodeURIComponent(model)}/text-to-image`;
   return `/v2beta/stable-image/generate/${pathOfGeneration(model)}`;
@@ -42,7 +45,7 @@ export function isTool(model: string): boolean {
   return Object.hasOwn(tools, toolName(model));
 }
 
-/** Path of an edit: that of a tool, or of a generation that takes an image. */
+/** Returns the path of an edit: that of a tool, or of a generation that takes an image. */
 export function editPath(call: OperationCall): string {
   const name = toolName(call.model);
   return isTool(call.model) ? `/v2beta/stable-image/${tools[name]}/${name}` : generationPath(call);

@@ -56,7 +56,7 @@ function queryOf(call: OperationCall): string {
   return call.query ? `?${call.query}` : '';
 }
 
-/** Ids of the store are plain words: anything else is none of them. */
+/** Ids of the store are plain words. Other text is not an id. */
 function idOf(call: OperationCall): string {
   const id = call.pathParams?.id ?? '';
   if (/^[\w-]{1,80}$/.test(id)) return id;

@@ -2,7 +2,10 @@ import type { ImageQuirks } from '../../formats/media/images.ts';
 import { withWidthAndHeight } from '../../formats/media/images.ts';
 import type { RerankQuirks } from '../../formats/openai/rerank.ts';
 
-/** Images: two numbers for the size, and another word for base64 (https://github.com/togethercomputer/openapi, `/images/generations`). */
+/**
+ * Images have two numbers for the size, and another name for base64 (https://github.com/togethercomputer/openapi,
+ * `/images/generations`).
+ */
 export const togetherImages: ImageQuirks = {
   refuses: ['background', 'moderation', 'quality', 'style', 'user'],
   request: (params, call) => {
@@ -11,5 +14,5 @@ export const togetherImages: ImageQuirks = {
   },
 };
 
-/** Cohere's shape, with token counts (https://docs.together.ai/reference/rerank-1). */
+/** Cohere's form with token counts (https://docs.together.ai/reference/rerank-1). */
 export const togetherRerank: RerankQuirks = { refuses: ['max_tokens_per_doc', 'priority'] };

@@ -15,7 +15,7 @@ import { declaration } from './settings.ts';
 
 const id = 'triton';
 
-/** Fields sent in `parameters`. All others stay beside `text_input`, with the inputs of the model. */
+/** Fields sent in `parameters`. All other fields are sent beside `text_input`, as inputs of the model. */
 const sampling = ['max_tokens', 'temperature', 'top_p', 'stop', 'seed', 'frequency_penalty', 'presence_penalty'];
 /** Parameters that the generate endpoint lacks, with the value that has no effect. */
 const lost: Readonly<Record<string, unknown>> = {

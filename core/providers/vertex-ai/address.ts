@@ -18,7 +18,7 @@ export function locationPath(settings: ProviderSettings, below: string): string 
   return `${versionPath(settings)}/projects/${projectOf(settings)}/locations/${regionOf(settings)}${below}`;
 }
 
-/** Path of a pass-through call: one that begins with `/publishers` or `/endpoints` is put into the project and region. */
+/** Returns the path of a pass-through call. A path that begins with `/publishers` or `/endpoints` gets the project and region. */
 export function proxyPath(path: string, settings: ProviderSettings = {}): string {
   if (/^\/v\d[a-z0-9]*\//.test(path)) return path;
   return /^\/(publishers|endpoints|batchPredictionJobs|cachedContents|tuningJobs)(\/|$|:)/.test(path)
@@ -27,8 +27,8 @@ export function proxyPath(path: string, settings: ProviderSettings = {}): string
 }
 
 /**
- * A path with its project, or without one: keys of Vertex AI's express mode belong to a project themselves and want the path
- * from `/publishers` on. Null when the path needs a project and there is none.
+ * Returns a path with its project, or without one for keys of Vertex AI's express mode, which belong to a project themselves.
+ * Their paths begin at `/publishers`. Null if the path needs a project and there is none.
  */
 export function withProject(path: string, project: string | null, express: boolean): string | null {
   const open = `/projects/${anyProject}/locations/`;
@@ -48,7 +48,7 @@ function projectOf(settings: ProviderSettings): string {
   return typeof settings.vertex_project_id === 'string' ? encodeURIComponent(settings.vertex_project_id) : anyProject;
 }
 
-/** A base URL that ends in a version has chosen it. */
+/** A base URL that ends in a version sets the version. */
 function versionPath(settings: ProviderSettings): string {
   const host = settings.custom_host;
   return typeof host === 'string' && /\/v\d[a-z0-9]*\/?$/.test(host) ? '' : '/v1';

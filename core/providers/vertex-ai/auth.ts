@@ -12,17 +12,20 @@ import { machineProject, machineToken, requireLent, usesMachine, workloadToken }
 
 const tokens = createTokenCache();
 
-/** API keys of Google begin like this; what does not is an access token. */
+/** API keys of Google begin with this text. Any other credential is an access token. */
 const keyPattern = /^(AIza|AQ\.)/;
 
-/** The credential that needs no fetching: an API key (express mode) or an access token the caller has got somewhere else. */
+/**
+ * Returns the credential that needs no token request: an API key (express mode) or an access token that the caller obtained
+ * itself.
+ */
 export function authHeaders(settings: ProviderSettings, credentials: Credentials): HeaderList {
   const key = credentials.api_key?.reveal() ?? '';
   if (key === '' || fetchesToken(settings, credentials)) return [];
   return keyPattern.test(key) ? ['x-goog-api-key', key] : ['authorization', `Bearer ${key}`];
 }
 
-/** Puts the token and the project into the call. Tokens are cached by credential and replaced ahead of their end. */
+/** Adds the token and the project to the call. Tokens are cached by credential and replaced before they expire. */
 export function sign(
   call: OutgoingCall,
   settings: ProviderSettings,
@@ -37,7 +40,7 @@ export function sign(
     return asMachine(call, services);
   }
   const file = readCredentialFile(secret);
-  // This check precedes the cache: a cached token must not serve a call that may not use the machine's identity.
+  // This check precedes the cache, because a cached token must not serve a call that may not use the machine's identity.
   if (usesMachine(file)) requireLent(services, call.origin);
   addProject(call, projectIn(file), false);
   const token = tokens.get(tokenKey(file.type, secret.reveal()), services.now(), () => fetchToken(file, services));

@@ -5,7 +5,9 @@ import { type BatchRequest, callOfLine, outputLine, readJsonLines } from '../../
 import { vertexModel } from './models.ts';
 import { chatComplete } from './operations.ts';
 
-/** Folder of batches made here; the folder below it names the model, so that results can be read without their job. */
+/**
+ * Folder of batches that the gateway creates. The folder below it names the model, so that results can be read without their job.
+ */
 export const batchFolder = 'svc-batches/';
 
 export function outputFolder(folder: string, model: string): string {
@@ -19,8 +21,8 @@ export function modelOfOutput(key: string): string | null {
 }
 
 /**
- * One line of a job's input. Claude's lines have an id of their own; Gemini's come back with their request, so the id is in its
- * labels, in hexadecimal digits because labels take few characters.
+ * Writes one line of a job's input. Claude's lines have an id of their own. Gemini's results repeat their request, so the id is
+ * in its labels, in hexadecimal digits because labels allow few characters.
  */
 export function inputLine({ customId, body }: BatchRequest, model: string, call: OperationCall): Uint8Array {
   const line = callOfLine(call, body.model === undefined ? { ...body, model } : body);
@@ -33,7 +35,7 @@ export function inputLine({ customId, body }: BatchRequest, model: string, call:
   return jsonLine({ request: { ...request, labels } });
 }
 
-/** Lines of results in OpenAI's form; null if the key is not that of results of a batch made here. */
+/** Returns lines of results in OpenAI's form. Null if the key is not that of results of a batch that the gateway created. */
 export function outputLines(
   key: string,
   results: AsyncIterable<Uint8Array>,
@@ -75,7 +77,7 @@ function replyOf(response: unknown): JsonObject | null {
   }
 }
 
-/** Values of labels have 63 characters at most. */
+/** Values of labels have at most 63 characters. */
 const digitsOfLabel = 62;
 
 function labelsOf(customId: string): JsonObject {

@@ -23,8 +23,8 @@ import { bucketIn, bucketOf, inputFile, listObjects, readIfThere, readObject, re
 const kind = 'batchPredictionJobs';
 
 /**
- * A batch of chat completions of Gemini or Claude. The lines of the input file, of the service's store or of the bucket, are
- * written to the bucket in the model's own form while they are read; then the job is made of that.
+ * A batch of chat completions of Gemini or Claude. The lines of the input file, from the service's store or the bucket, are
+ * written to the bucket in the model's own form while they are read. The job is created afterwards.
  */
 export const createBatch = {
   ...storedOperation(async (call, services) => {
@@ -80,7 +80,7 @@ export const listBatches = storedOperation(async (call, services) => {
   return listReply(data, hasMore);
 });
 
-/** All files of results: their names and number are the model's choice. */
+/** Returns all files of results. The model sets their names and number. */
 export const getBatchOutput = storedOperation(async (call, services) => {
   const job = await readJob(kind, call, services);
   const folder = folderOf(job);
@@ -120,14 +120,14 @@ function folderOf(job: JsonObject): ObjectLocation | null {
   return objectOfId('gs', directory.replace(/\/*$/, ''), 'id');
 }
 
-/** A job as a batch, with its note where it was made here. */
+/** Converts a job to a batch, with its note if the gateway created it. */
 async function noted(job: JsonObject, call: OperationCall, services: StepServices): Promise<JsonObject> {
   const batch = toBatch(job);
   const location = noteBeside(inputOf(job), bucketIn(call));
   return location === null ? batch : withNote(batch, await readIfThere(services, location));
 }
 
-/** Address of the first input file; null for other kinds of input. */
+/** Returns the address of the first input file. Null for other kinds of input. */
 function inputOf(job: JsonObject): string | null {
   const uris = isObject(job.inputConfig) && isObject(job.inputConfig.gcsSource) ? job.inputConfig.gcsSource.uris : null;
   return Array.isArray(uris) && typeof uris[0] === 'string' ? uris[0] : null;

@@ -4,8 +4,8 @@ import { locationPath } from './address.ts';
 import { vertexModel } from './models.ts';
 
 /**
- * Chat completions of models with OpenAI's format: Llama and other open models under one path with their publisher in the name,
- * Mistral's by rawPredict, and servers on the customer's own endpoints.
+ * Chat completions of models with OpenAI's format. Llama and other open models share one path and have their publisher in the
+ * name. Mistral's models use rawPredict. Servers on the customer's own endpoints are supported too.
  */
 export const openAiChat: Operation = withModelName(
   chatCompletions('vertex-ai', { developerAsSystem: true, ownFinishReasons: true }, (call) => {

@@ -7,8 +7,8 @@ import { vertexModel } from './models.ts';
 const version = 'vertex-2023-10-16';
 
 /**
- * An operation of the Messages API by rawPredict: the model moves from the body into the path, the version from a header into
- * the body. Beta features stay in their header.
+ * An operation of the Messages API by rawPredict. The model moves from the body to the path, the version from a header to the
+ * body. Beta features stay in their header.
  */
 export function overRawPredict(operation: Operation): Operation {
   return {
@@ -21,7 +21,7 @@ export function overRawPredict(operation: Operation): Operation {
   };
 }
 
-/** Counting has a place of its own, where the model is in the body. */
+/** Token counting has a path of its own, with the model in the body. */
 export function overCountTokens(operation: Operation): Operation {
   return {
     ...operation,

@@ -8,8 +8,8 @@ import { vertexModel } from './models.ts';
 const uncounted: ReadonlySet<string> = new Set(['toolConfig', 'safetySettings', 'cachedContent', 'labels']);
 
 /**
- * Anthropic's token count for Gemini models, by their own `countTokens` of the request `messages` would make. Fields only a
- * reply would need are left out; unknown ones are passed.
+ * Anthropic's token count for Gemini models, by `countTokens` of the request that `messages` would send. Fields needed only for a
+ * reply are left out. Unknown ones are passed.
  */
 export function geminiCountTokens(messages: Operation): Operation {
   return {

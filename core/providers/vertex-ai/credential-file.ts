@@ -51,8 +51,8 @@ const schema = v.variant('type', [serviceAccount, authorizedUser, externalAccoun
 const known = new WeakMap<Secret, CredentialFile>();
 
 /**
- * A credential file of Google Cloud (https://google.aip.dev/auth/4110, 4117), read once for each secret. Throws GatewayError
- * `invalid_config` naming the field that is wrong, never its value.
+ * Reads a credential file of Google Cloud (https://google.aip.dev/auth/4110, 4117), once for each secret. Throws GatewayError
+ * `invalid_config` naming the invalid field, never its value.
  */
 export function readCredentialFile(secret: Secret): CredentialFile {
   const found = known.get(secret);
@@ -84,7 +84,7 @@ function parse(json: string): CredentialFile | string {
   return path === '' || path === 'type' ? `type: ${issue.message}` : `${path}: expected text`;
 }
 
-/** The project named in a file, if there is one. */
+/** Returns the project named in a file, or null. */
 export function projectIn(file: CredentialFile): string | null {
   const project = file.type === 'service_account' ? file.project_id : file.quota_project_id;
   return project === undefined || project === '' ? null : project;

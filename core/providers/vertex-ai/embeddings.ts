@@ -12,8 +12,8 @@ import { vertexModel } from './models.ts';
 import { isMultimodal, multimodalRequest, multimodalVectors } from './multimodal-embeddings.ts';
 
 /**
- * Embeddings: text models by `predict`, several texts at once; Gemini models after `gemini-embedding-001` by `embedContent`,
- * which takes one content (as @google/genai 3.1 decides it); `multimodalembedding` by `predict` of instances of its own.
+ * Embeddings. Text models use `predict` with several texts. Gemini models after `gemini-embedding-001` use `embedContent` with
+ * one content (like @google/genai 3.1). `multimodalembedding` uses `predict` with instances of its own.
  */
 export const embed: Operation = {
   path: (call) => `${locationPath(call.settings, vertexModel(call.model).path)}:${takesOne(call) ? 'embedContent' : 'predict'}`,
@@ -76,7 +76,7 @@ function embeddingsOf(predictions: unknown): unknown[] {
   return Array.isArray(predictions) ? predictions.filter(isObject).map((prediction) => prediction.embeddings) : [];
 }
 
-/** `predict` counts the tokens of each text beside its vector. */
+/** `predict` returns the token count of each text beside its vector. */
 function usage(reply: JsonObject): Usage | null {
   if (isObject(reply.usageMetadata)) return usageOfReply(reply);
   const statistics = embeddingsOf(reply.predictions).flatMap((vector) =>

@@ -23,7 +23,7 @@ import { withUpload } from '../../formats/stored/uploaded-file.ts';
 import { outputLines } from './batch-lines.ts';
 import { bucketIn, bucketOf, describeObject, listObjects, readObject, requireGoogle, writeObject } from './storage.ts';
 
-/** Files in the project's own bucket, as OpenAI's files: an id is the object's address. */
+/** Files in the project's own bucket in the form of OpenAI's files. The id of a file is the object's address. */
 export const uploadFile = storedOperation(async (call, services) => {
   requireGoogle(call);
   const bucket = bucketOf(call);
@@ -48,7 +48,7 @@ export const retrieveFile = storedOperation(async (call, services) => {
   return jsonReply(fileOf(location, await describeObject(services, location)));
 });
 
-/** The bytes; results of a batch that was made here have OpenAI's lines. */
+/** Returns the bytes. Results of a batch that the gateway created have OpenAI's lines. */
 export const retrieveFileContent = storedOperation(async (call, services) => {
   const location = locationOf(call);
   const response = await readObject(services, location);

@@ -14,8 +14,8 @@ import { bucketOf, inputFile, requireGoogle, writeObject } from './storage.ts';
 const kind = 'tuningJobs';
 
 /**
- * Supervised tuning of a Gemini. Lines of training data in OpenAI's form (`messages`) become Gemini's contents on their way into
- * the bucket; lines in other forms stay as they are.
+ * Supervised tuning of a Gemini. Lines of training data in OpenAI's form (`messages`) are converted to Gemini's contents while
+ * they are written to the bucket. Lines in other forms stay unchanged.
  */
 export const createFinetune = storedOperation(async (call, services) => {
   requireGoogle(call);
@@ -78,7 +78,7 @@ function hyperParameters(call: OperationCall): JsonObject {
   const { n_epochs: epochs, learning_rate_multiplier: multiplier, batch_size: size } = asked;
   if (size !== undefined && size !== 'auto') noteOnce(call.dropped, 'batch_size');
   return {
-    // A 64-bit number is a text in Google's JSON.
+    // Google's JSON has 64-bit numbers as text.
     ...(typeof epochs === 'number' ? { epochCount: String(epochs) } : {}),
     ...(typeof multiplier === 'number' ? { learningRateMultiplier: multiplier } : {}),
   };

@@ -7,10 +7,10 @@ import { askForJson, exchange, jsonBody, limitOf } from '../../formats/stored/st
 import { locationPath } from './address.ts';
 import { requireGoogle } from './storage.ts';
 
-/** Kinds of jobs, as their collections are called. */
+/** Kinds of jobs, by the names of their collections. */
 export type JobKind = 'batchPredictionJobs' | 'tuningJobs';
 
-/** States of all jobs (`JobState`), each with what a batch and a fine-tuning job call it. */
+/** States of all jobs (`JobState`), with the corresponding statuses of a batch and of a fine-tuning job. */
 export const states: Readonly<Record<string, { readonly batch: string; readonly tuning: string }>> = {
   JOB_STATE_QUEUED: { batch: 'validating', tuning: 'queued' },
   JOB_STATE_PENDING: { batch: 'validating', tuning: 'queued' },
@@ -34,7 +34,7 @@ export async function createJob(
   return askForJson(services, 'POST', locationPath(call.settings, `/${kind}`), body);
 }
 
-/** The job that the client's path names. */
+/** Returns the job in the client's path. */
 export function readJob(kind: JobKind, call: OperationCall, services: StepServices): Promise<JsonObject> {
   requireGoogle(call);
   return getJob(kind, idOf(call), 'id', call, services);
@@ -67,7 +67,7 @@ export async function listJobs(
   return { jobs: Array.isArray(jobs) ? jobs.filter(isObject) : [], hasMore: typeof reply.nextPageToken === 'string' };
 }
 
-/** Last part of a resource's name. */
+/** Returns the last part of a resource's name. */
 export function lastOf(name: unknown): string {
   return String(name ?? '')
     .split('/')

@@ -1,7 +1,7 @@
 import type { Operation } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
-/** Prefix of the labels that are made of a request's metadata, so that they do not collide with other labels. */
+/** Prefix of labels made from a request's metadata, so that they do not collide with other labels. */
 const prefix = 'svc_gateway_';
 /** Google's limits: https://cloud.google.com/resource-manager/docs/labels-overview#requirements */
 const labelsMax = 64;

@@ -10,9 +10,7 @@ import { vertexModel } from './models.ts';
 
 const id = 'vertex-ai';
 
-/**
- * Speech, transcription and images exist for Google's own models. On Vertex AI, other makers' models offer none in a known form.
- */
+/** Speech, transcription and images of Google's own models. On Vertex AI, other makers' models offer none in a known form. */
 export const createSpeech: Operation = geminiSpeech(id, (call) => googlePath(call, 'speak'));
 export const createTranscription: Operation = geminiTranscription(id, (call) => googlePath(call, 'transcribe'), 'transcribe');
 export const createTranslation: Operation = geminiTranscription(id, (call) => googlePath(call, 'translate'), 'translate');

@@ -13,9 +13,9 @@ export type VertexModel =
 const dotted = /^(google|anthropic|meta|mistralai|mistral|endpoints)\.(.+)$/;
 
 /**
- * Reads the names a model may have: `gemini-3.8-flash`, `claude-sonnet-4-5@20250929`, `meta/llama-…-maas`,
- * `publisher.model`, `publishers/p/models/m`, `endpoints.<id>` for a server with OpenAI's API, and a bare number for the
- * endpoint of a tuned Gemini. Throws `bad_request` for a name that is no name.
+ * Parses the name of a model: `gemini-3.8-flash`, `claude-sonnet-4-5@20250929`, `meta/llama-…-maas`, `publisher.model`,
+ * `publishers/p/models/m`, `endpoints.<id>` for a server with OpenAI's API, and a bare number for the endpoint of a tuned Gemini.
+ * Throws `bad_request` for an invalid name.
  */
 export function vertexModel(given: string): VertexModel {
   const model = given.replace(/^projects\/[^/]+\/locations\/[^/]+\//, '');

@@ -20,8 +20,8 @@ export function multimodalRequest(items: readonly EmbeddingItem[], params: JsonO
 }
 
 /**
- * The vectors of one instance: `embedding` is that of the text, else of the image, else of the first stretch of the video; the others
- * stand beside it.
+ * Returns the vectors of one instance. `embedding` is that of the text, else of the image, else of the first segment of the
+ * video. The others are beside it.
  */
 export function multimodalVectors(prediction: JsonObject): { readonly embedding: unknown; readonly beside: JsonObject } {
   const { textEmbedding, imageEmbedding, videoEmbeddings } = prediction;

@@ -33,7 +33,7 @@ const extras: Readonly<Record<VertexModel['family'], readonly ChatExtra[]>> = {
 /** Returns the fields beyond OpenAI's that chat calls accept, by the maker of the model. */
 export const chatExtras = (call: OperationCall): readonly ChatExtra[] => extras[vertexModel(call.model).family];
 
-/** Native for Claude, over chat completions for the others. */
+/** Native for Claude, over chat completions for other models. */
 export const messages = byFamily({
   gemini: geminiMessages,
   claude: overRawPredict(anthropicMessages(id)),

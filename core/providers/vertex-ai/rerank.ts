@@ -6,7 +6,7 @@ import { noteOnce } from '../../formats/note-once.ts';
 import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 import { anyProject } from './address.ts';
 
-/** Records that one query may rank; Google bills a query for each hundred of them. */
+/** Maximum number of records that one query ranks. Google bills a query for each hundred of them. */
 const recordsOfQuery = 100;
 
 const rankMethod = '/rankingConfigs/default_ranking_config:rank';
@@ -33,14 +33,14 @@ export const rerank: Operation = {
   streamReader: () => typedEventsReader('vertex-ai', []),
 };
 
-/** Moves a ranking call to the host of the ranking API, unless the provider has been given a host. */
+/** Sends a ranking call to the host of the ranking API, unless the settings name a host. */
 export function withRankingHost(call: OutgoingCall, settings: ProviderSettings): void {
   if (!call.path.endsWith(rankMethod) || typeof settings.custom_host === 'string') return;
   const location = rankingLocation(settings);
   call.origin = `https://${location === 'global' ? '' : `${location}-`}discoveryengine.googleapis.com`;
 }
 
-/** There are a global place and the two multi-regions; a region stays within its own continent where that has one. */
+/** Returns the location: `global`, or one of two multi-regions, so that a region stays within its own continent if possible. */
 function rankingLocation({ vertex_region: region }: ProviderSettings): 'global' | 'us' | 'eu' {
   if (typeof region !== 'string') return 'global';
   if (region === 'eu' || region.startsWith('europe-')) return 'eu';

@@ -10,7 +10,7 @@ export const scope = 'https://www.googleapis.com/auth/cloud-platform';
 const lifetimeSeconds = 3_600;
 const who = 'vertex-ai error';
 
-/** A token for a service account: a signed claim is exchanged for it (RFC 7523, https://google.aip.dev/auth/4112). */
+/** Requests a token for a service account in exchange for a signed claim (RFC 7523, https://google.aip.dev/auth/4112). */
 export function serviceAccountToken(file: ServiceAccount, services: SignServices): Promise<Token> {
   const issuedAt = Math.floor(services.now() / 1000);
   const claims = { iss: file.client_email, scope, aud: file.token_uri, iat: issuedAt, exp: issuedAt + lifetimeSeconds };
@@ -19,20 +19,20 @@ export function serviceAccountToken(file: ServiceAccount, services: SignServices
   return postForToken(services, file.token_uri, { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion }, who);
 }
 
-/** A token for a person whose `gcloud auth application-default login` left a refresh token. */
+/** Requests a token for a user with the refresh token of `gcloud auth application-default login`. */
 export function authorizedUserToken(file: AuthorizedUser, services: SignServices): Promise<Token> {
   const { client_id, client_secret, refresh_token } = file;
   const form = { grant_type: 'refresh_token', client_id, client_secret, refresh_token };
   return postForToken(services, 'https://oauth2.googleapis.com/token', form, who);
 }
 
-/** A JSON Web Token signed with RS256 (RFC 7519), in the compact form. */
+/** Returns a JSON Web Token signed with RS256 (RFC 7519), in the compact form. */
 function signedJwt(header: object, claims: object, key: KeyObject): string {
   const signed = `${encoded({ alg: 'RS256', typ: 'JWT', ...header })}.${encoded(claims)}`;
   return `${signed}.${rs256(signed, key)}`;
 }
 
-/** The signature RS256 of a text, base64url (RFC 7518 §3.3). */
+/** Returns the RS256 signature of a text as base64url (RFC 7518 §3.3). */
 export function rs256(text: string, key: KeyObject): string {
   return sign('sha256', Buffer.from(text), key).toString('base64url');
 }

@@ -13,7 +13,7 @@ export function bucketIn({ settings }: OperationCall): string | null {
   return typeof settings.vertex_storage_bucket_name === 'string' ? settings.vertex_storage_bucket_name : null;
 }
 
-/** The bucket to write to. Throws `invalid_config` if none is named. */
+/** Returns the bucket to write to. Throws `invalid_config` if none is set. */
 export function bucketOf(call: OperationCall): string {
   const bucket = bucketIn(call);
   if (bucket !== null) return bucket;
@@ -32,18 +32,18 @@ export function requireGoogle({ settings }: OperationCall): void {
   });
 }
 
-/** The object's description: `{name, bucket, size, timeCreated, …}`. */
+/** Returns the object's description: `{name, bucket, size, timeCreated, …}`. */
 export async function describeObject(services: StepServices, location: ObjectLocation): Promise<JsonObject> {
   const response = await exchange(services, { method: 'GET', origin: storageOrigin, path: pathOf(location) });
   return response.json();
 }
 
-/** Its bytes. */
+/** Returns the object's bytes. */
 export function readObject(services: StepServices, location: ObjectLocation): Promise<StepResponse> {
   return exchange(services, { method: 'GET', origin: storageOrigin, path: `${pathOf(location)}?alt=media` });
 }
 
-/** The same, null for one that is not there or may not be read. */
+/** Returns the object's bytes. Null if it does not exist or may not be read. */
 export async function readIfThere(services: StepServices, location: ObjectLocation): Promise<AsyncIterable<Uint8Array> | null> {
   const response = await services.send({ method: 'GET', origin: storageOrigin, path: `${pathOf(location)}?alt=media` });
   if (response.status < 300) return response.body;
@@ -51,7 +51,7 @@ export async function readIfThere(services: StepServices, location: ObjectLocati
   return null;
 }
 
-/** Writes an object while it is read, of any length where `bytes` is null. */
+/** Writes an object while it is read. `bytes` null: of unknown length. */
 export async function writeObject(
   services: StepServices,
   { bucket, key }: ObjectLocation,
@@ -69,7 +69,7 @@ export async function writeObject(
   return response.json();
 }
 
-/** One page of the objects below a prefix, `after` a key where that is given. */
+/** Returns one page of the objects below a prefix, after the key `after` if it is set. */
 export async function listObjects(
   services: StepServices,
   bucket: string,
@@ -77,7 +77,7 @@ export async function listObjects(
 ): Promise<{ readonly objects: readonly JsonObject[]; readonly hasMore: boolean }> {
   const query = new URLSearchParams({ prefix: asked.prefix, maxResults: `${asked.limit}` });
   if (asked.after) {
-    // The offset is part of the page, so one more is asked for.
+    // The offset itself is part of the page, so one more is requested.
     query.set('startOffset', asked.after);
     query.set('maxResults', `${asked.limit + 1}`);
   }
@@ -87,7 +87,7 @@ export async function listObjects(
   return { objects: found.slice(0, asked.limit), hasMore: typeof token === 'string' || found.length > asked.limit };
 }
 
-/** The bytes of an input file: of the service's store, or of the bucket. */
+/** Returns the bytes of an input file from the service's store or the bucket. */
 export async function inputFile(
   id: unknown,
   param: string,

@@ -34,13 +34,13 @@ export async function workloadToken(file: ExternalAccount, services: SignService
   return impersonated(ofGoogle(impersonation, 'service_account_impersonation_url'), file, federated, services);
 }
 
-/** The token of the machine's own service account, on Google's cloud. */
+/** Requests the token of the machine's own service account, on Google's cloud. */
 export function machineToken(services: SignServices): Promise<Token> {
   requireLent(services);
   return askForToken(services, metadata('/instance/service-accounts/default/token'), who);
 }
 
-/** The project the machine is in. */
+/** Returns the project of the machine. */
 export async function machineProject(services: SignServices): Promise<string> {
   requireLent(services);
   const { status, body } = await services.fetch(metadata('/project/project-id'));
@@ -71,7 +71,7 @@ async function subjectToken(file: ExternalAccount, services: SignServices): Prom
 /** Reads the file on each call, because orchestrators replace these tokens while they run. */
 async function fileText(path: string, services: SignServices): Promise<string> {
   requireLent(services);
-  // Container orchestrators put tokens below these folders. A tenant's file must not make the gateway read any other file.
+  // Container orchestrators store tokens below these folders. A tenant's file must not make the gateway read any other file.
   if (!/^\/(var\/)?run\/(secrets|service-account)\/[\w./-]+$/.test(path) || path.includes('..')) {
     throw invalidFile('credential_source.file: a token below /var/run/secrets or /var/run/service-account is expected');
   }
@@ -119,7 +119,7 @@ function ofGoogle(url: string, field: string): string {
   throw invalidFile(`${field}: an https address of googleapis.com is expected`);
 }
 
-/** True for a file whose subject token is on this machine: such a file is no secret, so having it proves nothing. */
+/** True for a file whose subject token is on this machine. Such a file is not a secret, so possession proves nothing. */
 export function usesMachine(file: CredentialFile): boolean {
   if (file.type !== 'external_account') return false;
   const { file: path, url } = file.credential_source;

@@ -19,7 +19,10 @@ const openAiVoices: ReadonlySet<unknown> = new Set([
 
 const codecs: ReadonlySet<unknown> = new Set(['mp3', 'wav', 'pcm', 'mulaw', 'alaw']);
 
-/** Speech (https://docs.x.ai/developers/rest-api-reference/inference/voice, `POST /v1/tts`): audio comes as bytes; there is no model. */
+/**
+ * Speech (https://docs.x.ai/developers/rest-api-reference/inference/voice, `POST /v1/tts`). The reply is audio bytes. There is no
+ * model.
+ */
 export const createSpeech: Operation = {
   path: () => '/tts',
   toProvider: speechRequest,
@@ -30,7 +33,9 @@ export const createSpeech: Operation = {
   streamReader: () => typedEventsReader('x-ai', []),
 };
 
-/** Transcriptions (same page, `POST /v1/stt`): a form whose file has to come last, and words with their times back. */
+/**
+ * Transcriptions (same page, `POST /v1/stt`). The file must be the last part of the form. The reply has words with their times.
+ */
 export const createTranscription: Operation = {
   path: () => '/stt',
   toContent: transcriptionForm,
@@ -74,7 +79,7 @@ function formatOf(format: unknown, call: OperationCall): JsonObject {
   return { output_format: { codec: 'mp3' } };
 }
 
-/** OpenAI has 0.25 to 4. */
+/** OpenAI's range is 0.25 to 4. */
 function speedOf(speed: unknown, call: OperationCall): JsonObject {
   if (typeof speed !== 'number') return {};
   const clamped = Math.min(1.5, Math.max(0.7, speed));

@@ -24,7 +24,7 @@ const lost: Readonly<Record<string, readonly unknown[]>> = {
 /** https://docs.x.ai/developers/model-capabilities/images/generation */
 export const imageGenerate: Operation = imageGenerations('x-ai', () => '/images/generations', { request: shapedRequest });
 
-/** Edits are JSON here, with images as `{url}`: data URLs or addresses that xAI fetches itself. */
+/** Edits are JSON at this provider, with images as `{url}`: data URLs, or addresses that xAI fetches itself. */
 export const imageEdit: Operation = {
   ...images('x-ai', () => '/images/edits'),
   toProvider: editRequest,

@@ -7,9 +7,8 @@ import { toResponsesParams } from './request.ts';
 import { chatStream } from './stream.ts';
 
 /**
- * Chat completions over the Responses API of the same provider, which is the only API of some models. The call goes through the
- * provider's own Responses operation, which also reads the tokens and the end of a stream. Messages calls use it too, by way of
- * chat.
+ * Chat completions over the Responses API of the same provider, the only API of some models. The call uses the provider's own
+ * Responses operation, which also reads the tokens and the end of a stream. Messages calls use it too, over chat.
  */
 function chatOverResponses(id: string, responses: Operation): Operation {
   const responsesCallOf = derivedCalls(toResponsesParams);
@@ -26,7 +25,7 @@ function chatOverResponses(id: string, responses: Operation): Operation {
   };
 }
 
-/** Chat completions of a provider some of whose models, or all where its settings say so, are asked through its Responses API. */
+/** Chat completions of a provider that uses its Responses API for some models, or for all if its settings request it. */
 export function chatOrResponses(
   id: string,
   byResponses: (call: OperationCall) => boolean,

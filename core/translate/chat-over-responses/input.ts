@@ -7,10 +7,10 @@ import { openBlock } from '../../formats/sealed-blocks.ts';
 import { isServerToolItem } from '../../formats/server-tool-items.ts';
 import { toItem } from './signed-reasoning.ts';
 
-/** Chat messages as the items of a Responses call. Throws `bad_request` naming the message it cannot read. */
+/** Converts chat messages to the items of a Responses call. Throws `bad_request` naming the message it cannot read. */
 export function toInput(given: unknown, call: OperationCall): JsonObject[] {
   if (!Array.isArray(given)) throw badParam('messages', 'a list of messages is required');
-  /** Calls of tools with free text, whose results are items of a type of their own. */
+  /** Calls of tools with free text. Their results are items of a type of their own. */
   const customCalls = new Set<unknown>();
   return given.flatMap((message, index) => {
     const path = `messages[${index}]`;
@@ -32,7 +32,10 @@ export function toInput(given: unknown, call: OperationCall): JsonObject[] {
   });
 }
 
-/** Reasoning and records of OpenAI's own tools first, because the provider wants each followed by what it led to; then text, then calls. */
+/**
+ * Reasoning and records of OpenAI's own tools come first, because the provider requires each before the items that it led to.
+ * Text and calls follow.
+ */
 function spokenItems(message: JsonObject, path: string, customCalls: Set<unknown>, call: OperationCall): JsonObject[] {
   const items: JsonObject[] = [];
   for (const block of objectsIn(message.content_blocks).map(openBlock)) {
@@ -74,7 +77,7 @@ function partsOf(content: unknown, path: string): JsonObject[] {
   });
 }
 
-/** Parts of types this does not know pass, so parts of the Responses API can be used as they are. */
+/** Parts of unknown types are passed, so clients can use parts of the Responses API. */
 function inputPart(part: JsonObject): JsonObject {
   const { type, image_url: image, file } = part;
   if (type === 'text') return { type: 'input_text', text: part.text };
@@ -86,7 +89,7 @@ function inputPart(part: JsonObject): JsonObject {
   return part;
 }
 
-/** A web address instead of data is a URL for the provider to fetch. */
+/** A web address instead of data is a URL that the provider fetches. */
 function linkOf(file: JsonObject): JsonObject {
   const { file_data: data } = file;
   return typeof data === 'string' && /^https?:/.test(data) ? { file_data: undefined, file_url: data } : {};

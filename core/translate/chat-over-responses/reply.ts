@@ -8,7 +8,9 @@ import { dropFromReply } from '../../formats/reply-notes.ts';
 import { inputOf } from '../message-events.ts';
 import { betweenSummaries, reasoningOf, toBlock } from './signed-reasoning.ts';
 
-/** Fields of a response that are said in another way, or that only repeat the request. All others are kept. */
+/**
+ * Fields of a response that a chat completion carries in another form, or that only repeat the request. All others are preserved.
+ */
 const readFields: ReadonlySet<string> = new Set([
   ...['id', 'object', 'created_at', 'completed_at', 'status', 'error', 'incomplete_details', 'instructions', 'max_output_tokens'],
   ...['max_tool_calls', 'model', 'output', 'output_text', 'parallel_tool_calls', 'previous_response_id', 'prompt', 'reasoning'],
@@ -57,7 +59,7 @@ export function chatReply(id: string, reply: JsonObject, usage: Usage | null, ca
   };
 }
 
-/** How a response ended, in the words of chat completions. */
+/** Returns the finish reason of a response in terms of chat completions. */
 export function finishReasonOf(response: JsonObject, callsTools: boolean): string {
   const { status, incomplete_details: details } = response;
   if (status !== 'incomplete') return callsTools ? 'tool_calls' : 'stop';
@@ -69,7 +71,7 @@ export function createdOf(response: JsonObject, call: OperationCall): number {
   return typeof response.created_at === 'number' ? Math.floor(response.created_at) : call.nowSeconds;
 }
 
-/** Annotations of all texts; in chat completions they count in the text of the whole message. */
+/** Returns the annotations of all texts. In chat completions their offsets refer to the text of the whole message. */
 function annotationsOf(texts: readonly JsonObject[], call: OperationCall): JsonObject[] {
   let from = 0;
   return texts.flatMap((part) => {
@@ -94,7 +96,7 @@ export function toChatAnnotations({ type, ...fields }: JsonObject, from: number,
   return [{ type, [String(type)]: { ...fields, ...offsets } }];
 }
 
-/** The image of an item as an entry of `images`; empty for every other item. */
+/** Returns the image of an item as an entry of `images`. Empty for every other item. */
 export function imageOf({ type, result, output_format: format }: JsonObject): JsonObject[] {
   if (type !== 'image_generation_call' || typeof result !== 'string' || result === '') return [];
   const url = `data:image/${typeof format === 'string' ? format : 'png'};base64,${result}`;
@@ -117,7 +119,7 @@ export function reportItem(item: JsonObject, call: OperationCall): void {
   for (const { type } of objectsIn(item.content)) if (type !== 'output_text' && type !== 'refusal') dropFromReply(call, type);
 }
 
-/** The call of a tool as an entry of `tool_calls`; empty for every other item. */
+/** Returns the call of a tool as an entry of `tool_calls`. Empty for every other item. */
 export function toolCallOf(item: JsonObject): JsonObject[] {
   const id = item.call_id ?? item.id;
   if (item.type === 'function_call')
@@ -126,7 +128,7 @@ export function toolCallOf(item: JsonObject): JsonObject[] {
   return [];
 }
 
-/** The items in their order, as the blocks that chat and Messages callers know. */
+/** Returns the items in their order, as the blocks for chat and Messages callers. */
 function blocksOf(output: readonly JsonObject[]): JsonObject[] {
   const blocks: JsonObject[] = [];
   for (const item of output) {

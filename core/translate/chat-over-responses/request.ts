@@ -5,7 +5,7 @@ import { noteOnce } from '../../formats/note-once.ts';
 import { toInput } from './input.ts';
 import { toolParams } from './tools.ts';
 
-/** Chat parameters that are read here and sent under other names. All others are passed as they are. */
+/** Chat parameters that are read here and sent under other names. All others are sent unchanged. */
 const readParams: ReadonlySet<string> = new Set([
   ...[
     'messages',
@@ -26,15 +26,15 @@ const lostParams: ReadonlySet<string> = new Set([
   'web_search_options',
 ]);
 
-/** The least the API takes as `max_output_tokens`. */
+/** Minimum of `max_output_tokens` that the API accepts. */
 const outputTokensMin = 16;
 
 /** Reasoning models: only they accept a request for sealed reasoning. */
 const thinks = /(^|[/.-])(o\d|gpt-([5-9]|\d\d)(?!.*chat)|codex|computer-use)/i;
 
 /**
- * A chat call as a Responses call (https://platform.openai.com/docs/guides/migrate-to-responses). Nothing is stored unless the caller
- * asks for it, as with chat completions. Throws `bad_request` naming the parameter that cannot be carried over.
+ * Converts a chat call to a Responses call (https://platform.openai.com/docs/guides/migrate-to-responses). Nothing is stored
+ * unless the caller requests it, as with chat completions. Throws `bad_request` naming the parameter that cannot be carried over.
  */
 export function toResponsesParams(params: JsonObject, call: OperationCall): JsonObject {
   if (typeof params.n === 'number' && params.n > 1) throw badParam('n', 'this model gives one choice only');
@@ -58,7 +58,7 @@ export function toResponsesParams(params: JsonObject, call: OperationCall): Json
   };
 }
 
-/** Values that are the default, or ask for nothing. */
+/** Values that are the default or have no effect. */
 function saysNothing(name: string, value: unknown): boolean {
   if (name === 'presence_penalty' || name === 'frequency_penalty') return value === 0;
   if (name === 'modalities') return Array.isArray(value) && value.every((one) => one === 'text');

@@ -2,13 +2,13 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import { objectsIn } from '../../formats/objects-in.ts';
 
 /**
- * Marks signatures made here. A reasoning item of the Responses API becomes a thinking block, so that it can travel through chat
- * and Messages conversations. The block's text is the summary. Its signature holds the item's id and the content that only the
- * provider can read. The mark distinguishes it from signatures of other providers.
+ * Prefix of signatures made here. A reasoning item of the Responses API becomes a thinking block, so that chat and Messages
+ * conversations can carry it. The block's text is the summary. Its signature holds the item's id and the content that only the
+ * provider can read. The prefix distinguishes it from signatures of other providers.
  */
 const mark = 'openai:';
 
-/** `openai:<id>:<encrypted content>`; empty if the provider sent nothing sealed. */
+/** Returns `openai:<id>:<encrypted content>`. Empty if the provider sent no sealed content. */
 export function signatureOf(item: JsonObject): string {
   const { id, encrypted_content: sealed } = item;
   return typeof sealed === 'string' && sealed !== '' ? `${mark}${typeof id === 'string' ? id : ''}:${sealed}` : '';

@@ -5,15 +5,15 @@ import { createdOf, finishReasonOf, imageOf, isReadItem, reportItem, toChatAnnot
 import { betweenSummaries, signatureOf } from './signed-reasoning.ts';
 
 interface Tool {
-  /** Place among the tool calls of the reply. */
+  /** Index among the tool calls of the reply. */
   readonly position: number;
   readonly type: 'function' | 'custom';
   hasText: boolean;
 }
 
 /**
- * The events of a Responses stream as chat completion chunks. Nothing is sent before the model says something, so that until then
- * another target can answer. A usage chunk comes only when the caller asked for it, `[DONE]` only after the terminal event.
+ * Translates the events of a Responses stream to chat completion chunks. Nothing is sent before the first content, so that until
+ * then another target can reply. A usage chunk is sent only if the caller requested it, `[DONE]` only after the terminal event.
  */
 export function chatStream(reader: StreamReader, call: OperationCall): StreamTranslator {
   const options = call.params.stream_options;
@@ -22,7 +22,7 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
   const begun = new Set<unknown>();
   let { id, model, created } = { id: '', model: call.model, created: call.nowSeconds };
   let started = false;
-  /** Characters of text so far, and before the part that is open. */
+  /** Number of characters of text so far, and before the open part. */
   let [spoken, from] = [0, 0];
   /** The latest part of the reasoning, as `<output index> <part>`. */
   let thinking: string | null = null;
@@ -45,7 +45,10 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
     if (Object.keys(delta).length === 0) return [];
     return [...begin(), choice(delta, null, logprobs)];
   };
-  /** The piece in the form of native blocks, for callers without strict compliance. The first piece of a block has its type. */
+  /**
+   * Returns the piece in the form of native blocks, for callers without strict compliance. The first piece of a block has its
+   * type.
+   */
   const native = (index: unknown, type: string, piece: JsonObject): JsonObject => {
     if (call.strict) return {};
     const delta = begun.has(index) ? piece : { type, ...piece };

@@ -2,8 +2,8 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { badParam } from '../../formats/bad-param.ts';
 
 /**
- * `tools` and `tool_choice` of a chat call, whose fields stand one level higher in a Responses call. Tools of other types, which the
- * provider itself runs, pass as they are. Throws `bad_request`.
+ * Converts `tools` and `tool_choice` of a chat call, whose fields are one level higher in a Responses call. Tools of other types,
+ * which the provider itself runs, are passed. Throws `bad_request`.
  */
 export function toolParams(params: JsonObject): JsonObject {
   const out: JsonObject = {};
@@ -19,7 +19,7 @@ export function toolParams(params: JsonObject): JsonObject {
 
 function flatTool(tool: JsonObject): JsonObject {
   const { type, function: fn, custom, ...others } = tool;
-  // Strict is the default there, and refuses schemas that chat completions take.
+  // Strict is the default of the Responses API, and rejects schemas that chat completions accept.
   if (type === 'function' && isObject(fn)) return { type, strict: false, ...fn, ...others };
   if (type === 'custom' && isObject(custom)) return { type, ...custom, ...formatOf(custom.format), ...others };
   return tool;

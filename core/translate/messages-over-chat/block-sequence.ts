@@ -21,27 +21,27 @@ interface Block {
   readonly key: unknown;
   /** Content of `content_block_start`. A tool's id and name are complete before it is sent. */
   readonly opening: JsonObject;
-  /** Deltas that wait for their turn. */
+  /** Deltas that wait until the block can be sent. */
   waiting: JsonObject[];
   /** Arguments of a tool so far. */
   text: string;
-  /** A signature ends a reasoning block: later pieces belong to the next one. */
+  /** A signature ends a reasoning block. Later pieces belong to the next one. */
   sealed: boolean;
 }
 
 /**
- * Messages blocks follow one another, each closed before the next begins, while chat chunks may mix several tool calls. The
- * first open block is sent as it comes; later ones wait until it is known to be whole: text as soon as something follows it,
- * a tool call once its arguments are complete JSON. Nothing is ever lost or reordered inside a block.
+ * Messages blocks follow one another, each closed before the next begins, while chat chunks may mix several tool calls. The first
+ * open block is sent as it arrives. Later ones wait until they are complete: text when something follows it, a tool call when its
+ * arguments are complete JSON. Nothing is lost or reordered inside a block.
  */
 export function blockSequence(call: OperationCall, seals: boolean): BlockSequence {
   const blocks: Block[] = [];
   const tools = new Map<unknown, Block>();
-  /** Place of the block that is being sent. */
+  /** Index of the block that is being sent. */
   let live = 0;
   let opened = false;
   let refused = false;
-  /** True once a citation of a web page came in Anthropic's own form: annotations then only repeat it. */
+  /** True after a citation of a web page in Anthropic's own form. Annotations then only repeat it. */
   let cites = false;
 
   const open = (kind: Block['kind'], opening: JsonObject, key: unknown = undefined): Block => {
@@ -50,7 +50,7 @@ export function blockSequence(call: OperationCall, seals: boolean): BlockSequenc
     return block;
   };
 
-  /** Everything that may be sent now. `all` = nothing more will come. */
+  /** Returns all events that can be sent now. `all`: no further pieces will follow. */
   const advance = (all = false): JsonObject[] => {
     const events: JsonObject[] = [];
     for (;;) {
@@ -68,7 +68,7 @@ export function blockSequence(call: OperationCall, seals: boolean): BlockSequenc
     }
   };
 
-  /** The block that text of this kind belongs to: the last one, as long as nothing else has come since. */
+  /** Returns the block for text of this kind: the last one, unless something else has followed it. */
   const current = (kind: 'thinking' | 'text', key: unknown): Block => {
     const last = blocks.at(-1);
     if (last?.kind === kind && !last.sealed && (key === undefined || last.key === key)) return last;
@@ -80,7 +80,7 @@ export function blockSequence(call: OperationCall, seals: boolean): BlockSequenc
     return advance();
   };
 
-  /** A block that comes in one piece. */
+  /** Adds a block that arrives in one piece. */
   const whole = (block: JsonObject): JsonObject[] => {
     open('whole', block);
     return advance();

@@ -15,7 +15,7 @@ export function messagesOverChat(chat: Operation, understands: ChatExtras = []):
     // Providers return their reasoning only without strict compliance. Dropped parameters are reported on the outer call.
     () => ({ strict: false }),
   );
-  /** True if the provider takes its own blocks back: then they may travel sealed. */
+  /** True if the provider accepts its own blocks again, so that they can be sent sealed. */
   const opensBlocks = (call: OperationCall): boolean => extrasOf(understands, call).includes('content_blocks');
   return {
     path: (call) => chat.path(chatCallOf(call)),

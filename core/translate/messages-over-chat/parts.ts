@@ -8,9 +8,10 @@ import type { ChatExtra } from './request.ts';
 const chatParts: ReadonlySet<unknown> = new Set(['image_url', 'input_audio', 'file', 'refusal', 'video_url']);
 
 /**
- * Content of a Messages turn (text, or blocks) as chat content parts. Chat parts are passed as they are; a summary of an earlier
- * conversation (`compaction`) becomes text; every other block is left out and reported, because only Anthropic can read it (its own
- * tools, files of its store, sealed reasoning). Throws `bad_request` naming the block whose source cannot be carried over.
+ * Converts the content of a Messages turn (text, or blocks) to chat content parts. Chat parts are passed unchanged. A summary of
+ * an earlier conversation (`compaction`) becomes text. Every other block is left out and reported, because only Anthropic can
+ * read it (its own tools, files of its store, sealed reasoning). Throws `bad_request` naming the block whose source cannot be
+ * carried over.
  */
 export function partsOfBlocks(
   content: unknown,

@@ -9,7 +9,7 @@ import { endingOf } from './stop-reason.ts';
 
 /**
  * Translates a chat completion into a Messages reply, with its blocks assembled like those of a stream. Unknown top-level fields
- * are preserved. `seals`: the provider's own blocks travel sealed (`sealed-blocks.ts`) instead of being dropped.
+ * are preserved. `seals`: the provider's own blocks are sent sealed (`sealed-blocks.ts`) instead of being dropped.
  */
 export function toMessagesReply(completion: JsonObject, usage: Usage | null, call: OperationCall, seals: boolean): JsonObject {
   const { id, model, choices } = completion;
@@ -40,7 +40,7 @@ export function reportMessagesChoice(choice: JsonObject, call: OperationCall): v
 
 const nothingRead: ReadonlySet<string> = new Set();
 
-/** Converts usage to the `usage` of a Messages reply, where `input_tokens` leaves out what the cache gave or took. */
+/** Converts usage to the `usage` of a Messages reply, where `input_tokens` excludes tokens read from or written to the cache. */
 export function messagesUsage(usage: Usage): JsonObject {
   return {
     input_tokens: usage.inputTokens,

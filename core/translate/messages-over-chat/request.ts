@@ -22,7 +22,7 @@ export type ChatExtra =
   | 'images'
   | 'metadata';
 
-/** The extras of a provider: the same for all its models, or by the call where it serves models of several makers. */
+/** The extras of a provider. A function of the call if they depend on the maker of the model. */
 export type ChatExtras = readonly ChatExtra[] | ((call: OperationCall) => readonly ChatExtra[]);
 
 export function extrasOf(extras: ChatExtras, call: OperationCall): readonly ChatExtra[] {
@@ -35,7 +35,7 @@ const readParams: ReadonlySet<string> = new Set([
   ...['top_k', 'thinking', 'cache_control'],
 ]);
 
-/** Messages parameters that mean something to Anthropic alone. */
+/** Messages parameters that only Anthropic supports. */
 const lostParams: ReadonlySet<string> = new Set([
   ...['container', 'context_management', 'mcp_servers', 'service_tier', 'anthropic_beta', 'betas', 'inference_geo', 'speed'],
   ...['diagnostics', 'fallbacks'],
@@ -91,7 +91,7 @@ function isStrictSchema(schema: unknown): boolean {
   return Object.values(schema).every(isStrictSchema);
 }
 
-/** Fields of a tool that have a counterpart. All others mean something to Anthropic alone (`defer_loading`, `input_examples`, …). */
+/** Fields of a tool that have a counterpart. Only Anthropic supports the others (`defer_loading`, `input_examples`, …). */
 const toolFields: ReadonlySet<string> = new Set(['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']);
 
 /** Function tools and the choice among them. Tools that Anthropic itself runs (`web_search_…`) have no counterpart. */

@@ -14,20 +14,20 @@ const stopReasons: Readonly<Record<string, string>> = {
   model_context_window_exceeded: 'model_context_window_exceeded',
 };
 
-/** `stop_reason` and `stop_sequence` of a reply that ended with this choice. */
+/** Returns `stop_reason` and `stop_sequence` of a reply that ended with this choice. */
 export function endingOf(choice: JsonObject, said: Pick<BlockSequence, 'callsTools' | 'refuses'>): JsonObject {
   const { finish_reason: finishReason, stop_sequence: sequence, stop_reason: matched } = choice;
   const reason = said.refuses() ? 'refusal' : stopReasonOf(finishReason, said.callsTools());
-  // vLLM and its kin name the stop sequence in `stop_reason`.
+  // vLLM and similar servers return the stop sequence in `stop_reason`.
   const stop = [sequence, matched].find((text) => typeof text === 'string' && text !== '') ?? null;
   const stopped = stop !== null && (reason === 'end_turn' || reason === 'stop_sequence');
   return { stop_reason: stopped ? 'stop_sequence' : reason, stop_sequence: stopped ? stop : null };
 }
 
 /**
- * `stop_reason` for a `finish_reason`; new words read as `end_turn`. A filter that cut the reply reads as `refusal`: as `end_turn`, half
- * a reply would look whole. Some servers say `stop` after tool calls: agents that go by the stop reason would then never run them, so
- * calls decide.
+ * Returns the `stop_reason` for a `finish_reason`. Unknown values become `end_turn`. A filter that truncated the reply becomes
+ * `refusal`, because `end_turn` would mark half a reply as complete. Some servers send `stop` after tool calls. Agents would then
+ * never run the tools, so calls decide.
  */
 function stopReasonOf(finishReason: unknown, callsTools: boolean): string {
   const known = typeof finishReason === 'string' ? stopReasons[finishReason] : undefined;

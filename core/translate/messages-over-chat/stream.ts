@@ -10,9 +10,10 @@ import { messagesUsage, reportMessagesChoice } from './reply.ts';
 import { endingOf } from './stop-reason.ts';
 
 /**
- * Chat completion chunks as Messages events. Token counts come last in a chat stream, so `message_start` carries zeros and
- * `message_delta` the counts, and with them top-level fields of later chunks. `message_stop` is sent at `[DONE]`, or at the end of a stream whose choice had ended: some servers
- * close without `[DONE]`. A stream that was cut before gets neither. `seals` as in `toMessagesReply`.
+ * Translates chat completion chunks to Messages events. A chat stream sends token counts last, so `message_start` carries zeros
+ * and `message_delta` the counts, with the top-level fields of later chunks. `message_stop` is sent at `[DONE]`, or at the end of
+ * a stream whose choice had ended, because some servers close without `[DONE]`. A truncated stream gets neither. `seals` as in
+ * `toMessagesReply`.
  */
 export function messagesStream(chat: Operation, chatCall: OperationCall, call: OperationCall, seals: boolean): StreamTranslator {
   const inner = chat.translateStream?.(chatCall) ?? null;
@@ -21,9 +22,9 @@ export function messagesStream(chat: Operation, chatCall: OperationCall, call: O
   const said = saidReader(blocks, call);
   let started = false;
   let over = false;
-  /** The choice that stated how the reply ends. */
+  /** The choice that stated the finish reason. */
   let last: JsonObject | null = null;
-  /** Top-level fields that the reply keeps: those of the first chunk, and others that came later. */
+  /** Top-level fields that the reply preserves: those of the first chunk, and others that arrived later. */
   let opening: JsonObject = {};
   const later: JsonObject = {};
 

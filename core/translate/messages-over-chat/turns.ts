@@ -73,7 +73,7 @@ function assistantMessage(turn: JsonObject, path: string, call: OperationCall, u
   };
 }
 
-/** The texts of an assistant turn; other parts have no place in it and are reported. */
+/** Returns the texts of an assistant turn. Other parts cannot be carried and are reported. */
 function assistantText(parts: readonly JsonObject[], call: OperationCall): string {
   const texts = parts.flatMap((part) => {
     if (typeof part.text === 'string') return [part.text];

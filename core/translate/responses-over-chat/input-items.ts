@@ -7,7 +7,7 @@ import type { ChatExtra } from '../messages-over-chat/request.ts';
 import { chatParts, plainWherePossible } from './input-parts.ts';
 import { openReasoning } from './sealed-reasoning.ts';
 
-/** One reply of the model, assembled from its items: chat completions have one message for all of them. */
+/** One reply of the model, assembled from its items, because chat completions have one message for all of them. */
 interface Spoken {
   readonly parts: JsonObject[];
   readonly toolCalls: JsonObject[];
@@ -145,7 +145,7 @@ function plainMessage(item: JsonObject, path: string, call: OperationCall, under
   throw badParam(`${path}.role`, 'user, assistant, system or developer is expected');
 }
 
-/** The result of a tool, and apart from it the images and files in it where the provider takes none there. */
+/** Returns the result of a tool, with images and files separate if the provider does not accept them in results. */
 function toolResult(
   item: JsonObject,
   path: string,

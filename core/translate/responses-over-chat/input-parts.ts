@@ -5,8 +5,8 @@ import { noteOnce } from '../../formats/note-once.ts';
 import type { ChatExtra } from '../messages-over-chat/request.ts';
 
 /**
- * Content of an input item (text, or a list of parts) as chat content parts. Parts of unknown types are passed, so chat parts can
- * be used as they are. Throws `bad_request` naming the part that cannot be carried over.
+ * Converts the content of an input item (text, or a list of parts) to chat content parts. Parts of unknown types are passed, so
+ * clients can use chat parts. Throws `bad_request` naming the part that cannot be carried over.
  */
 export function chatParts(content: unknown, path: string, call: OperationCall, understands: readonly ChatExtra[]): JsonObject[] {
   if (content === undefined || content === null || content === '') return [];
@@ -56,7 +56,7 @@ function fileOf(part: JsonObject, path: string): JsonObject {
   throw badParam(path, 'file_data, file_url or file_id is expected');
 }
 
-/** Caching hints, in Anthropic's spelling or OpenAI's, stay on parts only where the provider takes them. */
+/** Caching hints, with Anthropic's name or OpenAI's, stay on parts only if the provider accepts them. */
 function withHints(made: JsonObject, part: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
   if (made === part) return part;
   let hinted = made;

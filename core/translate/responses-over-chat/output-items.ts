@@ -11,7 +11,7 @@ import { toolItem } from './output-tool.ts';
 
 /** One item of a response under construction. Every function returns the events that describe the change. */
 export interface OutputItem {
-  /** The item as it is now. */
+  /** The item in its present state. */
   readonly value: JsonObject;
   /** True if no further pieces can arrive for it, so that the next item may close it. */
   isWhole(): boolean;
@@ -37,7 +37,7 @@ export function outputItems(call: OperationCall, seals: boolean): OutputItems {
   const tools = new Map<unknown, ReturnType<typeof toolItem>>();
   let reasoning: ReturnType<typeof reasoningItem> | null = null;
   let message: ReturnType<typeof messageItem> | null = null;
-  /** Characters of text so far: annotations count in all of it, an item in its own. */
+  /** Characters of text so far. Annotations have offsets in all of the text, items in their own. */
   let spoken = 0;
 
   const begin = <Item extends OutputItem>(item: Item): JsonObject[] => {
@@ -83,7 +83,7 @@ export function outputItems(call: OperationCall, seals: boolean): OutputItems {
     },
     citation(citation) {
       adaptInReply(call, 'citations');
-      // Those of web pages come as annotations too.
+      // Citations of web pages arrive as annotations too.
       if (webAddressIn(citation.url, citation.source) !== null) return [];
       const [item, events] = inMessage();
       return [...events, ...item.annotate(fileCitationOf(citation))];

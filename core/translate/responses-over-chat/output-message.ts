@@ -2,24 +2,24 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import { fieldsOf } from '../message-events.ts';
 import type { OutputItem } from './output-items.ts';
 
-/** A `message` item: parts of text and refusal, one after the other. */
+/** A `message` item with parts of text and refusal, in order. */
 export interface MessageItem extends OutputItem {
   text(text: string, logprobs: readonly unknown[]): JsonObject[];
   refusal(text: string): JsonObject[];
-  /** An annotation of a chat message, whose places count in all text of the reply. */
+  /** An annotation of a chat message. Its offsets refer to all text of the reply. */
   annotate(annotation: JsonObject): JsonObject[];
 }
 
 interface Part {
   readonly type: 'output_text' | 'refusal';
   text: string;
-  /** Characters of the reply before this part. */
+  /** Number of characters of the reply before this part. */
   readonly from: number;
   readonly annotations: JsonObject[];
   readonly logprobs: unknown[];
 }
 
-/** `spoken` counts the characters of the reply so far. */
+/** `spoken`: number of characters of the reply so far. */
 export function messageItem(id: string, position: number, spoken: () => number): MessageItem {
   const content: JsonObject[] = [];
   const value: JsonObject = { id, type: 'message', status: 'in_progress', role: 'assistant', content };
@@ -80,7 +80,7 @@ export function messageItem(id: string, position: number, spoken: () => number):
   };
 }
 
-/** Chat completions nest the fields of a citation under its type, and count from the first character of the reply. */
+/** Chat completions nest the fields of a citation under its type, and their offsets begin at the first character of the reply. */
 function annotationOf(annotation: JsonObject, from: number): JsonObject {
   const inPart = (value: unknown): unknown => (typeof value === 'number' ? Math.max(0, value - from) : value);
   const fields: JsonObject = { type: annotation.type, ...fieldsOf(annotation) };

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import type { OutputItem } from './output-items.ts';
 import { sealReasoning } from './sealed-reasoning.ts';
 
-/** A `reasoning` item: the reasoning texts as summaries, and the signed blocks as sealed content. */
+/** A `reasoning` item, with the reasoning texts as summaries and the signed blocks as sealed content. */
 export interface ReasoningItem extends OutputItem {
   /** `piece` holds `thinking` or `signature`, or is a block of type `redacted_thinking`. Another `key` starts another block. */
   add(key: unknown, piece: JsonObject): JsonObject[];
@@ -12,7 +12,7 @@ interface ReasoningPart {
   readonly key: unknown;
   text: string;
   signature: string;
-  /** Place of its text among the summaries; null as long as it has none. */
+  /** Index of its text among the summaries. Null while it has none. */
   summary: number | null;
 }
 
@@ -51,7 +51,7 @@ export function reasoningItem(id: string, position: number): ReasoningItem {
         blocks.push({ type: 'redacted_thinking', data: piece.data });
         return events;
       }
-      // A signature ends a reasoning block: later pieces belong to the next one.
+      // A signature ends a reasoning block. Later pieces belong to the next one.
       if (reasoningPart !== null && (reasoningPart.key !== key || (reasoningPart.signature !== '' && piece.thinking)))
         events.push(...endReasoning());
       reasoningPart ??= { key, text: '', signature: '', summary: null };

@@ -3,7 +3,7 @@ import type { OutputItem } from './output-items.ts';
 
 /** A `function_call` item. */
 export interface ToolItem extends OutputItem {
-  /** More of its arguments. */
+  /** Adds a piece of its arguments. */
   add(text: string): JsonObject[];
 }
 
@@ -26,7 +26,7 @@ export function toolItem(id: string, callId: string, name: unknown, position: nu
       return [event('delta', { delta: piece })];
     },
     close(cut) {
-      // A call without arguments reads the same from every provider.
+      // A call without arguments has `{}`, for every provider.
       if (text === '') value.arguments = '{}';
       value.status = cut ? 'incomplete' : 'completed';
       const done = { type: 'response.output_item.done', output_index: position, item: structuredClone(value) };

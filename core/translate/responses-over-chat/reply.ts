@@ -8,7 +8,10 @@ import { outputItems } from './output-items.ts';
 import { endingOf, responseObject } from './response-object.ts';
 import { responseUsage } from './usage.ts';
 
-/** A chat completion as a response object. Unknown top-level fields are preserved. `seals`: see `messages-over-chat/reply.ts`. */
+/**
+ * Translates a chat completion into a response object. Unknown top-level fields are preserved. `seals`: see
+ * `messages-over-chat/reply.ts`.
+ */
 export function toResponse(completion: JsonObject, usage: Usage | null, call: OperationCall, seals: boolean): JsonObject {
   const { id, model, choices, service_tier: tier } = completion;
   const choice = Array.isArray(choices) && isObject(choices[0]) ? choices[0] : {};

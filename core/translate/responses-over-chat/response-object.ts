@@ -5,7 +5,7 @@ import { isCut, isFiltered } from '../finish-reasons.ts';
 /** State of a finished reply, in terms of the Responses API. */
 export interface Ending {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
-  /** Why it is incomplete. */
+  /** The reason if the reply is incomplete. */
   readonly reason: 'max_output_tokens' | 'content_filter' | null;
 }
 
@@ -19,7 +19,7 @@ export interface ResponseState {
   readonly error?: JsonObject;
 }
 
-/** The whole response object: its state, and what the caller asked for, with the defaults the API would have put in. */
+/** Returns the whole response object: its state, and the parameters of the request with the defaults of the API. */
 export function responseObject(state: ResponseState, call: OperationCall): JsonObject {
   const { params } = call;
   const asked = (name: string, otherwise: unknown): unknown => params[name] ?? otherwise;

@@ -17,7 +17,7 @@ export function responsesOverChat(chat: Operation, understands: ChatExtras = [])
     // Providers return their reasoning only without strict compliance.
     () => ({ strict: false, dropped: [], adapted: [] }),
   );
-  /** True if the provider takes its own blocks back: then they may travel sealed. */
+  /** True if the provider accepts its own blocks again, so that they can be sent sealed. */
   const opensBlocks = (call: OperationCall): boolean => extrasOf(understands, call).includes('content_blocks');
   return {
     path: (call) => chat.path(chatCallOf(call)),
@@ -40,7 +40,10 @@ export function responsesOverChat(chat: Operation, understands: ChatExtras = [])
   };
 }
 
-/** The chat call once its reply comes: what is reported from then on needs no words of the Responses API. */
+/**
+ * Returns the chat call for the reply. Content of the reply is reported under the same names as on the outer call, so it writes
+ * to the outer lists.
+ */
 function replying(chatCall: OperationCall, { dropped, adapted }: OperationCall): OperationCall {
   return { ...chatCall, dropped, adapted };
 }

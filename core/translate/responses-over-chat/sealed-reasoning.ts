@@ -1,19 +1,22 @@
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 
 /**
- * Marks reasoning that this gateway sealed. A reasoning item of the Responses API has one field for content that only the
+ * Prefix of reasoning that this gateway sealed. A reasoning item of the Responses API has one field for content that only the
  * provider can read, `encrypted_content`. It carries the original thinking blocks, with signatures, of providers reached over
- * chat completions. The mark distinguishes them from OpenAI's own content. The blocks are not secret, and a provider that signs
+ * chat completions. The prefix distinguishes them from OpenAI's own content. The blocks are not secret, and a provider that signs
  * its reasoning checks the signatures itself.
  */
 const mark = 'svc1.';
 
-/** Thinking blocks as an `encrypted_content`. Blocks without signature are left out: the summary of the item has their text. */
+/**
+ * Returns thinking blocks as an `encrypted_content`. Blocks without signature are left out, because the summary of the item has
+ * their text.
+ */
 export function sealReasoning(blocks: readonly JsonObject[]): string {
   return mark + Buffer.from(JSON.stringify(blocks.filter(isSigned))).toString('base64url');
 }
 
-/** True for an `encrypted_content` that `sealReasoning` wrote: no provider with a Responses API of its own can read it. */
+/** True for an `encrypted_content` that `sealReasoning` wrote. Providers with a Responses API of their own cannot read it. */
 export function isSealedHere(encrypted: unknown): encrypted is string {
   return typeof encrypted === 'string' && encrypted.startsWith(mark);
 }

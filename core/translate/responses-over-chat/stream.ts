@@ -9,16 +9,16 @@ import { type Ending, endingOf, responseObject } from './response-object.ts';
 import { responseUsage } from './usage.ts';
 
 /**
- * Translates chat completion chunks into the events of a Responses stream. The terminal event carries the whole response, token
- * counts included. It is sent at `[DONE]`, or at the end of a stream whose choice had ended: some servers close without `[DONE]`.
- * A truncated stream gets none. A stream that the provider ended with an error ends in `response.failed`.
+ * Translates chat completion chunks into the events of a Responses stream. The terminal event carries the whole response with its
+ * token counts. It is sent at `[DONE]`, or at the end of a stream whose choice had ended, because some servers close without
+ * `[DONE]`. A truncated stream gets none. A stream that the provider ended with an error ends in `response.failed`.
  */
 export function responseStream(chat: Operation, chatCall: OperationCall, call: OperationCall, seals: boolean): StreamTranslator {
   const inner = chat.translateStream?.(chatCall) ?? null;
   const reader = chat.streamReader();
   const items = outputItems(call, seals);
   const said = saidReader(items, call);
-  /** Top-level fields that the response keeps. */
+  /** Top-level fields that the response preserves. */
   const passed: JsonObject = {};
   let { id, model, sequence } = { id: '', model: call.model, sequence: 0 };
   let over = false;

@@ -5,9 +5,9 @@ import { noteOnce } from '../../formats/note-once.ts';
 import type { ChatExtra } from '../messages-over-chat/request.ts';
 
 /**
- * `tools`, `tool_choice` and `parallel_tool_calls` of a Responses call as those of a chat call; empty if no function is left,
- * because a choice without tools is refused. Tools that OpenAI itself runs, and such with free text input, have no counterpart:
- * they are left out and reported as `tools.<type>`.
+ * Converts `tools`, `tool_choice` and `parallel_tool_calls` of a Responses call to those of a chat call. Empty if no function is
+ * left, because providers reject a choice without tools. Tools that OpenAI itself runs, and tools with free text input, have no
+ * counterpart. They are left out and reported as `tools.<type>`.
  */
 export function toolParams(params: JsonObject, call: OperationCall, understands: readonly ChatExtra[]): JsonObject {
   if (!Array.isArray(params.tools)) return {};
@@ -33,7 +33,7 @@ function chatTool(tool: JsonObject, call: OperationCall, understands: readonly C
     noteOnce(call.dropped, `tools.${String(tool.type)}`);
     return [];
   }
-  // Callers used to chat completions nest the function; it is understood either way.
+  // The form of chat completions, which nests the function, is accepted too.
   if (isObject(tool.function)) return [tool];
   const { name, description, parameters, strict, cache_control: hint } = tool;
   const keepsHint = hint !== undefined && understands.includes('cache_control');
@@ -47,7 +47,7 @@ function chatTool(tool: JsonObject, call: OperationCall, understands: readonly C
   return [{ type: 'function', function: fn, ...(keepsHint ? { cache_control: hint } : {}) }];
 }
 
-/** The choice, and the names it is limited to where only some of the tools are allowed. */
+/** Returns the choice, and the names of the allowed tools if only some are allowed. */
 function toolChoice(asked: unknown, call: OperationCall): { choice: unknown; only: readonly unknown[] | null } {
   if (asked === undefined || asked === null) return { choice: null, only: null };
   if (!isObject(asked)) return { choice: asked, only: null };

@@ -6,8 +6,9 @@ import { stepBytes } from './json-steps.ts';
 const scalarLength = 8;
 
 /**
- * Writes JSON in steps of about `stepBytes`: `JSON.stringify` blocks the process for as long as a value is large. Returns the bytes that
- * `JSON.stringify` gives. `lengthHint` is the expected length in bytes. Throws TypeError for what JSON cannot hold.
+ * Writes JSON in steps of about `stepBytes`, because `JSON.stringify` blocks the process for a time that grows with the value.
+ * Returns the same bytes as `JSON.stringify`. `lengthHint` is the expected length in bytes. Throws TypeError for values that JSON
+ * cannot hold.
  */
 export function encodeSteps(value: JsonObject, lengthHint: number): Generator<void, Uint8Array> {
   return new StepEncoder(lengthHint).run(value);
@@ -116,7 +117,7 @@ class StepEncoder {
   }
 }
 
-/** Characters left of `room` behind the JSON of this value, roughly; negative if it does not fit. */
+/** Returns the approximate number of characters left of `room` after the JSON of this value. Negative if it does not fit. */
 function roomAfter(value: unknown, room: number): number {
   let left = room - scalarLength;
   if (typeof value === 'string') return left - value.length;
@@ -143,7 +144,7 @@ function membersOf(value: readonly unknown[] | JsonObject): string {
   return JSON.stringify(value).slice(1, -1);
 }
 
-/** An object in which `__proto__` is a name like any other. */
+/** An object in which `__proto__` is an ordinary name. */
 function emptyRun(): JsonObject {
   return Object.create(null) as JsonObject;
 }

@@ -20,10 +20,10 @@ const framesMax = 512;
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Parses the JSON object in `bytes` in steps of at most `stepBytes`: `JSON.parse` blocks the process for as long as a body is large. Runs
- * of members are cut out at commas and parsed by `JSON.parse`; a container larger than a step is entered, and a long string is decoded
- * piece by piece. Returns what `JSON.parse` returns, or null if the JSON is valid but not an object. Throws `JsonStepError` with the
- * position of the error in bytes.
+ * Parses the JSON object in `bytes` in steps of at most `stepBytes`, because `JSON.parse` blocks the process for a time that
+ * grows with the body. Runs of members are cut out at commas and parsed by `JSON.parse`. A container larger than a step is
+ * entered, and a long string is decoded piece by piece. Returns what `JSON.parse` returns, or null if the JSON is valid but not
+ * an object. Throws `JsonStepError` with the position of the error in bytes.
  */
 export function parseSteps(bytes: Uint8Array): Generator<void, JsonObject | null> {
   return new StepParser(bufferOf(bytes)).run();
@@ -45,9 +45,9 @@ class StepParser {
   #inString = false;
   /** Opening quote of the last string of the current frame. */
   #quote = 0;
-  /** First byte behind the last string or container of the current frame. */
+  /** First byte after the last string or container of the current frame. */
   #ended = 0;
-  /** True behind a value that was entered or decoded by itself: a comma or bracket must follow. */
+  /** True after a value that was entered or decoded by itself. A comma or bracket must follow. */
   #isComplete = false;
 
   constructor(bytes: Buffer) {
@@ -265,7 +265,7 @@ class StepParser {
       if (plainUpTo < limit) break;
       yield;
     }
-    // The longest step of all: V8 takes the characters of a long string only as a whole.
+    // The longest step: V8 accepts the characters of a long string only as a whole.
     if (plainUpTo === end) return this.#bytes.toString('latin1', start, end);
     let text = '';
     for (let at = start; at < end; ) {
@@ -291,7 +291,10 @@ class StepParser {
   }
 }
 
-/** The first index from `wanted` on, or a few bytes before it, at which string content can be cut: between characters and escapes. */
+/**
+ * Returns the first index from `wanted` on, or a few bytes before it, at which string content can be cut: between characters and
+ * escapes.
+ */
 function pieceEnd(bytes: Buffer, start: number, wanted: number, end: number): number {
   if (wanted >= end) return end;
   let cut = wanted;
