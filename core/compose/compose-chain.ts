@@ -2,7 +2,8 @@ import type { AuthKeys } from '../../plugins/auth/index.ts';
 import * as builtIn from '../../plugins/index.ts';
 import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { TargetLimits } from '../contract/plugin/gateway-config.ts';
-import type { Slot } from '../contract/plugin/plugin.ts';
+import type { Services, Slot } from '../contract/plugin/plugin.ts';
+import type { AddedCheck } from '../contract/plugin/plugin-check.ts';
 import type { CallProvider } from '../contract/plugin/provider-call.ts';
 import { type Chain, compileChain, mergePlugins } from '../pipeline/plan/compile-plan.ts';
 import { PlanStore } from '../pipeline/plan/plan-store.ts';
@@ -17,6 +18,8 @@ export interface ChainParts {
   readonly keys: AuthKeys;
   /** Third-party plugins, guarded. */
   readonly added: readonly CorePlugin[];
+  /** Returns the checks of third-party plugins by id; absent: there are none. */
+  readonly checks?: (services: Services) => ReadonlyMap<string, AddedCheck>;
   readonly planEntriesMax: number;
   readonly limits?: TargetLimits;
 }
@@ -28,7 +31,7 @@ export function builtInPlugins(keys: AuthKeys): CorePlugin[] {
 }
 
 /** Compiles the plugin chain of a gateway. Throws an Error that names the plugin and the fix. */
-export function composeChain({ services: given, keys, added, planEntriesMax, limits }: ChainParts): {
+export function composeChain({ services: given, keys, added, checks, planEntriesMax, limits }: ChainParts): {
   readonly services: CoreServices;
   readonly chain: Chain;
   readonly plans: PlanStore;
@@ -47,7 +50,8 @@ export function composeChain({ services: given, keys, added, planEntriesMax, lim
     };
   };
   const callProvider: CallProvider = (call) => providerCalls.call(call);
-  const services: CoreServices = { ...given, newSlot, slot, callProvider };
+  const withoutChecks = { ...given, newSlot, slot, callProvider };
+  const services: CoreServices = { ...withoutChecks, ...(checks ? { addedChecks: checks(withoutChecks) } : {}) };
   const own = builtInPlugins(keys);
   const chain = compileChain(mergePlugins(own, added), services);
   plans.start(chain, services);

@@ -37,6 +37,8 @@ import { ownStoreTarget, withOwnStore } from '../own-store/resolve-own-store.ts'
 import { createRetryBudget } from '../pipeline/attempt/retry-budget.ts';
 import { defaultWordsOf } from '../pipeline/attempt/shape-params.ts';
 import { createTokenFetch } from '../pipeline/target/token-fetch.ts';
+import { hasHooks } from '../plugin-host/check-plugin.ts';
+import { guardChecks } from '../plugin-host/guard-checks.ts';
 import { guardPlugin } from '../plugin-host/guard-plugin.ts';
 import { loadPlugins, tryExamples } from '../plugin-host/load-plugins.ts';
 import { settingNames } from '../providers/declarations.ts';
@@ -200,9 +202,11 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const memory = new BodyMemory(settings.bodyMemoryBytesMax);
   const trusts = (origin: string) => isTrustedOrigin(trusted, origin);
   const tokenFetch = { transport, parseUrl: outbound.parseTokenUrl, trusts, now: clock.now };
-  const added = (await loadPlugins(settings.plugins)).map((plugin) => guardPlugin(plugin, settings));
+  const extensions = await loadPlugins(settings.plugins);
+  const added = extensions.filter(hasHooks).map((plugin) => guardPlugin(plugin, settings));
   const composed = composeChain({
     added,
+    checks: (own) => guardChecks(extensions, settings, own),
     planEntriesMax: settings.documentCacheEntries,
     limits: settings,
     keys: {

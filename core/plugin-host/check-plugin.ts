@@ -1,7 +1,10 @@
 import { nearestName } from '../../config/did-you-mean.ts';
-import { apiVersion, hookNames, type Plugin } from '../contract/plugin/plugin.ts';
+import { apiVersion, type Extension, hookNames, type Plugin } from '../contract/plugin/plugin.ts';
+import { checksIssueOf } from './declared-checks.ts';
 
-const pluginFields = ['apiVersion', 'name', 'stage', 'after', 'reads', 'config', 'example', 'hookTimeoutMs', 'onConfig'] as const;
+const extensionFields = ['apiVersion', 'name', 'checks'] as const;
+const hookFields = ['stage', 'after', 'reads', 'config', 'example', 'hookTimeoutMs', 'onConfig'] as const;
+const pluginFields = [...extensionFields, ...hookFields];
 const readFields = { request: ['head', 'body'], response: ['head', 'chunks', 'body'] } as const;
 
 /**
@@ -20,6 +23,9 @@ export function checkPlugin(plugin: unknown): string | null {
         ? `has no apiVersion: add apiVersion: ${apiVersion}`
         : `has apiVersion ${String(version)}; this gateway supports apiVersion ${apiVersion}`,
     );
+  const checksIssue = checksIssueOf(plugin as Extension);
+  if (checksIssue !== null) return issue(checksIssue);
+  if (!hasHooks(plugin as Extension) && misspelt === null) return null;
   if (typeof stage !== 'string' && misspelt === null) return issue('has no stage');
   if (config !== undefined && (typeof config !== 'object' || config === null))
     return issue('config: expected a valibot schema, or no such field if the plugin has no settings');
@@ -31,6 +37,11 @@ export function checkPlugin(plugin: unknown): string | null {
     return issue('hookTimeoutMs: expected a whole number of milliseconds from 1 to 600000');
   const readsIssue = checkReads(reads);
   return readsIssue === null ? null : issue(readsIssue);
+}
+
+/** False for a plugin that only adds checks. */
+export function hasHooks(plugin: Extension): plugin is Plugin {
+  return plugin.checks === undefined || hookFields.some((name) => (plugin as Partial<Plugin>)[name] !== undefined);
 }
 
 /** Returns the error in the hooks that `onConfig` returned; null if there is none. */

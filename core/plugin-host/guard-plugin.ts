@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { RequestContext } from '../contract/plugin/context.ts';
-import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
+import type { CorePlugin } from '../contract/plugin/core-plugin.ts';
 import type { Plan } from '../contract/plugin/plan.ts';
 import { type HookName, type Hooks, hookNames, type Plugin, type Services } from '../contract/plugin/plugin.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
@@ -42,7 +42,7 @@ function callOnConfig(plugin: Plugin, ...given: Parameters<Plugin['onConfig']>):
 }
 
 /** The services of the public contract only. */
-function publicServices(services: CoreServices): Services {
+export function publicServices(services: Services): Services {
   return {
     log: services.log,
     clock: services.clock,

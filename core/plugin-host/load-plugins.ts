@@ -4,7 +4,7 @@ import { dirname, isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as v from 'valibot';
 import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
-import type { Plugin } from '../contract/plugin/plugin.ts';
+import type { Extension } from '../contract/plugin/plugin.ts';
 import { issueText } from '../contract/values/input-issues.ts';
 import { messageOf } from '../contract/values/message-of.ts';
 import { checkPlugin } from './check-plugin.ts';
@@ -14,8 +14,8 @@ import { sharePackage } from './share-package.ts';
  * Loads third-party plugins named in the setting PLUGINS: a file (absolute, or relative to the working directory) or an installed
  * package, whose default export or export `plugin` is a Plugin. Throws an Error that names the entry and the problem.
  */
-export async function loadPlugins(names: readonly string[]): Promise<Plugin[]> {
-  const plugins: Plugin[] = [];
+export async function loadPlugins(names: readonly string[]): Promise<Extension[]> {
+  const plugins: Extension[] = [];
   if (names.length > 0) sharePackage();
   for (const name of names) {
     let module: { default?: unknown; plugin?: unknown };
@@ -27,7 +27,7 @@ export async function loadPlugins(names: readonly string[]): Promise<Plugin[]> {
     const plugin = module.plugin ?? module.default;
     const issue = checkPlugin(plugin);
     if (issue !== null) throw new Error(`PLUGINS: ${name} ${issue}`);
-    plugins.push(plugin as Plugin);
+    plugins.push(plugin as Extension);
   }
   return plugins;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createGatewayTasks } from '../../workers/gateway-tasks.ts';
 import { startHealth } from '../circuits/start-circuits.ts';
-import { composeChain } from '../compose/compose-chain.ts';
+import { type ChainParts, composeChain } from '../compose/compose-chain.ts';
 import { composePipeline, type PipelineParts } from '../compose/compose-pipeline.ts';
 import { outboundParsers } from '../compose/outbound-parsers.ts';
 import { createPluginFetch } from '../compose/plugin-fetch.ts';
@@ -63,6 +63,7 @@ const workerOptions = { threads: 1, queueMax: 100, taskMs: 20_000, memoryMegabyt
 export function createHarness(
   options: {
     plugins?: CorePlugin[];
+    checks?: ChainParts['checks'];
     /** Stored providers by slug. Default: `one`, `two` and `claude`. */
     providers?: Readonly<Record<string, string>>;
     now?: () => number;
@@ -141,6 +142,7 @@ export function createHarness(
   const workers = createGatewayTasks(workerOptions);
   const composed = composeChain({
     added: options.plugins ?? [],
+    ...(options.checks ? { checks: options.checks } : {}),
     planEntriesMax: 100,
     keys: { apiKeyPepper: pepper },
     services: {

@@ -1,4 +1,4 @@
-import type { Plugin } from '../contract/plugin/plugin.ts';
+import type { Extension } from '../contract/plugin/plugin.ts';
 import type { RequestRecord } from '../contract/plugin/record.ts';
 import type { UpstreamTransport } from '../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
@@ -6,7 +6,8 @@ import { findHeader, type HeaderList } from '../contract/values/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { messageOf } from '../contract/values/message-of.ts';
 import { errorReply } from '../http/write-error.ts';
-import { checkPlugin } from '../plugin-host/check-plugin.ts';
+import { checkPlugin, hasHooks } from '../plugin-host/check-plugin.ts';
+import { guardChecks } from '../plugin-host/guard-checks.ts';
 import { guardPlugin } from '../plugin-host/guard-plugin.ts';
 import { tryExamples } from '../plugin-host/load-plugins.ts';
 import type { FakeSink } from './fake-exchange.ts';
@@ -16,7 +17,7 @@ import { contentOf, eventsOf } from './read-reply.ts';
 
 export interface TestGatewayOptions {
   /** Plugins under test, in the order of PLUGINS. */
-  readonly plugins: readonly Plugin[];
+  readonly plugins: readonly Extension[];
   /** Stored providers: slug to provider type. Default `{ openai: 'openai', anthropic: 'anthropic' }`. */
   readonly providers?: Readonly<Record<string, string>>;
   /** PLUGIN_HOOK_TIMEOUT in milliseconds. Default 5,000. */
@@ -153,10 +154,17 @@ function startHarness(options: TestGatewayOptions, services: ReadonlyMap<string,
     const issue = checkPlugin(plugin);
     if (issue !== null) throw new Error(issue);
   }
-  const added = plugins.map((plugin) => guardPlugin(plugin, { hookTimeoutMs }));
+  const added = plugins.filter(hasHooks).map((plugin) => guardPlugin(plugin, { hookTimeoutMs }));
   try {
     const transport = serviceTransport(services);
-    const harness = createHarness({ plugins: added, providers, services: transport, random: Math.random, errorReply });
+    const harness = createHarness({
+      plugins: added,
+      checks: (own) => guardChecks(plugins, { hookTimeoutMs }, own),
+      providers,
+      services: transport,
+      random: Math.random,
+      errorReply,
+    });
     tryExamples(added, harness.services);
     return harness;
   } catch (thrown) {

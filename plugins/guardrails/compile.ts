@@ -3,6 +3,7 @@ import type { CheckRule, GuardrailRule, StreamMode } from '../../core/contract/p
 import { issueText } from '../../core/contract/values/input-issues.ts';
 import type { Maybe } from '../../core/contract/values/json.ts';
 import { messageOf } from '../../core/contract/values/message-of.ts';
+import { fromPlugin } from './checks/added.ts';
 import type { Check, CheckServices, Outcome, Side, Subject } from './checks/check.ts';
 import { checks } from './checks/index.ts';
 import { type Scope, scopes } from './texts.ts';
@@ -64,9 +65,10 @@ function prepare(
   errors: string[],
 ): PreparedCheck | null {
   const at = `${rule.path}.${path}`;
-  const check = checks.get(id);
+  const check = checkOf(id, services);
   if (!check) {
-    errors.push(`${at}: there is no check ${id}; expected one of ${[...checks.keys()].join(', ')}`);
+    const known = [...checks.keys(), ...(services.addedChecks?.keys() ?? [])];
+    errors.push(`${at}: there is no check ${id}; expected one of ${known.join(', ')}`);
     return null;
   }
   if (!check.sides.includes(side)) {
@@ -101,6 +103,12 @@ function prepare(
     errors.push(`${at}.${messageOf(thrown)}`);
     return null;
   }
+}
+
+/** The built-in check of this id, or the one that a plugin adds. */
+function checkOf(id: string, { addedChecks }: CheckServices): Check | undefined {
+  const added = addedChecks?.get(id);
+  return checks.get(id) ?? (added && fromPlugin(added));
 }
 
 function windowOf(check: Check, parameters: unknown, scope: Scope, services: CheckServices): WindowSearch | string {

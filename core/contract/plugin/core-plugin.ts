@@ -11,13 +11,14 @@ import type { AttemptResult, RequestContext } from './context.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import type { Target } from './plan.ts';
 import type { DocumentReader, Hooks, PlanScope, Plugin, Services } from './plugin.ts';
+import type { AddedCheck } from './plugin-check.ts';
 import type { CallProvider } from './provider-call.ts';
 import type { RequestRecord } from './record.ts';
 import type { RouteExplanation } from './route-explanation.ts';
 import type { TaskRunner } from './worker-tasks.ts';
 
 /** A built-in plugin: like a third-party one, with hooks and services that are not part of the public contract. */
-export interface CorePlugin<Config = unknown> extends Omit<Plugin<Config>, 'apiVersion' | 'config' | 'onConfig'> {
+export interface CorePlugin<Config = unknown> extends Omit<Plugin<Config>, 'apiVersion' | 'checks' | 'config' | 'onConfig'> {
   readonly config: GenericSchema<unknown, Config>;
   /** Reads the plugin's settings from a config; absent: `plugins.<name>`. */
   readonly slice?: (config: GatewayConfig) => unknown;
@@ -76,6 +77,8 @@ export interface CoreServices extends Services {
   newSlot(): number;
   /** Runs CPU work, off the main thread if the input is large. */
   readonly tasks: TaskRunner;
+  /** Guardrail checks of third-party plugins by id; absent: there are none. */
+  readonly addedChecks?: ReadonlyMap<string, AddedCheck>;
   /** Saved-only mode of the whole deployment: requests cannot have inline configs, providers or hosts. */
   readonly blockInlineConfig?: boolean;
   /** Prefixes of the gateway's own headers, the primary one first. Absent: `x-svc-`. */

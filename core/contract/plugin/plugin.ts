@@ -8,6 +8,7 @@ import type { Log } from '../values/log.ts';
 import type { Outcome, RequestContext } from './context.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import type { Target } from './plan.ts';
+import type { PluginCheck } from './plugin-check.ts';
 
 /** Version of this contract. A plugin states the version it was written for; the gateway refuses versions it does not support. */
 export const apiVersion = 1;
@@ -25,11 +26,17 @@ export const stages = [
 ] as const;
 export type Stage = (typeof stages)[number];
 
-export interface Plugin<Config = unknown> {
+/** A plugin without hooks, which only adds checks. */
+export interface Extension {
   /** The version of the contract the plugin was written for. */
   readonly apiVersion: typeof apiVersion;
-  /** kebab-case; equals its folder, and is the key of its settings under `plugins` in a config. */
+  /** kebab-case and unique: the key of its settings under `plugins` in a config, and the prefix of its checks. */
   readonly name: string;
+  /** Guardrail checks that configs can use. Declare them with `defineCheck`. */
+  readonly checks?: readonly PluginCheck[];
+}
+
+export interface Plugin<Config = unknown> extends Extension {
   /** Position in the chain; inside a stage, list order decides. */
   readonly stage: Stage;
   /** Plugins that must come earlier in the list; checked at start. */
@@ -186,10 +193,18 @@ export interface DocumentReader {
 export type { Clock } from '../values/clock.ts';
 export type { Log } from '../values/log.ts';
 export { promptTexts } from '../values/prompt-text.ts';
+export type { CheckContext, CheckDecision, JsonSchema, PluginCheck } from './plugin-check.ts';
 /** Thrown by a plugin to reject a request with a code of the error table. */
 export { GatewayError };
 
 /** Lets the compiler check a plugin where it is written. */
-export function definePlugin<Config>(plugin: Plugin<Config>): Plugin<Config> {
+export function definePlugin<Config>(plugin: Plugin<Config>): Plugin<Config>;
+export function definePlugin(plugin: Extension): Extension;
+export function definePlugin(plugin: Extension): Extension {
   return plugin;
+}
+
+/** Lets the compiler check a guardrail check where it is written. Its parameters have the type of their schema. */
+export function defineCheck<Parameters = JsonObject>(check: PluginCheck<Parameters>): PluginCheck {
+  return check as PluginCheck;
 }

@@ -1,0 +1,53 @@
+import * as v from 'valibot';
+import type { Extension } from '../contract/plugin/plugin.ts';
+import type { PluginCheck } from '../contract/plugin/plugin-check.ts';
+import { issueText } from '../contract/values/input-issues.ts';
+import { isObject } from '../contract/values/json.ts';
+import { messageOf } from '../contract/values/message-of.ts';
+import { isJsonSchema, schemaOf } from './json-schema.ts';
+
+/** Returns the first error in the checks of a plugin, to be read behind its name; null if there is none. */
+export function checksIssueOf({ name, checks }: Extension): string | null {
+  if (checks === undefined) return null;
+  if (!Array.isArray(checks)) return 'checks: expected a list';
+  if (reservedPrefixes.has(name)) return `checks: the prefix ${name} belongs to the gateway; rename the plugin`;
+  const seen = new Set<string>();
+  for (const [index, check] of (checks as unknown[]).entries()) {
+    const issue = isObject(check) ? checkIssue(check as unknown as PluginCheck, seen) : 'expected an object';
+    if (issue !== null) return `checks[${index}]${issue.startsWith(':') ? issue : `: ${issue}`}`;
+  }
+  return null;
+}
+
+/** Prefixes of built-in checks. */
+const reservedPrefixes: ReadonlySet<string> = new Set(['default', 'svc']);
+
+function checkIssue(check: PluginCheck, seen: Set<string>): string | null {
+  const { id, about, sides, parameters, example, timeoutMs } = check;
+  if (typeof id !== 'string' || !/^[a-z][a-zA-Z0-9-]{0,63}$/.test(id))
+    return 'id: expected letters, digits and hyphens, such as topics';
+  if (seen.has(id)) return `id: there are two checks ${id}`;
+  seen.add(id);
+  const of = (text: string): string => `(${id}) ${text}`;
+  if (typeof about !== 'string' || about === '') return of('has no about: one sentence for the list of checks');
+  if (!Array.isArray(sides) || sides.length === 0 || !sides.every((side) => side === 'input' || side === 'output'))
+    return of('sides: expected a list of input, output or both');
+  if (typeof check.check !== 'function') return of('has no check function');
+  if (parameters !== undefined && !isJsonSchema(parameters) && !isValibot(parameters))
+    return of('parameters: expected a valibot schema or a JSON Schema of type object');
+  if (timeoutMs !== undefined && !(Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= 600_000))
+    return of('timeoutMs: expected a whole number of milliseconds from 1 to 600000');
+  for (const flag of ['changes', 'readsNoText'] as const)
+    if (check[flag] !== undefined && check[flag] !== true) return of(`${flag}: expected true, or no such field`);
+  try {
+    const schema = schemaOf(parameters);
+    const result = example === undefined ? null : v.safeParse(schema, example);
+    return result?.issues ? of(`its schema rejects its example: ${issueText(result.issues[0], 'example')}`) : null;
+  } catch (thrown) {
+    return of(`parameters: ${messageOf(thrown)}`);
+  }
+}
+
+function isValibot(schema: unknown): boolean {
+  return isObject(schema) && schema.kind === 'schema' && typeof schema['~run'] === 'function';
+}

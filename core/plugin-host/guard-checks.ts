@@ -1,0 +1,80 @@
+import type { Extension, Services } from '../contract/plugin/plugin.ts';
+import type { AddedCheck, AddedDecision, CheckContext, PluginCheck } from '../contract/plugin/plugin-check.ts';
+import { reasonOf } from '../contract/values/errors.ts';
+import { isObject, isPromise, type Maybe } from '../contract/values/json.ts';
+import { publicServices } from './guard-plugin.ts';
+import { isJsonSchema, schemaOf } from './json-schema.ts';
+
+/** Returns the checks of plugins, which were checked before, by their full id and behind guards. */
+export function guardChecks(
+  plugins: readonly Extension[],
+  { hookTimeoutMs }: { readonly hookTimeoutMs: number },
+  given: Services,
+): ReadonlyMap<string, AddedCheck> {
+  const services = publicServices(given);
+  const all = plugins.flatMap(({ name, checks = [] }) =>
+    checks.map((check) => guardCheck(`${name}.${check.id}`, check, check.timeoutMs ?? hookTimeoutMs, services)),
+  );
+  return new Map(all.map((check) => [check.id, check]));
+}
+
+function guardCheck(id: string, check: PluginCheck, timeoutMs: number, services: Services): AddedCheck {
+  const { about, sides, changes, readsNoText, parameters } = check;
+  return {
+    id,
+    about,
+    sides: [...new Set(sides)],
+    ...(changes ? { changes } : {}),
+    ...(readsNoText ? { readsNoText } : {}),
+    parameters: schemaOf(parameters),
+    jsonSchema: isJsonSchema(parameters) ? parameters : null,
+    run: (text, context) => run(check, id, timeoutMs, text, { ...context, services }),
+  };
+}
+
+function run(check: PluginCheck, id: string, timeoutMs: number, text: string, context: CheckContext): Maybe<AddedDecision> {
+  const failed = (thrown: unknown): Error => {
+    const reason = reasonOf(thrown);
+    context.services.log.error({ check: id, reason }, 'a check of a plugin failed');
+    return new Error(`check ${id}: ${reason}`, { cause: thrown });
+  };
+  try {
+    const decision = check.check(text, context);
+    if (!isPromise(decision)) return readDecision(decision, check);
+    return inTime(decision, timeoutMs)
+      .then((settled) => readDecision(settled, check))
+      .catch((thrown: unknown) => {
+        throw failed(thrown);
+      });
+  } catch (thrown) {
+    throw failed(thrown);
+  }
+}
+
+/** Settles as the promise does, or rejects after `timeoutMs`. */
+function inTime<T>(pending: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no result within ${timeoutMs} ms`)), timeoutMs);
+    Promise.resolve(pending)
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
+  });
+}
+
+/** Maximum bytes of a decision's `data`: it is added to the body of the reply. */
+const dataBytesMax = 16_384;
+
+/** The decision as a copy of its own. Throws an Error that names the field and never holds text of the request. */
+function readDecision(decision: unknown, { changes }: PluginCheck): AddedDecision {
+  if (typeof decision === 'boolean') return { verdict: decision, data: null, text: null };
+  if (!isObject(decision) || typeof decision.verdict !== 'boolean')
+    throw new Error('expected true, false or { verdict: boolean, data?, text? }');
+  const { verdict, data, text } = decision;
+  if (text !== undefined && typeof text !== 'string') throw new Error('text: expected a string');
+  if (text !== undefined && !changes) throw new Error('text: only checks with `changes: true` may replace text');
+  if (data !== undefined && !isObject(data)) throw new Error('data: expected an object');
+  const json = data === undefined ? null : JSON.stringify(data);
+  if (json !== null && Buffer.byteLength(json) > dataBytesMax)
+    throw new Error(`data: expected at most ${dataBytesMax} bytes of JSON`);
+  return { verdict, data: json === null ? null : JSON.parse(json), text: text ?? null };
+}

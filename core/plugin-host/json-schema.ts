@@ -1,0 +1,67 @@
+import { createRequire } from 'node:module';
+import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js';
+import * as v from 'valibot';
+import type { JsonSchema, PluginCheck } from '../contract/plugin/plugin-check.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+
+/** True for a JSON Schema, false for a schema of valibot. */
+export function isJsonSchema(schema: unknown): schema is JsonSchema {
+  return isObject(schema) && schema.type === 'object' && typeof schema['~run'] !== 'function';
+}
+
+/** Returns the schema of a check's parameters for valibot. Throws an Error if the JSON Schema is invalid. */
+export function schemaOf(parameters: PluginCheck['parameters']): v.GenericSchema {
+  if (parameters === undefined) return v.strictObject({});
+  return isJsonSchema(parameters) ? fromJsonSchema(parameters) : parameters;
+}
+
+/** Completes defaults of the schema in a copy of the input. Issues have the path of the field. */
+function fromJsonSchema(schema: JsonSchema): v.GenericSchema {
+  const validate = ajv().compile(schema);
+  return v.pipe(
+    v.record(v.string(), v.unknown()),
+    v.rawTransform(({ dataset: { value }, addIssue, NEVER }) => {
+      const copy = structuredClone(value);
+      if (validate(copy)) return copy;
+      for (const error of validate.errors ?? []) {
+        const keys = keysOf(error, value);
+        const path = keys.map((key) => ({
+          type: 'unknown' as const,
+          origin: 'value' as const,
+          input: value,
+          key,
+          value: undefined,
+        }));
+        const message = error.keyword === 'additionalProperties' ? 'unknown key' : (error.message ?? 'invalid');
+        const [first, ...rest] = path;
+        addIssue({ message, ...(first ? { path: [first, ...rest] } : {}) });
+      }
+      return NEVER;
+    }),
+  ) as v.GenericSchema;
+}
+
+/** The path of an error. Indexes of lists are numbers. */
+function keysOf({ instancePath, params }: ErrorObject, input: unknown): (string | number)[] {
+  const keys: (string | number)[] = [];
+  let at: unknown = input;
+  for (const item of instancePath.split('/').slice(1)) {
+    const key = Array.isArray(at) ? Number(item) : item.replaceAll('~1', '/').replaceAll('~0', '~');
+    keys.push(key);
+    at = (at as JsonObject)[key];
+  }
+  const { missingProperty, additionalProperty } = params as JsonObject;
+  const last = missingProperty ?? additionalProperty;
+  return typeof last === 'string' ? [...keys, last] : keys;
+}
+
+let loaded: Ajv2020 | null = null;
+
+/** The library is loaded only if a plugin has a JSON Schema. */
+function ajv(): Ajv2020 {
+  if (loaded === null) {
+    const { Ajv2020: Library } = createRequire(import.meta.url)('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
+    loaded = new Library({ useDefaults: true, strict: false, allErrors: true });
+  }
+  return loaded;
+}
