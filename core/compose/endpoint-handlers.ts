@@ -5,7 +5,7 @@ import type { InboundRequest } from '../contract/values/http.ts';
 import { addDebugRoute } from '../explain/debug-route.ts';
 import { explainConfig } from '../explain/explain-config.ts';
 import { listModels } from '../model-list/list-models.ts';
-import { isSession } from '../pipeline/attempt/passed-call.ts';
+import { isSession } from '../pipeline/attempt/socket-call.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
 import type { EndpointHandler, EndpointHandlers, PipelineOptions } from '../pipeline/run.ts';
 import { runSession } from '../realtime/run-session.ts';

@@ -5,7 +5,7 @@ import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { readWholeReply, type WholeReply } from '../pipeline/attempt/whole-reply.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
-import { isRefusal } from '../pipeline/target/renew-credential.ts';
+import { isRefusal } from '../pipeline/target/refusal.ts';
 import type { ResolvedTarget } from '../pipeline/target/resolve-target.ts';
 import { senderOf } from '../pipeline/target/sender-of.ts';
 

@@ -8,7 +8,7 @@ import { addGatewayHeaders } from './attempt/reply-headers.ts';
 import { streamError } from './attempt/stream-error.ts';
 import { nameSvcOption } from './plan/name-svc-options.ts';
 import type { PipelineOptions } from './run.ts';
-import { addStatedDuration, countRoughly, estimateUsage, isEstimated } from './usage/estimate-usage.ts';
+import { beginCount, completeUsage } from './usage/estimate-usage.ts';
 
 /** Sends the answer of a provider or of a handler, and ends the request. Throws the error of an answer that is one. */
 export async function deliver(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: Answer): Promise<void> {
@@ -24,8 +24,7 @@ export async function deliver(options: PipelineOptions, ctx: RequestContext, sin
     case 'plain': {
       const head = { status: answer.status, headers: answer.headers };
       const reply = ctx.stream ? null : answer.body;
-      const uncounted = answer.error === null && isUncounted(ctx);
-      if (uncounted) countRoughly(ctx, reply);
+      const isUncounted = answer.error === null && beginCount(ctx, reply);
       for (const hook of ctx.plan.onReply) {
         const outcome = hook(ctx, head);
         const replacement = isPromise(outcome) ? await outcome : outcome;
@@ -38,7 +37,7 @@ export async function deliver(options: PipelineOptions, ctx: RequestContext, sin
         // A dropped chunk is a body without bytes: the unfiltered one must not leave.
         if (passed === null) break;
       }
-      if (uncounted) await completeUsage(options, ctx, reply);
+      if (isUncounted) await completeUsage(ctx, options.services, reply);
       if (ctx.aborted) return;
       addGatewayHeaders(ctx, answer.headers, head.status, answer.call);
       complete(
@@ -53,26 +52,9 @@ export async function deliver(options: PipelineOptions, ctx: RequestContext, sin
   }
 }
 
-/** True when there is something to count that the provider did not: nearly never. */
-function isUncounted(ctx: RequestContext): boolean {
-  return (ctx.usage === null && isEstimated(ctx)) || ctx.gatewayHeaders.has('audio-file-duration');
-}
-
-/** Counts what the provider did not: tokens of a reply that is made of them, and the length of audio as the client states it. */
-async function completeUsage(options: PipelineOptions, ctx: RequestContext, reply: Uint8Array | null): Promise<void> {
-  if ((ctx.usage === null || ctx.usage.estimated) && isEstimated(ctx)) {
-    ctx.usage = (await estimateUsage(ctx, options.services, reply)) ?? ctx.usage;
-  }
-  const stated = ctx.gatewayHeaders.get('audio-file-duration');
-  if (stated !== undefined) addStatedDuration(ctx, stated);
-}
-
 async function endStream(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: StreamedAnswer): Promise<void> {
   if (!answer.error) {
-    if (isUncounted(ctx)) {
-      countRoughly(ctx, null);
-      await completeUsage(options, ctx, null);
-    }
+    if (beginCount(ctx, null)) await completeUsage(ctx, options.services, null);
     end(options, ctx, { kind: answer.status < 400 ? 'success' : 'failed', status: answer.status, error: null });
     return options.services.journal.whenSafe(() => sink.end());
   }

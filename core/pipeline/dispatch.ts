@@ -12,8 +12,8 @@ import type { Answer } from './answer.ts';
 import type { OutgoingOptions } from './attempt/outgoing-call.ts';
 import type { RetryBudget } from './attempt/retry-budget.ts';
 import { runTarget } from './retry-loop.ts';
-import { type AttemptSteps, clientClosed, unresolved } from './run-attempt.ts';
-import { renewCredential } from './target/renew-credential.ts';
+import { type AttemptSteps, clientClosed } from './run-attempt.ts';
+import { isRefusal } from './target/refusal.ts';
 import type { ResolvedTarget, ResolveTarget } from './target/resolve-target.ts';
 
 export interface Dispatcher {
@@ -118,4 +118,51 @@ function enter(ctx: RequestContext, target: Target, log: CoreServices['log']): (
       }
     }
   };
+}
+
+/** Returns the result of a target that was not called because it cannot be used. */
+function unresolved(ctx: RequestContext, target: Target, error: GatewayError): AttemptResult {
+  const named = (target.provider ?? ctx.requestTarget?.provider ?? '').slice(0, 255);
+  return {
+    targetPath: target.path,
+    targetIndex: target.index,
+    provider: named,
+    providerSlug: named.startsWith('@') ? named.slice(1) : null,
+    status: error.status,
+    errorCode: error.code,
+    durationMs: 0,
+    ok: false,
+    error,
+    retryAfterMs: null,
+    firstByteMs: 0,
+  };
+}
+
+/**
+ * Reads a credential from its secret manager again after the provider has refused it. Returns the target with the new credential
+ * for one more attempt. Null if the credential has not changed, or if the request cannot be sent again.
+ */
+export async function renewCredential(
+  ctx: RequestContext,
+  answer: Answer,
+  renew: () => Promise<boolean>,
+  resolve: () => Maybe<ResolvedTarget | GatewayError>,
+): Promise<ResolvedTarget | null> {
+  if (ctx.aborted || !isRefused(ctx, answer)) return null;
+  const renewing = renew();
+  const isOver = answer.kind === 'streamed' || ctx.bodyTaken;
+  if (isOver || !(await renewing) || ctx.aborted) return null;
+  try {
+    const found = await resolve();
+    return found instanceof GatewayError ? null : found;
+  } catch {
+    // The provider was changed or deleted in the meantime: its response is final, and the call of its target ends as usual.
+    return null;
+  }
+}
+
+/** Returns true if the provider itself refused, not a plugin or the gateway. */
+function isRefused(ctx: RequestContext, answer: Answer): boolean {
+  if (answer.kind === 'replaced' || (answer.kind === 'error' && answer.error.source !== 'upstream')) return false;
+  return isRefusal(ctx.attempts.at(-1)?.status ?? 0);
 }

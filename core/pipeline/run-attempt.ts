@@ -8,7 +8,7 @@ import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { ReplySink } from '../contract/values/http.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
 import type { Answer } from './answer.ts';
-import { judgeHead, judgeWhole } from './attempt/judge-response.ts';
+import { judged, judgeOf } from './attempt/judge-response.ts';
 import { type Outgoing, outgoingCall, signedCall } from './attempt/outgoing-call.ts';
 import type { JudgeStream } from './attempt/reply-stream.ts';
 import { mayRetry } from './attempt/retry-wait.ts';
@@ -17,10 +17,9 @@ import { attempt } from './attempt/send-attempt.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { stepBytes } from './request/large-json/json-steps.ts';
 import { targetOfModel } from './target/named-models.ts';
-import { isRefusal } from './target/renew-credential.ts';
+import { isRefusal } from './target/refusal.ts';
 import type { ResolvedTarget } from './target/resolve-target.ts';
 import { senderOf } from './target/sender-of.ts';
-import { countRoughly, isEstimated } from './usage/estimate-usage.ts';
 
 /** One attempt: its target, whether another attempt may follow, and its time limit. */
 export interface AttemptPlan {
@@ -85,14 +84,8 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
       const transport = stepTransport(ctx, target, resolved, dispatcher);
       outgoing = await steps.beforeSend(ctx, { target, resolved }, outgoing, transport, allow);
     }
-    if (outgoing.operation?.steps) {
-      await announce(ctx);
-      if (ctx.aborted) return clientClosed();
-      const answer = await runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, target, resolved, dispatcher));
-      steps?.onAnswer(ctx, given, answer);
-      return await judged(ctx, given, answer, dispatcher);
-    }
-    if (resolved.adapter.sign) {
+    const isStepwise = outgoing.operation?.steps !== undefined;
+    if (resolved.adapter.sign && !isStepwise) {
       const signed = signedCall(outgoing, (call) => signCall(ctx, call, resolved, dispatcher));
       outgoing = isPromise(signed) ? await signed : signed;
     }
@@ -101,40 +94,47 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
     const announced = announce(ctx);
     if (announced) await announced;
     if (ctx.aborted) return clientClosed();
-    const { services, passedUsage } = dispatcher;
-    const answer = await attempt(ctx, sink, resolved, outgoing, {
-      sender: senderOf(resolved, dispatcher.transport),
-      passedUsage,
-      clock: services.clock,
-      judge: judgeOf(ctx, target, services.clock),
-      onLeft: () => addResult(ctx, clientClosed(), given, services.clock),
-      isFinal: (status) => {
-        // A streamed body cannot be sent again, so this response is final.
-        if (ctx.bodyTaken) return true;
-        // The credential may have changed since.
-        if (given.resolved.renew && isRefusal(status)) return false;
-        if (!given.isLast && target.retry?.statusCodes.includes(status)) return false;
-        const seen = {
-          ...resultShape(given),
-          status,
-          ok: status < 300,
-          error: null,
-          errorCode: null,
-          durationMs: 0,
-          firstByteMs: 0,
-          retryAfterMs: null,
-        };
-        if (ctx.plan.onTarget(ctx, seen) !== null) return false;
-        // The headers of the reply are sent before the retry loop sees the result.
-        if (mayRetry(target.retry, seen)) ctx.retryAttemptCount = -1;
-        return true;
-      },
-    });
+    const { clock } = dispatcher.services;
+    const onLeft = (answer: Answer): void => addResult(ctx, answer, given, clock);
+    const answer = await (isStepwise
+      ? runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, target, resolved, dispatcher))
+      : attempt(ctx, sink, resolved, outgoing, {
+          sender: senderOf(resolved, dispatcher.transport),
+          passedUsage: dispatcher.passedUsage,
+          clock,
+          judge: judgeOf(ctx, target, clock),
+          onLeft: () => onLeft(clientClosed()),
+          isFinal: (status) => isFinal(ctx, given, status),
+        }));
     steps?.onAnswer(ctx, given, answer);
-    return await judged(ctx, given, answer, dispatcher);
+    return await judged(ctx, target, answer, clock, onLeft);
   } catch (thrown) {
     return { kind: 'error', error: toGatewayError(thrown) };
   }
+}
+
+/** Returns true if a response with this status is sent in any case: no retry and no other target is left. */
+function isFinal(ctx: RequestContext, given: AttemptPlan, status: number): boolean {
+  const { target, resolved, isLast } = given;
+  // A streamed body cannot be sent again, so this response is final.
+  if (ctx.bodyTaken) return true;
+  // The credential may have changed since.
+  if (resolved.renew && isRefusal(status)) return false;
+  if (!isLast && target.retry?.statusCodes.includes(status)) return false;
+  const seen = {
+    ...resultShape(given),
+    status,
+    ok: status < 300,
+    error: null,
+    errorCode: null,
+    durationMs: 0,
+    firstByteMs: 0,
+    retryAfterMs: null,
+  };
+  if (ctx.plan.onTarget(ctx, seen) !== null) return false;
+  // The headers are sent before the loop of attempts gets the result.
+  if (mayRetry(target.retry, seen)) ctx.retryAttemptCount = -1;
+  return true;
 }
 
 /** The answer of an attempt that a plugin denied before the provider was called. */
@@ -152,24 +152,6 @@ function announce(ctx: RequestContext, at = 0): Promise<void> | undefined {
     if (isPromise(done)) return done.then(() => announce(ctx, i + 1));
   }
   return undefined;
-}
-
-/** Asks plugins about a whole response that the provider accepted. Responses that stream are judged by their head, while they start. */
-function judged(ctx: RequestContext, given: AttemptPlan, answer: Answer, { services }: Dispatcher): Maybe<Answer> {
-  if (ctx.plan.onAttemptResponse.length === 0 || answer.kind !== 'plain' || answer.error !== null || ctx.aborted) return answer;
-  // The attempt is recorded even if the client disconnects while a plugin decides.
-  ctx.abortUpstream = () => {
-    if (isEstimated(ctx)) countRoughly(ctx, ctx.stream ? null : answer.body);
-    addResult(ctx, answer, given, services.clock);
-  };
-  return judgeWhole(ctx, given.target, answer, services.clock).finally(() => {
-    ctx.abortUpstream = null;
-  });
-}
-
-/** Returns the function that judges responses by their head; null if no plugin judges responses. */
-function judgeOf(ctx: RequestContext, target: Target, clock: Clock): JudgeStream | null {
-  return ctx.plan.onAttemptResponse.length === 0 ? null : (head) => judgeHead(ctx, target, head, clock);
 }
 
 /** Dependencies shared by the exchanges of one operation. */
@@ -221,24 +203,6 @@ function addResult(ctx: RequestContext, answer: Answer, given: AttemptPlan, cloc
     retryAfterMs: answer.kind === 'plain' ? answer.retryAfterMs : null,
     firstByteMs: streamedAtMs === null ? durationMs : Math.max(0, streamedAtMs - given.beganMs),
   });
-}
-
-/** Returns the result of a target that was not called because it cannot be used. */
-export function unresolved(ctx: RequestContext, target: Target, error: GatewayError): AttemptResult {
-  const named = (target.provider ?? ctx.requestTarget?.provider ?? '').slice(0, 255);
-  return {
-    targetPath: target.path,
-    targetIndex: target.index,
-    provider: named,
-    providerSlug: named.startsWith('@') ? named.slice(1) : null,
-    status: error.status,
-    errorCode: error.code,
-    durationMs: 0,
-    ok: false,
-    error,
-    retryAfterMs: null,
-    firstByteMs: 0,
-  };
 }
 
 function resultShape({

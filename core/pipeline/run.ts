@@ -7,7 +7,7 @@ import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
 import { isPromise } from '../contract/values/json.ts';
 import type { Answer } from './answer.ts';
-import { adoptProtocolKeys } from './attempt/passed-call.ts';
+import { adoptProtocolKeys } from './attempt/socket-call.ts';
 import { deliver, end, refuse } from './deliver.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { type AdoptOptions, adoptPlan } from './plan/adopt-plan.ts';

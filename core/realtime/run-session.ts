@@ -7,8 +7,8 @@ import { GatewayError, reasonOf } from '../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http.ts';
 import { isPromise } from '../contract/values/json.ts';
 import type { Answer, UpgradedAnswer } from '../pipeline/answer.ts';
-import { chosenProtocol } from '../pipeline/attempt/passed-call.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
+import { chosenProtocol } from '../pipeline/attempt/socket-call.ts';
 import { type Dispatcher, dispatch } from '../pipeline/dispatch.ts';
 import { sessionReader } from './session-events.ts';
 

@@ -277,6 +277,21 @@ export class RequestContext {
     this.heldBytes = 0;
   }
 
+  /** Returns a streamed body of this request that sets `bodyTaken` when reading begins. */
+  takeBody(body: RequestBody): RequestBody {
+    return {
+      length: body.length,
+      bytes: (maxBytes, onGrow, onChunk) => {
+        this.bodyTaken = true;
+        return body.bytes(maxBytes, onGrow, onChunk);
+      },
+      pipe: (to, maxBytes) => {
+        this.bodyTaken = true;
+        return body.pipe(to, maxBytes);
+      },
+    };
+  }
+
   /** Moves the usage of a response that a verdict rejected to `deniedUsage`, because the provider bills it. */
   denyUsage(): void {
     if (this.usage === null) return;

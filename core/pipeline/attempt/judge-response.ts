@@ -7,17 +7,45 @@ import { GatewayError } from '../../contract/values/errors.ts';
 import { withoutHeader } from '../../contract/values/http.ts';
 import { isPromise, type Maybe } from '../../contract/values/json.ts';
 import type { Answer, PlainAnswer } from '../answer.ts';
-import { countRoughly, isEstimated } from '../usage/estimate-usage.ts';
+import { countRoughly } from '../usage/estimate-usage.ts';
+import type { JudgeStream } from './reply-stream.ts';
 
 /** Bounds the verdicts in a record. */
 const verdictsMax = 100;
 const reasonCharactersMax = 500;
 
 /**
+ * Asks plugins about a whole response that the provider accepted. Responses that stream are judged by their head, while they start.
+ * `onLeft` is called first when the client disconnects meanwhile.
+ */
+export function judged(
+  ctx: RequestContext,
+  target: Target,
+  answer: Answer,
+  clock: Clock,
+  onLeft: (answer: Answer) => void,
+): Maybe<Answer> {
+  if (ctx.plan.onAttemptResponse.length === 0 || answer.kind !== 'plain' || answer.error !== null || ctx.aborted) return answer;
+  // The attempt is recorded even if the client disconnects while a plugin decides.
+  ctx.abortUpstream = () => {
+    countRoughly(ctx, ctx.stream ? null : answer.body);
+    onLeft(answer);
+  };
+  return judgeWhole(ctx, target, answer, clock).finally(() => {
+    ctx.abortUpstream = null;
+  });
+}
+
+/** Returns the function that judges responses by their head; null if no plugin judges responses. */
+export function judgeOf(ctx: RequestContext, target: Target, clock: Clock): JudgeStream | null {
+  return ctx.plan.onAttemptResponse.length === 0 ? null : (head) => judgeHead(ctx, target, head, clock);
+}
+
+/**
  * Runs the `onAttemptResponse` hooks of the plan on a whole response, in the client's format. Returns the answer as the verdicts change
  * it. The answer of `deny` and `fail` is that of a failed attempt. Throws what a hook throws.
  */
-export async function judgeWhole(ctx: RequestContext, target: Target, answer: PlainAnswer, clock: Clock): Promise<Answer> {
+async function judgeWhole(ctx: RequestContext, target: Target, answer: PlainAnswer, clock: Clock): Promise<Answer> {
   let judged = answer;
   for (const judge of ctx.plan.onAttemptResponse) {
     const { status, headers, body } = judged;
@@ -39,12 +67,7 @@ export async function judgeWhole(ctx: RequestContext, target: Target, answer: Pl
  * Runs the `onAttemptResponse` hooks on the head of a response that is not held. Returns null if the response passes, and otherwise the
  * answer of the failed attempt. Throws what a hook throws.
  */
-export function judgeHead(
-  ctx: RequestContext,
-  target: Target,
-  head: Omit<AttemptResponse, 'body'>,
-  clock: Clock,
-): Maybe<Answer | null> {
+function judgeHead(ctx: RequestContext, target: Target, head: Omit<AttemptResponse, 'body'>, clock: Clock): Maybe<Answer | null> {
   const response: AttemptResponse = { status: head.status, headers: head.headers, body: null };
   const next = (at: number): Maybe<Answer | null> => {
     const { onAttemptResponse } = ctx.plan;
@@ -73,7 +96,7 @@ export function judgeHead(
 
 function failedAnswer(ctx: RequestContext, verdict: Verdict & { action: 'deny' | 'fail' }, answer: PlainAnswer | null): Answer {
   // The provider bills the response: its usage is added to that of the attempts that follow.
-  if (answer !== null && isEstimated(ctx)) countRoughly(ctx, ctx.stream ? null : answer.body);
+  if (answer !== null) countRoughly(ctx, ctx.stream ? null : answer.body);
   ctx.denyUsage();
   if (verdict.action === 'fail') return { kind: 'error', error: verdict.error };
   return deniedResponse(verdict.reply, answer?.call ?? null);

@@ -28,7 +28,7 @@ export function otherContent(ctx: RequestContext, operation: Operation, call: Op
   if (kind === 'none') return { contentType: null, body: null };
   if (kind !== 'stream') return null;
   const type = ctx.request.header('content-type') ?? 'application/octet-stream';
-  return { contentType: type, body: ctx.request.body.length === 0 ? null : takenOnce(ctx, ctx.request.body) };
+  return { contentType: type, body: ctx.request.body.length === 0 ? null : ctx.takeBody(ctx.request.body) };
 }
 
 /** Returns the client's form with the text fields set from these parameters; the original parts if nothing changed. */
@@ -68,26 +68,11 @@ function streamedForm(
       message: `Payload size exceeds the limit: a form over ${bytesMax} bytes is streamed unchanged, but ${why}`,
     });
   }
-  return { contentType: contentTypeOf(ctx), body: takenOnce(ctx, form.body(model === '' ? null : model)) };
+  return { contentType: contentTypeOf(ctx), body: ctx.takeBody(form.body(model === '' ? null : model)) };
 }
 
 function contentTypeOf(ctx: RequestContext): string {
   return ctx.request.header('content-type') as string;
-}
-
-/** A streamed body that records when reading begins. */
-export function takenOnce(ctx: RequestContext, body: RequestBody): RequestBody {
-  return {
-    length: body.length,
-    bytes(maxBytes, onGrow, onChunk) {
-      ctx.bodyTaken = true;
-      return body.bytes(maxBytes, onGrow, onChunk);
-    },
-    pipe(to, maxBytes) {
-      ctx.bodyTaken = true;
-      return body.pipe(to, maxBytes);
-    },
-  };
 }
 
 /** Encodes JSON as bytes. Throws `bad_request` for nesting deeper than the stack, the only value that cannot be written. */

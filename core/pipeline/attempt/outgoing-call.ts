@@ -5,13 +5,14 @@ import type { UpstreamCall, UpstreamTimeouts } from '../../contract/provider/ups
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import { isPromise, type JsonObject, type Maybe } from '../../contract/values/json.ts';
-import { callerOf } from '../request/caller.ts';
 import { stepBytes } from '../request/large-json/json-steps.ts';
 import { encodeLarge } from '../request/large-json/large-json.ts';
+import { meteredBody } from '../request/passed-request.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
+import { addClientHeaders, callerOf, passedClientHeaders } from './client-headers.ts';
 import { encode, otherContent, shapedForm } from './outgoing-body.ts';
-import { addForwarded, forward, isSession, proxyCall, socketCall, tenantOf, timeoutsOf } from './passed-call.ts';
 import { leaveDefaults, shapeParams } from './shape-params.ts';
+import { isSession, socketCall } from './socket-call.ts';
 
 export interface OutgoingOptions {
   readonly prefixes: readonly string[];
@@ -55,9 +56,8 @@ export function outgoingCall(
 
 function callOf(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
   if (ctx.endpoint?.operation) return shapedCall(ctx, target, resolved, options);
-  return isSession(ctx.endpoint, ctx.request)
-    ? socketCall(ctx, target, resolved, options)
-    : proxyCall(ctx, target, resolved, options);
+  const passed = proxyCall(ctx, target, resolved, options);
+  return isSession(ctx.endpoint, ctx.request) ? socketCall(ctx, target, resolved, passed) : passed;
 }
 
 /** Returns the call of a shaped route: the adapter's path and body, its headers, and the few client headers that it names. */
@@ -96,8 +96,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
   if (operation.headers) for (const header of operation.headers(operationCall)) headers.push(header);
   headers.push('accept', acceptOf(ctx, operation));
   for (const header of resolved.headers) headers.push(header);
-  for (const forwarded of resolved.adapter.forwards ?? []) forward(ctx, forwarded, headers);
-  addForwarded(ctx, target, headers, options);
+  addClientHeaders(ctx, target, resolved, headers, options.prefixes);
   return {
     call: {
       tenant: tenantOf(ctx),
@@ -161,6 +160,54 @@ const jsonType = 'application/json';
 function acceptOf(ctx: RequestContext, operation: Operation): string {
   if (ctx.stream) return 'text/event-stream';
   return operation.passesBytes ? (ctx.request.header('accept') ?? '*/*') : 'application/json';
+}
+
+/**
+ * Returns the call of a pass-through route: the client's request without the gateway's own headers, plus the provider's
+ * credential.
+ */
+function proxyCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
+  const below = ctx.endpoint?.proxyPath ?? '';
+  const path = resolved.adapter.proxyPath ? resolved.adapter.proxyPath(below, resolved.settings) : below;
+  const headers = passedClientHeaders(ctx, resolved, options.prefixes);
+  const call = {
+    tenant: tenantOf(ctx),
+    origin: resolved.origin,
+    path: resolved.basePath + path + (ctx.query === '' ? '' : `?${ctx.query}`),
+    method: ctx.request.method,
+    headers,
+    body:
+      ctx.body ??
+      (ctx.request.body.length === 0 ? null : meteredBody(ctx.passed, ctx.takeBody(ctx.peekedBody ?? ctx.request.body))),
+    timeouts: timeoutsOf(ctx, target, options, null),
+    bodyBytesMax: options.streamedBodyBytesMax,
+  };
+  if (!resolved.adapter.adjustProxyCall) return { call, operation: null, operationCall: null, json: null, model: null };
+  const adjusted: OutgoingCall = { ...call, body: ctx.body };
+  resolved.adapter.adjustProxyCall(adjusted, ctx.request);
+  const changed = { path: adjusted.path, headers: adjusted.headers, body: adjusted.body ?? call.body };
+  return { call: { ...call, ...changed }, operation: null, operationCall: null, json: null, model: null };
+}
+
+/** Returns the time limits of one call, in milliseconds. */
+function timeoutsOf(
+  ctx: RequestContext,
+  target: Target,
+  options: OutgoingOptions,
+  operation: Operation | null,
+): UpstreamCall['timeouts'] {
+  const requestMs = ctx.requestTarget?.timeoutMs ?? target.timeoutMs ?? options.timeouts.requestMs;
+  return {
+    connectMs: Math.min(options.timeouts.connectMs, requestMs),
+    firstByteMs: requestMs,
+    idleMs: options.timeouts.idleMs,
+    // A streamed reply may continue for as long as data arrives; its clock stops at the first byte.
+    totalMs: ctx.stream || operation === null || operation.passesBytes ? 0 : requestMs,
+  };
+}
+
+function tenantOf(ctx: RequestContext): string {
+  return ctx.identity?.organisationId ?? '';
 }
 
 /** Returns the call after `sign`, which may change headers, path and origin. */

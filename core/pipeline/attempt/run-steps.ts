@@ -6,7 +6,6 @@ import type { Answer } from '../answer.ts';
 import type { StepTransport } from '../run-attempt.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { incoming } from './exchange-stream.ts';
-import { takenOnce } from './outgoing-body.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { isHeld } from './reply-body.ts';
 import { addGatewayHeaders } from './reply-headers.ts';
@@ -42,7 +41,7 @@ export function stepsOf(ctx: RequestContext, resolved: ResolvedTarget, outgoing:
     ...{ resolved, call, sender: given.sender, ownStore: given.ownStore, sign: given.sign },
     caller: operationCall?.caller ?? null,
     isLeft: () => ctx.aborted,
-    body: () => incoming(takenOnce(ctx, ctx.request.body), call.bodyBytesMax ?? replyBytesMax),
+    body: () => incoming(ctx.takeBody(ctx.request.body), call.bodyBytesMax ?? replyBytesMax),
   });
   ctx.abortUpstream = steps.abort;
   return steps;

@@ -161,8 +161,7 @@ export function readHeldBody(ctx: RequestContext): void {
 }
 
 /** A body that is streamed to the provider and read as it passes. */
-export function meteredBody(ctx: RequestContext, body: RequestBody): RequestBody {
-  const facts = ctx.passed;
+export function meteredBody(facts: PassedRequest | null, body: RequestBody): RequestBody {
   if (!(facts instanceof PassedFacts)) return body;
   return {
     length: body.length,

@@ -9,12 +9,44 @@ import type { Outgoing } from '../attempt/outgoing-call.ts';
 const estimated: ReadonlySet<string> = new Set(['chatComplete', 'complete', 'embed', 'messages', 'createModelResponse']);
 
 /** True if the tokens of a reply without counts must be estimated. */
-export function isEstimated(ctx: RequestContext): boolean {
+function isEstimated(ctx: RequestContext): boolean {
   return ctx.params !== null && estimated.has(ctx.endpoint?.operation ?? '');
 }
 
+/**
+ * Estimates the usage of a reply by lengths, at once, if it has tokens and no usage yet. A client that leaves while the tokens are counted,
+ * and a verdict that denies the response, do not make it free.
+ */
+export function countRoughly(ctx: RequestContext, reply: Uint8Array | null): void {
+  if (ctx.usage !== null || !isEstimated(ctx)) return;
+  ctx.usage = unfinishedUsage(
+    ctx,
+    { operation: null, operationCall: null },
+    { usage: null, events: ctx.streamEvents, body: reply },
+  );
+}
+
+/**
+ * Counts what the provider did not: tokens, and the length of audio as the client states it. Counts roughly at once. Returns true if
+ * `completeUsage` has to follow: nearly never.
+ */
+export function beginCount(ctx: RequestContext, reply: Uint8Array | null): boolean {
+  if (!(ctx.usage === null && isEstimated(ctx)) && !ctx.gatewayHeaders.has('audio-file-duration')) return false;
+  countRoughly(ctx, reply);
+  return true;
+}
+
+/** Replaces the rough count by that of a tokenizer, and adds the stated length of audio. */
+export async function completeUsage(ctx: RequestContext, services: CoreServices, reply: Uint8Array | null): Promise<void> {
+  if ((ctx.usage === null || ctx.usage.estimated) && isEstimated(ctx)) {
+    ctx.usage = (await estimateUsage(ctx, services, reply)) ?? ctx.usage;
+  }
+  const stated = ctx.gatewayHeaders.get('audio-file-duration');
+  if (stated !== undefined) addStatedDuration(ctx, stated);
+}
+
 /** Adds the seconds of audio from `x-svc-audio-file-duration`, if the provider did not report them. */
-export function addStatedDuration(ctx: RequestContext, stated: string): void {
+function addStatedDuration(ctx: RequestContext, stated: string): void {
   const seconds = Number(stated);
   if (!(seconds > 0 && seconds <= audioSecondsMax) || ctx.usage?.units.audio_seconds !== undefined) return;
   const usage = ctx.usage ?? emptyUsage();
@@ -38,11 +70,7 @@ const replyKeys = ['choices', 'content', 'output'] as const;
  * tokenizer. A stream counts one token per event, which is how providers split them. Null if the reply is longer than 1 MiB or the count
  * is unavailable: the reply must not fail because of it.
  */
-export async function estimateUsage(
-  ctx: RequestContext,
-  services: CoreServices,
-  reply: Uint8Array | null,
-): Promise<Usage | null> {
+async function estimateUsage(ctx: RequestContext, services: CoreServices, reply: Uint8Array | null): Promise<Usage | null> {
   if (reply !== null && reply.length > parsedBytesMax) return null;
   try {
     const inputTokens = await services.countTokens(promptTexts(ctx.params), timeoutMs);
@@ -140,12 +168,3 @@ function endOfText(text: string, start: number): number {
 
 const quote = 34;
 const backslash = 92;
-
-/**
- * Estimates the usage of a reply by lengths, at once, if it has none yet. A client that leaves while the tokens are counted, and a verdict
- * that denies the response, do not make it free.
- */
-export function countRoughly(ctx: RequestContext, reply: Uint8Array | null): void {
-  const seen = { usage: null, events: ctx.streamEvents, body: reply };
-  ctx.usage ??= unfinishedUsage(ctx, { operation: null, operationCall: null }, seen);
-}

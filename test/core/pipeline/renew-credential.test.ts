@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { RequestContext } from '../../../../core/contract/plugin/context.ts';
-import { GatewayError } from '../../../../core/contract/values/errors.ts';
-import type { Answer } from '../../../../core/pipeline/answer.ts';
-import { renewCredential } from '../../../../core/pipeline/target/renew-credential.ts';
+import type { RequestContext } from '../../../core/contract/plugin/context.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import type { Answer } from '../../../core/pipeline/answer.ts';
+import { renewCredential } from '../../../core/pipeline/dispatch.ts';
 
 /**
  * The effect for clients is tested in test/core/secret-managers. These tests cover cases that no provider can cause on demand.
