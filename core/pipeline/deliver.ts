@@ -65,17 +65,17 @@ async function endStream(options: PipelineOptions, ctx: RequestContext, sink: Re
   options.services.journal.whenSafe(() => sink.end());
 }
 
-function sendReply(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, reply: Reply): void {
+function sendReply(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, given: Reply): void {
+  let reply = given;
+  for (const hook of ctx.plan.onOwnReply) reply = hook(ctx, reply);
   const headers = [...reply.headers];
   addGatewayHeaders(ctx, headers, reply.status, null);
-  complete(
-    options,
-    ctx,
-    sink,
-    { kind: reply.status < 400 ? 'success' : 'refused', status: reply.status, error: null },
-    headers,
-    reply.body,
-  );
+  complete(options, ctx, sink, { kind: kindOf(ctx, reply), status: reply.status, error: null }, headers, reply.body);
+}
+
+function kindOf(ctx: RequestContext, { status, isDenial }: Reply): Outcome['kind'] {
+  if (status < 400 && isDenial !== true) return 'success';
+  return isDenial === true && ctx.attempts.some(wasCalled) ? 'failed' : 'refused';
 }
 
 /** The exit of everything that went wrong before the first byte. */

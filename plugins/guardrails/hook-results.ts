@@ -17,20 +17,26 @@ export function isDenied({ guardrail, verdict }: GuardrailResult): boolean {
   return guardrail.deny && !verdict;
 }
 
-/** The reply with status 446. Results of the response show no text of it: what was denied must not leave this way. */
+/** The reply with status 446. */
 export function denialOf(results: HookResults): Reply {
-  const before = results.before.map((result) => toHookResult(result));
-  const after = results.after.map((result) => toHookResult(result, withoutText));
   const error = { message: deniedMessage, type: 'hooks_failed', param: null, code: null };
   return {
     status: 446,
     headers: ['content-type', 'application/json'],
-    body: JSON.stringify({ error, hook_results: { before_request_hooks: before, after_request_hooks: after } }),
+    body: JSON.stringify({ error, hook_results: deniedResults(results) }),
+  };
+}
+
+/** Results as a denial shows them. Those of the response hold no text of it: what was denied must not leave this way. */
+export function deniedResults({ before, after }: HookResults): JsonObject {
+  return {
+    before_request_hooks: before.map((result) => toHookResult(result)),
+    after_request_hooks: after.map((result) => toHookResult(result, withoutText)),
   };
 }
 
 /** Returns the body of a reply with `hook_results` as its last member; other bodies than JSON objects come back unchanged. */
-export function withHookResults(body: Uint8Array, results: HookResults): Uint8Array {
+export function withHookResults(body: Uint8Array, results: Pick<HookResults, 'before'> & Partial<HookResults>): Uint8Array {
   let end = body.length - 1;
   while (end >= 0 && isSpace(body[end])) end--;
   if (end < 1 || body[end] !== brace) return body;
@@ -54,10 +60,10 @@ function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-function toHookResults({ before, after }: HookResults): JsonObject {
+function toHookResults({ before, after }: Pick<HookResults, 'before'> & Partial<HookResults>): JsonObject {
   return {
     before_request_hooks: before.map((result) => toHookResult(result)),
-    after_request_hooks: after.map((result) => toHookResult(result)),
+    ...(after ? { after_request_hooks: after.map((result) => toHookResult(result)) } : {}),
   };
 }
 

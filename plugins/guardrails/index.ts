@@ -9,11 +9,12 @@ import { isObject, isPromise, type JsonObject, type Maybe } from '../../core/con
 import type { Side } from './checks/check.ts';
 import { compileGuardrails, type Guardrail } from './compile.ts';
 import { HeldStream } from './held-stream.ts';
-import { denialOf, firstEventOf, isDenied, toRecord, withHookResults } from './hook-results.ts';
+import { denialOf, deniedResults, firstEventOf, isDenied, toRecord, withHookResults } from './hook-results.ts';
 import { after } from './maybe.ts';
 import { readPassedReply } from './passed-reply.ts';
 import { type GuardrailResult, runGuardrails } from './run.ts';
 import { guardrailsConfig } from './schema.ts';
+import { softDenialOf, softEndOf } from './soft-denial.ts';
 import { hasText, isPassed } from './texts.ts';
 import { StreamWindow } from './window/stream-window.ts';
 import { windowChecks, windowResults } from './window/window-checks.ts';
@@ -66,6 +67,8 @@ interface State {
   readonly request: { readonly params: JsonObject | null; readonly bodyChanged: boolean };
   /** True if the reply is a denial, which shows its results already. */
   isDenied: boolean;
+  /** True if the client is to receive the denial as a message of the assistant. */
+  isSoft: boolean;
   /** True until the results were added to the body of the reply. */
   showsResults: boolean;
   /** Event with the results of the request, to be sent before the first event of a stream. */
@@ -108,6 +111,7 @@ class Guardrails {
       onRequest: (ctx) => this.#onRequest(ctx, isShared),
       ...(hasInput && !isShared ? { onAttempt: (ctx, target) => this.#onAttempt(ctx, target) } : {}),
       onAttemptResponse: (ctx, response, target) => this.#onAttemptResponse(ctx, response, target),
+      onOwnReply: (ctx, reply) => this.#onOwnReply(ctx, reply),
       onReply: (ctx, head) => this.#onReply(ctx, head),
       onChunk: (ctx, chunk) => this.#onChunk(ctx, chunk),
       onEnd: (ctx, outcome) => this.#onEnd(ctx, outcome),
@@ -127,6 +131,7 @@ class Guardrails {
         after: [],
         request,
         isDenied: false,
+        isSoft: false,
         showsResults: false,
         firstEvent: null,
         observed: null,
@@ -179,8 +184,9 @@ class Guardrails {
         ctx.bodyChanged = true;
       }
       if (!results.some(isDenied)) return undefined;
-      state.isDenied = true;
-      return denialOf(state);
+      deny(state, results);
+      // Without a target of its own, this is the reply of the request.
+      return (targetPath === null ? this.#softReply(ctx, state) : undefined) ?? denialOf(state);
     });
   }
 
@@ -219,7 +225,7 @@ class Guardrails {
       state.after = results;
       this.#record(ctx, results, target.path);
       if (results.some(isDenied)) {
-        state.isDenied = true;
+        deny(state, results);
         return { action: 'deny', reply: denialOf(state), reason: reasonOf(results) };
       }
       if (read.body === null || ctx.endpoint?.operation === null || body === read.body)
@@ -235,10 +241,11 @@ class Guardrails {
     const format = ctx.endpoint?.format ?? 'plain';
     const checks = windowChecks(output);
     if (checks.length === 0 || format === 'plain') return null;
-    state.windowed = new StreamWindow(format, checks, () => {
+    state.windowed = new StreamWindow(format, checks, (last) => {
       state.after = this.#closeWindow(ctx, state, target.path);
-      state.isDenied = true;
-      return { reply: denialOf(state), lastEvents: null };
+      deny(state, state.after);
+      const lastEvents = state.isSoft ? softEndOf(ctx, last) : null;
+      return { reply: denialOf(state), lastEvents };
     });
     return state.windowed;
   }
@@ -262,10 +269,16 @@ class Guardrails {
     return before.some(({ verdict }) => !verdict) || after.some(({ verdict }) => !verdict);
   }
 
-  #onReply(ctx: RequestContext, head: ReplyHead): undefined {
+  /** Returns the denial as a message of the assistant; undefined if the config or the route has none. */
+  #softReply(ctx: RequestContext, state: State): Reply | undefined {
+    if (!state.isSoft) return undefined;
+    return softDenialOf(ctx, deniedResults(state), this.#services.clock.now()) ?? undefined;
+  }
+
+  #onReply(ctx: RequestContext, head: ReplyHead): Reply | undefined {
     const state = this.#stateOf(ctx);
-    if (state.isDenied || ctx.endpoint?.operation === null) return;
-    if (state.before.length === 0 && state.after.length === 0) return;
+    if (state.isDenied) return this.#softReply(ctx, state);
+    if (ctx.endpoint?.operation === null || (state.before.length === 0 && state.after.length === 0)) return undefined;
     // Streams that are not held have their own status until here.
     if (head.status === 200 && this.#hasFailed(state)) head.status = 246;
     const type = findHeader(head.headers, 'content-type') ?? '';
@@ -273,7 +286,21 @@ class Guardrails {
     if (/^text\/event-stream\b/i.test(type) && head.status < 300 && state.before.length > 0 && !isStrict(ctx)) {
       state.firstEvent = firstEventOf(ctx.endpoint?.format ?? 'plain', state.before);
     }
-    state.showsResults = ctx.endpoint?.operation !== null && isJson && findHeader(head.headers, 'content-encoding') === undefined;
+    state.showsResults = isJson && findHeader(head.headers, 'content-encoding') === undefined;
+    return undefined;
+  }
+
+  /** A hit of the cache shows the results of the request. Output guardrails have judged it when it was stored. */
+  #onOwnReply(ctx: RequestContext, reply: Reply): Reply {
+    const { before, isDenied } = this.#stateOf(ctx);
+    const isHit = ctx.cacheStatus?.endsWith('HIT') === true && reply.status === 200;
+    if (!isHit || isDenied || before.length === 0 || ctx.endpoint?.operation === null) return reply;
+    const body = Buffer.from(reply.body);
+    const type = findHeader([...reply.headers], 'content-type') ?? '';
+    const status = before.some(({ verdict }) => !verdict) ? 246 : 200;
+    if (/^application\/json\b/i.test(type)) return { ...reply, status, body: withHookResults(body, { before }) };
+    if (!/^text\/event-stream\b/i.test(type) || isStrict(ctx)) return { ...reply, status };
+    return { ...reply, status, body: Buffer.concat([Buffer.from(firstEventOf(ctx.endpoint?.format ?? 'plain', before)), body]) };
   }
 
   #onChunk(ctx: RequestContext, chunk: Uint8Array): Uint8Array {
@@ -331,6 +358,11 @@ class Guardrails {
       );
     }
   }
+}
+
+function deny(state: State, results: readonly GuardrailResult[]): void {
+  state.isDenied = true;
+  state.isSoft = results.filter(isDenied).every(({ guardrail }) => guardrail.softDeny);
 }
 
 function observe(observed: Observed, chunk: Uint8Array): void {

@@ -10,7 +10,7 @@ import type { Health } from './circuits.ts';
 import type { AttemptResult, RequestContext } from './context.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import type { Target } from './plan.ts';
-import type { DocumentReader, Hooks, PlanScope, Plugin, Services } from './plugin.ts';
+import type { DocumentReader, Hooks, PlanScope, Plugin, Reply, Services } from './plugin.ts';
 import type { AddedCheck } from './plugin-check.ts';
 import type { CallProvider } from './provider-call.ts';
 import type { RequestRecord } from './record.ts';
@@ -30,6 +30,8 @@ export interface CoreHooks extends Hooks {
   readonly readsParams?: boolean;
   /** Returns true for requests whose streams are held until they are complete, like `reads.response: 'body'`. */
   holdsStream?(ctx: RequestContext): boolean;
+  /** A reply of a plugin that is sent in place of the provider's, such as a hit of the cache. Returns it or a changed one. */
+  onOwnReply?(ctx: RequestContext, reply: Reply): Reply;
   /**
    * Strategies: the next target; `last` is null for the first attempt; null gives up. Does no I/O, and returns the same target when it is
    * asked twice with the same result.

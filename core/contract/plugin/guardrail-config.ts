@@ -11,6 +11,8 @@ export interface GuardrailRule {
   readonly checks: readonly CheckRule[];
   /** True: a failed verdict ends the attempt with 446. */
   readonly deny: boolean;
+  /** True: the client receives a denial as a message of the assistant with status 200, on routes that have such messages. */
+  readonly softDeny: boolean;
   /** True: the reply does not wait for the verdict and does not depend on it. */
   readonly async: boolean;
   /** True: checks run one after the other, each on the text that the one before has left. */
@@ -61,6 +63,7 @@ const flag = v.optional(v.boolean());
 
 const actions = {
   deny: flag,
+  soft_deny_200: flag,
   async: flag,
   sequential: flag,
   /** Allowed on output guardrails only. */
@@ -155,9 +158,12 @@ function ofShorthand(entry: v.InferOutput<typeof shorthand>, path: string, kind:
 
 type Actions = Pick<v.InferOutput<typeof hook>, keyof typeof actions>;
 
-function actionsOf(entry: Actions): Pick<GuardrailRule, 'deny' | 'async' | 'sequential' | 'stream' | 'onSuccess' | 'onFail'> {
+function actionsOf(
+  entry: Actions,
+): Pick<GuardrailRule, 'deny' | 'softDeny' | 'async' | 'sequential' | 'stream' | 'onSuccess' | 'onFail'> {
   return {
     deny: entry.deny ?? false,
+    softDeny: entry.soft_deny_200 ?? false,
     async: entry.async ?? false,
     sequential: entry.sequential ?? false,
     stream: entry.stream ?? null,

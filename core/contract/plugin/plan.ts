@@ -30,6 +30,7 @@ export interface Plan {
   readonly onAttempt: HookList<'onAttempt'>;
   readonly onAttemptResponse: readonly JudgeHook[];
   readonly onSend: HookList<'onSend'>;
+  readonly onOwnReply: HookList<'onOwnReply'>;
   readonly onReply: HookList<'onReply'>;
   readonly onChunk: HookList<'onChunk'>;
   readonly onError: HookList<'onError'>;

@@ -79,6 +79,8 @@ export interface Reply {
   readonly status: number;
   readonly headers: HeaderList;
   readonly body: Uint8Array | string;
+  /** True: the record holds the request as rejected, whatever the status is. */
+  readonly isDenial?: boolean;
 }
 
 export interface ReplyHead {

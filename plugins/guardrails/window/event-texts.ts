@@ -18,7 +18,22 @@ export interface EventTexts {
 
 /** Finds the texts of the reply in one event of a stream. Tool calls are no texts of the reply. */
 export function eventTexts(format: StreamFormat, event: JsonObject): EventTexts {
-  return readers[format](event);
+  const isOfFormat = format === 'chat' ? Array.isArray(event.choices) : typeof event.type === 'string';
+  if (isOfFormat) return readers[format](event);
+  // A provider that sends events of another format must not get past the checks.
+  const texts: EventText[] = [];
+  everyText(event, texts, 0);
+  return { texts, ended: [] };
+}
+
+const depthMax = 32;
+
+function everyText(value: unknown, texts: EventText[], depth: number): void {
+  if (typeof value !== 'object' || value === null || depth > depthMax) return;
+  for (const [field, item] of Object.entries(value)) {
+    if (typeof item === 'string') texts.push({ holder: value as JsonObject, field, key: null });
+    else everyText(item, texts, depth + 1);
+  }
 }
 
 const readers: Readonly<Record<StreamFormat, (event: JsonObject) => EventTexts>> = {

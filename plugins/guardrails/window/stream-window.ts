@@ -37,14 +37,16 @@ export class StreamWindow implements StreamFilter {
   denial: StreamDenial | null = null;
   readonly checks: readonly WindowCheck[];
   readonly #format: StreamFormat;
-  readonly #onDenied: () => StreamDenial;
+  readonly #onDenied: (last: JsonObject | null) => StreamDenial;
   readonly #frames = new Frames();
   /** Texts by key; null: the text has ended. */
   readonly #texts = new Map<string, OpenText | null>();
   #sequence: number | null = null;
+  /** The last event with text of the reply. */
+  #last: JsonObject | null = null;
 
-  /** `onDenied` is called once, when a guardrail denies the stream. */
-  constructor(format: StreamFormat, checks: readonly WindowCheck[], onDenied: () => StreamDenial) {
+  /** `onDenied` is called once, when a guardrail denies the stream, with the last event that held text. */
+  constructor(format: StreamFormat, checks: readonly WindowCheck[], onDenied: (last: JsonObject | null) => StreamDenial) {
     this.checks = checks;
     this.#format = format;
     this.#onDenied = onDenied;
@@ -119,6 +121,7 @@ export class StreamWindow implements StreamFilter {
     }
     open.event = event;
     open.at = at;
+    this.#last = event;
     if (isLast) this.#texts.set(key, null);
     return this.#through(open.windows, given, isLast);
   }
@@ -154,7 +157,8 @@ export class StreamWindow implements StreamFilter {
   #found(check: WindowCheck): void {
     check.findings++;
     if (!check.search.fails || !check.guardrail.deny) return;
-    this.denial ??= this.#onDenied();
+    const sent = this.#sequence === null ? {} : { sequence_number: this.#sequence - 1 };
+    this.denial ??= this.#onDenied(this.#last && { ...this.#last, ...sent });
     throw new GatewayError('response_denied', { status: this.denial.reply.status });
   }
 }

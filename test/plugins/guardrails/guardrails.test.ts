@@ -404,6 +404,56 @@ describe('the cache', () => {
   });
 });
 
+describe('a hit of the cache', () => {
+  const cache = { mode: 'simple' };
+  /** Fills the cache without guardrails, then asks again with them under the same key of the cache. */
+  async function hit(config: JsonObject, more: JsonObject = {}) {
+    const gateway = createHarness();
+    if (more.stream) gateway.script(chatStream(['hel', 'lo']));
+    const document = gateway.addConfig('saved', { provider: '@one', cache });
+    const body = { ...user('hello world'), ...more };
+    await gateway.send({ headers: { 'x-svc-config': 'saved' }, body });
+    gateway.documents.set(`config ${document.workspaceId}/saved`, {
+      ...document,
+      config: { provider: '@one', cache, ...config },
+    });
+    const sink = await gateway.send({ headers: { 'x-svc-config': 'saved' }, body });
+    expect([gateway.calls.length, sink.header('x-svc-cache-status')]).toEqual([1, 'HIT']);
+    return sink;
+  }
+
+  it('shows the results of the request only', async () => {
+    const gateway = createHarness();
+    const config = {
+      provider: '@one',
+      cache,
+      input_guardrails: [match('hello', { id: 'g' })],
+      output_guardrails: [match('hello')],
+    };
+    const headers = { 'x-svc-config': JSON.stringify(config) };
+    await gateway.send({ headers, body: user('hello world') });
+    const sink = await gateway.send({ headers, body: user('hello world') });
+    expect([sink.status, sink.header('x-svc-cache-status')]).toEqual([200, 'HIT']);
+    expect(json(sink.text).choices).toEqual(chatReply('hello').choices);
+    expect(json(sink.text).hook_results).toEqual({ before_request_hooks: [expect.objectContaining({ id: 'g', verdict: true })] });
+  });
+
+  it('has status 246 if a guardrail of the request fails', async () => {
+    const sink = await hit({ input_guardrails: [match('zz', { id: 'g' })] });
+    expect(sink.status).toBe(246);
+    expect(json(sink.text).hook_results).toEqual({
+      before_request_hooks: [expect.objectContaining({ id: 'g', verdict: false })],
+    });
+  });
+
+  it.each([[false], [true]])('as a stream shows them in the first event unless the format is strict: %s', async (strict) => {
+    const config = { input_guardrails: [match('zz', { id: 'g' })], strict_open_ai_compliance: strict };
+    const sink = await hit(config, { stream: true });
+    expect(sink.status).toBe(246);
+    expect(sink.text.startsWith('data: {"hook_results":{"before_request_hooks":[')).toBe(!strict);
+  });
+});
+
 describe('configs that are rejected', () => {
   it.each<[JsonObject, string]>([
     [{ input_guardrails: [{ 'default.nope': {} }] }, 'input_guardrails[0].default.nope: there is no check default.nope'],
@@ -425,6 +475,7 @@ describe('configs that are rejected', () => {
       { output_guardrails: [match('a', { stream: 'window', async: true })] },
       'output_guardrails[0].stream: window contradicts async',
     ],
+    [{ input_guardrails: [match('a', { soft_deny_200: true })] }, 'input_guardrails[0].soft_deny_200: requires deny'],
     [{ input_guardrails: ['pg-none'] }, 'input_guardrails[0]: saved guardrails are not part of this version'],
     [{ before_request_hooks: [{ id: 'pg-none' }] }, 'before_request_hooks[0]: saved guardrails are not part of this version'],
     [{ start_hooks: [hook('a')] }, 'start_hooks: start hooks are not part of this version'],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { messagesStream, responsesStream, streamOf } from '../../../core/test-kit/provider-scripts.ts';
 import { answer, chatReply, chatStream, createHarness, type Script } from '../../support/pipeline-harness.ts';
 
 const none = (more: JsonObject = {}) => ({
@@ -10,71 +11,10 @@ const none = (more: JsonObject = {}) => ({
 });
 const replace = { 'default.regexReplace': { rule: '/secret/g', redactText: '***' }, stream: 'window' };
 
-/** A stream whose events arrive one by one. */
-function eventStream(text: string): Script {
-  return (_call, handler) => {
-    handler.onHead(200, ['content-type', 'text/event-stream']);
-    for (const frame of text.split('\n\n').slice(0, -1)) handler.onData(Buffer.from(`${frame}\n\n`));
-    handler.onEnd();
-  };
-}
-
-/** A stream of the Messages API, with one delta per text. */
-function messagesStream(texts: readonly string[]): Script {
-  const events: JsonObject[] = [
-    {
-      type: 'message_start',
-      message: {
-        id: 'm',
-        type: 'message',
-        role: 'assistant',
-        model: 'c',
-        content: [],
-        usage: { input_tokens: 3, output_tokens: 1 },
-      },
-    },
-    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-    ...texts.map((text) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })),
-    { type: 'content_block_stop', index: 0 },
-    { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 2 } },
-    { type: 'message_stop' },
-  ];
-  const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
-  return eventStream(text);
-}
-
-function responsesStream(texts: readonly string[]): Script {
-  const at = { item_id: 'm', output_index: 0, content_index: 0 };
-  const part = { type: 'output_text', text: texts.join(''), annotations: [] };
-  const item = { id: 'm', type: 'message', role: 'assistant', status: 'completed', content: [part] };
-  const response = {
-    id: 'r',
-    object: 'response',
-    status: 'completed',
-    model: 'm',
-    output: [item],
-    usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
-  };
-  const events: JsonObject[] = [
-    { type: 'response.created', response: { ...response, status: 'in_progress', output: [], usage: null } },
-    { type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } },
-    { type: 'response.content_part.added', ...at, part: { ...part, text: '' } },
-    ...texts.map((delta) => ({ type: 'response.output_text.delta', ...at, delta })),
-    { type: 'response.output_text.done', ...at, text: part.text },
-    { type: 'response.content_part.done', ...at, part },
-    { type: 'response.output_item.done', output_index: 0, item },
-    { type: 'response.completed', response },
-  ];
-  const text = events
-    .map((event, index) => `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: index })}\n\n`)
-    .join('');
-  return eventStream(text);
-}
-
 function completionsStream(texts: readonly string[]): Script {
   const chunk = (text: string, finish_reason: string | null = null) =>
     `data: ${JSON.stringify({ id: 'c', object: 'text_completion', choices: [{ index: 0, text, finish_reason, logprobs: null }] })}\n\n`;
-  return eventStream(`${texts.map((text) => chunk(text)).join('')}${chunk('', 'stop')}data: [DONE]\n\n`);
+  return streamOf([...texts.map((text) => chunk(text)), chunk('', 'stop'), 'data: [DONE]\n\n']);
 }
 
 const user = [{ role: 'user', content: 'hi' }];
@@ -192,9 +132,10 @@ describe('a stream in a window', () => {
     const chunk = {
       choices: [{ index: 0, delta: { content: 'se' }, logprobs: { content: [{ token: 'cret' }] }, finish_reason: null }],
     };
-    const stream = eventStream(
-      `data: ${JSON.stringify(chunk)}\n\ndata: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
-    );
+    const stream = streamOf([
+      `data: ${JSON.stringify(chunk)}\n\n`,
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
+    ]);
     const [path, provider, body] = routes[0] as (typeof routes)[number];
     const { sink } = await ask({ output_guardrails: [none()] }, [path, provider, body, () => stream], []);
     expect(sink.text).not.toContain('cret');
@@ -204,11 +145,17 @@ describe('a stream in a window', () => {
   it('rejects a text that continues after its end, because a word could be cut in two', async () => {
     const chunk = (content: string, finish_reason: string | null) =>
       `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason }] })}\n\n`;
-    const stream = eventStream(`${chunk('a sec', 'stop')}${chunk('ret', 'stop')}data: [DONE]\n\n`);
+    const stream = streamOf([chunk('a sec', 'stop'), chunk('ret', 'stop'), 'data: [DONE]\n\n']);
     const [path, provider, body] = routes[0] as (typeof routes)[number];
     const { sink, record } = await ask({ output_guardrails: [none()] }, [path, provider, body, () => stream], []);
     expect(sink.text).not.toContain('ret');
     expect(record).toMatchObject({ outcome: 'cut', errorCode: 'upstream_invalid' });
+  });
+
+  it.each(routes)('%s of %s: checks events of another format too', async (...[path, provider, body]) => {
+    const stream = streamOf(['data: {"surprise":[{"deep":"a secret"}]}\n\n', 'data: ["a secret"]\n\n']);
+    const { sink } = await ask({ output_guardrails: [none()] }, [path, provider, body, () => stream], []);
+    expect(sink.text).not.toContain('secret');
   });
 
   it('checks a reply that does not stream whole', async () => {
