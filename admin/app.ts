@@ -48,12 +48,12 @@ function hintFor(path: string): string {
 }
 
 /**
- * The whole HTTP surface: the admin API under `/v1` and `/v2` alike with its description, the gateways' API under `/internal/v1`,
- * health. Throws when a route is not declared completely.
+ * Builds the HTTP service: the admin API under `/v1` and `/v2` with its description, the gateways' API under `/internal/v1`, and
+ * health. Throws if a route is not declared completely.
  */
 export function createApp(services: AdminServices): Hono {
   checkRoutes(adminRoutes, publicRoutes);
-  // Servers of the known API ignore a slash at the end of a path, and clients rely on it.
+  // Servers of the known API ignore a slash at the end of a path, and clients rely on that.
   const app = new Hono({ strict: false });
   serveHealth(app, versions, services);
   app.route(internalPaths.documents.replace('/documents', ''), internalApp(services));

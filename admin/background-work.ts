@@ -1,10 +1,10 @@
 import type { Log } from '../core/contract/values/log.ts';
 import { causeOf } from './cause-of.ts';
 
-/** Work that a reply must not wait for. It is begun after the reply has left, and finished before the process ends. */
+/** Work that a reply does not wait for. It starts after the reply was sent, and ends before the process does. */
 export interface BackgroundWork {
   run(work: () => Promise<unknown>): void;
-  /** Resolves when all that was begun has ended. */
+  /** Resolves when all started work has ended. */
   settled(): Promise<void>;
 }
 

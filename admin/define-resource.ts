@@ -39,7 +39,7 @@ export interface Resource {
   readonly samples?: readonly Sample[];
 }
 
-/** Returns the declaration; exists for its type. */
+/** Returns the declaration unchanged. Exists for its type. */
 export function defineResource(resource: Resource): Resource {
   return resource;
 }
@@ -77,7 +77,7 @@ export interface HousekeepingServices {
   readonly database: Database;
   readonly mailer: Mailer;
   readonly log: Log;
-  /** True once the control plane is stopping: a long task should end. */
+  /** True when the control plane is stopping. A long task must then end. */
   isClosing(): boolean;
 }
 
@@ -100,7 +100,7 @@ export interface Sample {
   update(tenant: SampleTenant, made: SamplesMade, mark: string): Record<string, unknown> | null;
   /** Returns the body of the DELETE for the n-th item. Absent: DELETE takes no body. */
   remove?(n: number, mark: string): Record<string, unknown>;
-  /** True if the item belongs to a workspace, which organisation keys then have to name. */
+  /** True if the item belongs to a workspace, which requests with organisation keys must then name. */
   readonly ofWorkspace: boolean;
   /** Set if lists still show the item after its deletion, as ended. */
   readonly staysListed?: true;
@@ -120,7 +120,7 @@ export function idOfReply(reply: Readonly<Record<string, unknown>>): string {
   return String(inner(reply).id);
 }
 
-/** The same for items that paths name by slug. */
+/** Like `idOfReply`, for items that paths name by slug. */
 export function slugOfReply(reply: Readonly<Record<string, unknown>>): string {
   return String(inner(reply).slug);
 }

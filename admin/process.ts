@@ -9,7 +9,7 @@ import { isDatabaseAway } from './db/is-database-away.ts';
 import { type ControlPlane, startControlPlane } from './start-control-plane.ts';
 import { StartError } from './start-error.ts';
 
-/** While the database cannot be reached, one log line per this time. */
+/** While the database is unreachable, one line per this time is logged. */
 const warnEveryMs = 30_000;
 
 /** Runs the control plane as a process of its own, as a child of the supervisor or alone. Exits on a stop signal. */
@@ -21,7 +21,7 @@ export async function runProcess(): Promise<void> {
   let plane: ControlPlane | null = null;
   let stopping = false;
   const stop = () => {
-    // A second signal means now.
+    // A second signal stops the process at once.
     if (stopping) process.exit(1);
     stopping = true;
     void (plane?.close() ?? Promise.resolve()).then(

@@ -33,7 +33,7 @@ import { dependents, documentReaders, entities, housekeepingTasks, jobKinds, mig
 
 export interface ControlPlaneDeps {
   readonly log: Log;
-  /** Publishes a notice of a committed change. Must not throw; losing one does no harm. */
+  /** Publishes a notice of a committed change. Must not throw. Losing a notice does no harm. */
   readonly publish?: (notice: ChangeNotice) => void;
   /** For tests: replaces the system clock. */
   readonly clock?: Clock;
@@ -47,7 +47,7 @@ export interface ControlPlane {
   readonly port: number;
   /** Keys created by a first start; null on every later one. */
   readonly firstKeys: FirstKeys | null;
-  /** For programs that look after the installation, and for tests. */
+  /** For programs that maintain the installation, and for tests. */
   readonly services: AdminServices;
   /** Stops accepting requests, lets running ones finish, publishes committed changes, closes the database. */
   close(): Promise<void>;
@@ -71,7 +71,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   const nats = settings.natsUrl === null ? null : connectNats(settings.natsUrl, deps.log);
   try {
     const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper, auditKey, log: deps.log });
-    // Behind the first start, which leaves data that is there alone: a first start that fails stores no key.
+    // After the first start, which changes no existing data: a first start that fails stores no key.
     await checkKeys(database.em(), settings);
     const publish = (notice: ChangeNotice) => {
       deps.publish?.(notice);

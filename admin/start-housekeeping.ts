@@ -3,7 +3,7 @@ import type { HousekeepingServices, HousekeepingTask } from './define-resource.t
 
 /** Hourly work that may be late. */
 export interface Housekeeping {
-  /** Waits for the task that is running. */
+  /** Waits for the running task. */
   close(): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import { infrastructure } from './infrastructure.ts';
 import { type Dependents, ownerKinds } from './publish/dependents.ts';
 import { listedResources } from './resources/index.ts';
 
-/** Every resource, each behind those that it names in `after`. */
+/** Every resource, after those that it names in `after`. */
 export const resources: readonly Resource[] = inOrder(listedResources);
 
 const all = [infrastructure, ...resources];

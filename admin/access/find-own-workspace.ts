@@ -4,8 +4,8 @@ import { notFound } from '../http/errors.ts';
 import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
 
 /**
- * The active workspace a path names by id, slug or name, of those the caller works in. A slug goes before an equal name, of
- * equal names the oldest workspace is meant. Throws AB08.
+ * Returns the active workspace that a path names by id, slug or name, among those the caller may use. A slug takes precedence
+ * over an equal name. Of workspaces with equal names the oldest is meant. Throws AB08.
  */
 export async function findOwnWorkspace(
   em: EntityManager,

@@ -7,8 +7,8 @@ import type { AdminRoute } from '../http/route.ts';
 import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
 
 /**
- * The workspace a request works on, null for "the whole organisation". Workspace keys are locked to their own; organisation
- * keys name one by id or slug. Beyond the reference: an organisation with a single workspace need not name it.
+ * Returns the workspace of a request, null for the whole organisation. Workspace keys are limited to their own. Organisation keys
+ * name one by id or slug. An addition to the reference: if the organisation has a single workspace, it need not be named.
  */
 export async function resolveWorkspace(
   em: EntityManager,
@@ -18,7 +18,7 @@ export async function resolveWorkspace(
   params: Readonly<Record<string, string>>,
 ): Promise<string | null> {
   const isOfOrganisation = route.tenant === 'organisation' || isSignedIn(route, actor);
-  // Such a route needs no workspace; but one that is not theirs is not found there either.
+  // Such a route needs no workspace, but a named one that the caller may not use is not found.
   if (isOfOrganisation && named !== null && actor.workspaceId === null) await findWorkspace(em, actor.organisationId, named);
   if (actor.workspaceId !== null && named !== null) await requireOwn(em, actor, actor.workspaceId, named);
   if (params.workspaceId !== undefined && named !== null) await requireSame(em, actor, params.workspaceId, named);
@@ -66,17 +66,17 @@ async function workspaceWithSlug(
   throw invalid(`workspace_id: required, because several workspaces have this slug: ${listed.join(', ')}${more}`);
 }
 
-/** Most workspaces that one message lists. */
+/** Maximum number of workspaces in one message. */
 const ambiguousMax = 20;
 
-/** Throws AB03 when a key or token of one workspace names another one, by id or slug. */
+/** Throws AB03 if a key or token of one workspace names another one, by id or slug. */
 async function requireOwn(em: EntityManager, actor: Actor, ownId: string, named: string): Promise<void> {
   if (named.toLowerCase() === ownId) return;
   const own = await em.findOne(workspaces, { id: ownId, organisationId: actor.organisationId });
   if (own?.slug !== named) throw forbidden('This API key belongs to another workspace');
 }
 
-/** A plain member works in one workspace at a time, and others do not exist for them. */
+/** A plain member uses one workspace at a time. Other workspaces do not exist for them. */
 async function workspaceOfMember(
   em: EntityManager,
   actor: Actor,
@@ -109,7 +109,7 @@ export async function findWorkspace(
 ): Promise<Workspace> {
   const name = isUuid(idOrSlug) ? { id: idOrSlug } : { slug: idOrSlug };
   const where = { ...name, organisationId, ...(deletedToo ? {} : { status: 'active' as const }) };
-  // A deleted one may have had the slug of one that is there.
+  // A deleted workspace may have had the slug of an existing one.
   const found = await em.findOne(workspaces, where, { orderBy: { status: 'asc', archivedAt: 'desc' } });
   if (!found) throw notFound('Workspace');
   return found;

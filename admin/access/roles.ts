@@ -19,7 +19,7 @@ const logs = ['logs.list', 'logs.view', 'logs.export', 'logs.read'];
 const userKeys = 'workspace_user_api_keys';
 const serviceKeys = 'workspace_service_api_keys';
 
-/** Security settings that decide about scopes. The settings missing here decide about fields of rows. */
+/** Security settings that determine scopes. The settings missing here determine fields of rows. */
 export const securityRules: readonly Rule[] = [
   { setting: 'membersViewLogs', role: 'member', scopes: logs },
   { setting: 'managersViewLogs', role: 'manager', scopes: logs },

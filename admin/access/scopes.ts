@@ -77,7 +77,7 @@ const organisationOnly = [
   'plugins.list',
 ];
 
-/** Every scope a key of each type may carry. */
+/** All scopes that a key of each type may have. */
 export const scopesByType: Readonly<Record<ApiKeyType, ReadonlySet<string>>> = {
   'organisation-service': new Set([...workspaceResources, ...keyManagement, ...organisationOnly]),
   'workspace-service': new Set([...workspaceUser, ...keyManagement]),

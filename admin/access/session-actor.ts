@@ -7,7 +7,7 @@ import { workspaceMembers } from '../resources/workspace-users/entity.ts';
 import { workspaces } from '../resources/workspaces/entity.ts';
 import { organisationRoleScopes, workspaceRoleScopes } from './roles.ts';
 
-/** The columns of a session that its actor shows. */
+/** The columns of a session that its actor needs. */
 interface SessionRow {
   readonly id: string;
   readonly createdAt: Date;

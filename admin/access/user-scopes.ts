@@ -21,7 +21,7 @@ export async function scopesOfUser(em: EntityManager, subject: UserInWorkspace):
   return user && scopesOfKnownUser(em, user, subject.workspaceId);
 }
 
-/** The same for a user that is already loaded. */
+/** Like `scopesOfUser`, for a user that is already loaded. */
 export async function scopesOfKnownUser(
   em: EntityManager,
   user: Pick<User, 'id' | 'organisationId' | 'role'>,

@@ -12,7 +12,7 @@ export async function findVisibleWorkspace(em: EntityManager, actor: Actor, idOr
   const name = isUuid(idOrSlug) ? { id: idOrSlug } : { slug: idOrSlug };
   const visible = visibleIds(actor);
   const own = visible === null ? {} : { id: { $in: [...visible] } };
-  // A deleted one may have had the slug of one that is there.
+  // A deleted workspace may have had the slug of an existing one.
   const where = { $and: [name, own, { organisationId: actor.organisationId }] };
   const found = await em.findOne(workspaces, where, { orderBy: { status: 'asc', archivedAt: 'desc' } });
   if (!found) throw notFound('Workspace');

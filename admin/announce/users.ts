@@ -23,7 +23,7 @@ export async function announceUsers(change: Change, { organisationId, workspaceI
   for (const { email } of found) announceUser(change, organisationId, email);
 }
 
-/** The same for one user by e-mail, of an organisation that may or may not take tokens. */
+/** Like `announceUsers`, for one user by e-mail of an organisation that may or may not use JWT authentication. */
 export function announceUser(change: Change, organisationId: string, email: string): void {
   change.emit({ kind: 'user', id: `${organisationId}/${email}`, op: 'upsert' });
 }

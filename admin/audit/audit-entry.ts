@@ -29,9 +29,9 @@ export interface AuditOutcome {
 }
 
 /**
- * Stores the entry as the next link of its organisation's chain. Needs a transaction, whose other rows are written already:
- * from here to the commit it holds the organisation's row in `audit_chains`. Locks are always taken in the order rows of the
- * change, chain, revision counter, so that writers wait for each other and never in a circle.
+ * Stores the entry as the next link of its organisation's chain. Needs a transaction whose other rows are already written: it
+ * holds the organisation's row in `audit_chains` until the commit. Locks are always taken in the order rows of the change, chain,
+ * revision counter, so that there are no deadlocks.
  */
 export async function addAuditEntry(
   tx: EntityManager,

@@ -1,6 +1,6 @@
 import { isObject } from '../../core/contract/values/json.ts';
 
-/** JSON with sorted object keys: the database does not preserve the order in which they were written. */
+/** Returns JSON with sorted object keys, because the database does not preserve the order in which they were written. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => (isObject(inner) ? sorted(inner) : inner));
 }

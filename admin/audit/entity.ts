@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 
-/** One change, or one attempt that was refused. Rows are only ever added. */
+/** One change, or one attempt that was rejected. Rows are only ever added. */
 export const auditEntries = defineEntity({
   name: 'AuditEntry',
   tableName: 'audit_entries',
@@ -17,7 +17,7 @@ export const auditEntries = defineEntity({
     queryParams: p.json().$type<Record<string, string>>(),
     /** The few headers that describe the request; none can hold a credential. */
     requestHeaders: p.json().$type<Record<string, string>>().nullable(),
-    /** The user behind a user key, else the key itself. */
+    /** The user of a user key or session, otherwise the key itself. */
     userId: p.uuid().nullable(),
     userType: p.text().$type<'user' | 'api_key' | 'system'>(),
     responseStatusCode: p.integer(),
@@ -28,7 +28,7 @@ export const auditEntries = defineEntity({
     clientIp: p.text(),
     /** Country of the address, if a proxy in front sends it. */
     country: p.text().nullable(),
-    /** Counts the entries of the organisation from 1, without a gap. */
+    /** Position in the organisation's chain, from 1, without gaps. */
     seq: p.bigint('number').nullable(),
     previousHash: p.text().nullable(),
     hash: p.text().nullable(),

@@ -20,8 +20,8 @@ export function maskSecrets(value: unknown): unknown {
 }
 
 /**
- * A copy of a request body with `***` for every value: names and shape alone. For bodies that were refused before they were checked, in
- * which any field may hold a secret.
+ * Returns a copy of a request body with `***` for every value, so that only names and structure remain. For bodies that were
+ * rejected before they were checked, in which any field may hold a secret.
  */
 export function maskValues(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(maskValues);
@@ -64,7 +64,7 @@ function isSecretName(name: string): boolean {
   return exact.has(plain) || declared.has(plain) || (parts.test(plain) && !harmless.test(plain) && !keySettings.test(plain));
 }
 
-/** In snake and camel case alike. */
+/** In snake and camel case. */
 function plainOf(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, '');
 }

@@ -7,21 +7,21 @@ import { chainStart, hashEntry } from './hash-entry.ts';
 /** Result of the check of one organisation's trail. */
 export interface Verdict {
   readonly organisationId: string;
-  /** Entries that were found to be as they were written, from the first one on. */
+  /** Number of entries from the first one on that are unchanged. */
   readonly intact: number;
   /** First entry that is invalid or missing; null if the chain is valid. */
   readonly error: ChainError | null;
 }
 
 interface ChainError {
-  /** Position in the chain; null for a row outside it. */
+  /** Position in the chain. Null for a row outside it. */
   readonly seq: number | null;
   /** Id of the row, if there is one. */
   readonly rowId: string | null;
   readonly what: string;
 }
 
-/** Rows read at a time. */
+/** Number of rows read at a time. */
 const batchSize = 1_000;
 
 /**
@@ -100,7 +100,7 @@ async function errorOfEnd(
     return { seq, rowId: null, what: 'it is not what the head of the chain says' };
   }
   if (firstAt === null) return null;
-  // Entries of versions before the chain stay outside of it; nothing else may.
+  // Entries of versions before the chain stay outside it. Other entries must not.
   const outside = await tx.findOne(auditEntries, { organisationId, seq: null, createdAt: { $gt: firstAt } });
   return outside ? { seq: null, rowId: outside.id, what: 'it was not written through the chain' } : null;
 }

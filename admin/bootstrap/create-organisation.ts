@@ -28,8 +28,8 @@ export interface FirstItems {
 }
 
 /**
- * An organisation that works at once: a data key, a default workspace, an admin key with every scope, a workspace key, and the
- * built-in `mock` provider. Nothing else.
+ * Creates an organisation that is ready for use: a data key, a default workspace, an admin key with every scope, a workspace key,
+ * and the built-in `mock` provider.
  */
 export async function createOrganisation(
   change: Change,

@@ -35,8 +35,8 @@ type Stores = {
 
 /**
  * Fills an empty database: an organisation with a default workspace, an admin key, a workspace key, and the built-in `mock`
- * provider. Returns the keys, or null when there was something already. Two processes may try at once: one does it. The keys
- * are on disk (mode 0600) before they are committed, so that a crash between the two cannot lose them.
+ * provider. Returns the keys, or null if the database is not empty. If two processes do this at the same time, one of them
+ * succeeds. The keys are on disk (mode 0600) before they are committed, so that a crash between the two cannot lose them.
  */
 export async function firstStart(settings: Settings, stores: Stores): Promise<FirstKeys | null> {
   const given = {

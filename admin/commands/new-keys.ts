@@ -12,8 +12,8 @@ import { checkEncryptionKey, replaceClusterKeyCheck } from '../secrets/key-check
 type Keys = Pick<Settings, 'encryptionKey' | 'clusterKey'>;
 
 /**
- * A new admin key with every scope, audited. `organisationId` null is the only organisation of the database. Rejects with an Error in
- * words for the operator when the organisation is not clear, and with StartError when ENCRYPTION_KEY is not that of the database.
+ * Creates an admin key with every scope, audited. `organisationId` null: the only organisation of the database. Rejects with an
+ * Error for the operator if the organisation is ambiguous, and with StartError if ENCRYPTION_KEY is not that of the database.
  */
 export async function newAdminKey(database: Database, keys: Keys, organisationId: string | null): Promise<string> {
   const id = await organisationOf(database, keys, organisationId);

@@ -8,13 +8,13 @@ import { newAdminKey, newClusterKey } from './new-keys.ts';
 import { runCommand } from './run-command.ts';
 
 /**
- * Commands for an operator beside the database, with the settings of the service:
+ * Commands for an operator with access to the database, with the settings of the service:
  *
- * - `npm run admin-key [-- --organisation <id>]` prints a new admin key with every scope, for one that was lost.
+ * - `npm run admin-key [-- --organisation <id>]` prints a new admin key with every scope, to replace a lost one.
  * - `npm run cluster-key` makes the present CLUSTER_KEY the one of this database.
  *
- * Each writes an audit entry. With PostgreSQL they work while the service runs; the embedded database must not be in use. Exit code
- * 0: done; 2: not done, with the reason.
+ * Each writes an audit entry. With PostgreSQL they work while the service runs. The embedded database must not be in use.
+ * Exit code 0: done; 2: not done, with the reason.
  */
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({ options: { organisation: { type: 'string' } }, allowPositionals: true });

@@ -12,8 +12,8 @@ import { entities, migrations } from '../tables.ts';
 import { runCommand } from './run-command.ts';
 
 /**
- * `npm run audit:verify [-- --organisation <id>] [--anchors <file>]`: walks the audit chain of every organisation, or of one, in
- * the database that the settings name. One line each. Exit code 0: intact; 1: not; 2: it could not be found out. The embedded
+ * `npm run audit:verify [-- --organisation <id>] [--anchors <file>]`: checks the audit chain of every organisation, or of one, in
+ * the database of the settings. Prints one line per chain. Exit code 0: intact; 1: not intact; 2: the check failed. The embedded
  * database must not be in use.
  */
 async function main(): Promise<number> {

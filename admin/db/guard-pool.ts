@@ -22,7 +22,7 @@ export function guardPool(pool: unknown): void {
   pool.on('connect', (client: Client) => {
     closeOnTimeout(client);
     client.once('end', () => {
-      // The holder of the client is receiving the failure now, and most holders release it themselves.
+      // The holder of the client is about to receive the failure, and most holders release it themselves.
       setTimeout(() => {
         if (out.delete(client)) client.release(true);
       }, graceMs).unref();

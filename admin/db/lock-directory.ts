@@ -3,16 +3,16 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { folderMark, isFolderMarkAlive } from '../../config/process-mark.ts';
 
-/** Held while a process works on the embedded database. */
+/** Lock on the embedded database, held while a process uses it. */
 export interface DirectoryLock {
   /** Safe to call twice. */
   release(): Promise<void>;
 }
 
 /**
- * Takes the lock file for this process. A lock of a process that is gone (killed, machine restarted) is taken over at once. A
- * lock of a living process is awaited, because a restarted control plane may overlap with its closing predecessor. Rejects after
- * `waitMs` milliseconds: two processes on one embedded database would destroy it.
+ * Takes the lock file for this process. A lock of a process that has ended (killed, machine restarted) is taken over at once. A
+ * lock of a running process is awaited, because a restarted control plane may overlap with its closing predecessor. Rejects after
+ * `waitMs` milliseconds, because two processes would destroy an embedded database.
  */
 export async function lockDirectory(file: string, waitMs = 10_000): Promise<DirectoryLock> {
   const folder = dirname(file);

@@ -17,7 +17,7 @@ export type { EntityManager };
 
 /** The store of the control plane. */
 export interface Database {
-  /** Returns a fresh unit of work on all organisations: for gateways, jobs, and authentication. */
+  /** Returns a fresh unit of work on all organisations, for gateways, jobs and authentication. */
   em(): EntityManager;
   /**
    * Returns a fresh unit of work limited to the rows of one organisation, whatever its queries select; one per request. Throws if
@@ -39,9 +39,9 @@ export interface Tables {
 export type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'dbPoolSize' | 'dataDir'>;
 
 /**
- * Opens PostgreSQL when `databaseUrl` names one, else the embedded database in `dataDir/pgdata`, and brings its tables up to
- * date. Safe to run in several processes at once against one PostgreSQL; the embedded one belongs to one process at a time
- * and a second one waits, then fails. Rejects when the database cannot be reached.
+ * Opens PostgreSQL if `databaseUrl` is set, else the embedded database in `dataDir/pgdata`, and runs its migrations. Several
+ * processes may do this at the same time on one PostgreSQL. The embedded database has one process at a time; a second one waits,
+ * then fails. Rejects if the database is unreachable.
  */
 export async function openDatabase(settings: DatabaseSettings, tables: Tables, log: Log): Promise<Database> {
   return settings.databaseUrl === null
@@ -90,7 +90,7 @@ function isBroken(error: unknown): boolean {
 
 async function openServer(url: string, poolSize: number, tables: Tables, log: Log): Promise<Database> {
   const { MikroORM } = await import('@mikro-orm/postgresql');
-  // Migrations may take long and get a connection of their own; every later query must answer or fail within its deadline.
+  // Migrations may take long, so they have a connection of their own. Every later query must end within its time limit.
   const driverOptions = { ...connect, lock_timeout: migrationLockWaitMs };
   const migrating = await MikroORM.init({ ...shared(tables, log), clientUrl: url, pool: { min: 0, max: 3 }, driverOptions });
   let sessionOf: TenantSession;
@@ -127,7 +127,7 @@ function shared({ entities, migrations }: Tables, log: Log): Options {
     extensions: [Migrator],
     migrations: { migrationsList: [...migrations], snapshot: false, silent: true, tableName: 'migrations' },
     discovery: { disableDynamicFileAccess: true },
-    // Messages of the ORM carry no parameters; query logging, which would, is off.
+    // Messages of the ORM carry no parameters. Query logging, which would, is off.
     logger: (message) => log.debug({ source: 'orm' }, message),
     colors: false,
   } as Options;
@@ -151,7 +151,7 @@ function tablesOf(orm: MikroORM): EntityMetadata[] {
 }
 
 function tenantFork(orm: MikroORM, sessionOf: TenantSession, organisationId: string): EntityManager {
-  // No tenant must never mean all tenants.
+  // A missing tenant must never mean all tenants.
   if (!isUuid(organisationId)) throw new Error('expected the id of an organisation');
   return orm.em.fork({ session: sessionOf(organisationId) });
 }

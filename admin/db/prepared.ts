@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { Log } from '../../core/contract/values/log.ts';
 
-/** A statement run so often that planning it each time would cost more than running it. Values replace its `?`, in order. */
+/**
+ * A statement that runs so often that planning it each time would cost more than running it. Values replace its `?`, in order.
+ */
 export interface PreparedStatement {
-  /** Unlike that of any other statement. */
+  /** Unique among all statements. */
   readonly name: string;
   readonly text: string;
 }
@@ -79,8 +81,8 @@ export function createAskPrepared(
 }
 
 /**
- * `?` as the driver counts them. The name says which text it is of: behind a pooler another version of this service may have prepared
- * its own on the same connection, and would be answered by this one's.
+ * Replaces `?` as the driver does. The name contains a digest of the text, because behind a pooler another version of this
+ * service may have prepared a different statement on the same connection.
  */
 function toDriver({ name, text }: PreparedStatement): PreparedStatement {
   let count = 0;

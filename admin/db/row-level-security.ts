@@ -29,7 +29,7 @@ export async function applyRowLevelSecurity(
   const asRole = await canTakeRole(em);
   try {
     const state = await readState(em);
-    // Table by table: changes of policies lock a table, and running requests lock several in orders of their own.
+    // Table by table, because changes of policies lock a table, and running requests lock several in other orders.
     for (const table of tables) {
       const statements = [...statementsFor(table, asRole, state)];
       if (statements.length === 0) continue;
@@ -40,7 +40,7 @@ export async function applyRowLevelSecurity(
     // Each change takes its revision from this table, which holds no tenant data.
     if (asRole) await em.execute(`grant select, update on change_counter to ${tenantRole}`);
   } catch (error) {
-    // Anything else may pass: then the start fails, and is tried again.
+    // Any other reason may be temporary. The start then fails and is repeated.
     if ((error as { code?: unknown }).code !== insufficientPrivilege) throw error;
     log.warn(
       { cause: causeOf(error) },
@@ -75,11 +75,11 @@ async function canTakeRole(em: EntityManager): Promise<boolean> {
 }
 
 interface State {
-  /** `table policy` of those there are. */
+  /** Returns `table policy` of the existing policies. */
   readonly policies: ReadonlySet<string>;
   readonly enabled: ReadonlySet<string>;
   readonly forced: ReadonlySet<string>;
-  /** `table privilege` of the role. */
+  /** Returns `table privilege` of the role. */
   readonly granted: ReadonlySet<string>;
 }
 
@@ -106,7 +106,7 @@ async function readState(em: EntityManager): Promise<State> {
 /** Tables whose rows are only ever added. */
 const appendOnly: ReadonlySet<string> = new Set(['audit_entries']);
 
-/** Policies carry a version in their name: one that changes gets a new name, and the old one is dropped. */
+/** Policies have a version in their name. A changed policy gets a new name, and the old one is dropped. */
 const policyNames = { role: 'svc_tenant_1', owner: 'svc_owner_1' } as const;
 
 function* statementsFor({ tableName, props }: EntityMetadata, asRole: boolean, state: State): Generator<string> {

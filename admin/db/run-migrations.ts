@@ -18,7 +18,7 @@ export async function runMigrations(orm: Pick<MikroORM, 'migrator'>): Promise<vo
   for (const { name } of await orm.migrator.getPending()) await patiently(() => orm.migrator.up(name));
 }
 
-/** Runs it again for as long as others hold the locks it needs. */
+/** Runs the migration again while others hold the locks it needs. */
 export async function patiently<T>(work: () => Promise<T>): Promise<T> {
   const giveUpAtMs = performance.now() + patienceMs;
   for (;;) {

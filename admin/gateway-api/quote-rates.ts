@@ -8,7 +8,9 @@ import { readPricing } from '../resources/integrations/read-pricing.ts';
 
 type Quoted = Pick<RequestRecord, 'provider' | 'providerSlug' | 'model'> & { readonly workspaceId: string };
 
-/** Tokens of a quote: enough that rounding to whole nano-USD does not show, too few for the prices of long requests. */
+/**
+ * Number of tokens in a quote: enough to make rounding to whole nano-USD irrelevant, and too few for the prices of long requests.
+ */
 const tokens = 10_000;
 
 /**

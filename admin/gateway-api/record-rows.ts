@@ -6,7 +6,7 @@ import type { PriceSource } from '../pricing/price-record.ts';
 /** A record with its price. */
 export interface RecordRow {
   readonly id: string;
-  /** Whole nano-USD; null: not known. */
+  /** Whole nano-USD. Null: unknown. */
   readonly cost: number | null;
   readonly source: PriceSource | null;
   readonly record: RequestRecord;

@@ -21,19 +21,19 @@ import { readChanges } from './read-changes.ts';
 import { serveRates } from './serve-rates.ts';
 import { storeRecords } from './store-records.ts';
 
-/** Largest batch of records in bytes: 4 MiB of records and the brackets around them. */
+/** Maximum size of a batch of records in bytes: 4 MiB of records and the brackets around them. */
 const batchBytesMax = 4_259_840;
 
 /** Milliseconds between two checks for budget notices. */
 const tellEveryMs = 1_000;
 /** The maximum number of ids, each of maximum length. */
 const keysBytesMax = 131_072;
-/** A thousand asks about limits, with a margin. */
+/** Maximum size for a thousand asks about limits, with a margin. */
 const leasesBytesMax = 1_048_576;
-/** Two hundred refused tokens with long paths. */
+/** Maximum size for two hundred rejected tokens with long paths. */
 const refusalsBytesMax = 1_048_576;
 
-/** The API of `core/contract/protocol/internal-api.ts`, to be mounted below `/internal/v1`. Only the cluster key opens it. */
+/** The API of `core/contract/protocol/internal-api.ts`, to be mounted below `/internal/v1`. It requires the cluster key. */
 export function internalApp(services: AdminServices): Hono {
   const app = new Hono();
   const storeRefusals = createRefusalStore(services);
@@ -100,7 +100,7 @@ export function internalApp(services: AdminServices): Hono {
   app.route('/store', store);
   return app;
 
-  /** Not more often than people could read the notices. */
+  /** At most as often as people could read the notices. */
   async function tellOfBudgets(): Promise<void> {
     const nowMs = services.clock.elapsed();
     if (nowMs - warnedAtMs < tellEveryMs) return;

@@ -12,12 +12,12 @@ import { followBatch, isMaking } from '../resources/batches/follow-batch.ts';
 import { readPricing } from '../resources/integrations/read-pricing.ts';
 import { insertRows, newestOf, type RecordRow, replaceCheckpoints } from './record-rows.ts';
 
-/** Most records in one batch. */
+/** Maximum number of records in one batch. */
 const recordsMax = 1_000;
 
 /**
- * Stores a batch: each record once, however often it is sent. A record that can never be stored is named in `rejected` and
- * holds up no other. Throws AB01 when the batch is no JSON array, and what the database throws when it is away.
+ * Stores a batch. Each record is stored once, however often it is sent. A record that can never be stored is listed in `rejected`
+ * and does not block others. Throws AB01 if the batch is not a JSON array, and the database's error if it is unreachable.
  */
 export async function storeRecords(database: Database, bytes: Uint8Array, nowMs: number): Promise<RecordsReply> {
   const batch = parseBatch(bytes);
@@ -32,7 +32,7 @@ export async function storeRecords(database: Database, bytes: Uint8Array, nowMs:
   return { inserted, duplicates, rejected: [...rejected, ...refused] };
 }
 
-/** Stores records that are known to be whole, each once: priced, settled against budgets, the batches they have made followed. */
+/** Stores valid records, each once: prices them, settles them against budgets, and follows the batches they have created. */
 export async function storeKnown(database: Database, records: readonly RequestRecord[], nowMs: number): Promise<Stored> {
   if (records.length === 0) return { inserted: 0, duplicates: 0, refused: [] };
   const em = database.em();
@@ -53,11 +53,11 @@ export async function storeKnown(database: Database, records: readonly RequestRe
 interface Stored {
   readonly inserted: number;
   readonly duplicates: number;
-  /** Ids of those that the database will never take. */
+  /** Ids of records that the database will never accept. */
   readonly refused: readonly string[];
 }
 
-/** The slow way, when the database refused something in the batch: finds out which. */
+/** Slow path, when the database rejected something in the batch: finds the record. */
 async function storeOneByOne(em: EntityManager, rows: readonly RecordRow[], nowMs: number): Promise<Stored> {
   const refused: string[] = [];
   let inserted = 0;
@@ -105,8 +105,8 @@ function parseBatch(bytes: Uint8Array): unknown[] {
 }
 
 /**
- * Replaces escapes of characters that PostgreSQL cannot hold (U+0000, unpaired surrogates; they come from callers, in paths
- * for example) by U+FFFD, so that no request can keep its own record, or its neighbours', from being stored.
+ * Replaces escapes of characters that PostgreSQL cannot hold (U+0000, unpaired surrogates) by U+FFFD. Callers can send them, for
+ * example in paths, and could otherwise prevent their own and other records from being stored.
  */
 function storable(text: string): string {
   if (!/\\u(?:0000|[dD][89a-fA-F])/.test(text)) return text;

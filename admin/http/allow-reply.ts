@@ -3,8 +3,8 @@ import type { Log } from '../../core/contract/values/log.ts';
 import type { AdminRoute } from './route.ts';
 
 /**
- * Returns the reply limited to the fields its route declares. Undeclared fields are removed and reported as our own error.
- * `strict` (tests) throws instead. Also throws if the undeclared fields cannot be determined.
+ * Returns the reply limited to the fields that its route declares. Undeclared fields are removed and reported as an error of the
+ * service. `strict` (tests) throws instead. Also throws if the undeclared fields cannot be determined.
  */
 export function allowReply(
   route: Pick<AdminRoute, 'method' | 'path' | 'reply'>,
@@ -12,7 +12,7 @@ export function allowReply(
   strict: boolean,
   log: Log,
 ): unknown {
-  // As it will be sent: dates as text, nothing that is undefined.
+  // In its sent form: dates as text, without undefined values.
   const sent: unknown = JSON.parse(JSON.stringify(reply ?? null));
   const result = v.safeParse(route.reply, sent);
   if (result.success) return sent;

@@ -7,8 +7,8 @@ const perAccountMax = 5;
 const perAddressMax = 20;
 
 /**
- * Holds back guessing: in any 60 seconds at most 5 failed attempts per account and 20 per address. In memory, so the limit is
- * per control-plane process. An attempt counts from its begin: a hundred at once are not a hundred guesses.
+ * Limits guessing to 5 failed attempts per account and 20 per address in any 60 seconds. Counted in memory, so the limit applies
+ * per control-plane process. An attempt counts from its start, so that concurrent attempts count too.
  */
 export class AttemptLimit {
   readonly #clock: Clock;
@@ -20,8 +20,8 @@ export class AttemptLimit {
   }
 
   /**
-   * Begins an attempt. Null: too many attempts. Otherwise call the returned function after a success, so that the attempt no
-   * longer counts.
+   * Starts an attempt. Null: too many attempts. After a success, call the returned function, so that the attempt no longer
+   * counts.
    */
   begin(account: string, address: string): (() => void) | null {
     const now = this.#clock.elapsed();

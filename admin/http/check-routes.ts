@@ -30,7 +30,7 @@ function issuesOf(route: object, hasPermission: boolean): string[] {
   return missing.map((field) => `${method} ${path}: ${field} is missing`);
 }
 
-/** Two paths that differ only in the names of their parameters are the same one. */
+/** Two paths that differ only in the names of their parameters are equal. */
 function shapeOf({ method, path }: { readonly method: string; readonly path: string }): string {
   return `${method} ${path.replace(/:[A-Za-z]+/g, ':')}`;
 }

@@ -14,7 +14,7 @@ import {
 
 interface Believing {
   readonly settings: Pick<Settings, 'clusterKeyText'>;
-  /** Proxies in front of the control plane itself; null: none. */
+  /** Proxies in front of the control plane itself. Null: none. */
   readonly proxies: ProxyRules | null;
 }
 

@@ -17,7 +17,7 @@ export const adminErrorTable = {
 
 export type AdminErrorCode = keyof typeof adminErrorTable;
 
-/** A refusal with the text for the caller. `errors` contains one `path: what is wrong` per issue. Never contains a secret. */
+/** An error with the text for the caller. `errors` contains one `path: what is wrong` per issue. Never contains a secret. */
 export class AdminError extends Error {
   readonly code: AdminErrorCode;
   readonly errors: readonly string[] | null;
@@ -52,7 +52,7 @@ export function unknownReference(path: string, what: string): AdminError {
   return new AdminError('AB02', `${path}: ${what} not found`, [`${path}: ${what} not found`]);
 }
 
-/** For `catch`: turns a 404 for a name in the body into AB02 at that path. Rethrows all other errors. */
+/** For `catch`: converts a 404 for a name in the body to AB02 at that path. Rethrows all other errors. */
 export function asReference(path: string, what: string): (error: unknown) => never {
   return (error) => {
     throw error instanceof AdminError && error.code === 'AB08' ? unknownReference(path, what) : error;

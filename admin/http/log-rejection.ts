@@ -7,7 +7,7 @@ import type { AdminError } from './errors.ts';
 interface RejectedRequest extends JsonObject {
   readonly route: string;
   readonly requestId: string | null;
-  /** Null if no known key was sent. */
+  /** Null if the request had no known key. */
   readonly keyId: string | null;
   readonly workspaceId: string | null;
   readonly durationMs: number;
@@ -15,7 +15,7 @@ interface RejectedRequest extends JsonObject {
 
 export type LogRejection = (error: AdminError, request: RejectedRequest) => void;
 
-/** Returns what writes one line at `info` per request that the control plane rejects, within the limit of lines per second. */
+/** Returns a function that writes one line at `info` per rejected request, within the limit of lines per second. */
 export function createRejectionLog(log: Log): LogRejection {
   const admit = createLogLimit(log);
   return (error, request) => {

@@ -13,7 +13,7 @@ export interface PublicRoute {
   readonly action: string;
   /** One line for the API description. */
   readonly summary: string;
-  /** Schema of a 200 reply; strict, so that no other field leaves. */
+  /** Schema of a 200 reply. Strict, so that no other field is sent. */
   readonly reply: v.GenericSchema;
   readonly body: v.GenericSchema;
   handle(call: PublicCall<never>): Promise<unknown>;
@@ -44,7 +44,7 @@ export interface PublicCall<Body> {
   afterwards(work: () => Promise<unknown>): void;
 }
 
-/** Ties the type of the body to that of the handler, and forgets it. */
+/** Ties the type of the body to that of the handler. */
 export function definePublicRoute<Body extends v.GenericSchema>(
   route: Omit<PublicRoute, 'body' | 'handle'> & {
     readonly body: Body;

@@ -1,15 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import { AdminError } from './errors.ts';
 
-/** Requests per minute by name, in this process: a bucket holds a minute's worth and refills evenly. */
+/** Requests per minute by name, in this process. A bucket holds the requests of one minute and refills evenly. */
 export interface RateLimit {
-  /** Throws AB06 with `retryAfterSeconds` when less than `cost` is left. Nothing is taken then. */
+  /** Throws AB06 with `retryAfterSeconds` if less than `cost` is left. Nothing is taken then. */
   take(name: string, cost?: number): void;
-  /** Adds the cost without a check; the next `take` may then be refused. */
+  /** Adds the cost without a check. The next `take` may then be rejected. */
   charge(name: string, cost: number): void;
 }
 
-/** AB06 and how long to wait. */
+/** AB06 with the time to wait. */
 export class TooManyRequests extends AdminError {
   readonly retryAfterSeconds: number;
 
@@ -19,7 +19,7 @@ export class TooManyRequests extends AdminError {
   }
 }
 
-/** Names that are remembered. The least recently seen are forgotten first, and start full again. */
+/** Maximum number of names. The least recently used are removed first, and start with a full bucket again. */
 const namesMax = 20_000;
 
 /** `perMinute` 0: no limit. `now` returns monotonic milliseconds. */

@@ -2,10 +2,10 @@ import type { HonoRequest } from 'hono';
 import { AdminError, invalid } from './errors.ts';
 import { parseStrictJson } from './parse-strict-json.ts';
 
-/** Largest admin body in bytes. */
+/** Maximum size of an admin body in bytes. */
 export const bodyBytesMax = 1_048_576;
 
-/** The JSON body of a request; undefined when there is none. Throws AB01 (413 when too large). */
+/** Returns the JSON body of a request. Undefined if there is none. Throws AB01 (413 if too large). */
 export async function readJsonBody(request: HonoRequest): Promise<unknown> {
   const bytes = await readBytes(request, bodyBytesMax);
   if (bytes.byteLength === 0) return undefined;
@@ -14,12 +14,12 @@ export async function readJsonBody(request: HonoRequest): Promise<unknown> {
   return parseStrictJson(decode(bytes));
 }
 
-/** Reads the JSON body of a request between our own processes, with any content type. Throws AB01 (413 if too large). */
+/** Like `readBody`, for requests between processes of the service, with any content type. Throws AB01 (413 if too large). */
 export async function readInternalJson(request: HonoRequest, bytesMax: number): Promise<unknown> {
   return parseStrictJson(decode(await readBytes(request, bytesMax)));
 }
 
-/** The bytes of a body, given up on as soon as it is longer than `bytesMax`. */
+/** Returns the bytes of a body. Stops reading when it is longer than `bytesMax`. */
 export async function readBytes(request: HonoRequest, bytesMax: number): Promise<Uint8Array> {
   const announced = Number(request.header('content-length') ?? 0);
   if (announced > bytesMax) throw tooLarge(bytesMax);

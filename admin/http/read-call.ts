@@ -10,7 +10,7 @@ export interface ReadCall {
   readonly params: Record<string, string>;
   readonly query: unknown;
   readonly body: unknown;
-  /** The workspace that query or body name; null: neither does. */
+  /** The workspace that query or body names. Null: neither does. */
   readonly workspaceId: string | null;
 }
 
@@ -19,7 +19,7 @@ interface Naming {
   readonly organisation_id?: string;
 }
 
-/** Throws AB01 with the field for what the route does not declare, and a 404 for another organisation than the caller's. */
+/** Throws AB01 naming a field that the route does not declare, and a 404 for an organisation other than the caller's. */
 export function readCall(route: AdminRoute, request: HonoRequest, sent: unknown, organisationId: string): ReadCall {
   const params = readParams(request.param() as Record<string, string>);
   const path = { ...route.fixedParams, ...params };

@@ -3,7 +3,7 @@ import { invalid, notFound } from './errors.ts';
 /** Fields that clients may repeat (`status=active&status=expired`); the values are joined with commas. */
 const lists: ReadonlySet<string> = new Set(['status']);
 
-/** The query as name and value; throws AB01 for other names given twice and for control characters. */
+/** Returns the query by name. Throws AB01 for other names that occur twice and for control characters. */
 export function readQuery(url: string): Record<string, string> {
   const out: Record<string, string> = {};
   for (const [name, value] of new URL(url).searchParams) {
@@ -24,7 +24,7 @@ export function readParams(params: Readonly<Record<string, string>>): Readonly<R
   return params;
 }
 
-/** The path as it was sent, still encoded and so in plain ASCII, for the audit trail. */
+/** Returns the path as sent, for the audit trail. It is still encoded, so it is plain ASCII. */
 export function readPath(url: string): string {
   return new URL(url).pathname.slice(0, 2_048);
 }
@@ -35,7 +35,7 @@ export function readQueryLeniently(url: string): Record<string, string> {
   return Object.fromEntries(pairs.map(([name, value]) => [clean(name, 255), clean(value, 1_024)]));
 }
 
-/** Headers that describe the request and never hold a credential, for the audit trail. */
+/** Headers for the audit trail. They describe the request and never hold a credential. */
 const auditedHeaders = ['user-agent', 'content-type', 'accept', 'if-match', 'idempotency-key', 'origin', 'referer'];
 
 /** Returns the headers of this list that were sent. */

@@ -57,10 +57,10 @@ export class RequestAudit {
     };
   }
 
-  /** Refused changes leave an entry too, if their organisation is known. Without a database they are only logged. */
+  /** Rejected changes are recorded too, if their organisation is known. Without a database they are only logged. */
   async noteRefusal(error: AdminError): Promise<void> {
     if (this.#route.method === 'GET' || this.wrote || !this.actor || error.status >= 500) return;
-    // Refusals by the rate limit are not recorded: they would fill the trail at the speed of a flood.
+    // Rejections by the rate limit are not recorded, because a flood of requests would fill the trail.
     if (error instanceof TooManyRequests) return;
     const { database, auditKey, log } = this.#services;
     const draft = this.draft(this.actor);

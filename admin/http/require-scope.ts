@@ -2,7 +2,7 @@ import type { Actor } from './actor.ts';
 import { forbidden } from './errors.ts';
 import type { AdminRoute } from './route.ts';
 
-/** Returns true if a session counts on this route and the actor has one, or has a JWT and the route accepts JWTs as well. */
+/** True if a session is sufficient on this route and the actor has one, or has a JWT and the route accepts JWTs as well. */
 export function isSignedIn(route: Pick<AdminRoute, 'signedIn' | 'tokensToo'>, actor: Actor): boolean {
   return (actor.session !== undefined && route.signedIn !== undefined) || (isToken(actor) && route.tokensToo === true);
 }
@@ -12,7 +12,7 @@ export function isToken(actor: Actor): boolean {
   return actor.tokenSubject !== undefined;
 }
 
-/** Throws AB03 when the route asks for a scope the caller lacks, or for a person where a key is asking. */
+/** Throws AB03 if the caller lacks the scope of the route, or if the route requires a session and the caller has a key. */
 export function requireScope(route: Pick<AdminRoute, 'scopes' | 'signedIn' | 'tokensToo'>, actor: Actor): void {
   if (isSignedIn(route, actor)) return;
   if (route.signedIn === 'required') throw forbidden('This route requires the session of a user. API keys cannot use it');

@@ -20,7 +20,7 @@ import type { RateLimit } from './rate-limit.ts';
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /**
- * One route as data: its requirements are declared, never decided in its handler. A route without scope, tenant, audit action or
+ * One route as data. Its requirements are declared, never decided in its handler. A route without scope, tenant, audit action or
  * reply does not compile and stops the start (`checkRoutes`), so access is denied by default.
  */
 export interface AdminRoute {
@@ -39,7 +39,7 @@ export interface AdminRoute {
    * keys are refused. Such a route works on the actor's own organisation or account, never on a workspace.
    */
   readonly signedIn?: 'suffices' | 'required';
-  /** On `required` routes: a token that an organisation has signed does as well as having signed in. */
+  /** On `required` routes: a token signed by an organisation is accepted like a session. */
   readonly tokensToo?: true;
   /** On `either` routes: a plain member need not choose a workspace, because the handler reads all of theirs. */
   readonly allMemberships?: true;
@@ -65,7 +65,7 @@ export interface AdminRoute {
   readonly resource: string;
   /** One line for the API description. */
   readonly summary: string;
-  /** Schema of a 200 reply; strict, so that no other field leaves. */
+  /** Schema of a 200 reply. Strict, so that no other field is sent. */
   readonly reply: v.GenericSchema;
   /** Media type of the reply instead of JSON, if the client asks for it (`RawReply`). */
   readonly alsoProduces?: string;
@@ -82,11 +82,11 @@ export interface AdminServices {
   readonly settings: Settings;
   readonly log: Log;
   readonly logRejection: LogRejection;
-  /** Why the control plane cannot serve now; empty when it is ready. Shown by /ready: no address or secret. */
+  /** Reasons why the control plane cannot serve now. Empty when it is ready. Shown by /ready: no address or secret. */
   unready(): Promise<readonly { readonly dependency: string; readonly message: string }[]>;
   readonly database: Database;
   readonly vault: Vault;
-  /** Reads a document as gateways get it. */
+  /** Reads a document in the form that gateways receive. */
   readonly readDocument: (kind: DocumentKind, id: string) => Promise<DocumentReply>;
   /** Stores request records, each once: prices them and settles them against budgets. */
   readonly storeRecords: (records: readonly RequestRecord[]) => Promise<unknown>;
@@ -106,7 +106,7 @@ export interface AdminServices {
   readonly limits: { readonly perKey: RateLimit; readonly perAddress: RateLimit };
   /** If true (tests), a reply that differs from its schema is an error. If false, unknown fields are removed. */
   readonly strictReplies: boolean;
-  /** After a commit: a job is waiting. */
+  /** Call after a commit that added a job. */
   readonly wakeJobs: () => void;
   /** Call after a commit: publishes these changes, or all waiting outbox events if none are passed. */
   readonly wakeRelay: (notices?: readonly ChangeNotice[]) => void;
@@ -134,13 +134,15 @@ export interface AdminCall<Query, Body> {
    * Names settings of the request that are stored without effect, in addition to those that `withoutEffect` marks in the schema.
    */
   unused(...paths: readonly string[]): void;
-  /** Throws AB12 when the caller sent `if-match` and this is not the version it names. Call it in `write`, with the row locked or read there. */
+  /**
+   * Throws AB12 if the caller sent `if-match` with another revision. Call it in `write`, after the row was locked or read there.
+   */
   match(revision: number): void;
   /** One transaction: rows, audit entry, events. At most once per call. */
   write<T>(work: (change: Change) => Promise<T>): Promise<T>;
 }
 
-/** Ties the types of the schemas to those of the handler, and forgets them. */
+/** Ties the types of the schemas to those of the handler. */
 export function defineRoute<Query extends v.GenericSchema, Body extends v.GenericSchema | null>(
   route: Omit<AdminRoute, 'query' | 'body' | 'handle'> & {
     readonly query: Query;

@@ -8,7 +8,7 @@ type Header = (name: string) => string | undefined;
 export type RequestOrigin = 'same' | 'cross' | 'unknown';
 
 /**
- * Returns `same` if a browser sent the request from one of our own pages. Browsers set `Origin` on every request that could
+ * Returns `same` if a browser sent the request from a page of this service. Browsers set `Origin` on every request that could
  * change something, and pages cannot forge it or `Sec-Fetch-Site`.
  */
 export function requestOrigin(header: Header, settings: Pick<Settings, 'publicUrl' | 'clusterKeyText'>): RequestOrigin {

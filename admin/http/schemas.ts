@@ -7,7 +7,7 @@ import { parseStrictJson } from './parse-strict-json.ts';
 /** Pieces of request schemas that several resources share. Messages never repeat the value. */
 const slugOrUuid = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_-]{1,255}$/, 'letters, digits, _ and - only, at most 255 of them'));
 
-/** The slug of something new. One that reads as a row id would never be found: paths take it for the id. */
+/** The slug of a new item. A slug in the form of a row id could never be found, because paths would take it for the id. */
 export const slug = v.pipe(
   slugOrUuid,
   v.check((value) => !isUuid(value), 'must not be a UUID, because a UUID is read as an id'),
@@ -31,7 +31,7 @@ export const text = v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 charact
 
 export const id = v.pipe(v.string(), v.uuid('a UUID is expected'));
 
-/** Id or slug of a workspace, of an integration, … */
+/** Id or slug of a workspace, an integration, … */
 export const idOrSlug = slugOrUuid;
 
 /** A field of an update that accepts only its current value: clients send it back with the rest. See `requireUnchanged`. */
@@ -62,7 +62,7 @@ export const futureTime = v.pipe(
   v.check((value) => value.getTime() > Date.now(), 'must be in the future'),
 );
 
-/** Flat map of short texts, as metadata is. */
+/** Flat map of short texts, used for metadata. */
 export const textMap = v.pipe(
   v.record(
     v.pipe(v.string(), v.minLength(1), v.maxLength(128, 'keys have at most 128 characters')),
@@ -117,14 +117,14 @@ export const tagsFilter = v.optional(
 
 function parsed(text: string): unknown {
   try {
-    // The database cannot store such a value, so it cannot be searched for either.
+    // The database cannot store such a value, so searching for it would fail.
     return parseStrictJson(text, 'tags');
   } catch {
     return undefined;
   }
 }
 
-/** A switch in a query. */
+/** A boolean in a query. */
 export const queryFlag = v.optional(v.picklist(['true', 'false'], 'true or false is expected'));
 
 /** Tenant fields that every request may send. */
@@ -138,7 +138,7 @@ export const forceQuery = v.strictObject({
   force: v.optional(v.picklist(['true', 'false'], 'true or false is expected')),
 });
 
-/** A whole number of `least` to `most`, in a query. */
+/** A whole number from `least` to `most`, in a query. */
 export const wholeNumber = (least: number, most: number) =>
   v.pipe(
     v.string(),

@@ -16,8 +16,8 @@ import { validate } from './validate.ts';
 import { errorReply, toAdminError } from './write-error.ts';
 
 /**
- * Longest a public request may take. Most of it is for hashing passwords on a machine that is busy; the database has its own, shorter
- * limits.
+ * Maximum milliseconds of a public request. Most of the time is for hashing passwords on a busy machine. The database has shorter
+ * limits of its own.
  */
 const deadlineMs = 10_000;
 

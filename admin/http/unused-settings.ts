@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** Returns the names of the parts of a value that nothing reads; an empty list if all of it is used. */
+/** Returns the names of the unused parts of a value. Empty if all of it is used. */
 type UnusedParts = (value: unknown) => readonly string[];
 
 type Marked = { readonly unusedParts?: UnusedParts };
@@ -39,10 +39,10 @@ interface SchemaParts {
   readonly pipe?: readonly { readonly type: string; readonly metadata?: unknown }[];
 }
 
-/** Longest value of the header, in characters. */
+/** Maximum length of the header value in characters. */
 const headerMax = 2_000;
 
-/** The value of the header for these paths, each once; cut after the last path that fits. */
+/** Returns the header value for these paths, each once, cut after the last path that fits. */
 export function unusedHeader(paths: readonly string[]): string {
   const all = [...new Set(paths)].join(', ');
   return all.length <= headerMax ? all : `${all.slice(0, all.lastIndexOf(', ', headerMax - 5))}, ...`;

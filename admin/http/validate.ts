@@ -3,8 +3,8 @@ import { issueText, listsReadAsObjects } from '../../core/contract/values/input-
 import { AdminError } from './errors.ts';
 
 /**
- * Returns the schema's output. Throws AB01 with one `path: what is wrong` per issue. `root` names the input as a whole, `prefix`
- * precedes each path inside it. Values stay out of the texts: they may be secrets.
+ * Returns the schema's output. Throws AB01 with one `path: what is wrong` per issue. `root` stands for the input as a whole,
+ * `prefix` precedes each path inside it. The texts contain no values, which may be secrets.
  */
 export function validate<Schema extends v.GenericSchema>(
   schema: Schema,

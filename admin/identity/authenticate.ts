@@ -18,9 +18,9 @@ import { readSessionCookie } from './session-cookie.ts';
 import { findSession, sessionPrefix } from './sessions.ts';
 
 /**
- * Authenticates an API key, a JWT of an organisation, or the session token of a user, as a bearer or in the cookie. A key or token takes
- * precedence over the cookie. Browsers send the cookie by themselves, so a request with it changes something only if it comes from a page
- * of our own origin.
+ * Authenticates an API key, a JWT of an organisation, or the session token of a user, as a bearer or in the cookie. A key or
+ * token takes precedence over the cookie. Browsers send the cookie by themselves, so a request with it can change something only
+ * if it comes from a page of the service's own origin.
  */
 export async function authenticate(
   em: EntityManager,
@@ -78,8 +78,8 @@ async function authenticateSession(
 }
 
 /**
- * Authenticates an API key. Rejects only a key that is known to be bad; throws if the database does not answer. A key that does not
- * exist costs the same work as one with a wrong secret.
+ * Authenticates an API key. Rejects only a key that is known to be invalid. Throws if the database does not reply. A key that
+ * does not exist costs the same work as one with a wrong secret.
  */
 async function authenticateKey(em: EntityManager, credential: string, pepper: Uint8Array): Promise<Authentication> {
   const key = parseApiKey(credential);
@@ -109,7 +109,7 @@ function storedKeyOf({ type, digest, previousDigest, previousExpiresAt, expiresA
   };
 }
 
-/** The credential of a request: the API key header of any accepted prefix, else a bearer token. */
+/** Returns the credential of a request: the API key header of any accepted prefix, else a bearer token. */
 function credentialOf(header: (name: string) => string | undefined, prefixes: readonly string[]): string | null {
   for (const prefix of prefixes) {
     const value = header(`${prefix}api-key`);

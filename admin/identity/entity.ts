@@ -20,7 +20,7 @@ export const sessions = defineEntity({
 
 export type Session = InferEntity<typeof sessions>;
 
-/** A link that works once: to set a password, or to show that an e-mail arrives. Only the hash of its token is here. */
+/** A single-use link, to set a password or to verify an e-mail address. Stores only the hash of its token. */
 export const oneTimeTokens = defineEntity({
   name: 'OneTimeToken',
   tableName: 'one_time_tokens',

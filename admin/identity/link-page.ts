@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Serves the page behind the links of mails and replies: it asks for the input of the link and posts it. Self-contained, so that
- * it works wherever the service does, and it cannot be framed.
+ * Serves the page behind the links in mails and replies. It asks for the input of the link and posts it. It is self-contained, so
+ * that it works everywhere the service does, and cannot be framed.
  */
 export function linkPage(): Response {
   return new Response(html, {

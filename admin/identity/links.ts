@@ -7,7 +7,7 @@ import { hashOf, newSecret } from './one-time-secret.ts';
 
 type Purpose = OneTimeToken['purpose'];
 
-/** How long a link is good, in milliseconds. */
+/** Validity of a link in milliseconds. */
 const goodMs: Readonly<Record<Purpose, number>> = { 'set-password': 3_600_000, 'verify-email': 86_400_000 };
 
 /**
@@ -18,7 +18,7 @@ export function linkTo(settings: Pick<Settings, 'publicUrl'>, what: 'accept-invi
   return `${settings.publicUrl}/v1/auth/link#${what}=${token}`;
 }
 
-/** A link for this user; those of the same purpose before it stop working. */
+/** Creates a link for this user. Earlier links for the same purpose stop working. */
 export async function newLink(
   tx: EntityManager,
   settings: Pick<Settings, 'publicUrl'>,

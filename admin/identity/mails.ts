@@ -1,6 +1,6 @@
 import type { Mail } from '../mail/mailer.ts';
 
-/** The mails of this service: short, plain text, one link. */
+/** The mails of this service: short plain text with one link. */
 export function inviteMail(to: string, organisation: string, link: string): Mail {
   return {
     to,

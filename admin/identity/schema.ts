@@ -5,8 +5,8 @@ const localPart = String.raw`[^@<>"(),:;\\[\]\p{C}\p{Z}]{1,64}`;
 const label = String.raw`[^@<>"(),:;\\[\]\p{C}\p{Z}.]+`;
 
 /**
- * An e-mail address in lower case, with one spelling for each character: two users must not have addresses that look the same.
- * One `@`, no white space, no invisible characters. Only the mail server can check that the mailbox exists.
+ * An e-mail address in lower case and in normalised spelling, so that no two users have addresses that look the same. One `@`, no
+ * white space, no invisible characters. Only the mail server can check that the mailbox exists.
  */
 export const email = v.pipe(
   v.string(),

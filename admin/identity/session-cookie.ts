@@ -2,12 +2,15 @@ import type { Settings } from '../../config/settings.ts';
 
 type Names = Pick<Settings, 'publicUrl'>;
 
-/** With TLS the `__Host-` prefix: then the browser itself holds every other host and path off the cookie (RFC 6265bis §4.1.3). */
+/**
+ * With TLS it has the `__Host-` prefix, so that the browser itself prevents other hosts and paths from setting it (RFC 6265bis
+ * §4.1.3).
+ */
 function nameOf(settings: Names): string {
   return isSecure(settings) ? '__Host-svc_session' : 'svc_session';
 }
 
-/** The session token among the cookies of a request, else null. */
+/** Returns the session token in the cookies of a request, else null. */
 export function readSessionCookie(header: string | undefined, settings: Names): string | null {
   const name = `${nameOf(settings)}=`;
   for (const pair of header?.split(';') ?? []) {
@@ -17,12 +20,12 @@ export function readSessionCookie(header: string | undefined, settings: Names): 
   return null;
 }
 
-/** `set-cookie` that signs a browser in until this time. */
+/** Returns the `set-cookie` that signs a browser in until this time. */
 export function sessionCookie(token: string, expiresAt: Date, settings: Names): string {
   return `${nameOf(settings)}=${token}; Expires=${expiresAt.toUTCString()}; ${attributes(settings)}`;
 }
 
-/** `set-cookie` that signs it out. */
+/** Returns the `set-cookie` that signs it out. */
 export function endedCookie(settings: Names): string {
   return `${nameOf(settings)}=; Max-Age=0; ${attributes(settings)}`;
 }

@@ -11,11 +11,11 @@ const tokenPattern = /^svc_session_[A-Za-z0-9_-]{43}$/;
 
 /** Maximum life of a session in seconds if the organisation sets none (`session_settings.max_session_ttl`). */
 const maxTtlSeconds = 7 * 86_400;
-/** `lastSeenAt` is written when it is this far behind. */
+/** `lastSeenAt` is written if it is older than this. */
 const seenEveryMs = 60_000;
 
 export interface SessionRules {
-  /** Seconds without a request after which a session is over. */
+  /** Seconds without a request after which a session ends. */
   readonly idleTtlSeconds: number;
 }
 

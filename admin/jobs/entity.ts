@@ -6,9 +6,9 @@ export const jobs = defineEntity({
   tableName: 'jobs',
   properties: {
     id: p.uuid().primary(),
-    /** Which handler does it. */
+    /** Kind of its handler. */
     kind: p.text(),
-    /** One job of a kind with this name at a time: adding it again is harmless. */
+    /** Identifies the job among those of its kind. Adding it again has no effect. */
     key: p.text(),
     organisationId: p.uuid().nullable(),
     payload: p.json().$type<Record<string, unknown>>(),
@@ -16,7 +16,7 @@ export const jobs = defineEntity({
     /** Current lease of the job, and the time until which no other process may take it. */
     leaseId: p.uuid().nullable(),
     leasedUntil: p.datetime().nullable(),
-    /** Failures in a row. */
+    /** Consecutive failures. */
     attempts: p.integer(),
     lastError: p.text().nullable(),
     createdAt: p.datetime(),

@@ -4,7 +4,7 @@ import { causeOf } from '../cause-of.ts';
 import { newId } from '../db/new-id.ts';
 import type { Database } from '../db/open-database.ts';
 
-/** Data passed to a handler. */
+/** Data that a handler receives. */
 interface JobRun {
   readonly key: string;
   readonly organisationId: string | null;
@@ -15,7 +15,7 @@ interface JobRun {
   readonly signal: AbortSignal;
 }
 
-/** Done (the job is forgotten), or to be run again that many milliseconds later. Throwing: again later, ever later. */
+/** `done` deletes the job. `againInMs` runs it again after that time. A throw repeats the run with growing delay. */
 type JobOutcome = 'done' | { readonly againInMs: number };
 
 /**
@@ -38,7 +38,7 @@ export interface JobRunnerOptions {
   readonly log: Log;
   /** Maximum number of concurrent jobs in this process, at most three quarters of them of one organisation. Default 8. */
   readonly runningMax?: number;
-  /** Milliseconds for which a job stays with a process without a sign of life. Renewed after every quarter. */
+  /** Milliseconds for which a job stays with a process that does not renew its lease. Leases are renewed after every quarter. */
   readonly leaseMs: number;
 }
 
@@ -199,7 +199,7 @@ export function startJobRunner({ handlers, database, log, runningMax = 8, leaseM
       stop.abort();
       wake();
       await looping;
-      // A handler that does not listen is left behind: its lease ends by itself.
+      // A handler that ignores the abort is abandoned. Its lease ends by itself.
       await Promise.race([Promise.all(running), sleep(closingMs, undefined, { ref: false })]);
     },
   };

@@ -10,7 +10,7 @@ import { grantOf } from './share.ts';
  */
 const leaseMs = 86_400_000;
 
-/** A row of `limit_budgets`, as drivers hand it out. */
+/** A row of `limit_budgets`, as drivers return it. */
 export interface BudgetRow {
   readonly key: string;
   readonly organisation_id: string;
@@ -28,7 +28,7 @@ export interface BudgetRow {
   readonly rule: BudgetRule | null;
 }
 
-/** Units used of a budget. A micro-USD of which a part is used counts: leases are of whole ones. */
+/** Returns the units used of a budget. A partly used micro-USD counts as used, because leases hold whole ones. */
 export function usedUnits({ used, used_nano_rest: rest }: Pick<BudgetRow, 'used' | 'used_nano_rest'>): number {
   return Number(used) + (rest > 0 ? 1 : 0);
 }
@@ -118,7 +118,7 @@ export async function beginAnew(tx: EntityManager, row: BudgetRow, { startMs, en
 interface Standing {
   readonly window: Window;
   readonly used: number;
-  /** Leases of this budget in this window. */
+  /** Returns the leases of this budget in this window. */
   readonly leases: readonly LeaseRow[];
   readonly holder: string | null;
   readonly nowMs: number;
@@ -166,7 +166,7 @@ async function grantOne(tx: EntityManager, ask: BudgetAsk, { window, used, lease
 /** Returns the number of units that serve some waiting requests in full. The others could not use the rest. */
 function servable({ parts = [], need }: BudgetAsk, left: number, covered: number): number {
   if (parts.length === 0) return Math.max(0, left);
-  // Units that are missing in hand, or below 0: units that are there.
+  // Units that a lease lacks because calls used more than they took.
   const missing = need - parts.reduce((sum, part) => sum + part, 0) - covered;
   let served = 0;
   for (const part of parts) if (missing + served + part <= left) served += part;
@@ -178,7 +178,7 @@ function heldByOthers(leases: readonly LeaseRow[], own: LeaseRow | undefined, no
   let others = 0;
   let pending = 0;
   for (const lease of leases) {
-    // Spent units are free when their records are in, the others when the holder, or its successor, reports it.
+    // Spent units are free when their records are stored, the others when the holder, or its successor, reports it.
     if (lease === own || Number(lease.expires_ms) <= nowMs) continue;
     const units = Math.max(0, Number(lease.units) - Number(lease.settled));
     others += units;

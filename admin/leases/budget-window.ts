@@ -7,7 +7,7 @@ export type BudgetRule = Pick<BudgetRules, 'periodicReset' | 'periodicResetDays'
 
 export interface Window {
   readonly startMs: number;
-  /** Null: it has no end. */
+  /** Null: the window has no end. */
   readonly endMs: number | null;
   /** True if it differs from the window stored in the row. */
   readonly isNew: boolean;
@@ -17,7 +17,7 @@ export function ruleOf({ periodicReset, periodicResetDays, nextUsageResetAt, res
   return { periodicReset, periodicResetDays, nextUsageResetAt, resetAt };
 }
 
-/** The window that runs now: a reset by hand begins one, and so does every period that has passed. */
+/** Returns the current window. A reset by hand starts one, and so does every period that has passed. */
 export function windowOf(row: Pick<BudgetRow, 'start_ms'>, rule: BudgetRule, nowMs: number): Window {
   const knownMs = Number(row.start_ms);
   const { startMs, endMs } = budgetWindow(rule, Math.max(knownMs, resetMs(rule)), nowMs);

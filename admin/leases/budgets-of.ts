@@ -9,7 +9,7 @@ export interface Charged {
   readonly document: Pick<ProviderDocument, 'id' | 'integrationId'>;
 }
 
-/** Keys of all budgets in the ledger that a use of this provider by this key counts against. */
+/** Returns the keys of all budgets in the ledger that count the use of this provider by this key. */
 export async function budgetsOf(
   em: EntityManager,
   { organisationId, workspaceId, apiKeyId, document }: Charged,

@@ -31,7 +31,7 @@ export const limitBudgets = defineEntity({
     used: p.bigint('number'),
     /** Nano-USD beyond `used`, 0 to 999; 0 for tokens. */
     usedNanoRest: p.smallint().default(0),
-    /** As last reported by a gateway; null: not reported since this column exists. */
+    /** As last reported by a gateway. Null: not reported since this column exists. */
     rule: p.json().$type<BudgetRule>().nullable(),
     thresholdCrossedAt: p.datetime().nullable(),
     exhaustedAt: p.datetime().nullable(),
@@ -41,7 +41,7 @@ export const limitBudgets = defineEntity({
   },
 });
 
-/** A share of a limit that one gateway process holds: units given less units given back, and how many of them are settled. */
+/** A share of a limit that one gateway process holds: units granted less units returned, and how many of them are settled. */
 export const limitLeases = defineEntity({
   name: 'LimitLease',
   tableName: 'limit_leases',

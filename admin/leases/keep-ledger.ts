@@ -5,7 +5,7 @@ import { clearExhausted } from './entity-state.ts';
 /** Milliseconds for which windows and leases are stored after their end, for late returns and settlements. */
 const retentionMs = 3_600_000;
 
-/** Forgets windows and leases that are long over, and budgets of tokens that have ended. */
+/** Deletes windows and leases that ended long ago, and budgets of tokens that have ended. */
 export async function forgetOldWindows(database: Pick<Database, 'em'>, nowMs: number): Promise<void> {
   const em = database.em();
   await em.execute('delete from limit_windows where end_ms < ?', [nowMs - retentionMs], 'run');

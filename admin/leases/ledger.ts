@@ -65,7 +65,7 @@ async function inTransaction(database: Database, work: Work, count: number): Pro
   try {
     return await database.em().transactional(work);
   } catch (error) {
-    // Locks are taken in the order of keys; what remains is a second try.
+    // Locks are taken in the order of keys. Remaining deadlocks are resolved by a second attempt.
     if (!(error instanceof DeadlockException)) throw error;
     return database.em().transactional(work);
   }

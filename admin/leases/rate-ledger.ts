@@ -54,9 +54,9 @@ export async function grantRates(tx: EntityManager, asks: readonly RateAsk[], ho
 interface Granted {
   readonly ask: RateAsk;
   readonly grant: Grant;
-  /** Units of the window that are handed out now. */
+  /** Units of the window that are granted now. */
   readonly out: number;
-  /** Units of the lease now. */
+  /** Units that the lease has now. */
   readonly units: number;
   /** True if the ledger has already processed a later ask about the previous lease. */
   readonly isOvertaken: boolean;

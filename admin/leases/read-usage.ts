@@ -7,7 +7,7 @@ import { limitBudgets } from './entity.ts';
 
 const microUsd = 1_000_000;
 
-/** Something with a budget of its own, as its row holds it. */
+/** A row with a budget of its own. */
 interface Budgeted {
   readonly usageLimits?: UsageLimits | null;
   readonly lastResetAt?: Date | null;

@@ -9,7 +9,7 @@ import { markExhausted } from './entity-state.ts';
 /** A newly stored record with its cost. */
 export interface Settled {
   readonly record: RequestRecord;
-  /** Whole nano-USD; null: not known, which counts as nothing. */
+  /** Whole nano-USD. Null: unknown, which counts as zero. */
   readonly cost: number | null;
   /** Earlier record of the same session, which is already settled. */
   readonly before?: Omit<Settled, 'before'>;
@@ -18,7 +18,7 @@ export interface Settled {
 /** Effect of one record on one budget. */
 interface Entry {
   readonly key: string;
-  /** Names the window; 0: it is known by its time alone. */
+  /** Start of the window. 0: the window is determined by the time of the request. */
   readonly startMs: number;
   readonly atMs: number;
   readonly lease: string | null;
@@ -68,7 +68,7 @@ async function settleBudgets(
   return counted;
 }
 
-/** Notes the units of each lease that records have reported. A lease of a rate limit may be of a later window by now. */
+/** Adds the units of each lease that records have reported. A lease of a rate limit may belong to a later window by now. */
 async function settleLeases(tx: EntityManager, entries: readonly Entry[]): Promise<void> {
   const byLease = new Map<string, { lease: string; startMs: number; units: number }>();
   for (const { lease, startMs, reserved } of entries) {
@@ -79,7 +79,7 @@ async function settleLeases(tx: EntityManager, entries: readonly Entry[]): Promi
     else byLease.set(id, { lease, startMs, units: reserved });
   }
   if (byLease.size === 0) return;
-  // Locked in the order that grants lock them in.
+  // Locked in the order in which grants lock them.
   await tx.execute(
     `with reported as (
        select lease, "startMs", units from jsonb_to_recordset(?::jsonb) as a(lease uuid, "startMs" bigint, units bigint)
@@ -109,7 +109,7 @@ async function addUsage(tx: EntityManager, known: BudgetRow, entries: readonly E
         used = 0;
         counted = [];
       }
-      // A request of a window that is over is not counted in the one after it.
+      // A request of a window that has ended is not counted in the next one.
     } else if (entry.startMs !== Number(row.start_ms)) continue;
     used += row.unit === 'tokens' ? entry.tokens : entry.cost;
     counted.push(entry);
@@ -137,7 +137,7 @@ async function addUsed(tx: EntityManager, row: BudgetRow, amount: number): Promi
   if (crossed(Number(row.capacity))) await markExhausted(tx, row);
 }
 
-/** The amount can be below 0: a price can fall while a session is open. */
+/** The amount can be negative, because a price can fall while a session is open. */
 function sumOf(row: BudgetRow, amount: number): { used: number; used_nano_rest: number } {
   const perUnit = row.unit === 'cost' ? nanoPerMicro : 1;
   const carried = row.used_nano_rest + amount;
@@ -147,7 +147,7 @@ function sumOf(row: BudgetRow, amount: number): { used: number; used_nano_rest: 
   return { used: Math.min(used, Number.MAX_SAFE_INTEGER), used_nano_rest: Math.floor(carried - units * perUnit) };
 }
 
-/** Creates rows for budgets whose first usage happened while the ledger was not reachable. */
+/** Creates rows for budgets whose first usage happened while the ledger was unreachable. */
 async function noteBudgets(tx: EntityManager, stored: readonly Settled[], nowMs: number): Promise<void> {
   const unknown = stored.flatMap(({ record }) =>
     (record.reservations ?? []).flatMap(({ key, budget }) =>
@@ -175,10 +175,10 @@ function entriesOf({ record, cost, before }: Settled, nowMs: number): Entry[] {
   const isInterrupted = record.outcome === 'interrupted';
   const costs = (cost ?? 0) - (before?.cost ?? 0);
   return reservations.map(({ key, lease, startMs, units }, at) => {
-    // If a budget has several leases, the last one is the one spent from now on.
+    // If a budget has several leases, the last one is the one in use.
     const isLast = !reservations.slice(at + 1).some((later) => later.key === key);
     const settled = before?.record.reservations?.find((one) => one.key === key && one.lease === lease && one.startMs === startMs);
-    // The end of the call is unknown: everything that was reserved for it counts as used.
+    // The end of the call is unknown, so everything that was reserved for it counts as used.
     const spent = isInterrupted ? { tokens: units, cost: units * nanoPerMicro } : { tokens, cost: costs };
     const used = isLast ? spent : { tokens: 0, cost: 0 };
     return { key, startMs, atMs: timeOf(record, nowMs), lease, reserved: units - (settled?.units ?? 0), ...used };
@@ -189,7 +189,7 @@ function tokensOf(record: RequestRecord): number {
   return record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens + record.outputTokens;
 }
 
-/** Time of the request, at most the current time of this process. */
+/** Returns the time of the request, at most the current time of this process. */
 function timeOf(record: RequestRecord, nowMs: number): number {
   return Math.min(Date.parse(record.createdAt), nowMs);
 }

@@ -45,7 +45,7 @@ interface Owner {
   readonly alert_emails: readonly string[];
 }
 
-/** The entity a budget is of; null when it is gone. */
+/** Returns the entity that a budget belongs to. Null if it was deleted. */
 async function ownerOf(em: EntityManager, { scope, entity_id: id, organisation_id }: Crossed): Promise<Owner | null> {
   const [row] = await em.execute<Owner[]>(`${owners[scope]} and x.organisation_id = ?`, [
     ...(scope === 'integration' ? [id.slice(37), id.slice(0, 36)] : [id]),

@@ -9,11 +9,11 @@ type OnUnavailable = 'allow' | 'deny';
 export interface UsageLimits {
   readonly id: string;
   readonly type: 'cost' | 'tokens';
-  /** The request named no type, so replies omit it: clients compare what they read with what they sent. */
+  /** The request named no type, so replies omit it, because clients compare what they read with what they sent. */
   readonly typeIsImplied?: true;
   /** US dollars for `cost`, tokens for `tokens`; null: no limit. */
   readonly creditLimit: number | null;
-  /** Same unit; crossing it sends a notification. Below the limit. */
+  /** In the same unit. Crossing it sends a notice. It is below the limit. */
   readonly alertThreshold: number | null;
   readonly periodicReset: 'weekly' | 'monthly' | null;
   /** 1 to 365; never together with `periodicReset`. */
@@ -24,7 +24,7 @@ export interface UsageLimits {
   readonly onUnavailable?: OnUnavailable;
 }
 
-/** A rate limit as rows and documents hold it. A value of 0 refuses every call. */
+/** A rate limit as stored in rows and documents. A value of 0 rejects every call. */
 export interface RateLimit {
   readonly type: 'requests' | 'tokens';
   readonly unit: 'rps' | 'rpm' | 'rph' | 'rpd' | 'rpw';
@@ -33,7 +33,7 @@ export interface RateLimit {
   readonly on_unavailable?: OnUnavailable | undefined;
 }
 
-/** Beyond the reference. */
+/** An addition to the reference. */
 const onUnavailable = v.picklist(['allow', 'deny'], 'allow or deny is expected');
 
 const amount = v.pipe(v.number(), v.finite(), v.minValue(1, 'at least 1'), v.maxValue(1e12, 'at most 1e12'));
@@ -46,7 +46,10 @@ const readBack = {
   is_exhausted_alerts_sent: v.optional(v.unknown()),
 };
 
-/** `usage_limits` as sent. Fields that are left out keep their value; null clears one. The rules between them: `mergeUsageLimits`. */
+/**
+ * `usage_limits` as sent. Fields that are left out keep their value. Null clears a field. `mergeUsageLimits` has the rules
+ * between them.
+ */
 export const usageLimitsBody = v.strictObject({
   ...readBack,
   /** Id of the existing budget; set by the service. */
@@ -54,7 +57,7 @@ export const usageLimitsBody = v.strictObject({
   type: v.optional(v.picklist(['cost', 'tokens'], 'cost or tokens is expected')),
   credit_limit: v.nullish(amount),
   alert_threshold: v.nullish(amount),
-  // Some clients send "" for none.
+  // Some clients send "" for no value.
   periodic_reset: v.nullish(
     v.pipe(
       v.picklist(['weekly', 'monthly', ''], 'weekly, monthly or null is expected'),
@@ -110,7 +113,7 @@ export function mergeUsageLimits(
     ...(sent.type === undefined && (before === null || before.typeIsImplied) ? { typeIsImplied: true as const } : {}),
     creditLimit: pick(sent.credit_limit, before?.creditLimit),
     alertThreshold: pick(sent.alert_threshold, before?.alertThreshold),
-    // Naming one way of resetting ends the other.
+    // Setting one kind of reset removes the other.
     periodicReset: pick(sent.periodic_reset, sent.periodic_reset_days ? null : before?.periodicReset),
     periodicResetDays: pick(sent.periodic_reset_days, sent.periodic_reset ? null : before?.periodicResetDays),
     nextUsageResetAt: at ? new Date(at).toISOString() : pick(at as null | undefined, before?.nextUsageResetAt),
@@ -137,7 +140,7 @@ export function mergeUsageLimits(
   return merged;
 }
 
-/** Returns true if the new budget is higher than the previous one or removed, so that waiting requests can continue. */
+/** True if the new budget is higher than the previous one or removed, so that waiting requests can continue. */
 export function raisesLimit(before: UsageLimits | null, after: UsageLimits | null): boolean {
   if (before === null || before.creditLimit === null) return false;
   return after === null || after.creditLimit === null || after.creditLimit > before.creditLimit;
@@ -177,7 +180,7 @@ export function usageLimitsReply(limits: UsageLimits | null, usage?: BudgetUsage
 /** Reply schema of a budget; strict. */
 export const usageLimitsReplySchema = v.strictObject({
   id: v.string(),
-  /** Absent if the caller named none: then it is `cost`. */
+  /** Absent if the caller named no type. The type is then `cost`. */
   type: v.optional(v.picklist(['cost', 'tokens'])),
   credit_limit: v.nullable(v.number()),
   alert_threshold: v.nullable(v.number()),

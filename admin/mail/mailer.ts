@@ -14,17 +14,17 @@ export interface Mailer {
   readonly on: boolean;
   /** Sends a mail. Delivery failures are logged; the reply to the request contains the link as well. */
   send(mail: Mail): void;
-  /** Waits for mails under way, for a few seconds at most. */
+  /** Waits for mails in transit, at most a few seconds. */
   close(): Promise<void>;
 }
 
-/** Longest that a mail server may take for any one step, in milliseconds. */
+/** Maximum time in milliseconds of each step of the mail server. */
 const stepMs = 10_000;
 const closeMs = 5_000;
-/** More mails under way than this mean that the mail server does not respond. */
+/** A larger number of mails in transit means that the mail server does not respond. */
 const underWayMax = 200;
 
-/** The mailer of `SMTP_URL`; without it mails go nowhere, which is fine because links are in replies too. */
+/** Returns the mailer of `SMTP_URL`. Without a mail server no mail is sent. Replies contain the links as well. */
 export async function createMailer(settings: Pick<Settings, 'smtpUrl' | 'smtpFrom'>, log: Log): Promise<Mailer> {
   if (settings.smtpUrl === null) return { on: false, send: () => {}, close: async () => {} };
   // The library takes 9 MB: only services with a mail server load it.
@@ -56,7 +56,7 @@ export async function createMailer(settings: Pick<Settings, 'smtpUrl' | 'smtpFro
   };
 }
 
-/** A password is sent over TLS only, but for a mail server on this machine. */
+/** A password is sent over TLS only, except to a mail server on this machine. */
 function optionsOf(url: URL) {
   const secure = url.protocol === 'smtps:';
   const user = decodeURIComponent(url.username);
@@ -70,7 +70,7 @@ function optionsOf(url: URL) {
     connectionTimeout: stepMs,
     greetingTimeout: stepMs,
     socketTimeout: stepMs,
-    // Mails consist of our own texts and must not include files or URLs.
+    // Mails consist of the service's own texts and must not include files or URLs.
     disableFileAccess: true,
     disableUrlAccess: true,
   };

@@ -25,10 +25,10 @@ export interface Operation {
   readonly operationId: string;
   readonly summary: string;
   readonly tags: readonly string[];
-  /** Absent = those of the document. */
+  /** Absent: those of the document. */
   readonly servers?: readonly JsonSchema[];
   readonly security: readonly JsonSchema[];
-  /** `data`: the gateway itself. `control`: the control plane, which is reached through a gateway or directly. `both`: each of them. */
+  /** `data`: the gateway itself. `control`: the control plane, reached through a gateway or directly. `both`: each of them. */
   readonly 'x-svc-plane': 'data' | 'control' | 'both';
   /** A key needs one of these. */
   readonly 'x-svc-scopes': readonly string[];
@@ -51,12 +51,12 @@ export interface Parameter {
   readonly description?: string;
 }
 
-/** Version of the API, which is not that of the package: clients choose their code by it. */
+/** Version of the API. It differs from that of the package, because clients choose their code by it. */
 const apiVersion = '2.0.0';
 
 /**
- * Both planes as OpenAPI 3.1. The control plane is described by the schemas that check its requests and replies, the data plane by
- * core/contract/protocol/route-descriptions.ts.
+ * Describes both planes as OpenAPI 3.1. The control plane is described by the schemas that check its requests and replies, the
+ * data plane by core/contract/protocol/route-descriptions.ts.
  */
 export function openApiDocument(
   routes: readonly AdminRoute[],

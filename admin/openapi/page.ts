@@ -8,7 +8,7 @@ export interface DocsPage {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The API description as a page; find-in-page opens collapsed sections. */
+/** Returns the API description as a page. Find-in-page opens collapsed sections. */
 export function docsPage(document: OpenApiDocument): DocsPage {
   const byTag = new Map<string, string[]>(document.tags.map((tag) => [tag.name, []]));
   for (const [path, methods] of Object.entries(document.paths)) {
@@ -69,7 +69,7 @@ function schemaHtml(schema: JsonSchema): string {
   return `<ul>${items.join('')}</ul>`;
 }
 
-/** The part of a schema that has properties of its own: itself, its items, or one of its alternatives. */
+/** Returns the part of a schema that has properties: itself, its items, or one of its alternatives. */
 function objectIn(schema: JsonSchema): JsonSchema | null {
   const candidates = [schema, schema.items, ...((schema.anyOf as unknown[] | undefined) ?? [])] as (JsonSchema | undefined)[];
   return candidates.find((one) => one?.properties) ?? null;

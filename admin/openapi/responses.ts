@@ -1,7 +1,7 @@
 import { adminErrorTable } from '../http/errors.ts';
 import type { JsonSchema } from './to-json-schema.ts';
 
-/** The parts of a control-plane route that decide what it can reply. */
+/** The parts of a control-plane route that determine its replies. */
 export interface Replying {
   readonly method: string;
   /** True for routes that need no key. */
@@ -84,7 +84,7 @@ export function failureResponses(): Record<string, JsonSchema> {
   );
 }
 
-/** The refusals a route can send, by status. */
+/** Returns the errors that a route can send, by status. */
 export function failuresOf(route: Replying): Record<string, JsonSchema> {
   return Object.fromEntries(
     Object.entries(failures)
@@ -93,7 +93,7 @@ export function failuresOf(route: Replying): Record<string, JsonSchema> {
   );
 }
 
-/** References to the refusals with these statuses. */
+/** Returns references to the errors with these statuses. */
 export function failureRefs(statuses: readonly number[]): Record<string, JsonSchema> {
   return Object.fromEntries(
     Object.entries(failures)

@@ -8,11 +8,11 @@ interface ServiceRoute {
   readonly tag: string;
   readonly summary: string;
   readonly plane: Operation['x-svc-plane'];
-  /** Base URLs, the usual one first. */
+  /** Base URLs, the primary one first. */
   readonly bases: readonly string[];
   /** Responses by status, in addition to those of `failures`. */
   readonly responses: Readonly<Record<number, JsonSchema>>;
-  /** Statuses with the usual body of the control plane. */
+  /** Statuses with the common body of the control plane. */
   readonly failures: readonly number[];
 }
 

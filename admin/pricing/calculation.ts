@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** How a part of a price is computed: a number, an amount or rate by its name, or a sum or product of such. */
+/** How a part of a price is computed: a number, an amount or rate by its name, or a sum or product of these. */
 export interface Calculation {
   readonly value?: string | number | undefined;
   readonly operation?: 'sum' | 'multiply' | undefined;
@@ -53,7 +53,7 @@ const node: v.GenericSchema<Calculation> = v.pipe(
   ),
 );
 
-/** A calculation as it is sent and saved. */
+/** A calculation as sent and stored. */
 export const calculation = v.pipe(
   node,
   v.check((root) => [...nodesOf(root)].length <= nodesMax, `at most ${nodesMax} operands in all`),

@@ -101,7 +101,7 @@ function amountsOf(usage: BilledUsage, media: MediaRecord): Amounts {
   };
 }
 
-/** Nano-USD (a million US dollars). Amounts and prices come from others; nine such costs still add up exactly. */
+/** In nano-USD: a million US dollars. Amounts and prices come from outside. The sum of nine such costs is still exact. */
 const costMax = 1e15;
 
 const noMedia: MediaRecord = { audioInputTokens: 0, audioOutputTokens: 0, imageInputTokens: 0, imageOutputTokens: 0, units: {} };
@@ -118,7 +118,7 @@ class Bill {
     this.#multiplier = adjustments?.multiplier ?? null;
   }
 
-  /** Tokens of one kind, of which parts may be priced apart. */
+  /** Adds tokens of one kind, some of which may have prices of their own. */
   pool(tokens: number) {
     let left = tokens;
     const take = (amount: number, units: readonly TokenUnit[]): void => {
@@ -143,7 +143,7 @@ class Bill {
     };
   }
 
-  /** An amount that the price list computes in its own way. */
+  /** Adds an amount that the price list computes in its own way. */
   calculated(how: Calculation, amounts: Amounts): void {
     this.#add(calculate(how, amounts, (unit) => this.#rateOf(unit)));
   }
@@ -157,7 +157,7 @@ class Bill {
     else this.#add(count * rate * this.#factor(this.#multiplier?.image?.default));
   }
 
-  /** Something that is not counted in tokens. */
+  /** Adds an amount that is not counted in tokens. */
   unit(amount: number, unit: string): void {
     if (amount <= 0) return;
     const rate = this.#rates.units[unit];
@@ -180,7 +180,7 @@ class Bill {
     this.#priced = true;
   }
 
-  /** Multiplied; a unit without a price costs nothing, which saved prices rule out. */
+  /** Returns the rate with its multiplier. A unit without a price costs nothing, but saved prices cannot lack one. */
   #rateOf(unit: string): number {
     const ofTokens = this.#rates.tokens[unit as TokenUnit];
     if (ofTokens !== undefined) return ofTokens * this.#factor(this.#multiplier?.[unit as TokenUnit]);

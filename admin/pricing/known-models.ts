@@ -4,7 +4,7 @@ import { priceIdOf } from '../../core/providers/declarations.ts';
 
 type CatalogueModel = WorkspaceModelsDocument['providers'][number]['models'][number];
 
-/** By provider type; the mock is in no price list. */
+/** By provider type. The mock is not in any price list. */
 const known = new Map<string, CatalogueModel[]>([['mock', [{ slug: 'echo', canonicalSlug: null, created: 0 }]]]);
 
 /** Returns the models of a provider type in the public price list that are not withdrawn; empty for unknown types. */

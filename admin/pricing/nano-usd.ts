@@ -5,14 +5,14 @@ export const nanoPerMicro = 1_000;
 const decimals = { usd: 9, cent: 7 } as const;
 
 /**
- * An amount of whole micro-USD and the nano-USD beyond them (0 to 999), as columns hold it, in US dollars or cents. The result is the
- * number closest to the exact decimal, so it prints without digits of its own.
+ * Returns an amount of whole micro-USD and the nano-USD beyond them (0 to 999), as stored in columns, in US dollars or cents. The
+ * result is the number closest to the exact decimal, so that it prints without extra digits.
  */
 export function moneyOf(microUsd: number | string, nanoRest: number | string, unit: keyof typeof decimals): number {
   return Number(`${microUsd}${String(nanoRest).padStart(3, '0')}e-${decimals[unit]}`);
 }
 
-/** The same amount in nano-USD; exact up to 9 million US dollars. */
+/** Returns the same amount in nano-USD. Exact up to 9 million US dollars. */
 export function toNanoUsd(microUsd: number | string, nanoRest: number | string): number {
   return Number(microUsd) * nanoPerMicro + Number(nanoRest);
 }

@@ -10,7 +10,7 @@ export interface IntegrationPricing {
   readonly models: ReadonlyMap<string, { readonly pricing: PricingConfig | null; readonly baseModel: string | null }>;
   /** Names of deployments and the models behind them. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** Calls served by capacity bought in advance cost nothing (Vertex AI). */
+  /** True if calls served by capacity bought in advance cost nothing (Vertex AI). */
   readonly skipsProvisioned?: boolean;
 }
 
@@ -18,13 +18,13 @@ export interface IntegrationPricing {
 export type PriceSource = 'model' | 'public' | 'unknown';
 
 export interface RecordPrice {
-  /** Whole nano-USD; null if the price is not known. */
+  /** Whole nano-USD. Null if the price is unknown. */
   readonly costNanoUsd: number | null;
-  /** Null when there was nothing to price. */
+  /** Null if there was nothing to price. */
   readonly source: PriceSource | null;
 }
 
-/** Returns the cost of a request. Refusals, failures, cached replies and token counts cost nothing. */
+/** Returns the cost of a request. Rejected and failed requests, cached replies and token counts cost nothing. */
 export function priceRecord(record: RequestRecord, own: IntegrationPricing | null): RecordPrice {
   const { provider, model } = record;
   if (provider === null || model === null) return { costNanoUsd: null, source: null };

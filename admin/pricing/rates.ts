@@ -107,7 +107,7 @@ function toRates(listed: Listed, inputTokens: number): Rates {
   return { tokens, units, perRequest };
 }
 
-/** A price, or the one of the tier that a request of this size falls in. */
+/** Returns a price, or the one of the size class that a request belongs to. */
 function atSize(price: unknown, inputTokens: number): number | null {
   if (typeof price === 'number') return price;
   const tiered = price as { readonly base?: number; readonly tiers?: readonly { start: number; price: number }[] } | undefined;

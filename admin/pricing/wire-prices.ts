@@ -3,10 +3,10 @@ import { priceIdOf } from '../../core/providers/declarations.ts';
 import { publicRates } from './rates.ts';
 import type { Rates } from './units.ts';
 
-/** micro-USD to cents. */
+/** Factor from micro-USD to cents. */
 const centsOf = (microUsd: number): { price: number } => ({ price: Number((microUsd / 10_000).toPrecision(12)) });
 
-/** Public prices of a model as the reference's pricing files have them: cents per unit. Null when there are none. */
+/** Returns public prices of a model in the form of the reference's pricing files: cents per unit. Null if there are none. */
 export function wirePrices(provider: string, model: string, now: Date) {
   const rates = publicRates(provider, model, 0, now);
   return rates && toWire(rates);

@@ -4,7 +4,7 @@ import type { Log } from '../../core/contract/values/log.ts';
 import { messageOf } from '../../core/contract/values/message-of.ts';
 import { natsOptions } from '../../core/nats/options.ts';
 
-/** The bus of many machines, sending side. */
+/** The sending side of the bus between machines. */
 export interface NatsPublisher {
   /** Never throws and never waits. If NATS is not reachable the notice is dropped, and gateways poll for missed changes. */
   publish(notice: ChangeNotice): void;
@@ -12,7 +12,7 @@ export interface NatsPublisher {
 }
 
 /**
- * Connects in the background and reconnects forever (the client's own default gives up after ten attempts). `url` as in
+ * Connects in the background and reconnects without limit (the client's own default gives up after ten attempts). `url` as in
  * `NATS_URL`: one or several servers separated by commas, user and password in the first.
  */
 export function connectNats(url: string, log: Log): NatsPublisher {
@@ -38,7 +38,7 @@ export function connectNats(url: string, log: Log): NatsPublisher {
     }
   }
 
-  // `waitOnFirstConnect` retries without end. Only settings that can never work reject.
+  // `waitOnFirstConnect` retries without limit. Only settings that can never work reject.
   run().catch((error) => log.error({ cause: messageOf(error) }, 'NATS connection failed'));
 
   return {
@@ -52,7 +52,7 @@ export function connectNats(url: string, log: Log): NatsPublisher {
     },
     async close() {
       closed = true;
-      // Flushes pending messages; does not wait for a server that is not reachable.
+      // Flushes pending messages. Does not wait for an unreachable server.
       if (connected) await connection?.drain().catch(() => {});
       else await connection?.close().catch(() => {});
     },

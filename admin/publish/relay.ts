@@ -6,7 +6,7 @@ import { type OutboxEvent, outbox } from './entity.ts';
 
 /** Publishes committed changes. A lost notice does no harm: gateways poll for missed changes. */
 export interface Relay {
-  /** Call after a commit; returns at once. Notices given are on their way when it returns, others as soon as they were read. */
+  /** Call after a commit. Returns at once. The given notices are sent when it returns, others after they were read. */
   wake(notices?: readonly ChangeNotice[]): void;
   /** Publishes the remaining changes, then stops. */
   close(): Promise<void>;
@@ -17,9 +17,9 @@ export interface Relay {
  * their revisions, each once: at once if the previous one has been sent, else after the outbox was read.
  */
 export function startRelay(database: Pick<Database, 'em'>, publish: (notice: ChangeNotice) => void, log: Log): Relay {
-  /** Committed, waiting for the ones before. */
+  /** Committed notices that wait for earlier ones. */
   const held = new Map<number, ChangeNotice>();
-  /** The revision that may go out next; null until the outbox was read for the first time. */
+  /** The next revision to send. Null until the outbox was read for the first time. */
   let next: number | null = null;
   let asked = true;
   let closed = false;
@@ -93,7 +93,7 @@ async function publishSome(database: Pick<Database, 'em'>, sendRead: (rows: read
   const last = rows.at(-1);
   if (!first || !last) return 0;
   await em.nativeUpdate(outbox, { publishedAt: null, revision: { $lte: last.revision } }, { publishedAt: new Date() });
-  // Now and then old rows go: a gateway that was away for longer reads everything again.
+  // Old rows are deleted from time to time. A gateway that was unreachable for longer reads everything again.
   if (Math.floor(last.revision / pruneEvery) > Math.floor((first.revision - 1) / pruneEvery)) {
     await em.nativeDelete(outbox, { revision: { $lte: last.revision - changesKept } });
   }

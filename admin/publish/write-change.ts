@@ -10,7 +10,7 @@ export interface Change {
   readonly tx: EntityManager;
   /** Names a document that gateways must read again (or forget). Repeating one is harmless. */
   emit(event: ChangeEvent): void;
-  /** The row the audit entry names. */
+  /** Sets the row that the audit entry names. */
   about(resourceId: string): void;
 }
 

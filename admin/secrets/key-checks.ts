@@ -14,16 +14,16 @@ type Keys = Pick<Settings, 'encryptionKey' | 'clusterKey'>;
  */
 export async function checkKeys(em: EntityManager, keys: Keys): Promise<void> {
   await checkEncryptionKey(em, keys);
-  // No stored data is sealed with this key: there is nothing to try it on.
+  // No stored data is sealed with this key, so it cannot be tested.
   await checkKey(em, 'CLUSTER_KEY', keys.clusterKey, async () => true);
 }
 
-/** The same for ENCRYPTION_KEY alone. */
+/** Like `checkKeys`, for ENCRYPTION_KEY alone. */
 export async function checkEncryptionKey(em: EntityManager, keys: Pick<Keys, 'encryptionKey'>): Promise<void> {
   await checkKey(em, 'ENCRYPTION_KEY', keys.encryptionKey, () => opensData(em, keys.encryptionKey));
 }
 
-/** The stored check of a key, for gateways. Throws when there is none. */
+/** Returns the stored check of a key, for gateways. Throws if there is none. */
 export async function readKeyCheck(em: EntityManager, setting: CheckedKey): Promise<string> {
   const sealed = await find(em, setting);
   if (sealed === null) throw new Error(`no check is stored for ${setting}`);

@@ -13,13 +13,13 @@ export interface SealedRow {
 
 /** Reads and writes the secret fields of the rows of one table. */
 export interface SealedFields<Row extends SealedRow> {
-  /** All of them as plain text, by name. */
+  /** Returns all of them as plain text, by name. */
   open(em: EntityManager, vault: Vault, row: Row): Promise<Record<string, string>>;
   /** Adds, replaces and (if empty) removes secrets, seals the result into the row and updates its hints. */
   put(em: EntityManager, vault: Vault, row: Row, changes: Readonly<Record<string, string>>): Promise<void>;
 }
 
-/** Secrets of `table` are bound to their row: moved to another, they do not open. */
+/** Secrets of `table` are bound to their row. They cannot be opened in another row. */
 export function sealedFields<Row extends SealedRow>(table: string): SealedFields<Row> {
   const contextOf = (row: Row): SealContext => ({
     organisationId: row.organisationId,
@@ -42,7 +42,7 @@ export function sealedFields<Row extends SealedRow>(table: string): SealedFields
   };
 }
 
-/** Visible part of a secret: the last four characters of a long one, nothing of a short one. */
+/** Returns the visible part of a secret: the last four characters of a long one, nothing of a short one. */
 export function lastCharacters(value: string): string {
   return value.length >= 16 ? value.slice(-4) : '';
 }

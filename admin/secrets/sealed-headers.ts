@@ -18,13 +18,13 @@ export interface HeaderRow {
 
 /** Reads and writes the headers of the rows of one table. */
 export interface SealedHeaders<Row extends HeaderRow> {
-  /** All of them as plain text. */
+  /** Returns all of them as plain text. */
   open(em: EntityManager, vault: Vault, row: Row): Promise<Headers>;
   /** Seals these headers, replacing all previous ones. */
   put(em: EntityManager, vault: Vault, row: Row, headers: Headers): Promise<void>;
 }
 
-/** Headers of `table` are bound to their row: moved to another, they do not open. */
+/** Headers of `table` are bound to their row. They cannot be opened in another row. */
 export function sealedHeaders<Row extends HeaderRow>(table: string): SealedHeaders<Row> {
   const contextOf = (row: Row): SealContext => ({
     organisationId: row.organisationId,

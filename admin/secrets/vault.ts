@@ -14,23 +14,25 @@ export interface SealContext {
   readonly rowId: string;
 }
 
-/** Envelope encryption: each organisation has a data key, sealed by the master key; values are `<key version>:<sealed>`. */
+/**
+ * Envelope encryption: each organisation has a data key, sealed by the master key. Values have the form `<key version>:<sealed>`.
+ */
 export interface Vault {
   /** Creates the first data key of an organisation; once, when the organisation is created. */
   addDataKey(tx: EntityManager, organisationId: string): Promise<void>;
   /** True if the master key sealed this data key. */
   opens(row: DataKey): boolean;
   seal(em: EntityManager, context: SealContext, plain: string): Promise<string>;
-  /** Throws when the value was moved, changed, or sealed under another master key. */
+  /** Throws if the value was moved, changed, or sealed under another master key. */
   open(em: EntityManager, context: SealContext, sealed: string): Promise<string>;
 }
 
-/** `encryptionKey` is the 32-byte master key; losing it loses every stored credential. */
+/** `encryptionKey` is the 32-byte master key. Without it no stored credential can be opened. */
 export function createVault(encryptionKey: Uint8Array): Vault {
   const wrapping = deriveKey(encryptionKey, keyPurposes.dataKeys);
   const opened = new LRUCache<string, { version: number; key: Uint8Array }>({ max: 1_000 });
 
-  /** The organisation's key of this version, without one its newest. Keys are never changed, so they may be remembered. */
+  /** Returns the organisation's key of this version, or its newest one. Keys never change, so they are cached. */
   async function keyOf(em: EntityManager, organisationId: string, version: number | null) {
     const name = `${organisationId}/${version ?? 'newest'}`;
     const known = opened.get(name);
@@ -70,7 +72,7 @@ export function createVault(encryptionKey: Uint8Array): Vault {
   };
 }
 
-/** How long after a new key version appears values may still be sealed under the one before. */
+/** Time for which values may still be sealed with the previous version after a new key version appears. */
 const newestKnownMs = 60_000;
 
 function textOf(context: SealContext): string {

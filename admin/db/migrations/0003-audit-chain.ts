@@ -43,7 +43,7 @@ const statements = [
   // The slug of an archived config is free again.
   `create unique index configs_slug on configs (workspace_id, slug) where status = 'active'`,
   `alter table configs drop constraint configs_workspace_id_slug_key`,
-  // When a config last served a request.
+  // Time at which a config last served a request.
   `create index request_records_by_config on request_records (workspace_id, config_slug, created_at)
     where config_slug is not null`,
 ];

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Settings of organisations and workspaces, budgets of workspaces, and who is excluded from the organisation's guardrails. */
+/** Adds settings of organisations and workspaces, budgets of workspaces, and exclusions from the organisation's guardrails. */
 export class Tenancy extends Migration {
   override up(): void {
     for (const statement of statements) this.addSql(statement);
@@ -27,7 +27,7 @@ const statements = [
     add column output_guardrails jsonb,
     add column user_api_key_config_id uuid references configs,
     add column archived_at timestamptz`,
-  // The slug of a deleted workspace comes free.
+  // The slug of a deleted workspace can be used again.
   `alter table workspaces drop constraint workspaces_organisation_id_slug_key`,
   `create unique index workspaces_slug on workspaces (organisation_id, slug) where status = 'active'`,
   `create table workspace_exclusions (

@@ -1,6 +1,8 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Limits, rotation policies, alert addresses of API keys, who granted their scopes, and indexes for a million of them. */
+/**
+ * Adds limits, rotation policies and alert addresses of API keys, the grantor of their scopes, and indexes for a million keys.
+ */
 export class ApiKeysComplete extends Migration {
   override up(): void {
     for (const statement of statements) this.addSql(statement);

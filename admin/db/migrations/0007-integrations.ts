@@ -48,7 +48,7 @@ const statements = [
   )`,
   `create index integration_models_by_organisation on integration_models (organisation_id)`,
   `alter table request_records add column price_source text`,
-  // When a provider last served.
+  // Time at which a provider last served a request.
   `create index request_records_by_provider on request_records (workspace_id, provider_slug, created_at)
     where provider_slug is not null`,
 ];

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Work that is done later and again until it is done, the service's own files, and batches run line by line. */
+/** Adds jobs that are retried until they succeed, the service's own files, and batches that are run line by line. */
 export class FilesBatchesJobs extends Migration {
   override up(): void {
     for (const statement of statements) this.addSql(statement);
@@ -44,7 +44,7 @@ const statements = [
     organisation_id uuid not null,
     bytes bytea not null,
     primary key (file_id, number))`,
-  // Random-looking bytes are not worth the time of compressing them.
+  // Uncompressed, because the bytes look random and compression would not pay.
   `alter table stored_file_chunks alter column bytes set storage external`,
   `create table batches (
     id uuid primary key,

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Adds `reject_unmetered_requests` to API keys and workspaces: off for those that exist. */
+/** Adds `reject_unmetered_requests` to API keys and workspaces. It is off for existing rows. */
 export class RejectUnmetered extends Migration {
   override up(): void {
     for (const statement of statements) this.addSql(statement);

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** A text sealed with each key, so that a start with another key is noticed. */
+/** Adds a text sealed with each key, with which a start detects another key. */
 export class KeyChecks extends Migration {
   override up(): void {
     this.addSql(

@@ -9,7 +9,7 @@ export const idempotencyKeys = defineEntity({
     organisationId: p.uuid(),
     /** Hash of tenant, caller, route and key. */
     digest: p.text(),
-    /** Hash of query and body. The same key may not be used for two different requests. */
+    /** Hash of query and body. A key may not be used for two different requests. */
     requestHash: p.text(),
     /** Sealed by the vault, because replies may hold a new secret; null until the reply is known. */
     reply: p.text().nullable(),

@@ -45,7 +45,7 @@ export interface RepeatOf {
   readonly body: unknown;
 }
 
-/** `em` is the caller's organisation's. Throws AB01 for a key that is none. */
+/** `em` is limited to the caller's organisation. Throws AB01 for an invalid key. */
 export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | 'auditKey'>, em: () => EntityManager): Repeat {
   if (!keyPattern.test(of.key)) throw invalid('idempotency-key: expected 1 to 255 visible ASCII characters');
   const { organisationId } = of.actor;
@@ -73,7 +73,7 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
           throw new AdminError('AB01', error, [error], 422);
         }
         if (row.reply) return JSON.parse(await services.vault.open(em(), contextOf(row), row.reply)) as StoredReply;
-        // Between the commit of a change and the keeping of its reply lie milliseconds, or the death of a process.
+        // Milliseconds lie between the commit of a change and storing its reply, unless the process dies in between.
         if (attempt === replyTries) {
           throw new AdminError(
             'AB07',

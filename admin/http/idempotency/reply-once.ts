@@ -24,7 +24,7 @@ export async function replyOnce(repeat: Repeat | null, call: Answering, handle: 
     if (call.wrote() && !(reply instanceof RawReply)) await keep(repeat, reply, call);
     return reply;
   } catch (thrown) {
-    // Perhaps it was refused because the first request with this key has just done the same.
+    // The request may have been rejected because the first request with this key has just done the same.
     const first = call.wrote() ? null : await repeat.find();
     if (first) return replay(first, call);
     throw thrown;

@@ -20,7 +20,7 @@ export async function toOrganisationDocument(em: EntityManager, id: string): Pro
   return { id, jwt: { urls, keys: jwks?.keys ?? [], issuer, audience, maxTtlSeconds } };
 }
 
-/** The workspace that `<organisation id>/<slug>` names; null when there is none, or it is archived. */
+/** Returns the workspace of `<organisation id>/<slug>`. Null if there is none, or it is archived. */
 export async function toWorkspaceNameDocument(em: EntityManager, id: string): Promise<WorkspaceNameDocument | null> {
   const [organisationId, slug] = split(id);
   const row = isUuid(organisationId) ? await em.findOne(workspaces, { organisationId, slug, status: 'active' }) : null;
@@ -49,7 +49,7 @@ async function personOf(em: EntityManager, user: User): Promise<NonNullable<User
 /** Workspaces may differ in the rights of admins. The rights common to all of them are those that no setting can remove. */
 const nothingAllowed = Object.fromEntries(Object.keys(securityDefaults).map((name) => [name, false])) as SecuritySettings;
 
-/** The scopes that gateways ask for. */
+/** The scopes that gateways need. */
 function ofModels(scopes: ReadonlySet<string>): string[] {
   return dataPlaneScopes.filter((scope) => scopes.has(scope));
 }

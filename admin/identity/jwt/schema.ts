@@ -7,7 +7,7 @@ const claim = v.optional(v.nullable(v.pipe(v.string(), v.minLength(1, 'must not 
 export const jwtBody = v.nullable(
   v.pipe(
     v.strictObject({
-      /** One URL, or several with commas between them. */
+      /** One URL, or several separated by commas. */
       jwks_url: v.optional(v.nullable(v.pipe(v.string(), v.trim(), v.maxLength(8_192, 'at most 8192 characters'))), null),
       jwks: v.optional(
         v.nullable(

@@ -2,7 +2,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { organisations } from '../organisations/entity.ts';
 import { checkMetadata as checkAgainst } from '../organisations/metadata-schema.ts';
 
-/** Throws AB01 unless the metadata of a new or changed key meets the JSON schema of the organisation, where it has one. */
+/** Throws AB01 unless the metadata of a new or changed key matches the JSON schema of the organisation, if it has one. */
 export async function checkMetadata(
   em: EntityManager,
   organisationId: string,

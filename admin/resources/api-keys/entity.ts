@@ -17,14 +17,14 @@ export const apiKeys = defineEntity({
     publicId: p.text(),
     digest: p.text(),
     lastCharacters: p.text(),
-    /** While a rotation is in transition: the secret before, and until when it is good. */
+    /** During the transition of a rotation: the previous secret, and the time until which it is valid. */
     previousDigest: p.text().nullable(),
     previousExpiresAt: p.datetime().nullable(),
-    /** Current scopes of the key: the granted scopes that its grantor may still give away. */
+    /** Current scopes of the key: the granted scopes that its grantor may still grant. */
     scopes: p.json().$type<string[]>(),
     /** Scopes originally granted. Null in older rows; `scopes` then holds them. */
     grantedScopes: p.json().$type<string[]>().nullable(),
-    /** The key, or the user behind a session, that gave it its scopes; null: the installation itself. */
+    /** The key, or the user of a session, that granted its scopes. Null: the installation itself. */
     grantedByKeyId: p.uuid().nullable(),
     grantedByUserId: p.uuid().nullable(),
     defaultConfigId: p.uuid().nullable(),
@@ -35,13 +35,13 @@ export const apiKeys = defineEntity({
       .json()
       .$type<RateLimit[]>()
       .onCreate(() => []),
-    /** Since when its budget is used up. */
+    /** Time at which its budget was used up. */
     exhaustedAt: p.datetime().nullable(),
-    /** When its usage was last set to nothing. */
+    /** Time at which its usage was last reset. */
     lastResetAt: p.datetime().nullable(),
     rotationPeriod: p.text().$type<'weekly' | 'monthly'>().nullable(),
     rotationPeriodDays: p.integer().nullable(),
-    /** When the current secret falls due. */
+    /** Time at which the current secret must be rotated. */
     nextRotationAt: p.datetime().nullable(),
     keyTransitionPeriodMs: p.bigint('number').nullable(),
     /** When the current secret stops working unless the key is rotated before: `nextRotationAt` and the transition. */

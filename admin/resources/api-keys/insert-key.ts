@@ -48,7 +48,7 @@ export function insertKey(change: Change, pepper: Uint8Array, sent: NewKey): { r
   return { row, text: key.text };
 }
 
-/** The audit entry names the key, and gateways read it again or forget it. */
+/** Names the key in the audit entry, and announces it to gateways. */
 export function announceKey(change: Change, row: ApiKey, op: 'upsert' | 'delete'): void {
   change.about(row.id);
   change.emit({ kind: 'api-key', id: row.publicId, op });

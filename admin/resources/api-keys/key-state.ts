@@ -3,13 +3,13 @@ import type { ApiKey } from './entity.ts';
 
 export type KeyState = 'active' | 'exhausted' | 'expired';
 
-/** State as callers meet it. A secret that was not rotated in time is as good as expired. */
+/** Returns the state of a key. A secret that was not rotated in time counts as expired. */
 export function keyState(row: Pick<ApiKey, 'expiresAt' | 'secretExpiresAt' | 'exhaustedAt'>, now: number): KeyState {
   if (isPast(row.expiresAt, now) || isPast(row.secretExpiresAt, now)) return 'expired';
   return row.exhaustedAt ? 'exhausted' : 'active';
 }
 
-/** The condition for rows in one of these states. */
+/** Returns the condition for rows in one of these states. */
 export function whereState(states: readonly string[], now: Date): FilterQuery<ApiKey> {
   const alive = {
     $and: [

@@ -7,8 +7,8 @@ import type { whereReachable } from './reach.ts';
 import type { ListQuery } from './schema.ts';
 
 /**
- * One page of keys, newest first, and how many there are. The page is found in an index before any row is read, so that late
- * pages of a million keys stay quick; `after` needs no counting at all.
+ * Returns one page of keys, newest first, and their total number. The page is found in an index before any row is read, so that
+ * late pages of a million keys stay fast. `after` needs no counting.
  */
 export async function listKeys(em: EntityManager, reach: Reach, query: ListQuery): Promise<{ total: number; rows: ApiKey[] }> {
   const filters: FilterQuery<ApiKey>[] = [

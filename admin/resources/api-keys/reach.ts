@@ -6,7 +6,7 @@ import { itemOf } from '../../http/find-item.ts';
 import { type ApiKey, apiKeys } from './entity.ts';
 import { checkScopes } from './grants.ts';
 
-/** The scopes that are about each type of key: `<group>.read`, `<group>.rotate`, … */
+/** The scopes for each type of key: `<group>.read`, `<group>.rotate`, … */
 export const scopeGroups: Readonly<Record<ApiKeyType, string>> = {
   'organisation-service': 'organisation_service_api_keys',
   'workspace-service': 'workspace_service_api_keys',
@@ -23,7 +23,10 @@ interface Call {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Keys the caller may list: of the tenant, of the types its scopes name, and no one else's for a plain member. */
+/**
+ * Returns the filter for keys that the caller may list: of the tenant, of the types its scopes allow, and for a plain member only
+ * their own.
+ */
 export function whereReachable({ actor, organisationId, workspaceId }: Omit<Call, 'params'>) {
   const types = (Object.keys(scopeGroups) as ApiKeyType[]).filter((type) => actor.scopes.has(`${scopeGroups[type]}.list`));
   return {
@@ -35,8 +38,8 @@ export function whereReachable({ actor, organisationId, workspaceId }: Omit<Call
 }
 
 /**
- * The key a path names, by row id. Throws AB08 when it is not the caller's tenant's (or, for a plain member, not their own), AB03
- * when the caller lacks the scope for its type.
+ * Returns the key that a path names, by row id. Throws AB08 if it belongs to another tenant (or, for a plain member, to another
+ * user), AB03 if the caller lacks the scope for its type.
  */
 export async function findReachable(em: EntityManager, call: Call, action: string): Promise<ApiKey> {
   const where = itemOf(call, call.params.id ?? '');

@@ -2,20 +2,20 @@ import { invalid } from '../../http/errors.ts';
 import type { ApiKey } from './entity.ts';
 import type { RotationPolicyBody } from './schema.ts';
 
-/** How often a key is rotated; both null: once, at a day that was named. */
+/** How often a key is rotated. Both null: once, on a given day. */
 export interface Cadence {
   readonly period: 'weekly' | 'monthly' | null;
   /** 1 to 365. */
   readonly days: number | null;
 }
 
-/** Columns of a row that decide when its secret must be replaced. */
+/** Columns of a row that determine when its secret must be rotated. */
 export type RotationColumns = Pick<
   ApiKey,
   'rotationPeriod' | 'rotationPeriodDays' | 'nextRotationAt' | 'keyTransitionPeriodMs' | 'secretExpiresAt'
 >;
 
-/** Shortest (and default) time for which both secrets of a rotated key are good, in milliseconds. */
+/** Minimum (and default) time for which both secrets of a rotated key are valid, in milliseconds. */
 export const transitionMsMin = 1_800_000;
 
 /**
@@ -62,13 +62,16 @@ export function rotationAfter(row: RotationColumns, now: Date, end: Date): Date 
   return nextRotation(cadenceOf(row), isTheDueOne && due > end ? due : end);
 }
 
-/** The first moment of this cadence after a moment, always 00:00 UTC: Monday, the first of a month, or so many days on. */
+/**
+ * Returns the first time of this cadence after a given one, always 00:00 UTC: Monday, the first of a month, or so many days
+ * later.
+ */
 export function nextRotation(cadence: Cadence, after: Date): Date | null {
   const year = after.getUTCFullYear();
   const month = after.getUTCMonth();
   const day = after.getUTCDate();
   if (cadence.days !== null) return new Date(Date.UTC(year, month, day + cadence.days));
-  // Sunday is 0: it is the next day; Monday is 1: it is seven days on.
+  // Sunday is 0, so the next day is Monday. On Monday, 1, the next one is seven days later.
   if (cadence.period === 'weekly') return new Date(Date.UTC(year, month, day + ((8 - after.getUTCDay()) % 7 || 7)));
   return cadence.period === 'monthly' ? new Date(Date.UTC(year, month + 1, 1)) : null;
 }
@@ -79,7 +82,7 @@ export function checkTransition(cadence: Cadence, transitionMs: number, path: st
   if (days !== null && transitionMs >= days * dayMs) throw invalid(`${path}: must be shorter than the rotation period`);
 }
 
-/** The cadence of a row. */
+/** Returns the cadence of a row. */
 export function cadenceOf(row: RotationColumns): Cadence {
   return { period: row.rotationPeriod ?? null, days: row.rotationPeriodDays ?? null };
 }
@@ -102,7 +105,7 @@ const noRotation: RotationColumns = {
 function mergeCadence(before: RotationColumns | null, sent: RotationPolicyBody): Cadence {
   const { rotation_period: period, rotation_period_days: days } = sent;
   if (period && days) throw invalid('rotation_policy.rotation_period_days: not together with rotation_period');
-  // Naming one way ends the other.
+  // Setting one kind of rotation removes the other.
   return {
     period: period === undefined ? (days ? null : (before?.rotationPeriod ?? null)) : period,
     days: days === undefined ? (period ? null : (before?.rotationPeriodDays ?? null)) : days,

@@ -99,7 +99,7 @@ export async function updateApiKey(change: Change, actor: Actor, row: ApiKey, bo
   }
 }
 
-/** A higher limit and a reset by hand wake a key that had used its budget up. */
+/** A higher limit or a reset by hand re-enables a key with an exhausted budget. */
 function updateUsage(row: ApiKey, body: UpdateBody, now: Date): void {
   if (body.usage_limits !== undefined) {
     const before = row.usageLimits ?? null;
@@ -127,7 +127,7 @@ function ownerOf(tenant: Tenant, type: ApiKeyType, sentId: string | null | undef
   return { organisationId: tenant.organisationId, workspaceId: tenant.workspaceId, userId };
 }
 
-/** The workspace's rules for keys of users; none of them hold for other keys. */
+/** Returns the workspace's rules for keys of users. They do not apply to other keys. */
 async function settingsFor(em: EntityManager, tenant: Tenant, ofUser: boolean): Promise<KeySettings | NoRules> {
   if (!ofUser || tenant.workspaceId === null) return noRules;
   return effectiveKeySettings(em, tenant.organisationId, tenant.workspaceId);

@@ -7,7 +7,7 @@ import { keyStates } from './schema.ts';
 
 const time = v.nullable(v.string());
 
-/** A key in replies; strict, so that nothing else of a row can leave. */
+/** A key in replies. Strict, so that no other field of a row is sent. */
 export const apiKeyReply = v.strictObject({
   id: v.string(),
   key: v.string(),

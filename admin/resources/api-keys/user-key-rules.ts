@@ -9,7 +9,10 @@ export interface KeyOwner {
   readonly userId: string;
 }
 
-/** Throws AB03 when the user has as many keys in the workspace as it allows. Others of the same user wait until the commit. */
+/**
+ * Throws AB03 if the user has reached the workspace's maximum number of keys. Concurrent requests of the same user wait until the
+ * commit.
+ */
 export async function checkKeyCount(tx: EntityManager, owner: KeyOwner, settings: Pick<KeySettings, 'countMax'>): Promise<void> {
   if (settings.countMax === null) return;
   await lockOwner(tx, owner);

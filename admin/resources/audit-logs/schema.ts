@@ -2,14 +2,14 @@ import * as v from 'valibot';
 import { nullableText, nullableUuid, time as sentTime, uuid } from '../../http/reply-schemas.ts';
 import { currentPage, tenantEntries, timestamp, wholeNumber } from '../../http/schemas.ts';
 
-/** Most entries in one reply: of a page as JSON, and of an export as CSV. */
+/** Maximum number of entries in one reply: of a page as JSON, and of an export as CSV. */
 export const pageSizeMax = 100;
 export const csvSizeMax = 10_000;
 
 const time = v.pipe(
   v.string(),
   v.metadata({ jsonSchema: { type: 'string', format: 'date-time' } }),
-  // A + that was not written %2B arrives as a space.
+  // A + that was not encoded as %2B arrives as a space.
   v.transform((text) => text.replace(/ (?=\d\d:?\d\d$)/, '+')),
   timestamp,
   v.transform((value) => new Date(value)),

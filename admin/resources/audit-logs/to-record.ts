@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../audit/entity.ts';
 import type { AuditRecord } from './schema.ts';
 
-/** An audit entry as the reference shows it; `id`, `error_code` and `resource_id` are ours. */
+/** Converts an audit entry to the form of the reference. `id`, `error_code` and `resource_id` are additions of this service. */
 export function toRecord(row: AuditEntry): AuditRecord {
   return {
     id: row.id,

@@ -11,7 +11,7 @@ import { createBatchBody, createRequest } from './schema.ts';
 
 export const batchJobKind = 'run-batch';
 
-/** How long a batch may take. */
+/** Time limit of a batch. */
 const windowMs = 86_400_000;
 
 /** Writes the batch and the job that runs it, together. Throws StoreError 400 or 404. */

@@ -29,14 +29,14 @@ export const batches = defineEntity({
     createdByUser: p.uuid().nullable(),
     endpoint: p.text(),
     inputFileId: p.uuid(),
-    /** Known from the beginning, so that writing them a second time writes the same files. */
+    /** Set at the creation, so that repeated writes produce the same files. */
     outputFileId: p.uuid(),
     errorFileId: p.uuid(),
     internalOutputFileId: p.text().nullable(),
     completionWindow: p.text(),
     status: p.text().$type<BatchStatus>(),
     metadata: p.json().$type<Record<string, string>>().nullable(),
-    /** Headers its lines are sent with, sealed: they may carry credentials. */
+    /** Headers of its lines, sealed because they may hold credentials. */
     sealedHeaders: p.text().nullable(),
     errors: p.json().$type<readonly BatchIssue[]>().nullable(),
     total: p.integer(),
@@ -52,7 +52,7 @@ export const batches = defineEntity({
   },
 });
 
-/** One request of a batch and, once there is one, its line of the output. */
+/** One request of a batch and, after it was run, its line of the output. */
 export const batchLines = defineEntity({
   name: 'BatchLine',
   tableName: 'batch_lines',
@@ -62,7 +62,7 @@ export const batchLines = defineEntity({
     organisationId: p.uuid(),
     customId: p.text(),
     url: p.text(),
-    /** JSON as it came. */
+    /** The unchanged JSON. */
     body: p.text(),
     attempts: p.integer(),
     nextAt: p.datetime().nullable(),

@@ -31,7 +31,7 @@ type Payload = v.InferOutput<typeof payload>;
 /** Providers keep batches for about a week. Results not read by then are given up. */
 const followedMs = 10 * 86_400_000;
 const waitMsMax = 900_000;
-/** Outputs are long. */
+/** Time limit for reading an output, which may be long. */
 const readingMsMax = 1_800_000;
 
 /**
@@ -44,7 +44,7 @@ export function priceBatchJob(services: AdminServices): JobHandler {
     const ageMs = services.clock.now() - Date.parse(made.createdAt);
     const againInMs = Math.min(waitMsMax, Math.max(services.settings.batchPollMs, ageMs / 10));
     if (organisationId === null) return 'done';
-    // No batch is over at once.
+    // Delay of the first poll, because no batch ends at once.
     if (ageMs < services.settings.batchPollMs) return { againInMs: services.settings.batchPollMs - ageMs };
     const { document } = await services.readDocument('provider', `${made.workspaceId}/${made.providerSlug}`);
     const giveUp = (why: string) => {
@@ -118,7 +118,7 @@ function toRecord(organisationId: string, made: Payload, part: BatchUsagePart, c
   };
 }
 
-/** The same id for the same part of the same batch, always (RFC 9562 §5.8). */
+/** Returns the same id for the same part of the same batch (RFC 9562 §5.8). */
 function idOf(parts: readonly unknown[]): string {
   const hex = createHash('sha256')
     .update(JSON.stringify(['svc batch result v1', ...parts]))

@@ -5,7 +5,7 @@ import { readFileBytes } from '../files/file-bytes.ts';
 import type { Batch, BatchIssue } from './entity.ts';
 import { batchLine } from './schema.ts';
 
-/** Most requests in one batch. */
+/** Maximum number of requests in one batch. */
 const linesMax = 50_000;
 const lineCharactersMax = 33_554_432;
 const issuesMax = 20;
@@ -111,7 +111,7 @@ function parseLine(text: string, number: number, batch: Batch, seen: Set<string>
   try {
     return { line_number: number, custom_id: customId, url, body: JSON.stringify(body) };
   } catch {
-    // The parser accepts any depth; writing does not.
+    // The parser accepts any depth, but writing the value does not.
     return issue('invalid_request', 'body: nested too deeply', 'body');
   }
 }

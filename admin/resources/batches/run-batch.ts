@@ -26,7 +26,7 @@ export function batchJob(services: AdminServices): JobHandler {
       return 'done';
     }
     const inMs = await step(services, newManager, batch, signal);
-    // From one bucket to the beginning of the next.
+    // Pause between two buckets.
     return { againInMs: inMs === 0 ? 0 : Math.max(0, inMs - (performance.now() - startedMs)) };
   };
 }
@@ -54,7 +54,7 @@ async function step(
   return 0;
 }
 
-/** Writes the result files and ends the batch. Lines without a result are errors in them, but of a batch that was cancelled. */
+/** Writes the result files and ends the batch. Lines without a result become errors, unless the batch was cancelled. */
 async function finish(
   services: AdminServices,
   newManager: () => EntityManager,
@@ -96,7 +96,7 @@ async function enter(
   await em.nativeUpdate(batches, where, { ...more, status, times });
 }
 
-/** A few at a time: each statement has a time limit. */
+/** Processed a few at a time, because each statement has a time limit. */
 async function forgetLines(newManager: () => EntityManager, { id, organisationId }: Batch): Promise<void> {
   for (;;) {
     const gone = await newManager().execute<unknown[]>(

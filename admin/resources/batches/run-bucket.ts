@@ -18,8 +18,8 @@ const waitMsMax = 60_000;
 const watchMs = 1_000;
 
 /**
- * Sends the next lines that are due, all at once, and writes each result down as it comes. Resolves with how many are still without
- * one. A line that was under way when the process died has no result and is sent again.
+ * Sends the next due lines concurrently, and stores each result as it arrives. Resolves with the number of lines without a
+ * result. A line that was in progress when the process died has no result and is sent again.
  */
 export async function runBucket(services: AdminServices, batch: Batch, signal: AbortSignal): Promise<number> {
   const newManager = managerOf(services, batch);
@@ -70,7 +70,7 @@ async function runLine(
     const both = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     reply = await sendLine(settings.gatewayUrl + line.url, headers, line.body, both);
   } catch {
-    // No gateway, or one that died: the line is due again soon, and the end of the batch's time ends that.
+    // The gateway was unreachable or died. The line is due again soon, until the batch's time limit.
     if (!signal.aborted) await later(services, line, 0, 2_000);
     return;
   }
@@ -91,7 +91,7 @@ async function later(services: AdminServices, line: BatchLine, attempts: number,
   );
 }
 
-/** The first result of a line is its result: a second one, of a line that was sent twice, changes nothing. */
+/** The first result of a line counts. A second one, of a line that was sent twice, is ignored. */
 async function keep(
   em: EntityManager,
   batch: Batch,

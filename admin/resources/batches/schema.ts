@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** Routes a line of a batch may ask for. */
+/** Routes that a line of a batch may call. */
 const batchEndpoints = [
   '/v1/chat/completions',
   '/v1/completions',
@@ -23,7 +23,7 @@ export const createBatchBody = v.strictObject({
   endpoint: v.picklist(batchEndpoints, `one of ${batchEndpoints.join(', ')} is expected`),
   completion_window: v.picklist(['24h', 'immediate'], '24h or immediate is expected'),
   metadata: v.nullish(metadata),
-  /** Gateway headers the lines are sent with. */
+  /** Gateway headers of the lines. */
   svc_options: v.nullish(v.record(v.string(), v.union([v.string(), v.number(), v.boolean(), v.record(v.string(), v.unknown())]))),
   /** Options for providers that run batches themselves. The service runs this batch, so there is no provider to send them to. */
   provider_options: v.nullish(v.strictObject({}, 'not supported for batches run by the service. Set parameters in the lines')),

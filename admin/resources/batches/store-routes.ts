@@ -16,7 +16,7 @@ import { type Batch, batches } from './entity.ts';
 import { cancelBatch } from './run-batch.ts';
 import { countsOf, isOver, toBatchReply } from './to-reply.ts';
 
-/** Batches as gateways ask for them, below `/internal/v1/store`. */
+/** Routes of batches for gateways, below `/internal/v1/store`. */
 export function batchStoreApp(services: AdminServices): Hono {
   const app = new Hono();
 

@@ -29,7 +29,7 @@ export interface Counts {
   readonly outputTokens: number;
 }
 
-/** True for a batch that nothing changes any more. */
+/** True for a batch that has ended. */
 export function isOver({ status }: Pick<Batch, 'status'>): boolean {
   return status === 'completed' || status === 'failed' || status === 'expired' || status === 'cancelled';
 }

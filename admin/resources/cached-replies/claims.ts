@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../core/contract/values/clock.ts';
 
-/** Which gateway process calls the provider for a key, in the memory of this control plane. */
+/** Gateway processes that call the provider for a key, in the memory of this control plane. */
 export interface Claims {
   /** Takes or renews the claim of a key. False: another holder has it. */
   take(key: string, holder: string): boolean;
@@ -19,7 +19,7 @@ interface Claim {
   readonly waiting: Set<() => void>;
 }
 
-/** Claims beyond this number: the oldest are forgotten, and another process calls the provider as well. */
+/** Maximum number of claims. The oldest are removed, and another process may call the provider as well. */
 const claimsMax = 100_000;
 
 export function createClaims(clock: Pick<Clock, 'elapsed'>, claimMs: number): Claims {

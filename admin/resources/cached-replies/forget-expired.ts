@@ -1,6 +1,6 @@
 import type { EntityManager } from '../../db/open-database.ts';
 
-/** Rows of one statement, which has a time limit. */
+/** Rows per statement, because each statement has a time limit. */
 const groupRows = 500;
 
 /** Deletes entries that have expired. */

@@ -46,7 +46,7 @@ export async function checkConfig(
   return input as Record<string, unknown>;
 }
 
-/** Providers that a misspelt slug is compared with. */
+/** Maximum number of providers that a misspelt slug is compared with. */
 const suggestedFromMax = 1_000;
 
 interface Reference {
@@ -55,7 +55,7 @@ interface Reference {
   readonly issue: string | null;
 }
 
-/** Stored providers that a config names, and errors of its types and credentials. */
+/** Returns the stored providers that a config names, and errors of its types and credentials. */
 export function* referencesOf(node: GatewayConfig, path: string): Generator<Reference> {
   const at = (key: string) => (path === '' ? key : `${path}.${key}`);
   if (node.provider?.startsWith('@')) {

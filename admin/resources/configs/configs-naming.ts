@@ -5,7 +5,7 @@ import { conflict } from '../../http/errors.ts';
 import type { Provider } from '../providers/entity.ts';
 import { referencesOf } from './check-config.ts';
 
-/** Most slugs in one error message. */
+/** Maximum number of slugs in one error message. */
 const namedMax = 20;
 
 /**
@@ -27,7 +27,7 @@ export async function refuseWhileNamed(
   );
 }
 
-/** Slugs of the active configs whose current version names this provider, in alphabetical order. */
+/** Returns the slugs of the active configs whose current version names this provider, in alphabetical order. */
 async function configsNaming(
   em: EntityManager,
   { organisationId, workspaceId, slug }: Pick<Provider, 'organisationId' | 'workspaceId' | 'slug'>,

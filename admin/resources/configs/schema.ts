@@ -3,7 +3,7 @@ import { bit, bothEnvelopes, nullableTime, nullableUuid, time, uuid } from '../.
 import { name, pageEntries, queryFlag, slug, tenantEntries, unchanged } from '../../http/schemas.ts';
 
 const flag = v.union([v.picklist([0, 1]), v.boolean()], '0 or 1 is expected');
-/** The config object, or its JSON as text. Its inside is checked by `checkConfig`. */
+/** The config object, or its JSON as text. `checkConfig` checks its content. */
 const config = v.union([v.record(v.string(), v.unknown()), v.string()], 'a config object is expected');
 
 export const createBody = v.strictObject({

@@ -25,8 +25,8 @@ interface Tenant {
 }
 
 /**
- * The caller's config by id or slug; archived ones are gone. `for update` holds the row until the end of the transaction, so
- * that two changes of one config make two versions, one after the other. Throws AB08.
+ * Returns the caller's config by id or slug. Archived ones are not found. `for update` locks the row until the end of the
+ * transaction, so that two concurrent changes of a config make two versions, one after the other. Throws AB08.
  */
 export async function findConfig(
   em: EntityManager,
@@ -165,7 +165,7 @@ function addVersion(
   tx.create(configVersions, row);
 }
 
-/** The config that was the default changes too, and so does its `etag`. */
+/** The previous default config changes too, and so does its `etag`. */
 async function clearDefault(tx: EntityManager, { organisationId, workspaceId }: Tenant): Promise<void> {
   const where = { organisationId, workspaceId, isDefault: true };
   await tx.nativeUpdate(configs, where, { isDefault: false, revision: raw('revision + 1') });

@@ -25,7 +25,7 @@ export class FileWriter {
     this.#file = file;
   }
 
-  /** Bytes taken so far. */
+  /** Number of bytes that were read. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -40,12 +40,12 @@ export class FileWriter {
       await this.#store(all.subarray(0, chunkBytes));
       all = all.subarray(chunkBytes);
     }
-    // A copy: the rest must not keep the whole alive.
+    // A copy, because a view would keep the whole chunk in memory.
     this.#parts = all.length === 0 ? [] : [Buffer.from(all)];
     this.#held = all.length;
   }
 
-  /** Stores what is left. */
+  /** Stores the rest. */
   async end(): Promise<void> {
     if (this.#held > 0) await this.#store(Buffer.concat(this.#parts, this.#held));
     this.#parts = [];
@@ -58,7 +58,7 @@ export class FileWriter {
   }
 }
 
-/** A file's bytes in their order, a chunk at a time. */
+/** Returns a file's bytes in order, a chunk at a time. */
 export async function* readFileBytes(
   newManager: () => EntityManager,
   { id, organisationId }: FileRef,

@@ -4,7 +4,7 @@ import { StoreError } from './store-error.ts';
 
 /** Storage quota of one workspace. */
 export interface FileQuota {
-  /** Maximum size of all its files together. */
+  /** Maximum total size of its files. */
   readonly bytesMax: number;
   readonly filesMax: number;
 }
@@ -55,7 +55,7 @@ export class FileRoom {
         const message = `file: the files of this workspace would exceed ${bytesMax} bytes (WORKSPACE_FILE_BYTES_MAX). Delete some`;
         throw new StoreError(413, message, 'file');
       }
-      // Doubles each time: few reservations for a large file, little reserved for a small one.
+      // The reservation doubles each time: few reservations for a large file, small ones for a small file.
       this.#reserved = Math.min(free, bytes * 2);
       await tx.nativeUpdate(storedFiles, { id, organisationId }, { bytes: this.#reserved });
     });

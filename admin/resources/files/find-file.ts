@@ -11,7 +11,7 @@ export function managerOf(services: AdminServices, owner: Pick<Owner, 'organisat
   return () => services.database.emOf(owner.organisationId);
 }
 
-/** The time of the control plane. */
+/** The current time of the control plane. */
 export function nowOf({ clock }: AdminServices): Date {
   return new Date(clock.now());
 }
@@ -27,7 +27,7 @@ export function visible(owner: Owner, now: Date) {
   };
 }
 
-/** A whole file of the caller's workspace. Throws 404. */
+/** Returns a complete file of the caller's workspace. Throws 404. */
 export async function findFile(services: AdminServices, owner: Owner, id: string): Promise<StoredFile> {
   const row = rowIdOf(ownFilePrefix, id);
   const em = managerOf(services, owner)();

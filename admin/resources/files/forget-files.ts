@@ -1,7 +1,7 @@
 import type { EntityManager } from '../../db/open-database.ts';
 
 const abandonedMs = 86_400_000;
-/** Files of one statement: each has a time limit, and a file may have very many chunks. */
+/** Files per statement, because each statement has a time limit and a file may have many chunks. */
 const groupFiles = 20;
 
 /** Deletes expired files, and uploads started over a day ago that never ended because their process died. */

@@ -3,12 +3,12 @@ import { badField } from './store-error.ts';
 /** Query of a list in OpenAI's format. */
 export interface ListQuery {
   readonly limit: number;
-  /** Id of the last item of the page before. */
+  /** Id of the last item of the previous page. */
   readonly after: string | null;
   readonly order: 'asc' | 'desc';
 }
 
-/** Reads `limit` (default 20 for short lists, the most for long ones), `after` and `order`. Throws StoreError 400. */
+/** Reads `limit` (default 20 for short lists, the maximum for long ones), `after` and `order`. Throws StoreError 400. */
 export function readListQuery(query: (name: string) => string | undefined, limitMax: number): ListQuery {
   const limit = query('limit');
   const count = limit === undefined ? Math.min(limitMax, limitMax > 100 ? limitMax : 20) : Number(limit);

@@ -22,8 +22,8 @@ export interface Upload {
 const purposePattern = /^[\w-]{1,64}$/;
 
 /**
- * Stores a form's `file` as it arrives, never more of it in memory than a chunk. What is cut short or refused leaves nothing behind.
- * Throws StoreError: 400 for what is no such form, 413 beyond `bytesMax` and where the workspace has no room left.
+ * Stores a form's `file` as it arrives, with at most one chunk in memory. A truncated or rejected upload leaves nothing behind.
+ * Throws StoreError: 400 for an invalid form, 413 beyond `bytesMax` and if the workspace's quota is exhausted.
  */
 export async function receiveFile(newManager: () => EntityManager, upload: Upload): Promise<StoredFile> {
   const { owner } = upload;
@@ -84,7 +84,7 @@ async function readForm(
   let storing: Promise<void> = Promise.resolve();
   let failed: unknown = null;
   let fail: (error: unknown) => void = () => {};
-  /** A parser whose file is no longer read never requests the next piece. */
+  /** A parser whose file is not read any more would never request the next piece. */
   const failure = new Promise<never>((_, reject) => {
     fail = (error) => {
       failed ??= error;

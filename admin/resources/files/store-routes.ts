@@ -11,7 +11,7 @@ import { noSuch, StoreError } from './store-error.ts';
 import { bytesReply, listReply } from './store-replies.ts';
 import { rowIdOf, toFileReply } from './to-reply.ts';
 
-/** Files as gateways ask for them, below `/internal/v1/store`. */
+/** Routes of files for gateways, below `/internal/v1/store`. */
 export function fileStoreApp(services: AdminServices): Hono {
   const app = new Hono();
 

@@ -32,7 +32,7 @@ export async function findSource(em: EntityManager, actor: Actor, organisationId
   return found;
 }
 
-/** Throws AB01 when the source is of another type than was named, or a credential was sent beside it. */
+/** Throws AB01 if the source has another type than the named one, or if a credential was sent as well. */
 export function requireSource(source: Integration, type: string | undefined, key: string | null | undefined): void {
   if (type !== undefined && canonicalProviderId(type) !== source.aiProviderId) {
     throw invalid(`${field}: has another provider type (${source.aiProviderId})`);
@@ -41,8 +41,8 @@ export function requireSource(source: Integration, type: string | undefined, key
 }
 
 /**
- * A new integration with the credential and the settings of another one; `changes` are settings over those. A host that the credential
- * was not stored for is refused, as with every update.
+ * Creates an integration with the credential and the settings of another one. `changes` replace settings. A host that the
+ * credential was not stored for is rejected, as with every update.
  */
 export async function copyIntegration(
   change: Change,

@@ -15,7 +15,7 @@ export interface NewProvider {
   readonly tags?: Record<string, unknown> | null | undefined;
 }
 
-/** Adds a provider to a workspace. Throws AB07 when its slug is taken there. */
+/** Adds a provider to a workspace. Throws AB07 if the workspace has its slug already. */
 export async function createProvider(
   change: Change,
   tenant: { readonly organisationId: string; readonly workspaceId: string },

@@ -2,7 +2,10 @@ import type { ModelAlias } from '../../../core/provider-settings/declaration.ts'
 import { declarationOf } from '../../../core/providers/declarations.ts';
 import type { Integration } from './entity.ts';
 
-/** The names that the settings of an integration give to models: of Azure's deployments, both the alias and the deployment's name. */
+/**
+ * Returns the names that the settings of an integration give to models. For Azure's deployments, both the alias and the
+ * deployment's name.
+ */
 export function deploymentsOf({
   aiProviderId,
   configurations,

@@ -49,7 +49,7 @@ export const integrations = defineEntity({
   },
 });
 
-/** Which workspaces an organisation's integration is shared to. */
+/** Sharing of an organisation's integration with one workspace. */
 export const integrationWorkspaces = defineEntity({
   name: 'IntegrationWorkspace',
   tableName: 'integration_workspaces',
@@ -60,9 +60,9 @@ export const integrationWorkspaces = defineEntity({
     enabled: p.boolean(),
     usageLimits: p.json().$type<UsageLimits>().nullable(),
     rateLimits: p.json().$type<RateLimit[]>(),
-    /** Usage from before does not count. */
+    /** Earlier usage does not count. */
     lastResetAt: p.datetime().nullable(),
-    /** Set when the budget was used up. */
+    /** Time at which the budget was used up. */
     exhaustedAt: p.datetime().nullable(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),

@@ -30,7 +30,10 @@ export interface ChangedHeaders {
   readonly unchangedCredentials: readonly string[];
 }
 
-/** The headers after a change, not stored yet. Those that were sent replace all before; null is none, undefined no change. */
+/**
+ * Returns the headers after a change, not stored yet. Sent headers replace all previous ones. Null removes all, undefined changes
+ * nothing.
+ */
 export async function changeHeaders(
   em: EntityManager,
   vault: Vault,
@@ -52,7 +55,7 @@ export function settingsOf(row: Integration): Record<string, unknown> {
   return settings;
 }
 
-/** Settings as shown by reads: with the names of headers, and their values unless they are credentials. */
+/** Returns the settings in their read form: with the names of headers, and their values unless they are credentials. */
 export function shownSettingsOf(row: Integration): Record<string, unknown> {
   const plain = plainHeadersOf(row);
   const headers = plain ? maskedHeaders(plain) : row.headerNames;

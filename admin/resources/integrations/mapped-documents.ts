@@ -8,7 +8,10 @@ import { openAuth } from '../secret-references/secrets.ts';
 import type { Integration } from './entity.ts';
 import { type Mapping, mappingsOf, targetOf } from './secret-mappings.ts';
 
-/** The mappings of an integration, if this workspace may use all their references, else null: then its providers are out of use there. */
+/**
+ * Returns the mappings of an integration if this workspace may use all their references. Otherwise null: its providers cannot be
+ * used in the workspace.
+ */
 export async function usableMappings(em: EntityManager, row: Integration, workspaceId: string): Promise<Mapping[] | null> {
   const mapped = await mappingsOf(em, row);
   return mapped.every(({ reference }) => isOpenTo(reference, workspaceId)) ? mapped : null;

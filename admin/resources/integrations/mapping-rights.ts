@@ -32,7 +32,7 @@ export function requireMappingRight(
   }
 }
 
-/** The mappings of an account with these settings that is new, or only tried (`hold` false: outside of a transaction). */
+/** Returns the mappings of an account that is new, or only tested (`hold` false: outside a transaction). */
 export async function mappingsOfNew(
   em: EntityManager,
   actor: Actor,
@@ -53,8 +53,8 @@ function refused(what: string): AdminError {
 }
 
 /**
- * Throws AB01 at `path` when an integration of the organisation reads from a reference that one of the workspaces it is shared to may not
- * use. Shared to all of them, those to come too, it needs references that are open to all.
+ * Throws AB01 at `path` if an integration of the organisation reads from a reference that one of its workspaces may not use. If
+ * it is shared with all workspaces, including future ones, its references must be open to all.
  */
 export async function requireOpenReferences(
   em: EntityManager,

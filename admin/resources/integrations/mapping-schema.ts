@@ -3,7 +3,7 @@ import { nullableText, uuid } from '../../http/reply-schemas.ts';
 import { idOrSlug } from '../../http/schemas.ts';
 import { secretKey } from '../secret-references/schema.ts';
 
-/** Null, or left out: `string`. */
+/** Null or absent: `string`. */
 const valueFormat = v.nullish(v.picklist(['string', 'json'], 'string or json is expected'));
 
 /** Fields read from secret managers, replacing all previous mappings; null and `[]` clear. */

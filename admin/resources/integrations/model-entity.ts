@@ -1,7 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { PricingConfig } from '../../pricing/schema.ts';
 
-/** Settings of one model of an integration. `allowAllModels` decides about models without a row. */
+/** Settings of one model of an integration. For models without a row `allowAllModels` applies. */
 export const integrationModels = defineEntity({
   name: 'IntegrationModel',
   tableName: 'integration_models',

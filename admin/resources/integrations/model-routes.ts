@@ -9,7 +9,7 @@ import { findOwnIntegration, requireOwner } from './service.ts';
 
 const scopesFor = (action: string) => [`organisation_integrations.${action}`, `workspace_integrations.${action}`];
 
-/** Routes for the models of an integration: which may be called, and their settings. */
+/** Routes for the models of an integration: permission to call them, and their settings. */
 export const integrationModelRoutes: readonly AdminRoute[] = (['models', 'integration-models'] as const).flatMap((name) => [
   defineRoute({
     method: 'GET',

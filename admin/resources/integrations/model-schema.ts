@@ -3,7 +3,7 @@ import { name, tenantEntries } from '../../http/schemas.ts';
 import { pricingConfig } from '../../pricing/schema.ts';
 import { modelHeaders } from './custom-headers.ts';
 
-/** A model's name as its provider spells it. */
+/** A model's name in its provider's spelling. */
 const modelSlug = v.pipe(
   v.string(),
   v.minLength(1, 'must not be empty'),
@@ -18,7 +18,7 @@ const configurations = v.pipe(
   v.check((value) => Object.keys(value).length > 0, 'must not be empty'),
 );
 
-/** One model as sent. Omitted fields stay; null clears. */
+/** One model as sent. Omitted fields stay. Null clears a field. */
 const model = v.strictObject({
   slug: modelSlug,
   /** Display name; a model without one is shown under its slug. */
@@ -57,7 +57,7 @@ export const deleteModelsQuery = v.strictObject({
   ),
 });
 
-/** The same list as the Terraform provider sends it. */
+/** The same list in the form of the Terraform provider. */
 export const deleteModelsBody = v.strictObject({
   ...tenantEntries,
   models: v.optional(v.pipe(v.array(modelSlug), v.maxLength(2_000, 'at most 2,000 models at once'))),

@@ -18,7 +18,7 @@ export interface ModelServices {
   readonly settings: Pick<Settings, 'trustedCustomHosts'>;
 }
 
-/** Adds models and changes those that are there; others stay as they are. Every provider of the integration is announced. */
+/** Adds models and changes existing ones. Other models stay. Announces every provider of the integration. */
 export async function putModels(
   change: Change,
   services: ModelServices,
@@ -40,7 +40,7 @@ export async function putModels(
   await announceProviders(change, integration.id, 'upsert');
 }
 
-/** Removes custom and fine-tuned models of these names; those a provider has itself can only be disabled. */
+/** Removes custom and fine-tuned models of these names. The provider's own models can only be disabled. */
 export async function removeModels(change: Change, integration: Integration, slugs: readonly string[]): Promise<void> {
   const own = { $or: [{ isCustom: true }, { isFinetune: true }] };
   await change.tx.nativeDelete(integrationModels, { integrationId: integration.id, slug: { $in: [...slugs] }, ...own });

@@ -11,7 +11,7 @@ export function isProviderId(id: string): boolean {
   return declarationOf(id) !== null;
 }
 
-/** The error text for an unknown provider type, with the id that is probably meant. */
+/** Returns the error text for an unknown provider type, with the id that was probably meant. */
 export function unknownProviderType(id: string): string {
   return `no provider type of this name${didYouMean(id, providerTypes)}`;
 }

@@ -50,7 +50,7 @@ export const integrationRoutes: readonly AdminRoute[] = [
       const [rows, total] = await em.findAndCount(
         integrations,
         { $and: [{ organisationId, status: 'active' }, { $or: kinds }, visible, withTags(query.tags)] },
-        // Clients expect that they can share the first entry, so those of the organisation come first.
+        // Clients expect that the first entry can be shared, so integrations of the organisation come first.
         { ...pageOf(query), orderBy: [{ [isOfWorkspace]: 'asc' }, { createdAt: 'desc' }, { id: 'asc' }] },
       );
       return { object: 'list', total, data: rows.map(toRow) };
@@ -182,7 +182,7 @@ function typeOf(body: { readonly ai_provider_id?: string | undefined; readonly i
   return named;
 }
 
-/** Which integrations of the organisation a workspace sees: those that are shared to it. */
+/** Routes that list the organisation's integrations for a workspace: those shared with it. */
 async function sharedTo(em: EntityManager, workspaceId: string) {
   const decided = await em.find(integrationWorkspaces, { workspaceId });
   const idsOf = (enabled: boolean) => decided.filter((row) => row.enabled === enabled).map((row) => row.integrationId);

@@ -24,7 +24,7 @@ export const providerId = v.pipe(
   v.check(isProviderId, (issue) => unknownProviderType(issue.input)),
 );
 
-/** A credential as the provider gave it. */
+/** A credential as the provider issued it. */
 export const credential = v.pipe(
   v.string(),
   v.minLength(1, 'must not be empty'),

@@ -108,7 +108,7 @@ export async function updateIntegration(
   if (sent.tags !== undefined) row.tags = sent.tags;
   const { settings, secrets, headers: sentHeaders } = splitConfigurations(row.aiProviderId, sent.configurations ?? {});
   const before = row.configurations;
-  // A key that was read, masked, and sent back means "as it is".
+  // A masked key that was read and sent back means "unchanged".
   const keepsKey = sent.key === undefined || isMasked(sent.key);
   const changes: Record<string, string> = { ...secrets, ...(keepsKey ? {} : { api_key: sent.key ?? '' }) };
   const mapped = await changeMappings(change.tx, row, sent.mapped, { ...settings, ...changes });
@@ -131,7 +131,7 @@ function secretFieldsOf(row: Integration, mapped: readonly Mapping[]): Set<strin
   return new Set([...Object.keys(row.secretHints), ...mapped.map(({ field }) => field)]);
 }
 
-/** Archives an integration and deletes its credentials and those of its models. What depends on it stops working at once. */
+/** Archives an integration and deletes its credentials and those of its models. Its dependents stop working at once. */
 export async function archiveIntegration(change: Change, row: Integration, dependents: Dependents): Promise<void> {
   row.status = 'archived';
   row.secrets = null;
@@ -163,7 +163,7 @@ export async function findOwnIntegration(
   return found;
 }
 
-/** The integration if this workspace may build providers on it, else null. */
+/** Returns the integration if this workspace may build providers on it, else null. */
 export async function findUsableIntegration(
   em: EntityManager,
   tenant: { readonly organisationId: string; readonly workspaceId: string },
@@ -195,7 +195,7 @@ export async function mayUse(em: EntityManager, row: Integration, workspaceId: s
   return access ? access.enabled : row.globalWorkspaceAccess;
 }
 
-/** Whole-organisation integrations are the business of organisation keys. */
+/** Only organisation keys may manage integrations of the whole organisation. */
 export function requireOwner(actor: Actor, workspaceId: string | null, action: string): void {
   const needed = workspaceId === null ? ['organisation_integrations'] : ['workspace_integrations', 'organisation_integrations'];
   if (workspaceId === null && actor.workspaceId !== null)
@@ -205,7 +205,7 @@ export function requireOwner(actor: Actor, workspaceId: string | null, action: s
   }
 }
 
-/** Refuses a slug that an active integration of the organisation has. */
+/** Throws if an active integration of the organisation has the slug. */
 export async function requireFreeSlug(em: EntityManager, organisationId: string, slug: string | undefined): Promise<void> {
   if (slug === undefined) return;
   const taken = await em.count(integrations, { organisationId, slug, status: 'active' });

@@ -44,7 +44,7 @@ export async function shareIntegration(change: Change, integration: Integration,
   change.about(integration.id);
 }
 
-/** A provider of each integration that is open to all workspaces, for a workspace that is new. */
+/** Creates a provider of each integration that is open to all workspaces, for a new workspace. */
 export async function addGlobalProviders(
   change: Change,
   workspace: { readonly id: string; readonly organisationId: string },

@@ -15,7 +15,7 @@ import type { AdminServices } from '../../http/route.ts';
 import type { Headers } from '../../secrets/sealed-headers.ts';
 import { sealedForGateways } from './headers.ts';
 
-/** An account to be tried: stored, or only sent. */
+/** An account to be tested: stored, or only sent. */
 export interface Tried {
   readonly organisationId: string;
   readonly aiProviderId: string;

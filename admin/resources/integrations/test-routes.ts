@@ -89,7 +89,7 @@ export const integrationTestRoutes: readonly AdminRoute[] = [
   }),
 ];
 
-/** No gateway is asked: it would not receive the document of the provider either. */
+/** Tested without a gateway, because gateways would not receive the document of the provider either. */
 function closedCheck(index: number): ConnectionCheck {
   const field = `secret_mappings[${index}].secret_reference_id`;
   return { field, status: 'failed', message: 'the secret reference is no longer open to this workspace' };

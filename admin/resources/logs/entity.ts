@@ -25,7 +25,7 @@ export const requestRecords = defineEntity({
     costMicroUsd: p.bigint('number').nullable(),
     /** Nano-USD beyond `costMicroUsd`, 0 to 999. */
     costNanoRest: p.smallint().default(0),
-    /** `model`, `public` or `unknown`; null when there was nothing to price. */
+    /** `model`, `public` or `unknown`. Null if there was nothing to price. */
     priceSource: p.text().nullable(),
     record: p.json().$type<RequestRecord>(),
     /** Checkpoint number of a session that has not ended; null: no further record follows. */

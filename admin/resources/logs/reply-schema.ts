@@ -30,9 +30,9 @@ const metrics = v.strictObject({
   req_units: v.number(),
   res_units: v.number(),
   total_units: v.number(),
-  /** Null: the price of the model is not known. */
+  /** Null: the price of the model is unknown. */
   cost: v.pipe(nullableNumber, v.description('Cost in the unit that cost_unit names: US cents')),
-  /** `provider`: as the provider counted it; `estimate`: it counted nothing, or not all of it; null: nothing was used. */
+  /** `provider`: counted by the provider. `estimate`: the provider did not count all of it. Null: no usage. */
   usage_source: v.nullable(v.picklist(['provider', 'estimate'])),
   cost_currency: v.literal('USD'),
   cost_unit: v.literal('cent'),

@@ -72,7 +72,7 @@ export const logRoutes: readonly AdminRoute[] = [
 
 type Seen = ReturnType<typeof whereSeen>;
 
-/** Records of the tenant, as far as the caller sees them. */
+/** Returns the records of the tenant that the caller may see. */
 function whereSeen(call: { readonly organisationId: string; readonly workspaceId: string | null }, sight: LogVisibility) {
   return {
     organisationId: call.organisationId,
@@ -82,14 +82,14 @@ function whereSeen(call: { readonly organisationId: string; readonly workspaceId
   };
 }
 
-/** The record of this id, else the newest one of the trace of this id. */
+/** Returns the record of this id, else the newest one of the trace of this id. */
 async function findRecord(em: EntityManager, seen: Seen, id: string): Promise<StoredRecord | null> {
   const byId = isUuid(id) ? await em.findOne(requestRecords, { ...seen, id }) : null;
   if (byId) return byId;
   return em.findOne(requestRecords, { ...seen, traceId: id }, { orderBy: { createdAt: 'desc' } });
 }
 
-/** Rows the unit of work has already read are not read again. */
+/** Refreshed, because the unit of work does not read rows again that it has already read. */
 async function namesOf(em: EntityManager, row: StoredRecord): Promise<LogNames> {
   const organisation = row.organisationId ? await em.findOne(organisations, row.organisationId) : null;
   const workspace = row.workspaceId ? await em.findOne(workspaces, row.workspaceId) : null;

@@ -3,7 +3,7 @@ import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
 import { moneyOf } from '../../pricing/nano-usd.ts';
 import type { StoredRecord } from './entity.ts';
 
-/** Names that a record itself does not carry. */
+/** Names that a record itself does not contain. */
 export interface LogNames {
   readonly organisationName: string | null;
   readonly workspaceSlug: string | null;
@@ -130,7 +130,7 @@ function toBatch({ batch }: RequestRecord) {
   return batch ? { id: batch.id, part: batch.part, requests: batch.requests } : null;
 }
 
-/** 1 for `config.targets[0].targets[1]`; 0 when there was nothing to choose from. */
+/** Returns 1 for `config.targets[0].targets[1]`, and 0 if there was nothing to choose from. */
 function lastIndexOf(path: string | null): number {
   const match = /\[(\d+)\][^[]*$/.exec(path ?? '');
   return match ? Number(match[1]) : 0;

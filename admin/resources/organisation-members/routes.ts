@@ -3,7 +3,7 @@ import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { listUsers } from '../users/list-users.ts';
 import { listQuery, userListReply } from '../users/schema.ts';
 
-/** The members of the organisation under its own path, in both spellings of the reference (§3.36). */
+/** The members of the organisation under its own path, in both spellings of the reference. */
 export const organisationMemberRoutes: readonly AdminRoute[] = ['/organisation', '/organisations'].map((path) =>
   defineRoute({
     method: 'GET',

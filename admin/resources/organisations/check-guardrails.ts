@@ -3,8 +3,8 @@ import { unknownReference } from '../../http/errors.ts';
 import type { GuardrailReference } from './entity.ts';
 
 /**
- * The guardrails that were named by slug or id, in the same order, each once. `workspaceId` null: guardrails of the
- * organisation. Throws AB02 for one that does not exist; as long as there are no guardrails, none does.
+ * Returns the guardrails that were named by slug or id, in the same order, each once. `workspaceId` null: guardrails of the
+ * organisation. Throws AB02 for a guardrail that does not exist.
  */
 export async function checkGuardrails(
   _em: EntityManager,

@@ -10,7 +10,7 @@ export interface Tenancy {
   readonly workspace: Workspace | null;
 }
 
-/** Reads both rows. Throws AB08 when either does not exist; an archived workspace does. */
+/** Reads both rows. Throws AB08 if one does not exist. An archived workspace exists. */
 export async function readTenancy(em: EntityManager, organisationId: string, workspaceId: string | null): Promise<Tenancy> {
   const organisation = await em.findOne(organisations, { id: organisationId });
   if (!organisation) throw notFound('Organisation');

@@ -4,13 +4,13 @@ import type { SecuritySettings } from './setting-sections.ts';
 
 /** Settings that both an organisation and a workspace can have. Missing: not set. */
 export interface SharedSettings {
-  /** 1: requests are logged in full, 0: their numbers only. */
+  /** 1: requests are logged in full, 0: only their statistics. */
   debug_log?: 0 | 1;
   /** Days. */
   user_api_key_rotation_period?: number | null;
-  /** Maximum life of a user's key in seconds, and its life if the request names none. */
+  /** Maximum lifetime of a user's key in seconds, and its lifetime if the request names none. */
   user_api_key_ttl?: number | null;
-  /** Most keys one user has in one workspace. */
+  /** Maximum number of keys of one user in one workspace. */
   user_api_key_count?: number | null;
   user_api_key_auto_create?: boolean;
   user_api_key_auto_create_scopes?: string[];
@@ -35,12 +35,12 @@ export interface ExportSettings {
 
 export interface AuthSettings {
   session_settings?: {
-    /** Seconds, 900 at least. */
+    /** Seconds, at least 900. */
     max_session_ttl?: number | null;
   };
   allowed_email_domains?: { domain: string; allow_subdomains: boolean }[];
   disable_auto_provision_user?: boolean;
-  /** Tokens that the organisation signs itself. */
+  /** JWTs that the organisation signs itself. */
   jwt?: JwtSettings | null;
 }
 

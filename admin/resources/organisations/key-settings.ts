@@ -3,11 +3,11 @@ import { effectiveSetting, readTenancy } from './effective-setting.ts';
 
 /** Settings in effect for users' keys in one workspace. */
 export interface KeySettings {
-  /** Days between rotations that every user's key must keep; null: each key decides. */
+  /** Days between the mandatory rotations of users' keys. Null: each key sets its own. */
   readonly rotationPeriodDays: number | null;
-  /** Seconds: default and longest life of a user's key; null: no end. */
+  /** Default and maximum lifetime of a user's key in seconds. Null: no end. */
   readonly ttlSeconds: number | null;
-  /** Most keys one user has in the workspace; null: any number. */
+  /** Maximum number of keys of one user in the workspace. Null: any number. */
   readonly countMax: number | null;
   /** Creates a key for each user who joins the workspace. */
   readonly autoCreate: boolean;
@@ -28,7 +28,7 @@ export async function effectiveKeySettings(em: EntityManager, organisationId: st
   const setting = <Value>(key: string) => effectiveSetting<Value>(tenancy, 'settings', key);
   return {
     rotationPeriodDays: setting<number | null>('user_api_key_rotation_period') ?? null,
-    // Both may set these, and the lower one holds.
+    // Both levels may set these. The lower value applies.
     ttlSeconds: lower(ofOrganisation.user_api_key_ttl, ofWorkspace.user_api_key_ttl),
     countMax: lower(ofOrganisation.user_api_key_count, ofWorkspace.user_api_key_count),
     // All users join the default workspace, so it has a separate switch.

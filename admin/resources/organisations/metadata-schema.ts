@@ -59,7 +59,7 @@ export function checkMetadata(
 const linearPattern = Object.assign(
   (pattern: string) => {
     const compiled = RE2JS.compile(pattern);
-    // Ajv stores patterns by this text: without it all patterns of a schema would be the first one.
+    // Ajv stores patterns by this text. Without it, all patterns of a schema would be the first one.
     return { test: (text: string) => compiled.matcher(text).find(), toString: () => pattern };
   },
   { code: 'RE2JS.compile' },

@@ -154,7 +154,7 @@ async function findOrganisation(em: EntityManager, id: string): Promise<Organisa
   return row;
 }
 
-/** Throws as if the organisation did not exist when it is not the actor's own. */
+/** Throws as if the organisation did not exist if it is not the actor's own. */
 function requireOwn(call: { readonly organisationId: string; readonly params: Readonly<Record<string, string>> }): void {
   const named = call.params.organisationId?.toLowerCase();
   if (named !== 'self' && named !== call.organisationId) throw notFound('Organisation');

@@ -16,7 +16,7 @@ export async function effectiveSecuritySettings(
   return securitySettingsOf(await readTenancy(em, organisationId, workspaceId));
 }
 
-/** The same for rows that are already loaded. */
+/** Like `effectiveSecuritySettings`, for rows that are already loaded. */
 export function securitySettingsOf(tenancy: Tenancy): SecuritySettings {
   const names = Object.keys(securityDefaults) as SecuritySettingName[];
   const pairs = names.map((name) => [

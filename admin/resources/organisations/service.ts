@@ -71,7 +71,7 @@ export async function updateAuthSettings(
   if (body.jwt !== undefined) await announceTokens(change, row.id, takesTokens);
 }
 
-/** Replaces the lists that are named; the others stay. */
+/** Replaces the named lists. The others stay. */
 export async function updateDefaults(change: Change, row: Organisation, body: v.InferOutput<typeof defaultsBody>): Promise<void> {
   const tenant = { organisationId: row.id, workspaceId: null };
   const kinds = ['input_guardrails', 'output_guardrails'] as const;
@@ -101,7 +101,7 @@ function touch(change: Change, row: Organisation): void {
   change.about(row.id);
 }
 
-/** A new object, because the ORM sees a change of a JSON column by its identity. */
+/** A new object, because the ORM detects a change of a JSON column by its identity. */
 function merged<Value extends object>(before: Value | null | undefined, sent: object | undefined): Value | null {
   if (sent === undefined) return before ?? null;
   const named = Object.entries(sent).filter(([, value]) => value !== undefined);

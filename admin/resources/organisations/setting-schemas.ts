@@ -13,7 +13,7 @@ export const shortName = v.pipe(
   noControlCharacters,
 );
 
-/** 0 and 1 as the wire has it; true and false are taken for them. */
+/** 0 and 1 in requests and replies. True and false are accepted for them. */
 export const zeroOrOne = v.pipe(
   v.union([v.boolean(), v.literal(0), v.literal(1)], '0, 1, false or true is expected'),
   v.transform((value): 0 | 1 => (value ? 1 : 0)),

@@ -38,7 +38,7 @@ export const securitySections = {
     managersWriteWsMcpIntegrations: true,
     managersWriteMcpServers: true,
   },
-  /** The organisation's alone. Members can access only keys of users, and among those only their own. */
+  /** Settings of the organisation alone. Members can access only keys of users, and among those only their own. */
   api_keys: { membersViewApiKeys: true, managersViewApiKeys: true, membersWriteApiKeys: false, managersWriteApiKeys: true },
 } as const satisfies Record<string, Record<string, boolean>>;
 
@@ -77,7 +77,7 @@ export const overridableSections: Readonly<Record<string, OverridableSection>> =
   user_api_key_auto_create: { group: 'settings', keys: ['user_api_key_auto_create', 'user_api_key_auto_create_scopes'] },
 };
 
-/** The name of the section that a setting belongs to; undefined when no workspace can ever override it. */
+/** Returns the name of the section that a setting belongs to. Undefined if no workspace can override it. */
 export function sectionOf(group: SettingGroup, key: string): string | undefined {
   return Object.keys(overridableSections).find((name) => {
     const section = overridableSections[name];

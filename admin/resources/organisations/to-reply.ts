@@ -2,7 +2,7 @@ import type { Organisation } from './entity.ts';
 import { overridableSections } from './setting-sections.ts';
 import { toSettingReply } from './to-setting-reply.ts';
 
-/** An organisation as it is read back: every setting with its value. */
+/** Returns an organisation in its read form, with a value for every setting. */
 export function toOrganisation(row: Organisation) {
   const reply = toSettingReply({ organisation: row, workspace: null });
   const own = row.settings ?? {};

@@ -1,7 +1,7 @@
 import { effectiveSetting, type Tenancy } from './effective-setting.ts';
 import { securitySettingsOf } from './security-settings.ts';
 
-/** The settings that organisations and workspaces share, each with the value that holds. */
+/** Returns the settings that organisations and workspaces share, each with the value in effect. */
 export function toSettingReply(tenancy: Tenancy) {
   const setting = <Value>(key: string) => effectiveSetting<Value>(tenancy, 'settings', key);
   const own = (tenancy.workspace ?? tenancy.organisation).settings ?? {};
@@ -9,7 +9,7 @@ export function toSettingReply(tenancy: Tenancy) {
     settings: {
       debug_log: setting<0 | 1>('debug_log') ?? 1,
       user_api_key_rotation_period: setting<number | null>('user_api_key_rotation_period') ?? null,
-      // Each level has its own, and the lower one holds.
+      // Each level has its own value. The lower one applies.
       user_api_key_ttl: own.user_api_key_ttl ?? null,
       user_api_key_count: own.user_api_key_count ?? null,
       user_api_key_auto_create: setting<boolean>('user_api_key_auto_create') ?? false,

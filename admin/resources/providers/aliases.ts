@@ -13,7 +13,7 @@ const fields: Readonly<Record<string, string>> = {
   rateLimits: 'rate_limits',
   resetUsage: 'reset_usage',
   secretMappings: 'secret_mappings',
-  // A client writes the older names so, because it spells every field of a body in snake case.
+  // Older names in the form of a client that writes every field of a body in snake case.
   api_version: 'apiVersion',
   resource_name: 'resourceName',
   deployment_name: 'deploymentName',
@@ -46,7 +46,7 @@ const olderNames: Readonly<Record<string, string>> = {
   customHeaders: 'custom_headers',
 };
 
-/** Inline credentials in camel case, and the integration setting that each is. */
+/** Inline credentials in camel case, with the corresponding integration setting. */
 const credentials: Readonly<Record<string, string>> = {
   ...olderNames,
   ...Object.fromEntries(
@@ -67,13 +67,15 @@ function camelOf(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The body with the aliases of fields resolved. A field given in both spellings stays, so that it is refused as unknown. */
+/**
+ * Returns the body with the aliases of fields resolved. A field given in both spellings stays, so that it is rejected as unknown.
+ */
 export function resolveFieldAliases(body: unknown): unknown {
   const out = renamed(body, fields);
   if (!isObject(out)) return out;
   if (isObject(out.usage_limits)) out.usage_limits = renamed(out.usage_limits, limitFields);
   if (Array.isArray(out.secret_mappings)) out.secret_mappings = out.secret_mappings.map(mappingWithAliases);
-  // One rate limit may come without a list around it.
+  // A single rate limit may be sent without a list around it.
   if (isObject(out.rate_limits)) out.rate_limits = [out.rate_limits];
   return out;
 }
@@ -101,12 +103,12 @@ const deployments: Readonly<Record<string, string>> = {
   apiVersion: 'azure_api_version',
 };
 
-/** The setting of an integration that an inline credential is. */
+/** Returns the integration setting for an inline credential. */
 export function settingOf(name: string): string {
   return deployments[name] ?? credentials[name] ?? name;
 }
 
-/** The inline credentials of a body as configurations of an integration. */
+/** Returns the inline credentials of a body as configurations of an integration. */
 export function configurationsOf(body: Readonly<JsonObject>): JsonObject {
   const out: JsonObject = {};
   for (const name of credentialNames) {
@@ -115,7 +117,7 @@ export function configurationsOf(body: Readonly<JsonObject>): JsonObject {
   return withDeployments(out);
 }
 
-/** Deployments of Azure as older clients name them: one by its name and version, or a list with an alias each. */
+/** Converts deployments of Azure with older names: one by its name and version, or a list with aliases. */
 function withDeployments({ apiVersion, deploymentName, deploymentConfig, ...rest }: JsonObject): JsonObject {
   if (deploymentConfig !== undefined) {
     if (!Array.isArray(deploymentConfig)) throw invalid('deploymentConfig: a list is expected');

@@ -16,9 +16,9 @@ export const providers = defineEntity({
     expiresAt: p.datetime().nullable(),
     usageLimits: p.json().$type<UsageLimits>().nullable(),
     rateLimits: p.json().$type<RateLimit[]>(),
-    /** Usage from before does not count. */
+    /** Earlier usage does not count. */
     lastResetAt: p.datetime().nullable(),
-    /** Set when the budget was used up. */
+    /** Time at which the budget was used up. */
     exhaustedAt: p.datetime().nullable(),
     tags: p.json().$type<Record<string, unknown>>().nullable(),
     createdAt: p.datetime(),

@@ -13,17 +13,17 @@ const provider = v.strictObject({
   workspace_id: uuid,
   organisation_id: uuid,
   note: nullableText,
-  /** `archived`: its integration is, and it can no longer be called. */
+  /** `archived`: its integration is archived, and it can no longer be called. */
   status: v.picklist(['active', 'exhausted', 'expired', 'archived']),
   usage_limits: v.nullable(usageLimitsReplySchema),
   rate_limits: v.nullable(v.array(rateLimitReplySchema)),
   reset_usage: v.null(),
   last_reset_at: nullableTime,
   expires_at: nullableTime,
-  /** The same as masked_api_key: no reply holds the credential. */
+  /** The same as masked_api_key. No reply holds the credential. */
   key: nullableText,
   masked_api_key: nullableText,
-  /** Settings other than secrets; empty if they are the organisation's. */
+  /** Settings other than secrets. Empty if they belong to the organisation. */
   model_config: v.record(v.string(), v.unknown()),
   tags: v.nullable(v.record(v.string(), v.unknown())),
   secret_mappings: mappingsReply,

@@ -30,7 +30,7 @@ const sharedEntries = {
   secret_mappings: onlyEmpty('set secret_mappings on the integration or on a virtual key'),
   /** Row id of another provider whose credential and settings are copied. */
   source_provider_api_key_id: v.optional(id),
-  /** Models have no ids of their own here. */
+  /** Models have no ids of their own in this service. */
   aiModelId: notEnforced,
   tags,
 };

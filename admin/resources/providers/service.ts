@@ -40,7 +40,7 @@ export function deleteProvider(change: Change, row: Provider): void {
   announce(change, row, 'delete');
 }
 
-/** The caller's provider by id or slug. Throws AB08 with the name that it has on the route. */
+/** Returns the caller's provider by id or slug. Throws AB08 with the name used on the route. */
 export async function findProvider(
   em: EntityManager,
   call: { readonly organisationId: string; readonly workspaceId: string | null },

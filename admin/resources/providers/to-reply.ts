@@ -5,7 +5,7 @@ import { shownSettingsOf } from '../integrations/headers.ts';
 import { type Mapping, mappingsReplyOf } from '../integrations/secret-mappings.ts';
 import type { Provider } from './entity.ts';
 
-/** The effective state: expired after its end, else exhausted while its budget is used up, else the stored one. */
+/** Returns the effective state: expired after its end, else exhausted while its budget is used up, else the stored one. */
 export function statusOf(
   row: { readonly expiresAt?: Date | null; readonly exhaustedAt?: Date | null },
   now: number,

@@ -28,7 +28,7 @@ export async function updateProviderFromBody(
   body: UpdateBody,
 ): Promise<void> {
   const { organisationId } = row;
-  // Held, for the credential behind it may be changed in other ways at the same moment.
+  // Locked, because the credential behind it may be changed concurrently.
   const held = { lockMode: LockMode.PESSIMISTIC_WRITE } as const;
   const integration = await change.tx.findOne(integrations, { id: row.integrationId, organisationId }, held);
   const type = body.provider ?? body.ai_provider_id;

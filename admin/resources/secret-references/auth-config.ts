@@ -8,7 +8,7 @@ import { isMasked } from '../../secrets/sealed-fields.ts';
 /** Credentials for a secret manager, split into secret and plain fields. */
 export interface AuthConfig {
   readonly settings: Record<string, string>;
-  /** Only those that are new; an empty one is to be removed. */
+  /** New values only. An empty one removes the stored value. */
   readonly secrets: Record<string, string>;
 }
 
@@ -52,7 +52,7 @@ export function mergeAuthConfig(type: SecretManagerType, sent: Readonly<Record<s
   return { settings, secrets };
 }
 
-/** Settings that are the manager's address. */
+/** Settings that are part of the manager's address. */
 export const addressSettings = ['azure_vault_url', 'vault_addr'] as const;
 
 function refuseMove(known: KnownAuth, merged: Readonly<Record<string, unknown>>, unchanged: readonly string[]): void {
@@ -78,14 +78,14 @@ const secret: Field = {
   schema: v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(16_384, 'at most 16,384 characters'), visible),
   secret: true,
 };
-/** `checkHost` checks further; it has the hosts that this installation trusts. */
+/** `checkHost` performs further checks, because it has the hosts that this installation trusts. */
 const address: Field = { schema: v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters')) };
-/** It becomes a part of a host. */
+/** The value becomes part of a host. */
 const regionName = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,64}$/, 'the name of a region such as eu-central-1 is expected'));
 const region: Field = { schema: regionName };
 
 interface Manager {
-  /** The setting that names the way to authenticate. */
+  /** The setting that selects the authentication mode. */
   readonly by: string;
   readonly ways: Readonly<Record<string, Readonly<Record<string, Field>>>>;
 }
@@ -122,7 +122,7 @@ const managers: Readonly<Record<SecretManagerType, Manager>> = {
   },
 };
 
-/** The fields of `auth_config` by manager and way to authenticate, in Markdown for the API description. */
+/** Describes the fields of `auth_config` by manager and authentication mode, in Markdown for the API description. */
 export const authConfigText = Object.entries(managers)
   .map(([type, { by, ways }]) => `With \`manager_type\` \`${type}\`, \`${by}\` is one of ${waysText(ways)}.`)
   .join(' ');

@@ -28,6 +28,6 @@ export const readReply = v.strictObject({
   allowed_workspaces: v.array(uuid),
   tags: v.record(v.string(), v.string()),
   created_by: uuid,
-  /** Fields by manager and way to authenticate, secret ones masked. */
+  /** Fields by manager and authentication mode, with secret ones masked. */
   auth_config: v.record(v.string(), v.string()),
 });

@@ -16,7 +16,7 @@ const secretPath = v.pipe(
   v.check((value) => !value.split('/').some((part) => part === '.' || part === '..'), 'must not hold . or .. as a part'),
 );
 
-/** Which value of a secret that has several; empty is none. */
+/** Selects the value in a secret that has several. Empty: none. */
 export const secretKey = v.nullish(
   v.pipe(
     v.string(),

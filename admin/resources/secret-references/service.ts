@@ -16,7 +16,7 @@ import { putAuth } from './secrets.ts';
 
 type Services = Pick<AdminServices, 'vault' | 'settings' | 'dependents'>;
 
-/** Stores a reference with what it authenticates with sealed. Gateways see it once an integration uses it. */
+/** Stores a reference with its credentials sealed. Gateways receive it when an integration uses it. */
 export async function createReference(
   change: Change,
   services: Services,
@@ -84,7 +84,7 @@ export async function deleteReference(change: Change, actor: Actor, row: SecretR
   change.about(row.id);
 }
 
-/** The organisation's reference by id or slug, for a change held until the transaction ends. Throws AB08. */
+/** Returns the organisation's reference by id or slug, locked for a change until the transaction ends. Throws AB08. */
 export async function getReference(
   em: EntityManager,
   organisationId: string,

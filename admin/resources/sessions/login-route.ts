@@ -40,7 +40,7 @@ export const loginRoute = definePublicRoute({
         return signIn(change, call, row);
       });
     } finally {
-      // Our own errors do not count as wrong guesses.
+      // Errors of the service do not count as wrong guesses.
       if (!wrong) succeeded();
     }
   },

@@ -7,7 +7,7 @@ import { toUserDetail } from '../users/to-reply.ts';
 
 type Call = Pick<PublicCall<never>, 'services' | 'origin' | 'clientIp' | 'userAgent' | 'header'>;
 
-/** Signs a user in within the current change and returns the reply. Our own pages also receive the cookie. */
+/** Signs a user in within the current change and returns the reply. Pages of the service also receive the cookie. */
 export async function signIn(change: Change, call: Call, user: User) {
   const { services, clientIp, userAgent } = call;
   const { row, token } = await startSession(change.tx, user, { clientIp, userAgent }, services.clock.now());

@@ -48,11 +48,11 @@ export const acceptInviteRoute = definePublicRoute({
     const passwordHash = await hashPassword(body.password);
     return call.write({ organisationId, userId: null }, async (change) => {
       const row = await change.tx.findOne(userInvites, { ...where, id: invite.id, organisationId });
-      // Checked again, because hashing takes a while.
+      // Checked again, because hashing takes time.
       if (!row || !(await isStillGranted(change.tx, row, now))) throw isOver();
       row.status = 'accepted';
       row.acceptedAt = new Date(now);
-      // Two at once: its revision lets one through.
+      // If two requests accept the invite concurrently, its revision lets one succeed.
       await change.tx.flush();
       const { email, role } = row;
       const sent = { organisationId, email, role, firstName: body.first_name, lastName: body.last_name, passwordHash };
@@ -67,7 +67,7 @@ export const acceptInviteRoute = definePublicRoute({
 
 const isOver = () => new AdminError('AB08', 'This invite has expired or was used. Request a new one');
 
-/** Workspaces that are gone by now are left out. */
+/** Workspaces that were deleted in the meantime are left out. */
 async function joinWorkspaces(change: Change, user: User, invite: UserInvite, making: Making) {
   const { organisationId, apiKey } = invite;
   const ids = invite.workspaces.map((membership) => membership.id);

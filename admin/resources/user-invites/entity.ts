@@ -27,7 +27,7 @@ export const userInvites = defineEntity({
     apiKey: p.json().$type<InvitedKey>().nullable(),
     tokenHash: p.text(),
     status: p.text().$type<'pending' | 'accepted' | 'cancelled' | 'expired'>(),
-    /** User or key that invited; null: the first start. */
+    /** User or key that sent the invite. Null: the first start. */
     invitedBy: p.uuid().nullable(),
     createdAt: p.datetime(),
     expiresAt: p.datetime(),

@@ -17,7 +17,7 @@ import { currentGrantor } from './current-grantor.ts';
 import { type InvitedKey, type InvitedWorkspace, type UserInvite, userInvites } from './entity.ts';
 import type { CreateBody } from './schema.ts';
 
-/** Settings and time that inviting needs. */
+/** Settings and time for invites. */
 export interface Inviting {
   readonly publicUrl: string;
   readonly inviteSeconds: number;
@@ -86,7 +86,7 @@ function inviterOf(actor: Actor): string {
   return actor.userId ?? actor.keyId;
 }
 
-/** The workspaces of an invite that are still there. */
+/** Returns the workspaces of an invite that still exist. */
 async function remainingMemberships(
   em: EntityManager,
   { organisationId, workspaces: memberships }: UserInvite,
@@ -96,7 +96,7 @@ async function remainingMemberships(
   return memberships.filter(({ id }) => there.some((one) => one.id === id));
 }
 
-/** The row of a new invite and its link, which is nowhere else. Throws AB07 while another one is pending. */
+/** Returns the row of a new invite and its link, which is not stored. Throws AB07 while another one is pending. */
 export async function insertInvite(
   change: Change,
   sent: {
@@ -114,7 +114,7 @@ export async function insertInvite(
   if (before) {
     if (before.expiresAt.getTime() > inviting.now) throw conflict('An invite for this e-mail already exists');
     before.status = 'expired';
-    // Before the new one: only one may be pending.
+    // Cancelled before the new one is added, because only one may be pending.
     await change.tx.flush();
   }
   const token = newSecret('svc_invite_');
@@ -169,7 +169,7 @@ export async function findInvite(em: EntityManager, organisationId: string, id: 
   return found;
 }
 
-/** State as callers meet it. */
+/** Returns the state that callers see. */
 export function inviteStatus(row: UserInvite, now: number): UserInvite['status'] {
   return row.status === 'pending' && row.expiresAt.getTime() <= now ? 'expired' : row.status;
 }

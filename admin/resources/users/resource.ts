@@ -5,7 +5,7 @@ import { userRoutes } from './routes.ts';
 
 export const usersResource = defineResource({
   name: 'users',
-  // The routes of invites are more special: /admin/users/invites and /admin/users/:userId.
+  // The routes of invites precede these, because they are more specific: /admin/users/invites and /admin/users/:userId.
   after: ['organisations', 'user-invites'],
   entities: [users],
   routes: userRoutes,

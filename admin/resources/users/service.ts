@@ -38,7 +38,7 @@ export async function createUser(
   return user;
 }
 
-/** The row of a new user. Throws AB07 when there is one with this e-mail. */
+/** Returns the row of a new user. Throws AB07 if there is one with this e-mail. */
 export async function insertUser(
   change: Change,
   sent: Pick<User, 'organisationId' | 'email' | 'role'> & {
@@ -95,7 +95,7 @@ export async function updateUser(
     await setMemberships(change, user, memberships, making);
   }
   if (roleIsNew) await roleChanged(change, user, null);
-  // Requests of their keys carry the name.
+  // Records of requests with their keys hold the name.
   await announceUserKeys(change, { organisationId: user.organisationId, workspaceId: null, userId: user.id });
   change.about(user.id);
 }

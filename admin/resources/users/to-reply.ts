@@ -25,7 +25,7 @@ export async function toUserReplies(em: EntityManager, organisationId: string, r
   });
 }
 
-/** One of them. */
+/** Like `toUserReplies`, for one user. */
 export async function toUserDetail(em: EntityManager, row: User): Promise<UserReply> {
   const [reply] = await toUserReplies(em, row.organisationId, [row]);
   return reply as UserReply;

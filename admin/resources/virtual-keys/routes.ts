@@ -64,7 +64,7 @@ export const virtualKeyRoutes: readonly AdminRoute[] = [
     query: tenantQuery,
     body: migrateBody,
     async handle(call) {
-      // There is nothing to move: every virtual key has been a provider on an integration from the start.
+      // There is nothing to migrate: every virtual key is already a provider on an integration.
       return call.write(async (change) => {
         const { organisationId } = call;
         const named = findProvider(change.tx, call, call.body.virtual_key_id);

@@ -16,7 +16,7 @@ const virtualKey = v.strictObject({
   slug: v.string(),
   name: v.string(),
   note: nullableText,
-  /** `archived`: the integration behind it is, and it can no longer be called. */
+  /** `archived`: its integration is archived, and it can no longer be called. */
   status: v.picklist(['active', 'exhausted', 'expired', 'archived']),
   usage_limits: v.nullable(usageLimitsReplySchema),
   rate_limits: v.nullable(v.array(rateLimitReplySchema)),
@@ -26,7 +26,7 @@ const virtualKey = v.strictObject({
   ai_provider_name: nullableText,
   /** Last characters of the credential, if it is the workspace's own. */
   masked_api_key: nullableText,
-  /** Settings other than secrets; empty if they are the organisation's. */
+  /** Settings other than secrets. Empty if they belong to the organisation. */
   model_config: v.record(v.string(), v.unknown()),
   integration_id: v.string(),
   workspace_id: uuid,

@@ -63,7 +63,7 @@ export async function setMemberships(
   }
 }
 
-/** A new member, with the key that the workspace's settings may want for them. */
+/** Adds a member, with a key if the workspace's settings require one. */
 export async function addMember(
   change: Change,
   user: User,
@@ -94,7 +94,7 @@ export async function insertMember(
   return row;
 }
 
-/** Another role; keys follow. */
+/** Changes the role, with its effects on keys. */
 export async function changeRole(
   change: Change,
   user: User,

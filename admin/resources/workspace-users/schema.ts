@@ -14,7 +14,7 @@ export const listQuery = v.strictObject({
 });
 export type ListQuery = v.InferOutput<typeof listQuery>;
 
-/** Users to put into a workspace, as ids or with a role. Without a role they become members. */
+/** Users to add to a workspace, as ids or with a role. Without a role they become members. */
 export const newMembers = v.pipe(
   v.array(
     v.union(

@@ -80,7 +80,7 @@ export async function removeWorkspaceUser(change: Change, actor: Actor, { member
   change.tx.remove(member);
   // Flush first. A concurrent request that creates a key for this member has then finished, or will find that the member is gone.
   await change.tx.flush();
-  // Owners and admins stay at home in it, and keep their keys.
+  // Owners and admins can still use the workspace, and keep their keys.
   if (user.role === 'member') await deleteKeysOfUser(change, { organisationId, workspaceId, userId });
   await change.tx.flush();
   await roleChanged(change, user, workspaceId);

@@ -11,7 +11,7 @@ interface Workspace {
   readonly organisationId: string;
 }
 
-/** Members of one workspace as they are read back. */
+/** Returns members of one workspace in their read form. */
 export async function toWorkspaceUsers(
   em: EntityManager,
   { id, organisationId }: Workspace,

@@ -5,7 +5,7 @@ import type { Organisation } from '../organisations/entity.ts';
 import { type SettingGroup, sectionOf, securityDefaults } from '../organisations/setting-sections.ts';
 import type { Workspace } from './entity.ts';
 
-/** Settings of the workspace itself, which the organisation cannot set, or only limits. */
+/** Settings of the workspace itself, which the organisation cannot set or can only limit. */
 const own: ReadonlySet<string> = new Set([
   'user_key_metadata',
   'user_key_metadata_override',

@@ -27,7 +27,7 @@ export const workspaces = defineEntity({
     securitySettings: p.json().$type<Partial<SecuritySettings>>().nullable(),
     dataPlaneSecuritySettings: p.json().$type<DataPlaneSecuritySettings>().nullable(),
     exportSettings: p.json().$type<ExportSettings>().nullable(),
-    /** At most one. */
+    /** At most one element. */
     usageLimits: p.json().$type<UsageLimits[]>().nullable(),
     rateLimits: p.json().$type<RateLimit[]>().nullable(),
     /** True: requests of its keys whose usage no reply can state are rejected. */

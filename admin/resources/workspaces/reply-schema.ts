@@ -37,7 +37,7 @@ export const listReply = v.strictObject({
   data: v.array(v.strictObject({ ...row, defaults: v.strictObject(rowDefaults) })),
 });
 
-/** One workspace with all that is set on it. */
+/** One workspace with all its settings. */
 export const detailReply = v.strictObject({
   ...row,
   defaults: v.strictObject({
@@ -46,7 +46,7 @@ export const detailReply = v.strictObject({
     output_guardrails: v.array(v.string()),
     user_api_key_config: v.nullable(v.string()),
   }),
-  /** The first hundred; all of them have a route of their own. */
+  /** The first hundred. A separate route lists all of them. */
   users: v.array(workspaceUserReply),
   settings: v.strictObject({
     ...sharedSettingReplyEntries,

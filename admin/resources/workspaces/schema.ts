@@ -92,14 +92,14 @@ export const listQuery = v.strictObject({
 
 const organisation = { organisation_id: tenantEntries.organisation_id };
 
-/** `name_format`: how names are read, and of an update also how the name that is sent is meant. */
+/** `name_format`: the form of names in replies, and for updates also the form of the sent name. */
 export const nameQuery = v.strictObject({ ...organisation, name_format: nameFormat });
 export const deleteQuery = v.strictObject(organisation);
 
 export const readQuery = v.strictObject({
   ...organisation,
   include_usage: queryFlag,
-  /** Usage of this budget alone; there is one at most. */
+  /** Usage of this budget only. There is at most one. */
   usage_id: v.optional(id),
   name_format: nameFormat,
 });

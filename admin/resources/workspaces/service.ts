@@ -144,7 +144,7 @@ function limitsOf(row: Workspace): readonly unknown[] {
   return [row.usageLimits ?? [], row.rateLimits ?? [], row.rejectUnmetered];
 }
 
-/** A plain name leaves the emoji of the name before it, unless it brings one or there is an icon. */
+/** A plain name keeps the emoji of the previous name, unless it has one itself or there is an icon. */
 function withEmoji(row: Workspace, name: string): string {
   return row.icon || emojiOf(name) !== '' ? name : emojiOf(row.name) + name;
 }

@@ -31,7 +31,7 @@ export function toRow(row: Workspace, format: NameFormat) {
 
 const usersMax = 100;
 
-/** A workspace in full; settings with the values that hold in it. */
+/** Returns a workspace in full, with the values in effect for its settings. */
 export async function toDetail(em: EntityManager, row: Workspace, format: NameFormat) {
   const { defaults, ...rest } = toRow(row, format);
   const { settings, ...groups } = toSettingReply({ ...(await readTenancy(em, row.organisationId, null)), workspace: row });

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Headers of integrations, sealed, as those of their models are. */
+/** Adds sealed headers of integrations, like those of their models. */
 export class IntegrationHeaders extends Migration {
   override up(): void {
     for (const statement of statements) this.addSql(statement);
