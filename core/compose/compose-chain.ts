@@ -8,6 +8,7 @@ import type { CallProvider } from '../contract/plugin/provider-call.ts';
 import { type Chain, compileChain, mergePlugins } from '../pipeline/plan/compile-plan.ts';
 import { PlanStore } from '../pipeline/plan/plan-store.ts';
 import { createProviderCalls, type ProviderCalls } from '../pipeline/provider-calls.ts';
+import { timePlugin } from '../plugin-host/time-hooks.ts';
 import { sortPlugins } from './order-plugins.ts';
 
 /** The services that the composition adds itself. */
@@ -52,8 +53,8 @@ export function composeChain({ services: given, keys, added, checks, planEntries
   const callProvider: CallProvider = (call) => providerCalls.call(call);
   const withoutChecks = { ...given, newSlot, slot, callProvider };
   const services: CoreServices = { ...withoutChecks, ...(checks ? { addedChecks: checks(withoutChecks) } : {}) };
-  const own = builtInPlugins(keys);
-  const chain = compileChain(mergePlugins(own, added), services);
+  const own = builtInPlugins(keys).map((plugin) => (plugin.name === 'guardrails' ? timePlugin(plugin) : plugin));
+  const chain = compileChain(mergePlugins(own, added.map(timePlugin)), services);
   plans.start(chain, services);
   const ownChain = compileChain(pluginsOfOwnCalls(own), services);
   const ownPlans = new PlanStore(1, limits);

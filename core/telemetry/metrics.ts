@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } fr
 import type { RequestRecord } from '../contract/plugin/record.ts';
 import { GuardrailSeries } from './guardrail-series.ts';
 import type { Sample } from './histogram.ts';
+import { PluginSeries } from './plugin-series.ts';
 import { RequestSeries } from './request-series.ts';
 
 /** The metrics of one process. */
@@ -39,11 +40,16 @@ export function createMetrics(slot: number): Metrics {
   const checks = new GuardrailSeries();
   const checksHelp = 'Checks of guardrails by outcome; error_passed: the check could not decide and counts as passed';
   addSamples(registry, 'svc_guardrail_checks_total', 'counter', checksHelp, () => checks.samples());
+  const plugins = new PluginSeries();
+  const times = 'svc_plugin_duration_seconds';
+  const timesHelp = 'Seconds that a hook of a third-party plugin or of the guardrails took per request, waiting included';
+  addSamples(registry, times, 'histogram', timesHelp, () => plugins.samples(times));
   return {
     counters: (name, help, read) => addSamples(registry, `svc_${name}`, 'counter', help, read),
     observe(record) {
       series.observe(record);
       if (record.guardrails) checks.observe(record);
+      if (record.plugins) plugins.observe(record.plugins);
     },
     gauge(name, help, read) {
       const collect = function (this: Gauge) {

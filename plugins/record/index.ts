@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CorePlugin, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
+import type { PluginTime } from '../../core/contract/plugin/plugin-time.ts';
 import type { ImageRecord, MediaRecord, RequestRecord } from '../../core/contract/plugin/record.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { noUnits, type Usage } from '../../core/contract/values/usage.ts';
@@ -99,6 +100,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     ...(ctx.decisions === null ? undefined : { decisions: ctx.decisions }),
     ...(ctx.verdicts === null ? undefined : { verdicts: ctx.verdicts }),
     ...(ctx.guardrails === null ? undefined : { guardrails: ctx.guardrails }),
+    ...(ctx.pluginTimes === null ? undefined : { plugins: ctx.pluginTimes.map(roundTime) }),
     retryAttemptCount: ctx.retryAttemptCount,
     cacheStatus: ctx.cacheStatus,
     ...(ctx.purpose === null ? undefined : { purpose: ctx.purpose }),
@@ -122,6 +124,10 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     ...(ctx.batch === null ? undefined : { batch: ctx.batch }),
     metadata: ctx.metadata,
   };
+}
+
+function roundTime(time: PluginTime): PluginTime {
+  return { ...time, durationMs: Math.max(0, Math.round(time.durationMs * 1000) / 1000) };
 }
 
 /** Null for text alone, which is nearly every request. */

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { guardrailRecord } from '../../../core/contract/plugin/guardrail-result.ts';
+import { pluginTime } from '../../../core/contract/plugin/plugin-time.ts';
 import { attemptRecord, batchRecord, decisionRecord, outcomes, sessionRecord } from '../../../core/contract/plugin/record.ts';
 import { verdictRecord } from '../../../core/contract/plugin/verdict.ts';
 import { bit, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
@@ -98,6 +99,8 @@ export const logReply = v.strictObject({
   verdicts: v.array(v.strictObject(verdictRecord.entries)),
   /** Guardrails that ran, without texts of the request or the reply. */
   guardrails: v.array(guardrailRecord),
+  /** Times of third-party plugins and of guardrails, by hook. */
+  plugins: v.array(v.strictObject(pluginTime.entries)),
   session: v.nullable(session),
   /** The part of the gateway that made the call; null for requests of clients. */
   purpose: nullableText,

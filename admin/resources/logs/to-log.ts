@@ -11,7 +11,7 @@ export interface LogNames {
 
 /**
  * Converts a request record to the wire form. Bodies and headers are not stored, hence null and empty. `cost` is in cents, as
- * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions`, `verdicts`, `guardrails`, `session`,
+ * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions`, `verdicts`, `guardrails`, `plugins`, `session`,
  * `purpose`, `token_subject` and `batch` are additions of this service.
  */
 export function toLog(
@@ -47,6 +47,7 @@ export function toLog(
     decisions: record.decisions ?? [],
     verdicts: record.verdicts ?? [],
     guardrails: record.guardrails ?? [],
+    plugins: record.plugins ?? [],
     session: toSession(record),
     purpose: record.purpose ?? null,
     token_subject: record.tokenSubject ?? null,

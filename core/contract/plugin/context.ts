@@ -16,6 +16,7 @@ import { sumUsage, type Usage } from '../values/usage.ts';
 import type { GuardrailRecord } from './guardrail-result.ts';
 import type { PassedTraffic } from './passed-traffic.ts';
 import type { Plan } from './plan.ts';
+import type { PluginTime } from './plugin-time.ts';
 import type { CallPurpose } from './provider-call.ts';
 import type { AttemptRecord, BatchRecord, DecisionRecord, OutcomeKind, ReservationRecord, SessionRecord } from './record.ts';
 import type { StreamFilter } from './stream-filter.ts';
@@ -208,6 +209,8 @@ export class RequestContext {
   verdicts: VerdictRecord[] | null = null;
   /** Guardrails that ran; null while there is none. */
   guardrails: GuardrailRecord[] | null = null;
+  /** Times of third-party plugins and of guardrails; null while none of them has run. */
+  pluginTimes: PluginTime[] | null = null;
   /** Filter of the stream of the current attempt; null for most requests. */
   streamFilter: StreamFilter | null = null;
   /** Usage of responses that a verdict rejected; null while there is none. */

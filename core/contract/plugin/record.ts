@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { budgetRules } from '../protocol/budget-rules.ts';
 import { guardrailRecord } from './guardrail-result.ts';
+import { pluginTime } from './plugin-time.ts';
 import { callPurposes } from './provider-call.ts';
 import { verdictRecord } from './verdict.ts';
 
@@ -139,6 +140,8 @@ export const requestRecord = v.object({
   verdicts: v.optional(v.array(verdictRecord)),
   /** Guardrails that ran before the record was written; absent when there was none. */
   guardrails: v.optional(v.array(guardrailRecord)),
+  /** Times of third-party plugins and of guardrails, by hook; absent when none of them ran. */
+  plugins: v.optional(v.array(pluginTime)),
   retryAttemptCount: v.number(),
   cacheStatus: v.nullable(v.string()),
   /** The part of the gateway that made the call; absent for requests of clients. */
