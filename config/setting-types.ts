@@ -17,6 +17,14 @@ export function wholeNumber(min: number, max: number, unit = ''): SettingType<nu
   };
 }
 
+/** A number from 0 to 1. */
+export function share(): SettingType<number> {
+  return {
+    schema: v.pipe(v.string(), v.regex(/^(?:0(?:\.\d{1,9})?|1(?:\.0{1,9})?)$/), v.transform(Number)),
+    expected: 'a number from 0 to 1',
+  };
+}
+
 /** One of a few words, in any letter case. */
 export function oneOf<const Names extends readonly string[]>(words: Names): SettingType<Names[number]> {
   return {

@@ -5,7 +5,7 @@ import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
 import { createGatewayTasks, cutForCount } from '../../workers/gateway-tasks.ts';
 import { startHealth } from '../circuits/start-circuits.ts';
-import type { Journal } from '../contract/plugin/core-plugin.ts';
+import type { Journal, SemanticCacheDefaults } from '../contract/plugin/core-plugin.ts';
 import { keyPurposes } from '../contract/protocol/documents.ts';
 import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
 import { dropSubject, healthSubject, recallSubject } from '../contract/protocol/notice-subjects.ts';
@@ -103,6 +103,15 @@ const secretTimeoutMs = 5000;
 
 /** Maximum time to close the sessions after their grace period. */
 const sessionClosingMs = 2000;
+
+function semanticCacheOf(settings: Settings): SemanticCacheDefaults {
+  const { semanticEmbeddingProvider: slug, semanticEmbeddingModel: model, semanticEmbeddingDimensions: dimensions } = settings;
+  return {
+    embedding: slug === null ? null : { provider: `@${slug.replace(/^@/, '')}`, model, dimensions: dimensions || null },
+    threshold: settings.semanticThreshold,
+    timeoutMs: settings.semanticTimeoutMs,
+  };
+}
 
 /** The composition root of the data plane. Creates every part once and passes it its dependencies. */
 export async function startGateway(settings: Settings, slot: number, log: ProcessLog): Promise<Gateway> {
@@ -217,6 +226,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       documents: loaded.documents,
       journal,
       replies,
+      semanticCache: semanticCacheOf(settings),
       health,
       leases,
       log,

@@ -7,7 +7,12 @@ import {
   findWaitMsMax,
   foundLine,
   frame,
+  type SimilarKey,
+  type SimilarReply,
+  type StoredReply,
+  similarLine,
   unframe,
+  vectorBytes,
 } from '../contract/protocol/cached-replies.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
 import type { Clock } from '../contract/values/clock.ts';
@@ -21,7 +26,9 @@ export interface RemoteReplies {
   /** `absent`: the store cannot be used now. `claimed`: this process leads and must call `store` or `release`. Never rejects. */
   find(key: CacheKey): Promise<Found>;
   /** Stores the reply and ends the claim, in the background. */
-  store(key: CacheKey, reply: CachedReply, ttlMs: number): void;
+  store(key: CacheKey, stored: StoredReply): void;
+  /** Returns the most similar reply; null if there is none or the store cannot be used now. Never rejects. */
+  similar(key: CacheKey, similar: SimilarKey, minScore: number): Promise<SimilarReply | null>;
   /** Ends the claim without a reply, in the background. */
   release(key: CacheKey): void;
   close(): void;
@@ -78,15 +85,41 @@ export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplie
         return absent;
       }
     },
-    store(key, reply, ttlMs) {
+    async similar(key, { partition, vector }, minScore) {
+      if (clock.elapsed() < pausedUntilMs) return null;
+      try {
+        const question = frame({ workspace_id: key.workspaceId, partition, min_score: minScore }, vectorBytes(vector));
+        const { status, body } = await fetch('POST', `${cachedRepliesPath}/similar`, question, timeoutMs);
+        if (status !== 200) throw new Error(`status ${status}`);
+        const { line, bytes } = unframe(body);
+        const found = v.parse(similarLine, line);
+        if (found.state === 'none') return null;
+        const { head, reply } = unsealReply({ ...key, digest: found.digest }, bytes);
+        // The store is not trusted to keep partitions apart.
+        return head.partition === partition ? { reply, ttlMs: found.ttl_ms, score: found.score } : null;
+      } catch (thrown) {
+        pause(thrown);
+        return null;
+      }
+    },
+    store(key, { reply, ttlMs, labels, similar }) {
       stopRenewal(key);
       const size = reply.body.length;
       if (storingBytes + size > storingBytesMax) return void background('release', frame(claimOf(key), null));
       storingBytes += size;
-      const line = { ...claimOf(key), organisation_id: key.organisationId, ttl_ms: Math.max(1, Math.floor(ttlMs)) };
+      const partition = similar?.partition ?? null;
+      const line = {
+        ...claimOf(key),
+        organisation_id: key.organisationId,
+        ttl_ms: Math.max(1, Math.floor(ttlMs)),
+        ...labels,
+        partition,
+        dimensions: similar?.vector.length ?? 0,
+      };
       const { body, ...head } = reply;
-      const sealed = sealBytes(sealingKey, frame(head, body), aadOf(key));
-      void background('store', frame(line, sealed)).finally(() => {
+      const sealed = sealBytes(sealingKey, frame({ ...head, partition }, body), aadOf(key));
+      const bytes = similar === null ? sealed : Buffer.concat([vectorBytes(similar.vector), sealed]);
+      void background('store', frame(line, bytes)).finally(() => {
         storingBytes -= size;
       });
     },
@@ -108,12 +141,18 @@ export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplie
     const { line, bytes } = unframe(body);
     const found = v.parse(foundLine, line);
     if (found.state === 'hit') {
-      const { line: head, bytes: text } = unframe(unsealBytes(sealingKey, bytes, aadOf(key)));
-      return { kind: 'hit', reply: { ...(head as Omit<CachedReply, 'body'>), body: text }, ttlMs: found.ttl_ms };
+      return { kind: 'hit', reply: unsealReply(key, bytes).reply, ttlMs: found.ttl_ms };
     }
     if (found.state === 'pending') return { kind: 'timeout' };
     renewLater(key);
     return { kind: 'claimed' };
+  }
+
+  function unsealReply(key: CacheKey, sealed: Uint8Array): { head: SealedHead; reply: CachedReply } {
+    const { line, bytes } = unframe(unsealBytes(sealingKey, sealed, aadOf(key)));
+    const head = line as SealedHead;
+    const { partition: _, ...fields } = head;
+    return { head, reply: { ...fields, body: bytes } };
   }
 
   function renewLater(key: CacheKey): void {
@@ -151,6 +190,9 @@ export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplie
     return { workspace_id: workspaceId, digest, holder };
   }
 }
+
+/** The head of a sealed entry. Its bytes are authenticated. */
+type SealedHead = Omit<CachedReply, 'body'> & { readonly partition: string | null };
 
 const absent = { kind: 'absent' } as const;
 

@@ -64,6 +64,7 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
       flights.set(key.digest, started);
       return remote === null ? leadOf(key, started) : lookUp(remote, key, started);
     },
+    similar: async (key, similar, minScore) => remote?.similar(key, similar, minScore) ?? null,
     refresh(key) {
       memory.delete(key.digest);
       for (const channel of channels) channel.send({ digest: key.digest });
@@ -109,7 +110,7 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
         return endFlight(key, flight, alone);
       }
       memory.set(key.digest, result.reply, { ttl: result.ttlMs });
-      remote?.store(key, result.reply, result.ttlMs);
+      remote?.store(key, result);
       endFlight(key, flight, { kind: 'hit', reply: result.reply });
     };
     return { kind: 'lead', end };

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { isObject } from '../../core/contract/values/json.ts';
 
 const adapterHeaders = ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id', 'openai-beta'] as const;
 
@@ -9,31 +10,46 @@ const adapterHeaders = ['anthropic-beta', 'anthropic-version', 'anthropic-user-p
  * two callers with their own provider keys.
  */
 export function cacheDigest(ctx: RequestContext, path: string | null): string {
+  return createHash('sha256')
+    .update(destination(ctx, path))
+    .update(ctx.body ?? '')
+    .digest('base64url');
+}
+
+/** Like `cacheDigest`, with `rest` in the place of the body. Objects in it are compared whatever the order of their keys. */
+export function partitionDigest(ctx: RequestContext, path: string | null, rest: readonly unknown[]): string {
+  return createHash('sha256')
+    .update('semantic ')
+    .update(destination(ctx, path))
+    .update(JSON.stringify(rest, sortedKeys))
+    .digest('base64url');
+}
+
+function sortedKeys(_key: string, value: unknown): unknown {
+  return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1))) : value;
+}
+
+function destination(ctx: RequestContext, path: string | null): string {
   const target = ctx.requestTarget;
-  const digest = createHash('sha256');
-  digest.update(
-    JSON.stringify([
-      ctx.identity?.workspaceId,
-      path,
-      ctx.workspace?.cachePurges ?? 0,
-      ctx.configVersionId ?? ctx.plan.config,
-      ctx.endpoint?.operation === null ? passedParts(ctx) : [ctx.endpoint?.name, ctx.query],
-      target?.provider ?? null,
-      target?.customHost ?? null,
-      target?.settings ?? null,
-      target?.strict ?? null,
-      // Headers that adapters pass on change replies too.
-      adapterHeaders.map((name) => ctx.request.header(name) ?? null),
-      target?.forwardHeaders?.map((name) => [name, ctx.request.header(name)]) ?? null,
-      Object.entries(target?.credentials ?? {}).map(([name, secret]) => [
-        name,
-        createHash('sha256').update(secret.reveal()).digest('base64'),
-      ]),
-      ctx.gatewayHeaders.get('cache-namespace') ?? sortedMetadata(ctx),
+  return JSON.stringify([
+    ctx.identity?.workspaceId,
+    path,
+    ctx.workspace?.cachePurges ?? 0,
+    ctx.configVersionId ?? ctx.plan.config,
+    ctx.endpoint?.operation === null ? passedParts(ctx) : [ctx.endpoint?.name, ctx.query],
+    target?.provider ?? null,
+    target?.customHost ?? null,
+    target?.settings ?? null,
+    target?.strict ?? null,
+    // Headers that adapters pass on change replies too.
+    adapterHeaders.map((name) => ctx.request.header(name) ?? null),
+    target?.forwardHeaders?.map((name) => [name, ctx.request.header(name)]) ?? null,
+    Object.entries(target?.credentials ?? {}).map(([name, secret]) => [
+      name,
+      createHash('sha256').update(secret.reveal()).digest('base64'),
     ]),
-  );
-  digest.update(ctx.body ?? '');
-  return digest.digest('base64url');
+    ctx.gatewayHeaders.get('cache-namespace') ?? sortedMetadata(ctx),
+  ]);
 }
 
 /** Returns the parts of a pass-through request that decide about the reply: its destination and every header that is sent. */

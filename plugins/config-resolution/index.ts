@@ -5,7 +5,7 @@ import type { ConfigDocument, WorkspaceDocument } from '../../core/contract/prot
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { type MetadataHeaders, readMetadata } from './metadata.ts';
-import { asksForCache, checkRequestOptions } from './request-options.ts';
+import { askedCacheMode, checkRequestOptions } from './request-options.ts';
 import { readRequestTarget, type SettingHeaders, settingHeadersOf, stripModelSlug } from './request-target.ts';
 import { defaultConfig, savedConfig } from './saved-config.ts';
 import { blockedHeadersOf, checkSavedOnly, isConfigSlug } from './saved-only.ts';
@@ -96,6 +96,6 @@ function applyConfig(
 ): void {
   const header = ctx.gatewayHeaders.get('config');
   const inline = header !== undefined && header !== '' && !isConfigSlug(header) ? header : null;
-  ctx.configChoice = { document, inline, isCached: asksForCache(ctx) };
+  ctx.configChoice = { document, inline, cacheMode: askedCacheMode(ctx) };
   ctx.requestTarget = readRequestTarget(ctx, stripModelSlug(ctx), services, settingHeaders);
 }

@@ -28,10 +28,11 @@ export function checkRequestOptions(ctx: RequestContext): void {
   }
 }
 
-/** True if `x-svc-cache` turns on the simple cache for a config that has none. */
-export function asksForCache(ctx: RequestContext): boolean {
+/** Returns the cache that `x-svc-cache` turns on for a config that has none. */
+export function askedCacheMode(ctx: RequestContext): 'simple' | 'semantic' | null {
   const mode = ctx.gatewayHeaders.get('cache');
-  return mode === 'simple' || mode === 'true';
+  if (mode === 'semantic') return 'semantic';
+  return mode === 'simple' || mode === 'true' ? 'simple' : null;
 }
 
 function isFlag(value: string): string | null {
@@ -44,8 +45,7 @@ function absent(why: string): Rule {
 }
 
 function cacheMode(value: string): string | null {
-  if (value === 'semantic') return 'The semantic cache is not part of this version. Use simple';
-  return value === 'simple' || value === 'true' || value === 'false' ? null : 'Expected simple, true or false';
+  return /^(?:simple|semantic|true|false)$/.test(value) ? null : 'Expected simple, semantic, true or false';
 }
 
 function headerNames(value: string): string | null {

@@ -3,6 +3,7 @@ import { cachedReplies } from './entity.ts';
 import { forgetExpired } from './forget-expired.ts';
 import { CachedReplies } from './migrations/202611221430-cached-replies.ts';
 import { CachePurges } from './migrations/202611221500-cache-purges.ts';
+import { SimilarReplies } from './migrations/202611221700-similar-replies.ts';
 import { cachedReplyRoutes } from './routes.ts';
 
 export const cachedRepliesResource = defineResource({
@@ -12,6 +13,7 @@ export const cachedRepliesResource = defineResource({
   migrations: [
     { name: '202611221430-cached-replies', class: CachedReplies },
     { name: '202611221500-cache-purges', class: CachePurges },
+    { name: '202611221700-similar-replies', class: SimilarReplies },
   ],
   routes: cachedReplyRoutes,
   dependents: {

@@ -7,25 +7,38 @@ import {
   type FoundLine,
   findQuestion,
   frame,
+  readVector,
+  type SimilarLine,
+  similarQuestion,
   storeLine,
   unframe,
+  vectorDimensionsMax,
 } from '../../../core/contract/protocol/cached-replies.ts';
+import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import { deriveKey, sealBytes, unsealBytes } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import { readBytes } from '../../http/read-body.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { validate } from '../../http/validate.ts';
 import { createClaims } from './claims.ts';
+import { createVectorIndex } from './vector-index.ts';
 
 /** A line of JSON, and the head of the entry within the sealed bytes. */
 const lineBytesMax = 4_096;
+const storedBytesMax = cachedBytesMax + 2 * lineBytesMax + vectorDimensionsMax * 4;
 /** Longest lifetime of an entry: the maximum of `cache_ttl`. */
 const ttlMsMax = 25_923_000_000;
 
 /** The calls of `core/contract/protocol/cached-replies.ts`. The cluster key has been checked. */
-export function cachedRepliesApp({ database, clock }: AdminServices): Hono {
+export function cachedRepliesApp({ database, clock, settings }: AdminServices): Hono {
   const app = new Hono();
   const claims = createClaims(clock, claimMs);
+  // A vector reveals much of its text, so rows hold it sealed.
+  const vectorKey = deriveKey(settings.clusterKey, keyPurposes.cachedVector);
+  const index = createVectorIndex(({ digest, vector }, workspaceId) =>
+    readVector(unsealBytes(vectorKey, vector, keyOf(workspaceId, digest))),
+  );
 
   app.post('/find', async (c: Context) => {
     const { line } = await read(c, findQuestion);
@@ -43,16 +56,40 @@ export function cachedRepliesApp({ database, clock }: AdminServices): Hono {
   });
 
   app.post('/store', async (c: Context) => {
-    const { line, bytes } = await read(c, storeLine, cachedBytesMax + 2 * lineBytesMax);
-    const expiresAt = new Date(clock.now() + Math.min(line.ttl_ms, ttlMsMax));
+    const { line, bytes } = await read(c, storeLine, storedBytesMax);
+    const { workspace_id: workspaceId, digest, partition } = line;
+    const vector = bytes.subarray(0, line.dimensions * 4);
+    const sealed = bytes.subarray(line.dimensions * 4);
+    if (sealed.length === 0 || (partition !== null && vector.length === 0)) throw invalid('body: the entry is not complete');
+    const key = keyOf(workspaceId, digest);
     await database.em().execute(
-      `insert into cached_replies (workspace_id, digest, organisation_id, sealed, bytes, expires_at) values (?, ?, ?, ?, ?, ?)
+      `insert into cached_replies
+           (workspace_id, digest, organisation_id, sealed, bytes, expires_at, namespace, model, endpoint, partition, vector)
+         values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          on conflict (workspace_id, digest) do update
-         set sealed = excluded.sealed, bytes = excluded.bytes, created_at = now(), expires_at = excluded.expires_at`,
-      [line.workspace_id, line.digest, line.organisation_id, Buffer.from(bytes), bytes.length, expiresAt],
+         set sealed = excluded.sealed, bytes = excluded.bytes, created_at = now(), expires_at = excluded.expires_at,
+             namespace = excluded.namespace, model = excluded.model, endpoint = excluded.endpoint,
+             partition = excluded.partition, vector = excluded.vector, seq = excluded.seq`,
+      [
+        ...[workspaceId, digest, line.organisation_id, Buffer.from(sealed), sealed.length],
+        ...[new Date(clock.now() + Math.min(line.ttl_ms, ttlMsMax)), line.namespace, line.model, line.endpoint],
+        ...(partition === null ? [null, null] : [partition, sealBytes(vectorKey, vector, key)]),
+      ],
     );
-    claims.end(keyOf(line.workspace_id, line.digest), line.holder);
+    claims.end(key, line.holder);
     return c.json({});
+  });
+
+  app.post('/similar', async (c: Context) => {
+    const { line, bytes } = await read(c, similarQuestion, lineBytesMax + vectorDimensionsMax * 4);
+    if (bytes.length === 0 || bytes.length % 4 !== 0) throw invalid('body: a vector of 32-bit floats is expected');
+    const found = await index.nearest(database.em(), {
+      ...{ workspaceId: line.workspace_id, partition: line.partition, minScore: line.min_score },
+      ...{ vector: readVector(bytes), nowMs: clock.now() },
+    });
+    if (found === null) return framed({ state: 'none' });
+    const { digest, score, ttlMs } = found;
+    return framed({ state: 'hit', ttl_ms: ttlMs, digest, score: Math.min(1, score) }, found.sealed);
   });
 
   app.post('/renew', async (c: Context) => {
@@ -93,7 +130,7 @@ async function read<Schema extends GenericSchema>(
   }
 }
 
-function framed(line: FoundLine, bytes: Uint8Array | null = null): Response {
+function framed(line: FoundLine | SimilarLine, bytes: Uint8Array | null = null): Response {
   return new Response(Buffer.from(frame(line, bytes)), { headers: { 'content-type': 'application/octet-stream' } });
 }
 

@@ -66,8 +66,8 @@ export interface ConfigChoice {
   readonly document: ConfigDocument | null;
   /** The text of the inline config; null if there is none. */
   readonly inline: string | null;
-  /** True: a config without cache settings uses the mode `simple`. */
-  readonly isCached: boolean;
+  /** The mode that a config without cache settings uses; null: no cache. */
+  readonly cacheMode: 'simple' | 'semantic' | null;
 }
 
 /** The facts about the price of a pass-through request, read from its bytes without parsing them whole. */

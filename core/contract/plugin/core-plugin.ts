@@ -9,7 +9,7 @@ import type { CallHold } from './call-hold.ts';
 import type { Health } from './circuits.ts';
 import type { AttemptResult, RequestContext } from './context.ts';
 import type { GatewayConfig } from './gateway-config.ts';
-import type { Target } from './plan.ts';
+import type { EmbeddingModel, Target } from './plan.ts';
 import type { DocumentReader, Hooks, PlanScope, Plugin, Reply, Services } from './plugin.ts';
 import type { AddedCheck } from './plugin-check.ts';
 import type { CallProvider } from './provider-call.ts';
@@ -69,6 +69,8 @@ export interface CoreServices extends Services {
   readonly journal: Journal;
   /** Replies of earlier requests. */
   readonly replies: ReplyCache;
+  /** Defaults of the semantic cache; absent: configs that name an embedding model have one. */
+  readonly semanticCache?: SemanticCacheDefaults;
   /** Calls a stored provider for a request. */
   readonly callProvider: CallProvider;
   /** Circuits of targets, shared with other gateways. */
@@ -96,6 +98,15 @@ export interface CoreServices extends Services {
   readonly providerHint?: (id: string) => string;
   /** Checks the text of a caller's custom host; returns the error message, or null if it is allowed. */
   readonly checkCustomHost: (url: string) => string | null;
+}
+
+export interface SemanticCacheDefaults {
+  /** Null: only configs that name an embedding model have a semantic cache. */
+  readonly embedding: EmbeddingModel | null;
+  /** Least similarity of a hit, which configs can raise. */
+  readonly threshold: number;
+  /** Milliseconds a request waits for its embedding and for a similar reply. */
+  readonly timeoutMs: number;
 }
 
 /** Takes the record of each request and keeps it safe from a crash of this process. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import { vectorDimensionsMax } from '../protocol/cached-replies.ts';
 import type { SettingNames } from '../provider/setting-names.ts';
 import { issueText, listsReadAsObjects, pathOf } from '../values/input-issues.ts';
-import { isObject } from '../values/json.ts';
 import { splitModelSlug } from '../values/model-slug.ts';
 import { guardrailEntries } from './guardrail-config.ts';
 import { capacity, checkStrategy, type StrategyConfig, status, strategy } from './strategy-config.ts';
@@ -40,19 +40,40 @@ const metadata = v.pipe(
   v.check((labels) => Object.keys(labels).length <= 50, 'holds at most 50 keys'),
 );
 
-const cacheFields = v.strictObject({
-  mode: v.picklist(['simple', 'off']),
-  /** Seconds: a minute to ninety days. */
-  max_age: v.optional(v.pipe(v.number(), v.integer(), v.minValue(60), v.maxValue(7_776_000))),
-});
-/** `simple` alone is short for its object. `off` excludes a target from the cache that its parent has. */
-const cache = v.union([
-  cacheFields,
-  v.pipe(
-    v.picklist(['simple', 'off']),
-    v.transform((mode) => ({ mode })),
+const cacheModes = ['simple', 'semantic', 'off'] as const;
+const onlySemantic = 'is for mode semantic only. Set mode to semantic or remove it';
+
+const cacheFields = v.pipe(
+  v.strictObject({
+    mode: v.picklist(cacheModes),
+    /** Seconds: a minute to ninety days. */
+    max_age: v.optional(v.pipe(v.number(), v.integer(), v.minValue(60), v.maxValue(7_776_000))),
+    /** Least cosine similarity of a semantic hit. Has no effect below the minimum of the organisation. */
+    threshold: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
+    /** The stored provider and the model that compute embeddings, instead of those of the deployment. */
+    embedding: v.optional(
+      v.strictObject({
+        provider: v.pipe(v.string(), v.regex(slugPattern)),
+        model: v.pipe(v.string(), v.minLength(1), v.maxLength(255)),
+        dimensions: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(vectorDimensionsMax))),
+      }),
+    ),
+  }),
+  v.forward(
+    v.check(({ mode, threshold }) => mode === 'semantic' || threshold === undefined, onlySemantic),
+    ['threshold'],
   ),
-]);
+  v.forward(
+    v.check(({ mode, embedding }) => mode === 'semantic' || embedding === undefined, onlySemantic),
+    ['embedding'],
+  ),
+);
+/** `simple` or `semantic` alone is short for its object. `off` excludes a target from the cache that its parent has. */
+const cache = v.pipe(
+  v.unknown(),
+  v.transform((given): unknown => (typeof given === 'string' ? { mode: given } : given)),
+  cacheFields,
+);
 
 const startHooks = 'start hooks are not part of this version. Remove them, because the config would run without them';
 
@@ -90,6 +111,7 @@ function optionalEntries<const Key extends string, Value extends v.GenericSchema
   return Object.fromEntries(keys.map((key) => [key, v.optional(schema)])) as Record<Key, v.OptionalSchema<Value, undefined>>;
 }
 
+export type CacheConfig = v.InferOutput<typeof cacheFields>;
 export type RetryConfig = v.InferOutput<typeof retry>;
 
 export interface GatewayConfig extends v.InferOutput<v.StrictObjectSchema<typeof targetEntries, undefined>> {
@@ -225,10 +247,7 @@ function issueIn(issue: v.BaseIssue<unknown>, schema: unknown): string {
 
 function notYet(issue: v.BaseIssue<unknown>): string | null {
   const key = issue.path?.at(-1)?.key;
-  if (issue.type === 'strict_object' && typeof key === 'string') return notYetKeys[key] ?? null;
-  const isSemantic = issue.input === 'semantic' || (isObject(issue.input) && issue.input.mode === 'semantic');
-  const isCache = issue.path?.some((item) => item.key === 'cache') ?? false;
-  return isCache && isSemantic ? 'the semantic cache is not part of this version; use simple' : null;
+  return issue.type === 'strict_object' && typeof key === 'string' ? (notYetKeys[key] ?? null) : null;
 }
 
 function isEmptyList(value: unknown): boolean {

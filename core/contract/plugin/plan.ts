@@ -80,8 +80,19 @@ export interface Target {
 }
 
 export interface CacheRule {
-  readonly mode: 'simple';
+  readonly mode: 'simple' | 'semantic';
   readonly maxAgeSeconds: number | null;
+  /** Least similarity of a semantic hit, 0 to 1; null = the minimum of the organisation. */
+  readonly threshold: number | null;
+  /** Null = the embeddings of the deployment. */
+  readonly embedding: EmbeddingModel | null;
+}
+
+/** A stored provider (`@slug`) and its model for embeddings; `dimensions` null = those of the model. */
+export interface EmbeddingModel {
+  readonly provider: string;
+  readonly model: string;
+  readonly dimensions: number | null;
 }
 
 export interface Retry {

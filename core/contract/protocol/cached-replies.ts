@@ -20,8 +20,40 @@ export interface CacheKey {
   readonly digest: string;
 }
 
+/** The place of a request among those that may share a reply with it although their text differs. */
+export interface SimilarKey {
+  /** Digest of everything that must be equal: all of the request but its text, the facts in the text, and the embedding model. */
+  readonly partition: string;
+  /** The embedding of the text, of length 1. */
+  readonly vector: Float32Array;
+}
+
+/** A stored reply to a request whose text is similar. */
+export interface SimilarReply {
+  readonly reply: CachedReply;
+  readonly ttlMs: number;
+  /** Cosine similarity of the two texts. */
+  readonly score: number;
+}
+
+/** The labels of an entry that admins see. */
+export interface EntryLabels {
+  readonly namespace: string | null;
+  readonly model: string | null;
+  /** Name of the endpoint, such as `chatComplete`. */
+  readonly endpoint: string | null;
+}
+
+/** A reply to store. `similar` is null if the reply may not answer requests with another text. */
+export interface StoredReply {
+  readonly reply: CachedReply;
+  readonly ttlMs: number;
+  readonly labels: EntryLabels;
+  readonly similar: SimilarKey | null;
+}
+
 /** How a request that leads a flight has ended: with a reply to store, without one, or because its client left. */
-export type LeadResult = { readonly reply: CachedReply; readonly ttlMs: number } | 'failed' | 'aborted';
+export type LeadResult = StoredReply | 'failed' | 'aborted';
 
 /** Equal requests at the same time form a flight. The first one leads: it calls the provider, and the others wait for its reply. */
 export type Joined =
@@ -35,17 +67,20 @@ export type Joined =
 export interface ReplyCache {
   /** Returns the entry from memory or joins the flight of the key. */
   join(key: CacheKey): Maybe<Joined>;
+  /** Returns the most similar reply of the partition with at least this similarity; null if there is none or the store is too slow. */
+  similar(key: CacheKey, similar: SimilarKey, minScore: number): Promise<SimilarReply | null>;
   /** Removes the entry from the memory of all gateways and returns a lead without followers, which replaces the stored entry. */
   refresh(key: CacheKey): Extract<Joined, { kind: 'lead' }>;
 }
 
 /**
- * Calls of the internal API, each a POST of one line of JSON, followed by the sealed entry for `store`:
+ * Calls of the internal API, each a POST of one line of JSON and the bytes that follow it. Vectors are 32-bit floats, little-endian.
  *
  * | Call | Body | Reply |
  * | --- | --- | --- |
  * | `find` | `findQuestion` | one line `foundLine`, followed by the sealed entry if its state is `hit` |
- * | `store` | `storeLine` and the sealed entry | `{}` |
+ * | `similar` | `similarQuestion` and the vector | one line `similarLine`, followed by the sealed entry if its state is `hit` |
+ * | `store` | `storeLine`, the vector if it has dimensions, and the sealed entry | `{}` |
  * | `renew`, `release` | `claimQuestion` | `{}` |
  */
 export const cachedRepliesPath = '/internal/v1/cached-replies';
@@ -70,11 +105,44 @@ export const findQuestion = v.strictObject({
   wait_ms: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(findWaitMsMax)),
 });
 
+/** Most dimensions of an embedding. */
+export const vectorDimensionsMax = 4_096;
+
+const label = v.nullable(v.pipe(v.string(), v.maxLength(255)));
+
 export const storeLine = v.strictObject({
   ...claimQuestion.entries,
   organisation_id: v.pipe(v.string(), v.uuid()),
   ttl_ms: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  namespace: label,
+  model: label,
+  endpoint: label,
+  /** Null: the entry is found by its digest only, and has no vector. */
+  partition: v.nullable(digest),
+  dimensions: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(vectorDimensionsMax)),
 });
+
+export const similarQuestion = v.strictObject({
+  workspace_id: v.pipe(v.string(), v.uuid()),
+  partition: digest,
+  min_score: v.pipe(v.number(), v.minValue(-1), v.maxValue(1)),
+});
+
+export const similarLine = v.variant('state', [
+  v.object({ state: v.literal('hit'), ttl_ms: v.number(), digest, score: v.number() }),
+  v.object({ state: v.literal('none') }),
+]);
+export type SimilarLine = v.InferOutput<typeof similarLine>;
+
+/** The bytes of a vector. */
+export function vectorBytes(vector: Float32Array): Uint8Array {
+  return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
+}
+
+/** Reads a vector from a copy of its bytes, because they need not be aligned. Throws RangeError if the length is no multiple of 4. */
+export function readVector(bytes: Uint8Array): Float32Array {
+  return new Float32Array(Uint8Array.from(bytes).buffer);
+}
 
 /** `claimed`: the caller leads. `pending`: another holder has the claim. */
 export const foundLine = v.variant('state', [

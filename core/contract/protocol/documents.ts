@@ -314,6 +314,8 @@ export const keyPurposes = {
   transport: 'svc internal transport v1',
   /** from CLUSTER_KEY: seals replies in the shared cache */
   cachedReply: 'svc cached reply v1',
+  /** from CLUSTER_KEY: seals the vectors of the semantic cache in the database */
+  cachedVector: 'svc cached vector v1',
   /** from ENCRYPTION_KEY: encrypts the last-known-good file */
   disk: 'svc last-known-good v1',
   /** from ENCRYPTION_KEY: wraps the data keys of the credential store */

@@ -31,40 +31,45 @@ export function adoptPlan(ctx: RequestContext, { plans, storedOnManyTargets }: A
   for (const target of plan.targets) if (target.provider === null) throw missingProvider();
 }
 
-function planOf({ document, inline, isCached }: ConfigChoice, plans: PlanStore): Plan {
-  if (isCached) return cachedPlan(document, inline, plans);
+function planOf({ document, inline, cacheMode }: ConfigChoice, plans: PlanStore): Plan {
+  if (cacheMode !== null) return cachedPlan(document, inline, cacheMode, plans);
   if (document) return plans.saved(document);
   return inline === null ? plans.base : plans.inline(inline);
 }
 
-/** The variant of a saved config with the simple cache. One object per document, so that its plan is compiled once. */
-const cachedDocuments = new WeakMap<ConfigDocument, ConfigDocument>();
+type CacheMode = NonNullable<ConfigChoice['cacheMode']>;
 
-/** Returns the plan of `x-svc-cache: simple`: the config with the simple cache, unless it has cache settings. */
-function cachedPlan(document: ConfigDocument | null, inline: string | null, plans: PlanStore): Plan {
-  if (document) return plans.saved(cachedDocument(document));
-  if (inline === null) return plans.inline(JSON.stringify(cached({})));
+/** The variants of a saved config with a cache. One object per document and mode, so that each plan is compiled once. */
+const cachedDocuments = {
+  simple: new WeakMap<ConfigDocument, ConfigDocument>(),
+  semantic: new WeakMap<ConfigDocument, ConfigDocument>(),
+};
+
+/** Returns the plan of `x-svc-cache`: the config with this cache, unless it has cache settings. */
+function cachedPlan(document: ConfigDocument | null, inline: string | null, mode: CacheMode, plans: PlanStore): Plan {
+  if (document) return plans.saved(cachedDocument(document, mode));
+  if (inline === null) return plans.inline(JSON.stringify(cached({}, mode)));
   try {
     const config: unknown = JSON.parse(inline);
-    return plans.inline(isObject(config) && config.cache === undefined ? JSON.stringify(cached(config)) : inline);
+    return plans.inline(isObject(config) && config.cache === undefined ? JSON.stringify(cached(config, mode)) : inline);
   } catch (thrown) {
     if (thrown instanceof SyntaxError) return plans.inline(inline);
     throw thrown;
   }
 }
 
-function cachedDocument(document: ConfigDocument): ConfigDocument {
+function cachedDocument(document: ConfigDocument, mode: CacheMode): ConfigDocument {
   if (document.config.cache !== undefined) return document;
-  let made = cachedDocuments.get(document);
+  let made = cachedDocuments[mode].get(document);
   if (!made) {
-    made = { ...document, id: `${document.id} cached`, config: cached(document.config) };
-    cachedDocuments.set(document, made);
+    made = { ...document, id: `${document.id} ${mode} cache`, config: cached(document.config, mode) };
+    cachedDocuments[mode].set(document, made);
   }
   return made;
 }
 
-function cached(config: JsonObject): JsonObject {
-  return { ...config, cache: { mode: 'simple' } };
+function cached(config: JsonObject, mode: CacheMode): JsonObject {
+  return { ...config, cache: { mode } };
 }
 
 function manyTargets(): GatewayError {

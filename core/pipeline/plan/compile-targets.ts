@@ -1,4 +1,4 @@
-import { type GatewayConfig, type RetryConfig, settingOf } from '../../contract/plugin/gateway-config.ts';
+import { type CacheConfig, type GatewayConfig, type RetryConfig, settingOf } from '../../contract/plugin/gateway-config.ts';
 import { type GuardrailRule, guardrailsOf } from '../../contract/plugin/guardrail-config.ts';
 import type { CacheRule, Retry, Target } from '../../contract/plugin/plan.ts';
 import type { Credentials } from '../../contract/provider/provider.ts';
@@ -73,9 +73,20 @@ function ownGuardrails(node: GatewayConfig, side: 'input' | 'output', path: stri
 }
 
 function compileCache(cache: NonNullable<GatewayConfig['cache']>): CacheRule | null {
-  return cache.mode === 'off'
-    ? null
-    : { mode: cache.mode, maxAgeSeconds: ('max_age' in cache ? cache.max_age : undefined) ?? null };
+  const { mode, max_age, threshold, embedding }: CacheConfig = cache;
+  if (mode === 'off') return null;
+  return {
+    mode,
+    maxAgeSeconds: max_age ?? null,
+    threshold: threshold ?? null,
+    embedding: embedding
+      ? {
+          provider: `@${embedding.provider.replace(/^@/, '')}`,
+          model: embedding.model,
+          dimensions: embedding.dimensions ?? null,
+        }
+      : null,
+  };
 }
 
 function compileRetry(retry: RetryConfig): Retry {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CachedReply, Joined } from '../../../core/contract/protocol/cached-replies.ts';
+import type { CachedReply, Joined, StoredReply } from '../../../core/contract/protocol/cached-replies.ts';
 import type { NoticeChannel } from '../../../core/contract/protocol/notice-channel.ts';
 import { createReplyCache } from '../../../core/reply-cache/reply-cache.ts';
 import { newFakeTime } from '../../support/fake-time.ts';
@@ -8,6 +8,11 @@ const key = { organisationId: 'o', workspaceId: 'w', digest: 'd' };
 const reply = (text: string): CachedReply => ({
   ...{ targetPath: 'config', provider: 'openai', contentType: 'application/json', contentEncoding: null },
   body: Buffer.from(text),
+});
+
+const stored = (text: string): StoredReply => ({
+  ...{ reply: reply(text), ttlMs: 60_000, similar: null },
+  labels: { namespace: null, model: null, endpoint: null },
 });
 
 function start(channels: NoticeChannel<object>[] = []) {
@@ -30,7 +35,7 @@ describe('the flight of equal requests', () => {
     const { cache, lead } = start();
     const leader = await lead();
     const followers = [cache.join(key), cache.join(key)];
-    leader.end({ reply: reply('x'), ttlMs: 60_000 });
+    leader.end(stored('x'));
     expect((await Promise.all(followers)).map(textOf)).toEqual(['x', 'x']);
     expect(textOf(await cache.join(key))).toBe('x');
   });
@@ -51,7 +56,7 @@ describe('the flight of equal requests', () => {
     leader.end('aborted');
     const next = await followers[0];
     if (next.kind !== 'lead') throw new Error(`joined as ${next.kind}`);
-    next.end({ reply: reply('y'), ttlMs: 60_000 });
+    next.end(stored('y'));
     expect(textOf(await followers[1])).toBe('y');
   });
 
@@ -61,16 +66,16 @@ describe('the flight of equal requests', () => {
     const follower = cache.join(key);
     time.advance(30_000);
     expect(textOf(await follower)).toBe('alone');
-    leader.end({ reply: reply('z'), ttlMs: 60_000 });
+    leader.end(stored('z'));
     expect(textOf(await cache.join(key))).toBe('z');
   });
 
   it('ignores a second result of the same leader', async () => {
     const { cache, lead } = start();
     const leader = await lead();
-    leader.end({ reply: reply('first'), ttlMs: 60_000 });
+    leader.end(stored('first'));
     leader.end('failed');
-    leader.end({ reply: reply('second'), ttlMs: 60_000 });
+    leader.end(stored('second'));
     expect(textOf(await cache.join(key))).toBe('first');
   });
 });
@@ -78,7 +83,7 @@ describe('the flight of equal requests', () => {
 describe('entries', () => {
   it('expire after their time', async () => {
     const { cache, time, lead } = start();
-    (await lead()).end({ reply: reply('x'), ttlMs: 60_000 });
+    (await lead()).end(stored('x'));
     time.advance(60_001);
     expect(textOf(await cache.join(key))).toBe('lead');
   });
@@ -87,8 +92,8 @@ describe('entries', () => {
     const [left, right] = channelPair();
     const here = start([left]);
     const other = start([right]);
-    for (const one of [here, other]) (await one.lead()).end({ reply: reply('old'), ttlMs: 60_000 });
-    here.cache.refresh(key).end({ reply: reply('new'), ttlMs: 60_000 });
+    for (const one of [here, other]) (await one.lead()).end(stored('old'));
+    here.cache.refresh(key).end(stored('new'));
     expect(textOf(await here.cache.join(key))).toBe('new');
     expect(textOf(await other.cache.join(key))).toBe('lead');
   });
@@ -101,7 +106,7 @@ describe('entries', () => {
   ])('stay after %s', async (_what, message) => {
     const [left, right] = channelPair();
     const { cache, lead } = start([left]);
-    (await lead()).end({ reply: reply('x'), ttlMs: 60_000 });
+    (await lead()).end(stored('x'));
     right.send(message as object);
     expect(textOf(await cache.join(key))).toBe('x');
   });

@@ -138,7 +138,6 @@ describe('cache control headers', () => {
 
 describe('unsupported cache headers', () => {
   it.each([
-    ['x-svc-cache', 'semantic'],
     ['x-svc-cache', 'yes'],
     ['x-svc-debug', 'no'],
     ['x-svc-nitro-mode', 'true'],

@@ -56,8 +56,13 @@ describe('an invalid config', () => {
       { strategy: fallback, targets: [{ prompt_id: 'x' }] },
       'targets[0].prompt_id: prompt templates are not part of this version',
     ],
-    [{ provider: '@a', cache: { mode: 'semantic' } }, 'the semantic cache is not part of this version'],
-    [{ provider: '@a', cache: 'semantic' }, 'the semantic cache is not part of this version'],
+    [{ provider: '@a', cache: { mode: 'simple', threshold: 0.9 } }, 'cache.threshold: is for mode semantic only'],
+    [{ provider: '@a', cache: { mode: 'semantic', threshold: 1.1 } }, 'cache.threshold'],
+    [{ provider: '@a', cache: { mode: 'semantic', embedding: { provider: '@b' } } }, 'cache.embedding.model'],
+    [
+      { provider: '@a', cache: { mode: 'off', embedding: { provider: '@b', model: 'm' } } },
+      'cache.embedding: is for mode semantic only',
+    ],
     [
       { strategy: { mode: 'conditional', conditions: [{ query: { 'tokens.output': 1 }, then: 'a' }] }, targets: two },
       'tokens.output: is unknown; use tokens.input',

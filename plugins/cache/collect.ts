@@ -1,0 +1,101 @@
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { CoreHooks } from '../../core/contract/plugin/core-plugin.ts';
+import { cachedBytesMax, type EntryLabels, type LeadResult } from '../../core/contract/protocol/cached-replies.ts';
+import { findHeader } from '../../core/contract/values/http.ts';
+import type { SemanticRequest } from './semantic.ts';
+
+/** State of a request that missed, used to store its reply. */
+interface Collecting {
+  readonly end: (result: LeadResult) => void;
+  readonly maxAgeSeconds: number | null;
+  readonly semantic: SemanticRequest | null;
+  contentType: string | null;
+  contentEncoding: string | null;
+  chunks: Uint8Array[];
+  bytes: number;
+}
+
+const defaultMaxAgeSeconds = 604_800;
+
+/** Begins to collect the reply of a request, to end its flight with it. */
+export function collectReply(
+  slot: number,
+  ctx: RequestContext,
+  end: (result: LeadResult) => void,
+  maxAgeSeconds: number | null,
+  semantic: SemanticRequest | null,
+): void {
+  ctx.slots[slot] = {
+    ...{ end, semantic, maxAgeSeconds: maxAgeSeconds ?? askedMaxAge(ctx) },
+    ...{ contentType: null, contentEncoding: null, chunks: [], bytes: 0 },
+  } satisfies Collecting;
+}
+
+/** Ends the flight that this request leads, without a reply if none is given. */
+export function leave(slot: number, ctx: RequestContext, result: LeadResult = 'failed'): void {
+  (ctx.slots[slot] as Collecting | undefined)?.end(result);
+  ctx.slots[slot] = undefined;
+}
+
+/** Hooks that collect replies and store them at their end. */
+export function collectingHooks(slot: number): CoreHooks {
+  return {
+    onReply(ctx, head) {
+      const collecting = ctx.slots[slot] as Collecting | undefined;
+      if (!collecting || head.status !== 200) return;
+      collecting.contentType = findHeader(head.headers, 'content-type') ?? 'application/json';
+      collecting.contentEncoding = findHeader(head.headers, 'content-encoding') ?? null;
+    },
+    onChunk(ctx, chunk) {
+      const collecting = ctx.slots[slot] as Collecting | undefined;
+      if (!collecting?.contentType) return chunk;
+      collecting.bytes += chunk.length;
+      if (collecting.bytes > cachedBytesMax) {
+        collecting.contentType = null;
+        collecting.chunks = [];
+        // The reply is too large to store: requests that wait for it would wait for nothing.
+        collecting.end('failed');
+      } else collecting.chunks.push(chunk);
+      return chunk;
+    },
+    onEnd(ctx, outcome) {
+      const collecting = ctx.slots[slot] as Collecting | undefined;
+      if (!collecting) return;
+      const { contentType, contentEncoding, chunks, bytes, maxAgeSeconds, semantic } = collecting;
+      if (outcome.kind === 'aborted') return collecting.end('aborted');
+      if (!contentType || outcome.kind !== 'success' || outcome.status !== 200 || bytes === 0) return collecting.end('failed');
+      const body = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
+      const { targetPath, provider } = ctx;
+      collecting.end({
+        reply: { targetPath, provider, contentType, contentEncoding, body },
+        ttlMs: ttlMs(maxAgeSeconds, ctx.workspace?.settings?.cacheTtlSeconds ?? null),
+        labels: labelsOf(ctx),
+        similar: semantic?.similar ?? null,
+      });
+    },
+  };
+}
+
+/** Returns the labels that admins see of the entry of this request. */
+export function labelsOf(ctx: RequestContext): EntryLabels {
+  const cut = (text: string | null | undefined): string | null => text?.slice(0, 255) ?? null;
+  return {
+    namespace: cut(ctx.gatewayHeaders.get('cache-namespace')),
+    model: cut(ctx.model),
+    endpoint: cut(ctx.endpoint?.name),
+  };
+}
+
+/** Returns the seconds of `cache-control: max-age=N`, used if the config sets none; null if absent or out of range. */
+function askedMaxAge(ctx: RequestContext): number | null {
+  const seconds = Number(
+    /(?:^|,)\s*max-age=(\d{1,9})\s*(?:,|$)/i.exec(ctx.request.header('cache-control') ?? '')?.[1] ?? Number.NaN,
+  );
+  return seconds >= 60 && seconds <= 7_776_000 ? seconds : null;
+}
+
+/** The organisation's TTL is the default and the maximum of a config. */
+function ttlMs(maxAgeSeconds: number | null, ceilingSeconds: number | null): number {
+  const seconds = maxAgeSeconds ?? ceilingSeconds ?? defaultMaxAgeSeconds;
+  return Math.min(seconds, ceilingSeconds ?? seconds) * 1000;
+}

@@ -1,0 +1,277 @@
+import { describe, expect, it } from 'vitest';
+import type {
+  CachedReply,
+  Joined,
+  ReplyCache,
+  SimilarKey,
+  SimilarReply,
+} from '../../../core/contract/protocol/cached-replies.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { embeddingsReply } from '../../support/fake-embeddings.ts';
+import { newGate } from '../../support/gate.ts';
+import { answer, chatReply, createHarness, type Harness, type Script } from '../../support/pipeline-harness.ts';
+
+interface Asked {
+  readonly similar: SimilarKey;
+  readonly minScore: number;
+}
+
+/** A reply cache in memory that notes what it is asked, and finds similar replies without a threshold of its own. */
+function fakeReplies(found: () => Promise<SimilarReply | null> = async () => null) {
+  const asked: Asked[] = [];
+  const stored: { digest: string; similar: SimilarKey | null; labels: object }[] = [];
+  const entries = new Map<string, CachedReply>();
+  const lead = (digest: string): Extract<Joined, { kind: 'lead' }> => ({
+    kind: 'lead',
+    end(result) {
+      if (typeof result !== 'object') return;
+      entries.set(digest, result.reply);
+      stored.push({ digest, similar: result.similar, labels: result.labels });
+    },
+  });
+  const replies: ReplyCache = {
+    join({ digest }) {
+      const reply = entries.get(digest);
+      return reply ? { kind: 'hit', reply } : lead(digest);
+    },
+    similar(_key, similar, minScore) {
+      asked.push({ similar, minScore });
+      return found();
+    },
+    refresh: ({ digest }) => lead(digest),
+  };
+  return { replies, asked, stored };
+}
+
+const cached = (cache: object = {}) => ({
+  'x-svc-config': JSON.stringify({
+    provider: '@one',
+    cache: { mode: 'semantic', embedding: { provider: 'two', model: 'e' }, ...cache },
+  }),
+});
+const user = (content: unknown) => ({ role: 'user', content });
+const hit: SimilarReply = {
+  reply: {
+    ...{ targetPath: 'config', provider: 'openai', contentType: 'application/json', contentEncoding: null },
+    body: Buffer.from('{"similar":true}'),
+  },
+  ttlMs: 60_000,
+  score: 0.97,
+};
+
+/** Embeddings from one script, everything else is a chat reply. */
+const replyTo =
+  (embed: Script): Script =>
+  (call, handler) =>
+    (call.path === '/v1/embeddings' ? embed : answer(200, chatReply('fresh')))(call, handler);
+const embeds: Script = (call, handler) => {
+  const params = JSON.parse(Buffer.from(call.body as Uint8Array).toString()) as JsonObject;
+  return answer(200, embeddingsReply(params))(call, handler);
+};
+
+function start(found?: () => Promise<SimilarReply | null>, embed: Script = embeds) {
+  const fake = fakeReplies(found);
+  const gateway = createHarness({ replies: fake.replies });
+  gateway.script(replyTo(embed));
+  const chat = (messages: unknown[], more: JsonObject = {}, headers = cached()) =>
+    gateway.send({ headers, body: { model: 'gpt-5', messages, ...more } });
+  return { ...fake, gateway, chat };
+}
+
+const embeddingsOf = ({ calls }: Harness) => calls.filter(({ path }) => path === '/v1/embeddings');
+
+describe('the semantic cache', () => {
+  it('replies from a similar entry, and stores it under the exact text without a vector', async () => {
+    const { chat, gateway, stored } = start(async () => hit);
+    const reply = await chat([user('hello there')]);
+    expect([reply.header('x-svc-cache-status'), reply.text]).toEqual(['SEMANTIC HIT', '{"similar":true}']);
+    expect(gateway.calls.map(({ path }) => path)).toEqual(['/v1/embeddings']);
+    expect(stored).toEqual([expect.objectContaining({ similar: null })]);
+    expect((await chat([user('hello there')])).header('x-svc-cache-status')).toBe('HIT');
+    expect(gateway.records.at(-1)).toMatchObject({ cacheStatus: 'HIT', inputTokens: 0 });
+  });
+
+  it('stores a missed reply with the vector of its text, of length 1', async () => {
+    const { chat, stored, asked } = start();
+    const reply = await chat([user('hello there')]);
+    expect(reply.header('x-svc-cache-status')).toBe('SEMANTIC MISS');
+    const [one] = stored;
+    expect(one?.similar?.partition).toBe(asked[0]?.similar.partition);
+    expect(Math.hypot(...(one?.similar?.vector ?? []))).toBeCloseTo(1, 5);
+    expect(one?.labels).toEqual({ namespace: null, model: 'gpt-5', endpoint: 'chatComplete' });
+  });
+
+  it('asks for at least 0.95; configs raise that, and do not lower it', async () => {
+    const { chat, asked } = start();
+    await chat([user('one')]);
+    await chat([user('two')], {}, cached({ threshold: 0.98 }));
+    await chat([user('three')], {}, cached({ threshold: 0.5 }));
+    expect(asked.map(({ minScore }) => minScore)).toEqual([0.95, 0.98, 0.95]);
+  });
+
+  it('embeds the messages without the system text', async () => {
+    const { chat, gateway } = start();
+    await chat([{ role: 'system', content: 'be brief' }, user('hello'), { role: 'assistant', content: 'yes?' }, user('go on')]);
+    const [call] = embeddingsOf(gateway);
+    expect(JSON.parse(Buffer.from(call?.body as Uint8Array).toString())).toEqual({ model: 'e', input: 'hello\nyes?\ngo on' });
+  });
+
+  it.each([
+    ['more than four messages', [user('a'), user('b'), user('c'), user('d'), user('e')]],
+    ['no message of a user', [{ role: 'system', content: 'a' }]],
+    [
+      'an image',
+      [
+        user([
+          { type: 'text', text: 'what is this' },
+          { type: 'image_url', image_url: { url: 'https://x.y/z.png' } },
+        ]),
+      ],
+    ],
+    ['a tool result', [user('a'), { role: 'tool', tool_call_id: 'c', content: 'b' }]],
+    ['tool calls', [user('a'), { role: 'assistant', content: null, tool_calls: [] }]],
+    ['a named speaker', [{ ...user('a'), name: 'bob' }]],
+    ['8,191 tokens', [user('a '.repeat(8_191))]],
+  ])('matches only exactly with %s', async (_what, messages) => {
+    const { chat, asked, stored } = start(async () => hit);
+    const reply = await chat(messages);
+    expect(reply.text).toContain('fresh');
+    expect(asked).toEqual([]);
+    expect(stored[0]?.similar).toBeNull();
+  });
+
+  it.each([
+    ['/v1/completions', { model: 'm', prompt: 'hello' }],
+    ['/v1/messages', { model: 'm', max_tokens: 5, messages: [user('hello')] }],
+    ['/v1/responses', { model: 'm', input: 'hello' }],
+    [
+      '/v1/responses',
+      { model: 'm', input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hello' }] }] },
+    ],
+  ])('serves %s', async (path, body) => {
+    const { gateway, asked } = start(async () => hit);
+    const reply = await gateway.send({ path, headers: cached(), body });
+    expect(reply.header('x-svc-cache-status')).toBe('SEMANTIC HIT');
+    expect(asked).toHaveLength(1);
+  });
+
+  it('matches embeddings, images and moderations only exactly', async () => {
+    const { gateway, asked } = start(async () => hit);
+    for (const [path, body] of [
+      ['/v1/embeddings', { model: 'm', input: 'hello' }],
+      ['/v1/images/generations', { model: 'm', prompt: 'hello' }],
+      ['/v1/moderations', { model: 'm', input: 'hello' }],
+    ] as const) {
+      const reply = await gateway.send({ path, headers: cached(), body });
+      expect(reply.header('x-svc-cache-status')).toBe('MISS');
+    }
+    expect(asked).toEqual([]);
+  });
+
+  it('has one partition per set of parameters, whatever the order of their keys', async () => {
+    const { chat, asked } = start();
+    const partition = async (more: JsonObject): Promise<string | undefined> => {
+      await chat([user('hello')], more);
+      return asked.at(-1)?.similar.partition;
+    };
+    const base = await partition({ temperature: 0, seed: 1 });
+    expect(base).toBeDefined();
+    expect(await partition({ seed: 1, temperature: 0 })).toBe(base);
+    expect(await partition({ seed: 2, temperature: 0 })).not.toBe(base);
+  });
+
+  it('has another partition for texts with other facts', async () => {
+    const { chat, asked } = start();
+    for (const text of ['is it safe', 'is it not safe', 'tell me is it safe']) await chat([user(text)]);
+    const [safe, unsafe, reworded] = asked.map(({ similar }) => similar.partition);
+    expect(unsafe).not.toBe(safe);
+    expect(reworded).toBe(safe);
+  });
+
+  it.each([
+    ['fails', answer(500, {})],
+    ['is no list of numbers', answer(200, { data: [{ embedding: 'AAAA' }] })],
+    ['is empty', answer(200, { data: [] })],
+    ['is zero', answer(200, { data: [{ embedding: [0, 0] }] })],
+  ])('is a miss if the embedding %s', async (_what, embed) => {
+    const { chat, asked, stored } = start(async () => hit, embed);
+    const reply = await chat([user('hello')]);
+    expect([reply.status, reply.header('x-svc-cache-status')]).toEqual([200, 'SEMANTIC MISS']);
+    expect(asked).toEqual([]);
+    expect(stored[0]?.similar).toBeNull();
+  });
+
+  it('does not ask a provider again right after it failed', async () => {
+    const { chat, gateway } = start(undefined, answer(500, {}));
+    await chat([user('one')]);
+    await chat([user('two')]);
+    expect(embeddingsOf(gateway)).toHaveLength(1);
+  });
+
+  it('goes on as a miss if the embedding is slow', async () => {
+    const { chat, asked } = start(
+      async () => hit,
+      () => {},
+    );
+    const reply = await chat([user('hello')]);
+    expect([reply.status, reply.header('x-svc-cache-status')]).toEqual([200, 'SEMANTIC MISS']);
+    expect(asked).toEqual([]);
+  });
+
+  it('goes on as a miss if the store is slow, and stores the reply with its vector', async () => {
+    const never = newGate();
+    const { chat, stored } = start(async () => {
+      await never.opened;
+      return hit;
+    });
+    const reply = await chat([user('hello')]);
+    expect([reply.status, reply.header('x-svc-cache-status')]).toEqual([200, 'SEMANTIC MISS']);
+    expect(stored[0]?.similar).not.toBeNull();
+    never.open();
+  });
+
+  it('stores a refreshed reply with its vector', async () => {
+    const { chat, stored, asked } = start(async () => hit);
+    const reply = await chat([user('hello')], {}, { ...cached(), 'x-svc-cache-force-refresh': 'true' } as never);
+    expect([reply.header('x-svc-cache-status'), reply.text.includes('fresh')]).toEqual(['REFRESH', true]);
+    expect(asked).toEqual([]);
+    expect(stored).toHaveLength(1);
+  });
+
+  it('is a simple cache without a model for embeddings', async () => {
+    const { gateway, chat } = start(async () => hit);
+    const reply = await chat([user('hello')], {}, { 'x-svc-config': '{"provider":"@one","cache":"semantic"}' });
+    expect(reply.header('x-svc-cache-status')).toBe('MISS');
+    expect(embeddingsOf(gateway)).toEqual([]);
+  });
+
+  it('is turned on by x-svc-cache: semantic, and each target may have its own', async () => {
+    const { gateway, chat, asked } = start();
+    const targets = [
+      { provider: '@one', cache: 'off', override_params: { model: 'x' } },
+      { provider: '@two', cache: { mode: 'semantic', embedding: { provider: '@two', model: 'e' } } },
+    ];
+    const fallback = JSON.stringify({
+      strategy: { mode: 'loadbalance' },
+      targets: targets.map((one, i) => ({ ...one, weight: i })),
+    });
+    const reply = await chat([user('hello')], {}, { 'x-svc-config': fallback });
+    expect(reply.header('x-svc-cache-status')).toBe('SEMANTIC MISS');
+    expect(asked).toHaveLength(1);
+    const on = await gateway.send({ headers: { 'x-svc-provider': '@one', 'x-svc-cache': 'semantic' } });
+    expect(on.header('x-svc-cache-status')).toBe('MISS');
+  });
+
+  it('does not look for similar requests of those that a guardrail changed', async () => {
+    const { gateway, asked } = start(async () => hit);
+    const config = {
+      ...JSON.parse(cached()['x-svc-config']),
+      input_guardrails: [{ 'default.regexReplace': { rule: 'Ada', redactText: 'NAME' } }],
+    };
+    const body = { model: 'm', messages: [user('who is Ada')] };
+    const reply = await gateway.send({ headers: { 'x-svc-config': JSON.stringify(config) }, body });
+    expect(gateway.records.at(-1)?.guardrails?.[0]).toMatchObject({ transformed: true });
+    expect(reply.header('x-svc-cache-status')).toBe('MISS');
+    expect(asked).toEqual([]);
+  });
+});
