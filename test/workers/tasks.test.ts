@@ -2,7 +2,9 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createGatewayTasks, cutForCount } from '../../workers/gateway-tasks.ts';
 import checkSchema from '../../workers/tasks/check-schema.ts';
 import countTokens from '../../workers/tasks/count-tokens.ts';
-import matchPattern from '../../workers/tasks/match-pattern.ts';
+import { PatternCostError } from '../../workers/tasks/large-search.ts';
+import matchPattern, { compile } from '../../workers/tasks/match-pattern.ts';
+import { randomFrom } from '../support/random-from.ts';
 
 const pool = createGatewayTasks({ threads: 1, queueMax: 100, taskMs: 20_000, memoryMegabytes: 256, log: { warn: () => {} } });
 afterAll(() => pool.close());
@@ -54,6 +56,55 @@ describe('match-pattern', () => {
   ])('match-pattern: supports the flag %s', (flag, pattern, text) => {
     expect(match(pattern, '', [text]).match).toBeNull();
     expect(match(pattern, flag, [text]).match).not.toBeNull();
+  });
+
+  const random = randomFrom(7);
+  const letters = Array.from({ length: 1024 * 1024 }, () => 'abc'[Math.floor(random() * 3)]).join('');
+
+  it.each([
+    ['of bounded length', '(?:[ab][a-c]{0,60}[bc]){1,16}[x-z]'],
+    ['of bounded length, replaced', '/'],
+    ['without bound', '(a.*b.*){20}[x-z]'],
+  ])('stops a hostile pattern %s on 1 MiB long before it would end', (name, pattern) => {
+    const given = pattern === '/' ? '(?:[ab][a-c]{0,60}[bc]){1,16}[x-z]' : pattern;
+    const before = process.cpuUsage();
+    expect(() => match(given, '', [letters], name.endsWith('replaced') ? '#' : null)).toThrow(PatternCostError);
+    // Without the bound these take 3.5 to 27 s.
+    expect(process.cpuUsage(before).user / 1e6).toBeLessThan(3);
+  });
+
+  it('matches usual patterns in 1 MiB, and frees the thread after a hostile one', async () => {
+    const hostile = pool.run('match-pattern', {
+      pattern: '(?:[ab][a-c]{0,60}[bc]){1,16}[x-z]',
+      flags: '',
+      texts: [letters],
+      replacement: null,
+    });
+    const usual = pool.run('match-pattern', {
+      pattern: '\\b\\d{13,16}\\b',
+      flags: '',
+      texts: [`${letters} 4111111111111111`],
+      replacement: null,
+    });
+    await expect(hostile).rejects.toMatchObject({
+      code: 'internal',
+      detail: 'worker task match-pattern: failed with Error',
+    });
+    expect((await usual).match).toMatchObject({ text: '4111111111111111', index: letters.length + 1 });
+  });
+
+  it('finds and replaces the same in segments as at once, for 300 random texts', () => {
+    const patterns = ['a{3,5}b', '\\bab{1,3}\\b', '(a|ab)(c|bc)?', '^b', 'c$', 'bc\\B', '[^a]{2,9} '];
+    for (let round = 0; round < 300; round++) {
+      const length = 4000 + Math.floor(random() * 6000);
+      const text = Array.from({ length }, () => 'aabbc \n'[Math.floor(random() * 7)]).join('');
+      const pattern = patterns[round % patterns.length] as string;
+      const expression = compile(pattern, '');
+      const whole = expression.matcher(text);
+      const first = whole.find() ? whole.start() : null;
+      expect([round, match(pattern, '', [text]).match?.index ?? null]).toEqual([round, first]);
+      expect(match(pattern, 'g', [text], '#').replaced?.[0] ?? text).toBe(expression.matcher(text).replaceAll('#'));
+    }
   });
 
   it('runs large texts in a thread', async () => {

@@ -1,27 +1,32 @@
 import { LRUCache } from 'lru-cache';
 import { RE2JS } from 're2js';
 import type { PatternInput, PatternMatch, PatternOutput } from '../../core/contract/plugin/worker-tasks.ts';
+import { LargeSearch } from './large-search.ts';
 
 const compiled = new LRUCache<string, RE2JS>({ max: 500 });
 
-/** Searches texts for a RE2 pattern in linear time. Throws if the pattern is not valid. */
+/**
+ * Searches texts for a RE2 pattern in linear time. Throws if the pattern is not valid, and PatternCostError if it takes too much time for
+ * the length of the texts.
+ */
 export default function matchPattern({ pattern, flags, texts, replacement }: PatternInput): PatternOutput {
   const expression = compile(pattern, flags);
+  const search = new LargeSearch(
+    expression,
+    texts.reduce((sum, text) => sum + text.length, 0),
+  );
   let match: PatternMatch | null = null;
   let isReplaced = false;
   const replaced: string[] = [];
   for (const text of texts) {
-    const matcher = expression.matcher(text);
-    const isFound = matcher.find();
-    if (isFound && match === null) match = matchOf(matcher);
+    const found = search.next(text, 0);
+    if (found !== null && match === null) match = matchOf(found.matcher, found.offset);
     if (replacement === null) {
       if (match !== null) break;
       continue;
     }
-    if (isFound) isReplaced = true;
-    // `$1` in the replacement is plain text.
-    const literal = RE2JS.quoteReplacement(replacement);
-    replaced.push(!isFound ? text : flags.includes('g') ? matcher.replaceAll(literal) : matcher.replaceFirst(literal));
+    if (found !== null) isReplaced = true;
+    replaced.push(found === null ? text : search.replace(text, replacement, flags.includes('g')));
   }
   return { match, replaced: isReplaced ? replaced : null };
 }
@@ -45,8 +50,8 @@ export function compile(pattern: string, flags: string): RE2JS {
   return expression;
 }
 
-function matchOf(matcher: ReturnType<RE2JS['matcher']>): PatternMatch {
+function matchOf(matcher: ReturnType<RE2JS['matcher']>, offset: number): PatternMatch {
   const captures: (string | null)[] = [];
   for (let group = 1; group <= matcher.groupCount(); group++) captures.push(matcher.group(group));
-  return { text: matcher.group() ?? '', index: matcher.start(), captures, groups: matcher.getNamedGroups() };
+  return { text: matcher.group() ?? '', index: offset + matcher.start(), captures, groups: matcher.getNamedGroups() };
 }

@@ -1,5 +1,6 @@
 import type { PatternReach, PatternSearch, PatternSpan } from '../../core/contract/plugin/worker-tasks.ts';
 import { compile } from './match-pattern.ts';
+import { reachOf } from './pattern-reach.ts';
 
 /** Returns the first match that begins at `from` or later; null if there is none. */
 export default function searchPattern({ pattern, flags, text, from }: PatternSearch): PatternSpan | null {
@@ -7,51 +8,7 @@ export default function searchPattern({ pattern, flags, text, from }: PatternSea
   return matcher.find(from) ? { start: matcher.start(), end: matcher.end() } : null;
 }
 
-/** An instruction of a compiled pattern, as far as its length needs it. */
-interface Instruction {
-  readonly op: number;
-  readonly out: number;
-  /** The other branch of an alternative. */
-  readonly arg: number;
-  readonly runes: ArrayLike<number>;
-}
-
-const ops = { alt: 1, altMatch: 2, capture: 3, emptyWidth: 4, fail: 5, match: 6, nop: 7, rune: 8, anyNotNewline: 11 };
-
-/** Returns the least and the most UTF-16 code units that a match takes. Throws if the pattern is not valid. */
-export function reachOf({ pattern, flags }: Pick<PatternSearch, 'pattern' | 'flags'>): PatternReach {
-  const { inst, start } = compile(pattern, flags).re2().prog;
-  const known = new Map<number, { least: number; most: number } | null>();
-  const walk = (at: number): { least: number; most: number } => {
-    const found = known.get(at);
-    // An instruction that leads back to itself is a repetition without bound.
-    if (found === null) return { least: Number.POSITIVE_INFINITY, most: Number.POSITIVE_INFINITY };
-    if (found !== undefined) return found;
-    known.set(at, null);
-    const reach = walkInstruction(inst[at] as Instruction);
-    known.set(at, reach);
-    return reach;
-  };
-  const walkInstruction = ({ op, out, arg, runes }: Instruction): { least: number; most: number } => {
-    if (op === ops.match) return { least: 0, most: 0 };
-    if (op === ops.fail) return { least: Number.POSITIVE_INFINITY, most: Number.NEGATIVE_INFINITY };
-    if (op === ops.alt || op === ops.altMatch) {
-      const [left, right] = [walk(out), walk(arg)];
-      return { least: Math.min(left.least, right.least), most: Math.max(left.most, right.most) };
-    }
-    if (op === ops.capture || op === ops.emptyWidth || op === ops.nop) return walk(out);
-    // Look-behind: the text before the match decides about it.
-    if (op < ops.rune || op > ops.anyNotNewline) return { least: 0, most: Number.POSITIVE_INFINITY };
-    const next = walk(out);
-    return { least: next.least + 1, most: next.most + widthOf(op, runes) };
-  };
-  const { least, most } = walk(start);
-  return { least, most: most === Number.POSITIVE_INFINITY ? null : Math.max(0, most), instructions: inst.length };
-}
-
-function widthOf(op: number, runes: ArrayLike<number>): number {
-  if (op >= ops.rune + 2) return 2;
-  let width = 1;
-  for (let i = 0; i < runes.length; i++) if ((runes[i] as number) > 0xffff) width = 2;
-  return width;
+/** Returns the bounds of the matches of a pattern. */
+export function measurePattern({ pattern, flags }: Pick<PatternSearch, 'pattern' | 'flags'>): PatternReach {
+  return reachOf(compile(pattern, flags));
 }

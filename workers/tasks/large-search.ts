@@ -1,0 +1,87 @@
+import { RE2JS } from 're2js';
+import { reachOf } from './pattern-reach.ts';
+
+type Matcher = ReturnType<RE2JS['matcher']>;
+
+/** Texts up to this length are searched at once. */
+const segmentLength = 4096;
+/** Code units behind a match that decide about it: the rest of a character, for word boundaries and ends of lines. */
+const lookahead = 2;
+/**
+ * Maximum steps (instructions × code units) of a pattern whose matches have no bounded length: it cannot be searched in segments. A step
+ * takes 22 ns at most.
+ */
+const unboundedStepsMax = 50_000_000;
+
+/** A pattern takes too much time for the length of its texts. */
+export class PatternCostError extends Error {
+  override readonly name = 'PatternCostError';
+}
+
+/**
+ * Searches of one pattern in texts of any length. Usual patterns take 10 to 170 ns per code unit, hostile ones up to 26 µs. Large texts
+ * are searched in segments, and the time is checked between them: 100 ms and 1 µs per code unit.
+ */
+export class LargeSearch {
+  readonly #expression: RE2JS;
+  readonly #untilMs: number;
+  /** Maximum length of a match with its lookahead; null: the pattern cannot be searched in segments. */
+  readonly #reach: number | null;
+  /** The segment of the last search. */
+  #segment: { readonly text: string; readonly begin: number; readonly offset: number; readonly matcher: Matcher } | null = null;
+
+  constructor(expression: RE2JS, length: number) {
+    this.#expression = expression;
+    this.#untilMs = performance.now() + 100 + length / 1000;
+    if (length <= segmentLength) {
+      this.#reach = null;
+      return;
+    }
+    const { least, most, instructions } = reachOf(expression);
+    this.#reach = most === null || least === 0 ? null : most + lookahead;
+    if (this.#reach === null && instructions * length > unboundedStepsMax) throw new PatternCostError();
+  }
+
+  /** Returns the first match that begins at `from` or later, and the offset of its positions; null if there is none. */
+  next(text: string, from: number): { readonly matcher: Matcher; readonly offset: number } | null {
+    const reach = this.#reach;
+    if (reach === null) {
+      const matcher = this.#expression.matcher(text);
+      return matcher.find(from) ? { matcher, offset: 0 } : null;
+    }
+    for (let at = from; at < text.length; ) {
+      if (performance.now() > this.#untilMs) throw new PatternCostError();
+      const { begin, offset, matcher } = this.#segmentAt(text, at, reach);
+      const end = begin + segmentLength;
+      if (matcher.find(at - offset) && offset + matcher.start() < end) return { matcher, offset };
+      at = end;
+    }
+    return null;
+  }
+
+  #segmentAt(text: string, at: number, reach: number) {
+    const last = this.#segment;
+    if (last !== null && last.text === text && at >= last.begin && at < last.begin + segmentLength) return last;
+    // The text before a segment decides about word boundaries and beginnings of lines.
+    const offset = Math.max(0, at - lookahead);
+    const matcher = this.#expression.matcher(text.slice(offset, at + segmentLength + reach));
+    this.#segment = { text, begin: at, offset, matcher };
+    return this.#segment;
+  }
+
+  /** Returns the text with the first match, or all, replaced by a plain text. */
+  replace(text: string, replacement: string, isGlobal: boolean): string {
+    if (this.#reach === null) {
+      const literal = RE2JS.quoteReplacement(replacement);
+      const matcher = this.#expression.matcher(text);
+      return isGlobal ? matcher.replaceAll(literal) : matcher.replaceFirst(literal);
+    }
+    const parts: string[] = [];
+    let from = 0;
+    for (let found = this.next(text, 0); found !== null; found = isGlobal ? this.next(text, from) : null) {
+      parts.push(text.slice(from, found.offset + found.matcher.start()), replacement);
+      from = found.offset + found.matcher.end();
+    }
+    return parts.join('') + text.slice(from);
+  }
+}
