@@ -12,10 +12,10 @@ import { uws } from './uws.ts';
 const origin = process.argv[2];
 if (!origin) throw new Error('usage: bare-proxy.ts <upstream origin> [port]');
 
-/** No cap on connections: with one, streams would wait in line for each other. */
+/** Connections are not limited. A limit would make streams wait in line. */
 const pool = new Pool(origin, { connections: null, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
 const bodyBytesMax = 4 * 1024 * 1024;
-/** The loaded binaries lose bytes under back-pressure when a corked write is larger than about 16 KB. */
+/** The loaded binaries lose bytes under back-pressure if a corked write is larger than about 16 KB. */
 const writeBytesMax = 14_000;
 const wholeBytesMax = writeBytesMax;
 
@@ -37,7 +37,7 @@ const hopByHop = new Set([
 /** uWebSockets.js adds these headers to every reply. */
 const addedByServer = new Set(['date', 'uwebsockets']);
 
-/** The reply's way back: one per request, the handler undici calls. */
+/** Receives the reply, one per request: the handler that undici calls. */
 class ReplyPipe implements Dispatcher.DispatchHandler {
   readonly #response: HttpResponse;
   #controller: Dispatcher.DispatchController | null = null;
@@ -47,7 +47,7 @@ class ReplyPipe implements Dispatcher.DispatchHandler {
   #ended = false;
   #statusLine = '';
   #headers: string[] = [];
-  /** Declared length of a reply small enough to leave in one piece, else -1. */
+  /** Declared length of a reply that is small enough to send in one piece, else -1. */
   #wholeBytes = -1;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
@@ -117,7 +117,7 @@ class ReplyPipe implements Dispatcher.DispatchHandler {
 
   onResponseError(): void {
     if (this.#aborted) return;
-    // A reply that has begun must look cut; one that has not is a plain 502.
+    // A reply that has begun must look cut. One that has not is a plain 502.
     if (!this.#started) return this.refuse('502 Bad Gateway');
     this.#aborted = true;
     this.#response.close();

@@ -15,7 +15,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import { uws } from './uws.ts';
 
 interface Script {
-  /** The whole reply, or null for a stream. */
+  /** The whole reply. Null for a stream. */
   readonly reply: Buffer | null;
   readonly frames: number;
   readonly cadenceMs: number;
@@ -56,7 +56,7 @@ app.any('/*', (response, request) => {
     if (stream) stream.gone = true;
   });
   response.onData((piece, isLast) => {
-    // The piece is only valid here; a single one is copied once, several are joined.
+    // The piece is valid only here. A single piece is copied once, several are joined.
     body = body ? Buffer.concat([body, Buffer.from(piece)]) : isLast ? Buffer.from(piece) : Buffer.from(piece.slice(0));
     if (!isLast) return;
     if (path.endsWith('/chat/completions')) {
@@ -96,7 +96,7 @@ function scriptOf(model: string): Script {
     script = streamed
       ? { reply: null, frames: Number(streamed[1]), cadenceMs: Number(streamed[2]) }
       : { reply: completion(model, bytes), frames: 0, cadenceMs: 0 };
-    // Callers choose the names, so their number is bounded.
+    // Callers choose the names, so their number is limited.
     if (scripts.size < 1000) scripts.set(model, script);
   }
   return script;
@@ -135,10 +135,10 @@ function writeAll(stream: Stream): void {
   while (!stream.blocked && !stream.gone && stream.sent <= stream.script.frames) writeNext(stream);
 }
 
-/** One more frame, or the end after the last. True when the stream is over. */
+/** Sends one more frame, or the end after the last. Returns true when the stream has ended. */
 function writeNext(stream: Stream): boolean {
   if (stream.gone) return true;
-  // A client that does not read gets no further frame until it does.
+  // A client that does not read gets no further frame until it reads.
   if (stream.blocked) return false;
   const { response } = stream;
   if (stream.sent < stream.script.frames) {

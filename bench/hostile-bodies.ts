@@ -66,7 +66,7 @@ process.exitCode = isGood ? 0 : 1;
 
 /** Runs one case and returns its row of the table. */
 async function row(name: string, count: number, run: () => Promise<readonly number[]>): Promise<string> {
-  // Calls and garbage of the case before are not part of this one.
+  // Calls and garbage of the previous case are not part of this one.
   await pause(500);
   await takeProbe();
   await takeLoopMs();

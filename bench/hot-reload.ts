@@ -104,7 +104,7 @@ async function measure(running: Cluster): Promise<void> {
     for (const { name, read } of await Promise.all(shownBy)) {
       times.get(name)?.push(Math.max(0, read.receivedMs - answeredMs));
     }
-    // Not in step with anything that runs at intervals.
+    // An interval that is not a multiple of other intervals.
     await pause(5 + Math.random() * 20);
   }
   for (const watcher of watchers.values()) await watcher.stop();

@@ -23,13 +23,13 @@ import { countByTraceId, untilShipped } from './stored-records.ts';
 
 interface Kill {
   readonly atMs: number;
-  /** Connections the killed process held: each had at most one call in flight. */
+  /** Connections of the killed process. Each had at most one call in flight. */
   readonly connections: number;
-  /** When the system had torn the process down. Until then its port still took connections. */
+  /** Time at which the system had removed the process. Until then its port accepted connections. */
   readonly goneAtMs: number;
-  /** Until there was a process in its place. */
+  /** Time until there was a new process. */
   readonly replacedMs: number;
-  /** Until that process listened. */
+  /** Time until that process listened. */
   readonly servingMs: number;
 }
 
@@ -92,12 +92,12 @@ try {
 for (const failure of problems) say(`FAULT ${failure}`);
 process.exit(problems.length === 0 ? 0 : 1);
 
-/** Kills one of the processes that serve, waits until all serve again, and so on: there is always another one left. */
+/** Kills one of the serving processes and waits until all serve again, repeatedly. There is always another process left. */
 async function killAtRandom(running: RunningGateway, forMs: number, everyMs: number): Promise<Kill[]> {
   const kills: Kill[] = [];
   const serving = () => running.pidsOf('gateway').filter((pid) => isListening(pid, running.port));
   const endMs = performance.now() + forMs;
-  // A first stretch without a kill, so that every process has connections.
+  // An initial period without a kill, so that every process has connections.
   await pause(Math.min(everyMs, forMs / 3));
   while (performance.now() < endMs) {
     const pids = serving();
@@ -115,7 +115,7 @@ async function killAtRandom(running: RunningGateway, forMs: number, everyMs: num
   return kills;
 }
 
-/** Only calls in flight on a killed process may fail, each by its connection going, and no more than it had connections. */
+/** Only calls in flight on a killed process may fail, each by a closed connection, and no more than it had connections. */
 function judgeFailures(failures: readonly CallFailure[], kills: readonly Kill[]): void {
   for (const failure of failures.filter((one) => one.kind !== 'cut').slice(0, 3)) {
     problems.push(`a call failed that was cut by no kill: ${failure.kind} ${failure.detail}`);
@@ -127,7 +127,7 @@ function judgeFailures(failures: readonly CallFailure[], kills: readonly Kill[])
     const nextMs = kills[index + 1]?.atMs ?? Number.POSITIVE_INFINITY;
     const mine = cuts.filter((cut) => cut.atMs >= kill.atMs && cut.atMs < nextMs);
     const held = mine.filter((cut) => cut.connectedAtMs < kill.atMs).length;
-    // A client that comes back at once may still reach the port of the process that is being torn down.
+    // A client that reconnects at once may still reach the port of the process that is being removed.
     const astray = mine.filter((cut) => cut.connectedAtMs > kill.goneAtMs).length;
     if (held > kill.connections)
       problems.push(`${held} calls were cut by a kill of a process with ${kill.connections} connections`);
@@ -136,7 +136,7 @@ function judgeFailures(failures: readonly CallFailure[], kills: readonly Kill[])
   });
 }
 
-/** Every reply that was received has exactly one record, and no call has two. */
+/** Every received reply must have exactly one record, and no call may have two. */
 async function judgeRecords(running: RunningGateway, loop: ClosedLoop): Promise<void> {
   await untilShipped(dataDir, 300_000);
   await running.stop();

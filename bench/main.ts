@@ -62,7 +62,7 @@ async function withWorkingTargets(contender: Contender): Promise<Contender> {
 
 async function failureOf(target: Target, scenario: Scenario): Promise<string | null> {
   let cacheStatus: string | null = null;
-  // Twice, because a cache answers the second call.
+  // Called twice, because a cache replies to the second call.
   for (let call = 0; call < 2; call++) {
     const response = await fetch(target.url, { method: 'POST', headers: target.headers, body: target.body });
     const text = await response.text();

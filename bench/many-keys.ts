@@ -25,7 +25,7 @@ const { values } = parseArgs({
     cache: { type: 'string', default: '50000' },
   },
 });
-/** Keys that get most of the calls in the hot case, and their share. */
+/** Number of keys that get most of the calls in the hot case, and their share. */
 const hotKeys = 10_000;
 const hotShare = 0.95;
 
@@ -65,8 +65,8 @@ try {
 }
 
 /**
- * Keys that nothing has asked for before, through the internal API, as gateways do; beside it what a call costs that looks nothing
- * up, so that the machine's own delays can be told from those of the look-up.
+ * Requests keys that were never requested before through the internal API, like a gateway. Also measures a call without a
+ * look-up, to separate delays of the machine from those of the look-up.
  */
 async function measureLookUps(gateway: RunningGateway, keys: KeyFill): Promise<void> {
   console.log('| internal API | calls | p50 ms | p99 ms | most ms |\n| --- | --: | --: | --: | --: |');
@@ -129,7 +129,7 @@ async function measureLists(gateway: RunningGateway, keys: KeyFill): Promise<voi
   }
 }
 
-/** Calls with keys drawn from few and from all, in turn, so that whatever else the machine does falls on all alike. */
+/** Calls with keys from a small and from the full set, alternately, so that other load on the machine affects both. */
 async function measureThroughput(gateway: RunningGateway, keys: KeyFill, config: string): Promise<void> {
   const file = join(folder, 'keys');
   await keys.writeTexts(file, keys.count);
@@ -180,7 +180,7 @@ async function measureThroughput(gateway: RunningGateway, keys: KeyFill, config:
   console.log(`\nReplies other than 200, and calls that broke: ${errors}`);
 }
 
-/** Memory of the gateway process while keys pass that it has not seen, each once. */
+/** Measures the memory of the gateway process while it sees new keys, each once. */
 async function measureMemory(gateway: RunningGateway, keys: KeyFill, config: string, distinct: number): Promise<void> {
   console.log('\n| distinct keys so far | resident MiB of the gateway |\n| --: | --: |');
   const pids = gateway.pidsOf('gateway');
@@ -196,7 +196,7 @@ async function measureMemory(gateway: RunningGateway, keys: KeyFill, config: str
   console.log(`\nCalls that were not answered with 200: ${summary || 'none'}`);
 }
 
-/** One call with each of these keys. Gives how many ended in anything but 200, by how. */
+/** Makes one call with each of these keys. Returns how many did not end with 200, by result. */
 async function askOnce(
   gateway: RunningGateway,
   keys: KeyFill,

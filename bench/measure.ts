@@ -10,7 +10,7 @@ export interface LoadSeries {
   readonly requestsPerSecond: number[];
   readonly p50Micros: number[];
   readonly p99Micros: number[];
-  /** Processor time per request of the contender's own processes, NaN where there are none. */
+  /** Processor time per request of the contender's own processes. NaN if there are none. */
   readonly cpuMicros: number[];
   errors: number;
 }
@@ -26,7 +26,7 @@ export interface StreamSeries {
   failures: number;
 }
 
-/** Everything measured, one value per round in each list. */
+/** All measurements, with one value per round in each list. */
 export interface Measurements {
   /** By `<contender>/<scenario>`. */
   readonly loads: Map<string, LoadSeries>;
@@ -37,15 +37,15 @@ export interface Measurements {
   readonly memory: Map<string, { idleMib: number; afterMib: number }>;
 }
 
-/** Connections at which processor time per request is taken: enough to keep the gateway busy, too few to make a queue. */
+/** Number of connections at which processor time per request is measured: enough to keep the gateway busy, too few to queue. */
 const cpuConnections = 8;
 const rateConnections = 64;
 const streamFrames = 64;
 const streamCadenceMs = 20;
 
 /**
- * Measures all contenders in turn, round after round, so that whatever else the machine does falls on all of them alike. The order
- * turns by one each round.
+ * Measures all contenders in turn, round after round, so that other load on the machine affects all of them. The order rotates by
+ * one each round.
  */
 export async function measureAll(
   contenders: readonly Contender[],
@@ -90,7 +90,7 @@ async function measureLoad(
 ): Promise<void> {
   const target = contender.targets[scenario.name];
   if (!target) return;
-  // The first round meets cold code and a cold heap.
+  // The first round runs with cold code and a cold heap.
   await load(tool, target, rateConnections, round === 0 ? Math.max(1, Math.ceil(options.seconds / 2)) : 1);
   const pids = contender.pids();
   const before = cpuMicros(pids);

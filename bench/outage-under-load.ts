@@ -24,11 +24,14 @@ interface Stage {
   readonly nats: Service | null;
   readonly postgres: Service | null;
   readonly outageMs: number;
-  /** Saves the config under test so that replies name this model. Gives the status. */
+  /** Saves the config under test, so that replies name this model. Returns the status. */
   change(model: string): Promise<number>;
 }
 
-/** One thing that goes away. Resolves when it is back, with the moment from which the change must show; null = cannot be tried here. */
+/**
+ * Interrupts one dependency. Resolves when it is back, with the time from which the change must be in effect. Null: not possible
+ * here.
+ */
 type Outage = (stage: Stage, model: string) => Promise<{ dueFromMs: number } | null>;
 
 const outages: Readonly<Record<string, Outage>> = {
@@ -47,7 +50,7 @@ const outages: Readonly<Record<string, Outage>> = {
 
   async 'control-plane-killed'({ running, outageMs, change }, model) {
     if ((await change(model)) !== 200) throw new Error('the change before the kill was refused');
-    // Killed in the same breath as it answered: the notice of the change may never have left.
+    // Killed immediately after its reply, so that the notice of the change may not have been sent.
     const endMs = performance.now() + outageMs;
     while (performance.now() < endMs) {
       for (const pid of running.pidsOf('control-plane')) process.kill(pid, 'SIGKILL');

@@ -18,7 +18,7 @@ export function moveToLoadCore(pid: number): void {
   if (isPinned()) execFileSync('taskset', ['-a', '-p', '-c', '1', String(pid)], { stdio: 'ignore' });
 }
 
-/** The full path of a program, or null when it is not installed. */
+/** Returns the full path of a program. Null if it is not installed. */
 export function findProgram(name: string): string | null {
   for (const folder of [...(process.env.PATH ?? '').split(':'), '/usr/local/sbin', '/usr/sbin', '/sbin']) {
     if (folder && existsSync(`${folder}/${name}`)) return `${folder}/${name}`;
@@ -51,7 +51,7 @@ export async function startServer(
   throw new Error(`${file.pathname} ended before it listened`);
 }
 
-/** Runs a program to its end and gives what it printed. Throws with its output when it fails. */
+/** Runs a program to its end and returns its output. Throws with the output if it fails. */
 export async function run(prefix: readonly string[], command: string, args: readonly string[]): Promise<string> {
   const child = start(prefix, command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
@@ -75,7 +75,10 @@ export async function end(child: ChildProcess, patienceMs = 5000): Promise<void>
 
 const ticksPerSecond = Number(safely(() => execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) ?? 100);
 
-/** Processor time these processes have used since they began, all threads, user and system, in microseconds (proc(5), `stat`). */
+/**
+ * Returns the processor time of these processes since their start, all threads, user and system, in microseconds (proc(5),
+ * `stat`).
+ */
 export function cpuMicros(pids: readonly number[]): number {
   let ticks = 0;
   for (const pid of pids) {
@@ -88,7 +91,7 @@ export function cpuMicros(pids: readonly number[]): number {
   return (ticks * 1_000_000) / ticksPerSecond;
 }
 
-/** Sum of the resident memory of these processes, in mebibytes. */
+/** Returns the sum of the resident memory of these processes in mebibytes. */
 export function residentMib(pids: readonly number[]): number {
   let kib = 0;
   for (const pid of pids) {

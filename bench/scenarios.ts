@@ -6,7 +6,7 @@ export interface Scenario {
   readonly path: string;
   readonly body: string;
   readonly contentType: string;
-  /** Bytes of a right reply: `{least, most}`. Anything else means the contender does not do what is measured. */
+  /** Bytes of a correct reply: `{least, most}`. Other sizes show that the contender does not do what is measured. */
   readonly replyBytes: { readonly least: number; readonly most: number };
 }
 
@@ -38,7 +38,7 @@ export function listScenarios(bytes: number): readonly Scenario[] {
       name: 'pass-through',
       title: `pass-through of ${bytes} B each way`,
       path: '/bench/bytes',
-      // JSON by type, since the npm peer refuses binary types. No proxy has a reason to read it.
+      // Has a JSON content type, because the npm peer rejects binary types. A proxy need not parse it.
       body: JSON.stringify({ bytes: 'b'.repeat(bytes - 12) }),
       contentType: 'application/json',
       replyBytes: { least: bytes, most: bytes },
@@ -62,7 +62,7 @@ export function listScenarios(bytes: number): readonly Scenario[] {
   ];
 }
 
-/** A chat request of about `bytes` for a model of the fake upstream. */
+/** Returns a chat request of about `bytes` for a model of the fake upstream. */
 export function chatBody(model: string, stream: boolean, bytes: number): string {
   const withText = (content: string) =>
     JSON.stringify({

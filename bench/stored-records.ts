@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { until } from '../test/support/until.ts';
 
-/** Waits until the gateways have nothing left to ship; the spool's files are empty or gone then. */
+/** Waits until the gateways have shipped all records. The spool's files are then empty or removed. */
 export async function untilShipped(dataDir: string, deadlineMs: number): Promise<void> {
   await until(() => spoolBytes(dataDir) === 0, { what: 'an empty spool: every record shipped', deadlineMs });
 }
 
-/** Bytes of records not yet confirmed by the control plane. Records it refused are in files of their own and do not count. */
+/**
+ * Returns the bytes of records that the control plane has not confirmed. Rejected records are in files of their own and do not
+ * count.
+ */
 export function spoolBytes(dataDir: string): number {
   const root = join(dataDir, 'spool');
   return readdirSync(root, { recursive: true, withFileTypes: true })
@@ -30,7 +33,7 @@ export async function outcomesByTraceId(dataDir: string, beginning: string): Pro
   }
 }
 
-/** How often each trace id that begins so is stored, read from the embedded database of a product that has been stopped. */
+/** Returns how often each trace id with this beginning is stored. Reads the embedded database of a stopped product. */
 export async function countByTraceId(dataDir: string, beginning: string): Promise<Map<string, number>> {
   const database = await PGlite.create(join(dataDir, 'pgdata'));
   try {

@@ -43,7 +43,7 @@ async function compare(openStreams: number, rounds: number): Promise<void> {
   for (let round = 0; round <= rounds; round++) {
     for (const [name, send] of Object.entries(contenders)) {
       const micros = await measure(send, 2000);
-      // The first round warms up.
+      // The first round is a warm-up.
       if (round > 0) seen[name] = [...(seen[name] ?? []), micros];
     }
   }

@@ -1,7 +1,7 @@
 import type * as Uws from 'uWebSockets.js';
 import { createRequire } from 'node:module';
 
-/** uWebSockets.js as the gateway loads it: the newer binary where it is installed, else the one for every platform. */
+/** uWebSockets.js as the gateway loads it: the newer binary if it is installed, else the one for all platforms. */
 export const uws: typeof Uws = await load();
 
 async function load(): Promise<typeof Uws> {

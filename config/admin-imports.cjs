@@ -3,10 +3,10 @@
 /** Tables of rows, and the rules that read nothing but these rows. Every folder above the infrastructure may import them. */
 const rows = 'resources/([^/]+/[a-z-]*entity|organisations/(setting-sections|effective-setting|security-settings))\\.ts';
 
-/** Files of admin/ itself that import nothing of it but each other. */
+/** Files of admin/ itself that import only each other. */
 const leaves = '(background-work|cause-of|start-error)\\.ts';
 
-/** Each folder with what it may import besides itself and the leaves, lowest first. */
+/** Each folder with the folders it may import besides itself and the leaves, lowest first. */
 const folders = {
   db: [],
   audit: ['db'],

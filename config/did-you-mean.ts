@@ -1,6 +1,6 @@
 /**
- * The known name that `given` is probably a misspelling of; null when none is close. Letter case and punctuation do not count.
- * Names shorter than `lengthMin` are left out on both sides: too many words are close to them.
+ * Returns the known name that `given` is probably a misspelling of. Null if none is close. Letter case and punctuation do not
+ * count. Names shorter than `lengthMin` are ignored on both sides, because too many words are close to them.
  */
 export function nearestName(given: string, known: readonly string[], lengthMin = 4): string | null {
   const bare = bareName(given);
@@ -27,7 +27,10 @@ function bareName(name: string): string {
   return name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '');
 }
 
-/** Edits (insert, delete, replace, swap neighbours) from one text to the other; optimal string alignment. 3 stands for "more than 2". */
+/**
+ * Returns the number of edits (insert, delete, replace, swap neighbours) from one text to the other; optimal string alignment. 3
+ * stands for "more than 2".
+ */
 function editDistance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2) return 3;
   let beforeLast: number[] = [];

@@ -88,7 +88,7 @@ function complete(values: Values): Settings {
     ),
     controlPlaneUrl: values.controlPlaneUrl ?? `http://${hostToReach(controlPlaneHost)}:${all.controlPlanePort}`,
     gatewayProcesses: values.gatewayProcesses ?? Math.max(2, availableParallelism() - 1),
-    // Always the padded form, so that two machines given the same key in different spellings still agree on the bearer.
+    // Always in padded form, so that two machines with the same key in different spellings use the same bearer.
     clusterKeyText: Buffer.from(all.clusterKey).toString('base64'),
     headerPrefixAliases: (values.headerPrefixAliases ?? []).filter((alias) => alias !== all.headerPrefix),
     trustedProxies: values.trustedProxies ?? [],
@@ -100,7 +100,7 @@ function complete(values: Values): Settings {
   };
 }
 
-/** A host that listens on all addresses is reached on this machine's own. */
+/** A host that listens on all addresses is reached through loopback on this machine. */
 function hostToReach(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates a folder and its parents with mode 0700. Throws the errors of the file system. Not `mkdirSync(…, { recursive: true })`:
- * below /proc, where no folder can be created, it loops forever.
+ * Creates a folder and its parents with mode 0700. Throws the errors of the file system. `mkdirSync(…, { recursive: true })` is
+ * not used, because below /proc, where no folder can be created, it loops forever.
  */
 export function makeFolder(path: string): void {
   if (isThere(path)) return;
@@ -12,7 +12,7 @@ export function makeFolder(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another process was first.
+    // Another process has created it.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isThere(path)) throw error;
   }
 }

@@ -3,8 +3,9 @@ import type { Environment } from './load-settings.ts';
 import { settingsTable } from './settings-table.ts';
 
 /**
- * One line per environment variable that is no setting but resembles one: `GATEWAY_PROCESES` would otherwise be ignored without
- * notice. Names shorter than six characters are not checked: too many foreign variables are close to them.
+ * Returns one line per environment variable that is not a setting but resembles one, because `GATEWAY_PROCESES` would otherwise
+ * be ignored without notice. Names shorter than six characters are not checked, because too many foreign variables are close to
+ * them.
  */
 export function misspeltSettings(env: Environment): string[] {
   const ours = Object.values(settingsTable).map((row) => row.name);

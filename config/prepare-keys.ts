@@ -7,12 +7,10 @@ import { makeFolder } from './make-folder.ts';
 import { settingsTable } from './settings-table.ts';
 
 /**
- * The environment completed with ENCRYPTION_KEY and CLUSTER_KEY. Where ROLE is `all` and one is unset, it is read from
- * DATA_DIR or, in a data folder that holds nothing yet, generated there with mode 0600. Only the supervisor calls this;
- * its children get the keys through their environment. Safe to call twice.
- *
- * Throws SettingsError with all issues of the settings, and when the data is there but its key is not: a lost key is never
- * replaced, since whatever it sealed would be lost with it.
+ * Returns the environment completed with ENCRYPTION_KEY and CLUSTER_KEY. If ROLE is `all` and a key is unset, it is read from
+ * DATA_DIR or, in an empty data folder, generated there with mode 0600. Only the supervisor calls this. Its children get the keys
+ * through their environment. Safe to call twice. Throws SettingsError with all issues of the settings, and if there is data
+ * without its key. A lost key is never replaced, because everything it sealed would be lost with it.
  */
 export function prepareKeys(env: Environment): Environment {
   const issues = issuesBeforeKeys(env);
@@ -24,7 +22,7 @@ export function prepareKeys(env: Environment): Environment {
   const lost: string[] = [];
   try {
     makeFolder(dataDir);
-    // Both are looked at before either is written: a refused start leaves no half-made set of keys behind.
+    // Both are checked before either is written, so that a failed start does not leave a single key.
     const sealed = dataEntries.find((entry) => existsSync(join(dataDir, entry)));
     for (const { name, file } of missing) {
       const path = join(dataDir, file);
@@ -61,7 +59,7 @@ const dataEntries = ['pgdata', 'last-known-good', 'first-keys.json'] as const;
 
 function readOrCreate(path: string): string {
   try {
-    // `wx` fails when the file is there: of two starts at the same moment one writes the key and both use it.
+    // `wx` fails if the file exists. Of two concurrent starts one writes the key and both use it.
     writeFileSync(path, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

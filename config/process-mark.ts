@@ -21,14 +21,17 @@ function isMarkAlive(mark: string): boolean {
   return started === startedAt(pid);
 }
 
-/** Names a process at work in a folder: its mark, and the folder's device and number. Throws if the folder is not there. */
+/**
+ * Returns the mark of a process that uses a folder: its own mark, and the folder's device and number. Throws if the folder does
+ * not exist.
+ */
 export function folderMark(pid: number, folder: string): string {
   return `${processMark(pid)} ${folderNumber(folder)}`;
 }
 
 /**
- * True while the process of this mark lives and works in this very folder. A copy of the folder holds the same mark, although its
- * process works in the original. A mark without a folder, as older versions wrote it, counts for every folder.
+ * True while the process of this mark runs and uses this very folder. A copy of the folder holds the same mark, although its
+ * process uses the original. A mark without a folder, as older versions wrote it, matches every folder.
  */
 export function isFolderMarkAlive(mark: string, folder: string): boolean {
   const number = mark.split(' ')[2];

@@ -2,14 +2,14 @@ import { accessSync, constants } from 'node:fs';
 import { isIP } from 'node:net';
 import * as v from 'valibot';
 
-/** How one setting is read: from the text of the environment to a value, and what the text should look like, for messages. */
+/** How one setting is read: from the text of the environment to a value, with a description of the expected text for messages. */
 export interface SettingType<Value> {
   readonly schema: v.GenericSchema<string, Value>;
   /** Completes the sentence "expected …". */
   readonly expected: string;
 }
 
-/** A whole number, digits only: `1e3`, `0x10` and `10s` are refused, so that no value means something its writer did not see. */
+/** A whole number, digits only. `1e3`, `0x10` and `10s` are rejected, because they could be misread. */
 export function wholeNumber(min: number, max: number, unit = ''): SettingType<number> {
   return {
     schema: v.pipe(v.string(), v.regex(/^\d{1,15}$/), v.transform(Number), v.minValue(min), v.maxValue(max)),
@@ -25,7 +25,7 @@ export function share(): SettingType<number> {
   };
 }
 
-/** One of a few words, in any letter case. */
+/** One of a few values, in any letter case. */
 export function oneOf<const Names extends readonly string[]>(words: Names): SettingType<Names[number]> {
   return {
     schema: v.pipe(v.string(), v.toLowerCase(), v.picklist(words)) as v.GenericSchema<string, Names[number]>,
@@ -55,7 +55,7 @@ export function flag(): SettingType<boolean> {
   };
 }
 
-/** Text that matches a pattern as a whole. */
+/** A text that matches a pattern completely. */
 export function text(pattern: RegExp, expected: string): SettingType<string> {
   return { schema: v.pipe(v.string(), v.regex(pattern)), expected };
 }
@@ -68,7 +68,7 @@ export function isAddressOrRange(given: string): boolean {
   return bits === undefined || (/^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
 
-/** Comma-separated items, white space around them ignored. */
+/** Comma-separated items. White space around them is ignored. */
 export function listOf(item: SettingType<string>): SettingType<readonly string[]> {
   return {
     schema: v.pipe(
@@ -80,7 +80,7 @@ export function listOf(item: SettingType<string>): SettingType<readonly string[]
   };
 }
 
-/** An absolute URL with one of these schemes; trailing slashes are removed. */
+/** An absolute URL with one of these schemes. Trailing slashes are removed. */
 export function url(schemes: readonly string[], expected: string): SettingType<string> {
   return {
     schema: v.pipe(
@@ -95,7 +95,7 @@ export function url(schemes: readonly string[], expected: string): SettingType<s
   };
 }
 
-/** One URL or several with commas between; each has one of these schemes. */
+/** One URL, or several separated by commas, each with one of these schemes. */
 export function urls(schemes: readonly string[], expected: string): SettingType<string> {
   const one = url(schemes, expected).schema;
   return {
@@ -109,7 +109,7 @@ export function urls(schemes: readonly string[], expected: string): SettingType<
   };
 }
 
-/** 32 bytes as base64 (with or without padding) or base64url: nothing shorter is ever accepted as a key. */
+/** 32 bytes as base64 (with or without padding) or base64url. Other lengths are rejected. */
 export function key32(): SettingType<Uint8Array> {
   return {
     schema: v.pipe(
@@ -122,7 +122,7 @@ export function key32(): SettingType<Uint8Array> {
   };
 }
 
-/** The path of a file this process can read. */
+/** The path of a file that this process can read. */
 export function readableFile(what: string): SettingType<string> {
   return {
     schema: v.pipe(

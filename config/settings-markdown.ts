@@ -5,7 +5,7 @@ export function settingRow(row: Setting<unknown>): string {
   return `| \`${row.name}\` | ${defaultOf(row)} | ${row.meaning} |`;
 }
 
-/** The text of docs/settings.md. */
+/** Returns the text of docs/settings.md. */
 export function settingsDocument(): string {
   const groups = Object.entries(settingGroups).map(([title, rows]) =>
     [

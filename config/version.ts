@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Version of this package, as in its package.json; found by walking up, since sources and build lie at different depths. */
+/**
+ * Version of this package from its package.json. The file is searched upwards, because sources and build are at different depths.
+ */
 export const version: string = readVersion();
 
 function readVersion(): string {

@@ -9,10 +9,10 @@ export function createGatewayTasks(options: WorkerPoolOptions): GatewayTasks {
   return createWorkerPool(tasks, options) as GatewayTasks;
 }
 
-/** Texts beyond this are cut: no count is worth a thread for seconds. */
+/** Texts beyond this length are cut, because a count is not worth seconds of a thread. */
 const countedCharsMax = 1024 * 1024;
 
-/** Returns the texts up to the length that `count-tokens` takes. */
+/** Returns the texts up to the length that `count-tokens` accepts. */
 export function cutForCount(texts: readonly string[]): string[] {
   const remaining: string[] = [];
   let room = countedCharsMax;

@@ -19,11 +19,11 @@ type OutputOf<Given> = Given extends Task<infer _Input, infer Output> ? Output :
 
 export interface WorkerPoolOptions {
   readonly threads: number;
-  /** Tasks that may wait for a thread. */
+  /** Maximum number of tasks that wait for a thread. */
   readonly queueMax: number;
-  /** Milliseconds that a task may wait for a thread, and then may run. */
+  /** Milliseconds that a task may wait for a thread, and then run. */
   readonly taskMs: number;
-  /** Heap of one thread. */
+  /** Heap size of one thread. */
   readonly memoryMegabytes: number;
   readonly log: Pick<Log, 'warn'>;
 }
@@ -50,7 +50,7 @@ export interface WorkerPool<Given extends Tasks> {
   readonly waiting: number;
   readonly threads: number;
   readonly counts: ReadonlyMap<string, Readonly<TaskCounts>>;
-  /** Ends the threads; running and waiting tasks fail. */
+  /** Ends the threads. Running and waiting tasks fail. */
   close(): Promise<void>;
 }
 
@@ -81,8 +81,8 @@ export function createWorkerPool<Given extends Tasks>(tasks: Given, options: Wor
   const counts = new Map<string, TaskCounts>(
     Object.keys(tasks).map((name) => [name, { inline: 0, completed: 0, failed: 0, refused: 0 }]),
   );
-  // The queue is here and Piscina gets no more tasks than it has threads: when a thread ends, Piscina starts another one for the next
-  // task it is given, but not for tasks that it holds in its own queue.
+  // The queue is here, and Piscina gets no more tasks than it has threads. When a thread ends, Piscina starts another one for its
+  // next task, but not for tasks in its own queue.
   const queue: Job[] = [];
   let running = 0;
 

@@ -75,11 +75,11 @@ async function canTakeRole(em: EntityManager): Promise<boolean> {
 }
 
 interface State {
-  /** Returns `table policy` of the existing policies. */
+  /** `table policy` of the existing policies. */
   readonly policies: ReadonlySet<string>;
   readonly enabled: ReadonlySet<string>;
   readonly forced: ReadonlySet<string>;
-  /** Returns `table privilege` of the role. */
+  /** `table privilege` of the role. */
   readonly granted: ReadonlySet<string>;
 }
 

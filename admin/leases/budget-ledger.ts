@@ -118,7 +118,7 @@ export async function beginAnew(tx: EntityManager, row: BudgetRow, { startMs, en
 interface Standing {
   readonly window: Window;
   readonly used: number;
-  /** Returns the leases of this budget in this window. */
+  /** The leases of this budget in this window. */
   readonly leases: readonly LeaseRow[];
   readonly holder: string | null;
   readonly nowMs: number;

@@ -1,7 +1,7 @@
 import type { Target } from '../load/load.ts';
 import type { Scenario, ScenarioName } from '../scenarios.ts';
 
-/** Everything a contender needs to know to be started. */
+/** The data with which a contender is started. */
 export interface Arena {
   /** `http://127.0.0.1:<port>` of the fake upstream. */
   readonly upstreamOrigin: string;
@@ -10,15 +10,15 @@ export interface Arena {
   readonly say: (line: string) => void;
 }
 
-/** One way from the load generator to the upstream, running. */
+/** A running proxy between the load generator and the upstream. */
 export interface Contender {
   readonly name: ContenderName;
   readonly title: string;
   /** The supported scenarios. A missing scenario is not measured. */
   readonly targets: Partial<Readonly<Record<ScenarioName, Target>>>;
-  /** The processes whose processor time and memory count. Empty: nothing in between. */
+  /** The processes whose processor time and memory count. Empty for the direct connection. */
   pids(): readonly number[];
-  /** Processes that also work for it, off the path of the request. */
+  /** Processes that also work for it, outside the request path. */
   otherPids(): readonly number[];
   stop(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export interface Contender {
 export type ContenderName = 'direct' | 'nginx' | 'bare' | 'ours' | 'peer';
 export const contenderNames: readonly ContenderName[] = ['direct', 'nginx', 'bare', 'ours', 'peer'];
 
-/** The same targets for everything that forwards what it gets: only the base URL differs. */
+/** The same targets for every contender that forwards requests unchanged. Only the base URL differs. */
 export function forwardingTargets(
   arena: Arena,
   baseUrl: string,

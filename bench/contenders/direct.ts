@@ -1,7 +1,7 @@
 import type { Arena, Contender } from './contender.ts';
 import { forwardingTargets } from './contender.ts';
 
-/** Nothing in between: what upstream and load generator reach by themselves. */
+/** No proxy: the limit of upstream and load generator. */
 export async function startDirect(arena: Arena): Promise<Contender> {
   return {
     name: 'direct',

@@ -8,7 +8,10 @@ import { cores, end, findProgram, start } from '../processes.ts';
 import type { Arena, Contender } from './contender.ts';
 import { forwardingTargets } from './contender.ts';
 
-/** nginx `proxy_pass` at its best for this: one worker, 1,024 kept upstream connections, no buffering, no log. Null when it is not installed. */
+/**
+ * nginx `proxy_pass` in its best configuration for this: one worker, 1,024 kept upstream connections, no buffering, no log. Null
+ * if it is not installed.
+ */
 export async function startNginx(arena: Arena): Promise<Contender | null> {
   const program = findProgram('nginx');
   if (!program) {

@@ -6,8 +6,8 @@ import type { Scenario, ScenarioName } from '../scenarios.ts';
 import type { Arena, Contender } from './contender.ts';
 
 /**
- * The product as a user starts it, one gateway process: API key, saved config, provider with a sealed credential, record and metrics
- * on. The control plane shares the load core, since it is off the path of the request.
+ * The product as a user starts it, with one gateway process: API key, saved config, provider with a sealed credential, record and
+ * metrics on. The control plane shares the load core, because it is outside the request path.
  */
 export async function startOurs(arena: Arena): Promise<Contender> {
   const gateway = await startGateway({

@@ -7,12 +7,13 @@ import type { Arena, Contender } from './contender.ts';
 import { forwardingTargets } from './contender.ts';
 
 const packageName = '@portkey-ai/gateway';
-/** Its headers carry the name of its publisher. */
+/** Its headers begin with the name of its publisher. */
 const headerPrefix = `x-${packageName.slice(1, packageName.indexOf('-'))}-`;
 
 /**
- * The gateway peer published on npm, installed under `bench/peers` with a lock of its own. It has neither key nor saved config nor
- * record. Its HTTP adapter is held at the release it was built with: with newer ones its streamed replies fail with 500.
+ * The gateway peer published on npm, installed under `bench/peers` with a lock file of its own. It has no key, saved config or
+ * record. Its HTTP adapter is pinned to the release it was built with, because with newer ones its streamed replies fail with
+ * 500.
  */
 export async function startPeer(arena: Arena): Promise<Contender> {
   const folder = fileURLToPath(new URL('../peers', import.meta.url));

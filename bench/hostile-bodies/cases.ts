@@ -8,7 +8,7 @@ export interface Case {
 }
 
 const mega = 1_000_000;
-/** Providers of the scenario: one that takes the chat format, two that are translated. */
+/** Providers of the scenario: one with the chat format, and two that are translated. */
 const providers = ['chat', 'claude', 'gemini'] as const;
 
 const chat = (rest: string, model = '@chat/m') =>
@@ -29,7 +29,7 @@ const numbersIn = (model: string) =>
     model,
   );
 
-/** Bodies that are refused, bodies within the limits for each provider and client format, and replies of the provider. */
+/** Bodies that are rejected, bodies within the limits for each provider and client format, and replies of the provider. */
 export const cases: readonly Case[] = [
   { name: '30 MB of `{},`', count: 22, path: '/chat/completions', body: () => chat(`"x":[${'{},'.repeat(10 * mega)}{}]`) },
   {

@@ -1,6 +1,6 @@
 /**
- * The providers of the scenario, in a thread of their own: read every request, and answer by its path. The model `endless` gets a stream
- * event without end, the model `large` a chat completion of 20 MB. Posts its port to the parent.
+ * The providers of the scenario, in a thread of their own. They read every request, and reply by its path. The model `endless`
+ * returns a stream event without end, the model `large` a chat completion of 20 MB. Posts its port to the parent.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -3,14 +3,17 @@ import type { Service } from '../services/service.ts';
 import type { Instance } from './instances.ts';
 
 export interface ChaosOptions {
-  /** The same seed kills in the same order. */
+  /** The same seed repeats the order of kills. */
   readonly seed: number;
   readonly nats: Service | null;
   readonly postgres: Service | null;
   readonly instances: readonly Instance[];
 }
 
-/** Kills NATS, PostgreSQL and gateway processes, one at a time, until stopped. `stop` leaves everything running and gives the number of kills. */
+/**
+ * Kills NATS, PostgreSQL and gateway processes, one at a time, until stopped. `stop` leaves everything running and returns the
+ * number of kills.
+ */
 export function causeChaos({ seed, nats, postgres, instances }: ChaosOptions): { stop(): Promise<number> } {
   const random = seeded(seed);
   let running = true;
@@ -43,7 +46,7 @@ export function causeChaos({ seed, nats, postgres, instances }: ChaosOptions): {
   }
 }
 
-/** Park and Miller's generator: enough to repeat a run. */
+/** Park and Miller's generator, sufficient to repeat a run. */
 function seeded(seed: number): () => number {
   let state = (Math.abs(Math.trunc(seed)) % 2_147_483_646) + 1;
   return () => {

@@ -1,18 +1,18 @@
-/** One write of the register, in the order they were tried. Times are `performance.now()` of the one writer. */
+/** One write of the register, in order. Times are `performance.now()` of the one writer. */
 export interface Write {
   readonly version: number;
   readonly startedMs: number;
   readonly answeredMs: number;
-  /** `refused`: answered that nothing was written. `unknown`: no answer, or one that does not say. */
+  /** `refused`: the reply states that nothing was written. `unknown`: no reply, or one that does not state it. */
   readonly outcome: 'acknowledged' | 'refused' | 'unknown';
 }
 
-/** One call answered by an instance. Calls of one instance never overlap. */
+/** One call with a reply of an instance. Calls to one instance never overlap. */
 export interface Read {
   readonly version: number;
   readonly sentMs: number;
   readonly receivedMs: number;
-  /** Counts the processes that answered for this instance, one after another. */
+  /** Counts the processes that served this instance, one after another. */
   readonly incarnation: number;
 }
 

@@ -7,11 +7,11 @@ import { childrenOf, type RunningGateway, startGateway } from '../../test/suppor
 import { until } from '../../test/support/until.ts';
 import { end, start } from '../processes.ts';
 
-/** One gateway of its own: a supervisor with one gateway process, as on a machine of its own. */
+/** One gateway: a supervisor with one gateway process, as on a machine of its own. */
 export interface Instance {
   readonly name: string;
   readonly origin: string;
-  /** The gateway process that answers now, or null between two. */
+  /** The current gateway process, or null between two. */
   gatewayPid(): number | null;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-/** `count` gateways over one control plane; all share `env` (`NATS_URL`, `DATABASE_URL`). Resolves when all answer. */
+/** Starts `count` gateways over one control plane. All share `env` (`NATS_URL`, `DATABASE_URL`). Resolves when all reply. */
 export async function startCluster(count: number, env: Readonly<Record<string, string>>): Promise<Cluster> {
   const shared = { LOG_LEVEL: 'fatal', ...env, ENCRYPTION_KEY: newKey(), CLUSTER_KEY: newKey() };
   const first = await startGateway({ env: shared });

@@ -5,16 +5,16 @@ export interface WatcherOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Pause between a reply and the next call, milliseconds. */
+  /** Pause between a reply and the next call in milliseconds. */
   readonly everyMs: number;
-  /** The version a reply shows; null when it shows none, which is then counted as a failure. */
+  /** Returns the version in a reply. Null if it has none, which counts as a failure. */
   versionOf(reply: HttpReply): number | null;
 }
 
-/** Asks one instance the same thing again and again, one call at a time, and keeps what it showed. */
+/** Sends the same request to one instance repeatedly, one call at a time, and stores the versions of the replies. */
 export class Watcher {
   readonly reads: Read[] = [];
-  /** Replies that showed nothing, by status; 0 = the connection was cut or refused. */
+  /** Replies without a version, by status. 0: the connection was cut or refused. */
   readonly failures = new Map<number, number>();
   readonly #options: WatcherOptions;
   #incarnation = 1;
@@ -27,7 +27,7 @@ export class Watcher {
     this.#loop = this.#run();
   }
 
-  /** The first read, from now on, that shows this version or a later one. */
+  /** Returns the first read, from now on, that shows this version or a later one. */
   first(version: number): Promise<Read> {
     return new Promise((resolve) => this.#waiting.push({ version, resolve }));
   }
@@ -56,7 +56,7 @@ export class Watcher {
 
   #failed(status: number): void {
     this.failures.set(status, (this.failures.get(status) ?? 0) + 1);
-    // A connection ends with its process: the next reply comes from another process.
+    // A connection ends with its process, so the next reply comes from another process.
     if (status === 0) this.#incarnation++;
   }
 

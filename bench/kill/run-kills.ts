@@ -11,7 +11,7 @@ import { outcomesByTraceId, untilShipped } from '../stored-records.ts';
 
 export interface KillOptions {
   readonly kills: number;
-  /** Calls that each limit admits. */
+  /** Number of calls that each limit admits. */
   readonly limit: number;
   readonly processes: number;
   /** Clients per key. */
@@ -20,35 +20,35 @@ export interface KillOptions {
   readonly everyMs: number;
   /** Also kills the control plane once, halfway and together with a gateway. */
   readonly killsControlPlane: boolean;
-  /** `deny` or `allow`: what the rate limits do if the ledger does not answer. */
+  /** `deny` or `allow`: the policy of the rate limits if the ledger does not reply. */
   readonly onUnavailable: string;
 }
 
-/** The limits of the keys; the last key has none. */
+/** The limits of the keys. The last key has none. */
 export const limitKinds = ['requests/day', 'tokens/day', 'token budget', 'none'] as const;
 type LimitKind = (typeof limitKinds)[number];
 
 export interface KillResult {
   readonly kinds: readonly {
     readonly kind: LimitKind;
-    /** Calls that reached the provider. */
+    /** Number of calls that reached the provider. */
     readonly calls: number;
-    /** Calls whose client got a reply. */
+    /** Number of calls whose client got a reply. */
     readonly answered: number;
-    /** Records by outcome, of requests that were not refused. */
+    /** Records by outcome, of requests that were not rejected. */
     readonly records: Readonly<Record<string, number>>;
-    /** Calls that reached the provider and have no record, or several; and records of calls that did not reach it. */
+    /** Calls that reached the provider and have no record, or several, and records of calls that did not reach it. */
     readonly missing: number;
     readonly double: number;
     readonly unsent: number;
   }[];
   readonly kills: number;
   readonly seconds: number;
-  /** Replies that nothing in the experiment explains. */
+  /** Unexpected replies. */
   readonly failures: readonly string[];
 }
 
-/** Tokens of each call, by its estimate and by the provider's usage. */
+/** Tokens of each call: by its estimate, and by the provider's usage. */
 const tokensPerCall = 20;
 const upstreamMs = 60;
 /** Pause of a client between two calls. */
@@ -75,7 +75,7 @@ export async function runKills(options: KillOptions): Promise<KillResult> {
       what: 'all gateway processes',
       deadlineMs: 60_000,
     });
-    // The units of the last killed process are free again once its successor has shipped its records.
+    // The units of the last killed process are free again when its successor has shipped its records.
     await until(() => clients.every((client) => client.isSettled()), { what: 'limits that are used up', deadlineMs: 180_000 });
     for (const client of clients) await client.stop();
     const seconds = (performance.now() - startedMs) / 1000;
@@ -156,7 +156,7 @@ function resultOf(
   };
 }
 
-/** Answers each call after 60 ms and notes its id, which the body carries as `user`. */
+/** Replies to each call after 60 ms and notes its id, which is in `user` of the body. */
 class CountingUpstream {
   readonly calls = new Set<string>();
   readonly #server: Server = createServer((message, response) => {
@@ -194,7 +194,7 @@ const reply = JSON.stringify({
   usage: { prompt_tokens: 5, completion_tokens: 15, total_tokens: tokensPerCall },
 });
 
-/** One call after the other. A refused call and one that is cut off are followed by the next. */
+/** Makes one call after the other. A rejected or cut call is followed by the next. */
 class Client {
   readonly kind: number;
   answered = 0;
@@ -225,7 +225,7 @@ class Client {
     this.#agent.destroy();
   }
 
-  /** True once the limit has refused every call for some seconds; at once for a key without a limit. */
+  /** True when the limit has rejected every call for some seconds; at once for a key without a limit. */
   isSettled(): boolean {
     if (this.kind === limitKinds.length - 1) return true;
     return this.#refusedSinceMs !== null && performance.now() - this.#refusedSinceMs > 5_000;
@@ -237,13 +237,14 @@ class Client {
       if (status === 200) this.answered++;
       if (status === 200) this.#refusedSinceMs = null;
       else if (status === 429 || status === 412) this.#refusedSinceMs ??= performance.now();
-      // A budget cannot be checked while the control plane is away, and connections are refused while all processes are down.
+      // A budget cannot be checked while the control plane is unreachable, and connections are refused while all processes are
+      // down.
       else if (status !== 503 && status !== 0) this.failures.push(`a call was answered ${status}`);
       await pause(waitMs);
     }
   }
 
-  /** The status; 0 if the connection was refused or cut off. */
+  /** Returns the status. 0 if the connection was refused or cut. */
   #call(): Promise<number> {
     const id = `kills-${this.#name}-${this.#calls++}`;
     const body = JSON.stringify({

@@ -2,11 +2,11 @@ import { HttpConnection } from './http-connection.ts';
 import type { Target } from './load.ts';
 
 export interface CallFailure {
-  /** `performance.now()` when it failed. */
+  /** `performance.now()` of the failure. */
   readonly atMs: number;
-  /** When its connection was asked for. */
+  /** Time at which its connection was opened. */
   readonly connectedAtMs: number;
-  /** `cut`: the connection went with the call in flight. `status`: a reply other than 200. `timeout`: no reply within 30 s. */
+  /** `cut`: the connection closed with the call in flight. `status`: a reply other than 200. `timeout`: no reply within 30 s. */
   readonly kind: 'cut' | 'status' | 'timeout';
   readonly traceId: string;
   readonly detail: string;
@@ -17,18 +17,18 @@ export interface ClosedLoopOptions {
   readonly connections: number;
   /** Calls after which a connection is closed and opened again, so that connections spread over processes that come later. */
   readonly callsPerConnection: number;
-  /** Calls per second of all connections together, at the most; without it as fast as they come back. */
+  /** Maximum calls per second of all connections together. Absent: no limit. */
   readonly callsPerSecond?: number;
-  /** First part of every trace id. */
+  /** Beginning of every trace id. */
   readonly name: string;
 }
 
-/** Keeps every connection busy with one call at a time until stopped, and remembers what became of each call. */
+/** Keeps every connection busy with one call at a time until stopped, and stores the result of each call. */
 export class ClosedLoop {
-  /** Trace ids of the calls that were answered with 200. */
+  /** Trace ids of the calls with status 200. */
   readonly answered: string[] = [];
   readonly failures: CallFailure[] = [];
-  /** Connections that could not be made or went away idle: nothing was in flight, the call was tried again. */
+  /** Connections that failed to open or closed while idle. No call was in flight, so it was sent again. */
   notSent = 0;
   /** Called with every reply. */
   onReply: ((status: number, text: string) => void) | null = null;
@@ -54,7 +54,7 @@ export class ClosedLoop {
     this.#loops = Array.from({ length: this.#options.connections }, () => this.#drive(hostname, Number(port)));
   }
 
-  /** Lets the calls in flight end, then closes the connections. */
+  /** Waits for the calls in flight, then closes the connections. */
   async stop(): Promise<void> {
     this.#running = false;
     await Promise.all(this.#loops);
@@ -62,7 +62,7 @@ export class ClosedLoop {
 
   async #drive(host: string, port: number): Promise<void> {
     const connection = new HttpConnection(host, port);
-    // Not all at the same call, so that they do not reconnect in waves.
+    // At different calls, so that the connections are not all reopened at the same time.
     let left = 1 + Math.floor(Math.random() * this.#options.callsPerConnection);
     let startedAtMs = 0;
     let overdue = false;

@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** How many established connections to this local port a process holds. 0 when the process has ended. */
+/** Returns how many established connections to this local port a process has. 0 if the process has ended. */
 export function connectionsOf(pid: number, port: number): number {
   return socketsOf(pid, port, '01');
 }
 
-/** True when the process has a socket that accepts connections on this port. */
+/** True if the process has a socket that accepts connections on this port. */
 export function isListening(pid: number, port: number): boolean {
   return socketsOf(pid, port, '0A') > 0;
 }
 
-/** Sockets of a process in one state, the number of `enum` in the kernel's tcp_states.h (proc(5): `net/tcp`, `fd`). */
+/** Returns the sockets of a process in one state, a number of `enum` in the kernel's tcp_states.h (proc(5): `net/tcp`, `fd`). */
 function socketsOf(pid: number, port: number, wanted: '01' | '0A'): number {
   try {
     const inodes = new Set<string>();

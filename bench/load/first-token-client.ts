@@ -1,9 +1,8 @@
 /**
- * Holds many streams open at once and says how soon their frames came. A process of its own, started by `first-token.ts` with its plan
- * as one JSON argument; prints its findings as one JSON line.
- *
- * `burst`: every stream begins at the same moment, once. `steady`: beginnings are spread over the length of a stream and each
- * connection goes on with the next stream, so that all are open all the time and the beginnings do not queue behind each other.
+ * Opens many streams at the same time and measures when their frames arrive. A process of its own, started by `first-token.ts`
+ * with its plan as one JSON argument. Prints its results as one JSON line. `burst`: every stream begins at the same moment, once.
+ * `steady`: the starts are spread over the length of a stream and each connection continues with the next stream, so that all are
+ * open all the time and the starts do not queue behind each other.
  */
 import { HttpConnection, postBytes } from './http-connection.ts';
 
@@ -62,7 +61,7 @@ process.stdout.write(`${JSON.stringify(findings)}\n`);
 async function drive(connection: HttpConnection, index: number): Promise<void> {
   const rounds = plan.mode === 'burst' ? 1 : plan.rounds;
   if (plan.mode === 'steady') await new Promise((resolve) => setTimeout(resolve, (index * streamMs) / plan.streams));
-  // The first stream of a steady connection warms it up.
+  // The first stream of a steady connection is a warm-up.
   for (let round = 0; round < rounds; round++) await stream(connection, plan.mode === 'burst' || round > 0);
   connection.close();
 }
@@ -80,7 +79,7 @@ async function stream(connection: HttpConnection, counts: boolean): Promise<void
       if (counts) frameMicros.push(at - Number(match[1]));
       from = match.index + match[0].length;
     }
-    // A mark cut in two by a packet is found once its other half is here.
+    // A mark that is split between two packets is found when its other half arrives.
     rest = text.slice(Math.max(from, text.length - 40));
   };
   const result = await connection.call(bytes);

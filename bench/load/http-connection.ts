@@ -3,19 +3,19 @@ import { connect, type Socket } from 'node:net';
 
 export interface HttpReply {
   readonly status: number;
-  /** Head and body as they came, framing included, latin1. */
+  /** Unchanged head and body, framing included, as latin1. */
   readonly text: string;
 }
 
 /** The result of a call: a reply, or the way it failed. */
 export type CallResult =
   | { readonly kind: 'reply'; readonly reply: HttpReply }
-  /** The connection could not be made, or was gone before a byte of the request was handed over. Nothing was in flight. */
+  /** The connection could not be opened, or closed before a byte of the request was sent. No call was in flight. */
   | { readonly kind: 'not-sent'; readonly reason: string }
   /** The connection closed with the request in flight. */
   | { readonly kind: 'cut'; readonly reason: string };
 
-/** The bytes of a POST with this body. */
+/** Returns the bytes of a POST with this body. */
 export function postBytes(url: string, headers: Readonly<Record<string, string>>, body: string): Buffer {
   const { host, pathname, search } = new URL(url);
   const lines = Object.entries({ host, ...headers, 'content-length': String(Buffer.byteLength(body)) });
@@ -24,7 +24,7 @@ export function postBytes(url: string, headers: Readonly<Record<string, string>>
   );
 }
 
-/** The bytes of a GET. */
+/** Returns the bytes of a GET. */
 export function getBytes(url: string, headers: Readonly<Record<string, string>>): Buffer {
   const { host, pathname, search } = new URL(url);
   const lines = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -32,8 +32,8 @@ export function getBytes(url: string, headers: Readonly<Record<string, string>>)
 }
 
 /**
- * One keep-alive connection with at most one call in flight, on a bare socket: it knows for certain whether a call had been sent when
- * the connection went, which client libraries hide. Reads replies framed by length or chunks.
+ * One keep-alive connection with at most one call in flight, on a plain socket. It reports exactly if a call had been sent when
+ * the connection closed, which client libraries hide. Reads replies framed by length or chunks.
  */
 export class HttpConnection {
   readonly #host: string;
@@ -43,7 +43,7 @@ export class HttpConnection {
   #settle: ((result: CallResult) => void) | null = null;
   #scan = newScan();
   onChunk: ((chunk: Buffer) => void) | null = null;
-  /** `performance.now()` when the last connection was asked for. */
+  /** `performance.now()` when the last connection was opened. */
   connectedAtMs = 0;
 
   constructor(host: string, port: number) {
@@ -51,7 +51,7 @@ export class HttpConnection {
     this.#port = port;
   }
 
-  /** Sends these bytes, over a new connection when there is none, and resolves with what became of it. Never rejects. */
+  /** Sends these bytes, over a new connection if there is none, and resolves with the result. Never rejects. */
   async call(bytes: Buffer): Promise<CallResult> {
     const socket = this.#socket ?? (await this.#open());
     if (typeof socket === 'string') return { kind: 'not-sent', reason: socket };
@@ -67,7 +67,7 @@ export class HttpConnection {
     });
   }
 
-  /** Opens the connection ahead of the first call. Gives the reason when it cannot. */
+  /** Opens the connection before the first call. Returns the reason if that fails. */
   async open(): Promise<string | null> {
     const socket = await this.#open();
     return typeof socket === 'string' ? socket : null;
@@ -116,7 +116,7 @@ export class HttpConnection {
 interface Scan {
   head: string;
   status: number;
-  /** Bytes of body still to come; -1 = chunked, -2 = head not complete. */
+  /** Bytes of the body still to come. -1: chunked. -2: head incomplete. */
   left: number;
   tail: string;
 }
@@ -125,7 +125,7 @@ function newScan(): Scan {
   return { head: '', status: 0, left: -2, tail: '' };
 }
 
-/** Takes the next piece of a reply; true when it is whole. The reply must not be followed by anything. */
+/** Reads the next piece of a reply. Returns true when the reply is complete. Nothing may follow it. */
 function isComplete(scan: Scan, chunk: Buffer): boolean {
   let body = chunk;
   if (scan.left === -2) {
@@ -140,7 +140,7 @@ function isComplete(scan: Scan, chunk: Buffer): boolean {
     body = chunk.subarray(end + 4 - before);
   }
   if (scan.left === -1) {
-    // Only the last bytes decide: a chunked body ends with an empty chunk.
+    // Only the last bytes matter, because a chunked body ends with an empty chunk.
     scan.tail = (scan.tail + body.subarray(-7).toString('latin1')).slice(-7);
     return scan.tail === '\r\n0\r\n\r\n';
   }

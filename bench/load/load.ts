@@ -9,11 +9,11 @@ export interface Target {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** A header whose value changes from call to call; `wrk` only. */
+  /** A header whose value changes from call to call. `wrk` only. */
   readonly drawn?: DrawnHeader;
 }
 
-/** Values of one header, all of one length, in a file one after the other: each call sends one drawn at random. */
+/** Values of one header, all of one length, concatenated in a file. Each call sends a random one. */
 interface DrawnHeader {
   readonly name: string;
   readonly file: string;
@@ -35,12 +35,12 @@ export interface LoadResult {
 
 export type LoadTool = 'wrk' | 'autocannon';
 
-/** `wrk` where it is installed: autocannon itself needs most of a core and hides what the gateway could do. */
+/** `wrk` if it is installed. autocannon needs most of a core itself and hides the gateway's capacity. */
 export function preferredTool(): LoadTool {
   return findProgram('wrk') ? 'wrk' : 'autocannon';
 }
 
-/** Keeps `connections` calls to the target in flight for so many seconds, from the load core. */
+/** Keeps `connections` calls to the target in flight for this many seconds, from the load core. */
 export function load(tool: LoadTool, target: Target, connections: number, seconds: number): Promise<LoadResult> {
   return tool === 'wrk' ? loadWithWrk(target, connections, seconds) : loadWithAutocannon(target, connections, seconds);
 }

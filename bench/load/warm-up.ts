@@ -3,8 +3,8 @@ import { HttpConnection, postBytes } from './http-connection.ts';
 import type { Target } from './load.ts';
 
 /**
- * Calls over fresh connections until 40 in a row were answered with 200: the kernel has then handed some to every gateway process, and
- * key, config and provider are known to all.
+ * Calls over fresh connections until 40 in a row had status 200. The kernel has then passed some to every gateway process, and
+ * key, config and provider are in memory everywhere.
  */
 export async function warmUp(target: Target): Promise<void> {
   const { hostname, port } = new URL(target.url);

@@ -8,10 +8,10 @@ import { digestSecret, formatApiKey } from '../../core/contract/values/api-key.t
 import { deriveKey } from '../../core/contract/values/secret.ts';
 import { newMemoryLog } from '../../test/support/memory-log.ts';
 
-/** The keys of the bench: so many rows of one workspace, all with one secret, so that they can be made by one statement. */
+/** The keys of the benchmark: rows of one workspace with one common secret, so that one statement can create them. */
 export interface KeyFill {
   readonly count: number;
-  /** Public id of the n-th key, from 0. */
+  /** Returns the public id of the n-th key, from 0. */
   idOf(n: number): string;
   textOf(n: number): string;
   /** Writes the texts of the first `count` keys one after the other. All have `width` characters. */
@@ -19,7 +19,7 @@ export interface KeyFill {
   readonly width: number;
 }
 
-/** Puts `count` keys into the database. Resolves with how to name them, and how long it took in milliseconds. */
+/** Adds `count` keys to the database. Resolves with their naming, and the time in milliseconds. */
 export async function fillKeys(
   databaseUrl: string,
   encryptionKey: Uint8Array,
@@ -30,7 +30,7 @@ export async function fillKeys(
   const idOf = (n: number) => `K${String(n).padStart(11, '0')}`;
   const textOf = (n: number) => formatApiKey({ kind: 'ws', id: idOf(n), secret });
   const startedAtMs = performance.now();
-  // The product is running: it must not be kept waiting by a query that is longer than its own may be.
+  // The product is running, so no query may take longer than its own time limit.
   const sizeMib = await insert(
     databaseUrl,
     workspaceId,
@@ -74,7 +74,7 @@ async function insert(databaseUrl: string, workspaceId: string, digest: string, 
         'run',
       );
     }
-    // As autovacuum would have done by the time there are so many.
+    // Like autovacuum after so many inserts.
     await em.execute('vacuum analyze api_keys', [], 'run');
     await em.execute('checkpoint', [], 'run');
     const [size] = await em.execute<[{ mib: number }]>("select pg_total_relation_size('api_keys') / 1048576.0 as mib");

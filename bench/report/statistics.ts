@@ -1,4 +1,4 @@
-/** The middle value; the mean of the two middle ones when their number is even. NaN when there is none. */
+/** Returns the middle value, or the mean of the two middle ones. NaN without values. */
 export function median(values: readonly number[]): number {
   const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
   if (sorted.length === 0) return Number.NaN;
@@ -6,14 +6,14 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? (sorted[middle] as number) : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
 }
 
-/** A number for people: three figures, thousands with a comma; `–` when there is none. */
+/** Formats a number with three significant figures and thousands separators. `–` for NaN. */
 export function shown(value: number): string {
   if (!Number.isFinite(value)) return '–';
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US');
   return String(Number(value.toPrecision(3)));
 }
 
-/** Median with the smallest and largest value: `23 (21–26)`. */
+/** Formats the median with the smallest and largest value: `23 (21–26)`. */
 export function withSpread(values: readonly number[]): string {
   const finite = values.filter(Number.isFinite);
   if (finite.length === 0) return '–';

@@ -3,7 +3,7 @@ import type { Measurements } from '../measure.ts';
 import type { Scenario } from '../scenarios.ts';
 import { median, shown, withSpread } from './statistics.ts';
 
-/** Every table of a run as Markdown. */
+/** Returns every table of a run as Markdown. */
 export function toTables(measured: Measurements, contenders: readonly Contender[], scenarios: readonly Scenario[]): string {
   const parts: string[] = [];
   for (const scenario of scenarios) {
@@ -25,7 +25,7 @@ function throughputTable(measured: Measurements, contenders: readonly Contender[
   });
   if (rows.length === 0) return null;
   const of = (name: ContenderName) => rows.find((row) => row.contender.name === name);
-  // The cache answers without an upstream: it is compared with our own way to one.
+  // The cache replies without an upstream, so it is compared with an own call that has one.
   const plain = measured.loads.get('ours/plain');
   const ownRate = scenario.name === 'cached' && plain ? median(plain.requestsPerSecond) : Number.NaN;
   const head = [

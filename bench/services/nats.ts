@@ -5,7 +5,7 @@ import { until } from '../../test/support/until.ts';
 import { end, findProgram, start } from '../processes.ts';
 import type { Service } from './service.ts';
 
-/** A NATS server of our own. Null when none is installed; `NATS_SERVER` may name the program. */
+/** Starts a NATS server. Null if none is installed. `NATS_SERVER` may name the program. */
 export async function startNats(): Promise<Service | null> {
   const program = process.env.NATS_SERVER ?? findProgram('nats-server');
   if (!program) return null;

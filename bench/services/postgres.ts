@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { freePort } from '../../test/support/free-port.ts';
 import type { Service } from './service.ts';
 
-/** A PostgreSQL server of our own with an empty database. Null when none is installed. */
+/** Starts a PostgreSQL server with an empty database. Null if none is installed. */
 export async function startPostgres(): Promise<Service | null> {
   const programs = findPrograms();
   if (!programs) return null;
   const folder = mkdtempSync(join(tmpdir(), 'svc-postgres-'));
   const port = await freePort();
-  // PostgreSQL refuses to run as root: it gets the account Debian makes for it.
+  // PostgreSQL refuses to run as root, so it runs under the account that Debian creates for it.
   const account = process.getuid?.() === 0 ? accountOf('postgres') : null;
   if (account) chownSync(folder, account.uid, account.gid);
   const run = (program: string, args: readonly string[]) =>

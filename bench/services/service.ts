@@ -1,10 +1,10 @@
-/** Something the product depends on, which can go away and come back at the same address. */
+/** A dependency of the product that can be stopped and started again at the same address. */
 export interface Service {
   readonly url: string;
-  /** Starts it again; resolves when it answers. */
+  /** Starts it again. Resolves when it replies. */
   up(): Promise<void>;
-  /** Ends it at once, without a goodbye. */
+  /** Kills it at once. */
   down(): Promise<void>;
-  /** Ends it and removes what it left. */
+  /** Stops it and removes its files. */
   close(): Promise<void>;
 }

@@ -78,12 +78,12 @@ export interface Insertion {
   readonly file: string;
   /** Line to insert, without a line break. */
   readonly line: string;
-  /** Matches the lines of the list. Its first group, if any, is the sort key; otherwise the line is. */
+  /** Matches the lines of the list. Its first group, if any, is the sort key, otherwise the whole line. */
   readonly among: RegExp;
 }
 
 /**
- * Inserts one line in front of the first line of the list that sorts after it, or behind the last one. Throws GeneratorError if the
+ * Inserts one line before the first line of the list that sorts after it, or after the last one. Throws GeneratorError if the
  * file has no such list or the list has an entry with the same key.
  */
 export function insertSorted({ root, file, line, among }: Insertion): void {

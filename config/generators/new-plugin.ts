@@ -18,7 +18,7 @@ runGenerator(root, ([name, flag, folder, ...rest]) => {
 });
 
 function newBuiltIn(names: Names): string[] {
-  // The line first: it fails if there is such a plugin, and then nothing is written.
+  // The line is added first. If the plugin exists, this fails before anything is written.
   const line = `export { ${names.camel} } from './${names.kebab}/index.ts';`;
   insertSorted({ root, file: list, line, among: /^export \{ .+ \} from '\.\/(.+)\/index\.ts';/ });
   return [...copyTemplates({ from: join(import.meta.dirname, 'plugin'), root, values: { ...names } }), list];

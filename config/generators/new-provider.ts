@@ -10,7 +10,7 @@ runGenerator(root, ([name, ...rest]) => {
   if (name === undefined || rest.length > 0) throw new GeneratorError('Usage: npm run new:provider -- <name>, such as acme-ai');
   const names = namesOf(name);
   const values = { ...names, date: new Date().toISOString().slice(0, 10) };
-  // The line first: it fails if there is such a provider, and then nothing is written.
+  // The line is added first. If the provider exists, this fails before anything is written.
   const line = `export { declaration as ${names.camel} } from './${names.kebab}/settings.ts';`;
   insertSorted({ root, file: list, line, among: /^export \{ .+ \} from '\.\/(.+)\/settings\.ts';$/ });
   const files = copyTemplates({ from: join(import.meta.dirname, 'provider'), root, values });

@@ -1,7 +1,7 @@
 import { flag, listOf, text, wholeNumber } from '../setting-types.ts';
 import { bytes, derived, list, lowerCase, milliseconds, row } from './kinds.ts';
 
-/** Header names without those that carry credentials: metadata is stored and shown. */
+/** Header names except those of credentials, because metadata is stored and shown. */
 const metadataHeaderPattern =
   /^(?!(?:authorization|proxy-authorization|cookie|set-cookie|api-key)$)(?![a-z0-9-]*(?:api-key|secret|token|password))[a-z0-9-]{1,64}$/i;
 const targets = wholeNumber(1, 10_000);

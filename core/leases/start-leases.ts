@@ -34,7 +34,7 @@ export interface LeasesOptions {
 
 export interface LeaseClient extends Leases {
   readonly counts: { asks: number; failures: number };
-  /** Returns the units held. Units that cannot be returned expire. */
+  /** Gives back all units. Units that cannot be given back expire. */
   close(): Promise<void>;
 }
 

@@ -10,7 +10,7 @@ export function findCredential(ctx: RequestContext): string | null {
   const bearer = bearerOf(ctx.request.header('authorization'));
   const own = ctx.gatewayHeaders.get('api-key');
   if (own !== undefined) {
-    // The same key twice: the copy is ours too.
+    // A copy of the key in another header is the gateway's own too.
     if (bearer === own) ctx.keyHeader = 'authorization';
     return own;
   }
@@ -27,15 +27,15 @@ export function findCredential(ctx: RequestContext): string | null {
 }
 
 /**
- * Rates how much a credential looks like one of the gateway's own. The higher of two wins: providers issue tokens too, but no
- * keys of the gateway.
+ * Rates how much a credential looks like one of the gateway's own. The highest rating is used, because providers issue tokens
+ * too, but no keys of the gateway.
  */
 function ownness(credential: string): number {
   if (credential.startsWith('svc_')) return 2;
   return isToken(credential) ? 1 : 0;
 }
 
-/** The token of `Bearer <token>`, else null. */
+/** Returns the token of `Bearer <token>`, else null. */
 function bearerOf(header: string | undefined): string | null {
   if (header === undefined || header.length < 8 || header.slice(0, 7).toLowerCase() !== 'bearer ') return null;
   return header.slice(7).trim();

@@ -33,7 +33,7 @@ export const auth = (keys: AuthKeys): CorePlugin =>
     onConfig: (_config, _scope, services: CoreServices) => createHooks(services, keys),
   }) as CorePlugin;
 
-/** A credential that was verified once. It holds for as long as the document it was verified against is the one in memory. */
+/** A credential that was verified once. It stays valid while the document it was verified against is in memory. */
 interface Verified {
   readonly document: ApiKeyDocument;
   readonly identity: Identity;
@@ -74,7 +74,7 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
     const known = verified.get(sha256);
     // Look up once: a second promise without a handler could reject and cause an unhandled rejection.
     let document = known === undefined ? undefined : services.documents.get('api-key', known.document.id);
-    // A change notice replaces this document, and the credential is verified again.
+    // The change notice of a key replaces its document, so the credential is then verified again.
     if (known !== undefined && document === known.document) return admit(ctx, known);
     const key = parseApiKey(credential);
     if (!key) throw refused(ctx, failures, malformedKeyReason(credential));
@@ -104,7 +104,7 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
 
   function lookUp(ctx: RequestContext, key: ParsedApiKey): Maybe<ApiKeyDocument | null> {
     const document = services.documents.get('api-key', key.id);
-    // Only a key that is not in memory costs anybody anything, so only those are held back.
+    // Only keys that are not in memory cause work, so only those are limited.
     if (isPromise(document) && failures.isOver(ctx.request.remoteAddress)) {
       document.catch(() => undefined);
       throw new GatewayError('too_many_failures', { retryAfterMs: 60_000 });
@@ -115,7 +115,7 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
   function verify(ctx: RequestContext, key: ParsedApiKey, sha256: string, document: ApiKeyDocument | null): Verified {
     const verdict = verifyApiKey(key, document && storedKeyOf(document), keys.apiKeyPepper, services.clock.now());
     if (!document) throw refused(ctx, failures);
-    // Guessing at one key from many addresses ends here; a credential that was verified before does not come this way.
+    // Limits guesses of one key from many addresses. Credentials that were verified before are not affected.
     if (failures.isOver(key.id)) throw new GatewayError('too_many_failures', { retryAfterMs: 60_000 });
     if (verdict.state === 'invalid') {
       failures.count(key.id);
@@ -135,7 +135,7 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
   }
 }
 
-/** Returns the error if the key is known to be no longer valid, otherwise null: an unknown state does not end a session. */
+/** Returns the error if the key is known to be no longer valid, otherwise null. An unknown state does not end a session. */
 async function refusalOf(admitAgain: () => Maybe<undefined>): Promise<GatewayError | null> {
   try {
     await admitAgain();

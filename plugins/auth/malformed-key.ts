@@ -3,8 +3,8 @@ const providerKey = /^(sk|pk|rk|gsk|xai|pplx|r8|hf|AIza|AKIA|ASIA)[-_A-Z0-9a-z]{
 const ownKey = /^svc_(admin|ws|user)_/;
 
 /**
- * Says what is wrong with a text that cannot be an API key of this gateway: a provider's key in its place, or a key of ours that was
- * not copied whole. Null if there is nothing to say. Looks at the form alone and repeats no part of the text.
+ * Describes the error in a text that cannot be an API key of this gateway: a provider's key, or a key that was not copied
+ * completely. Null if the text is well-formed. Checks the form only and repeats no part of the text.
  */
 export function malformedKeyReason(text: string): string | null {
   if (ownKey.test(text)) return 'the check digits do not match; copy the whole key again';

@@ -1,10 +1,10 @@
 const keysMax = 50;
-/** A token (RFC 9110), and none that means something else to JavaScript. */
+/** A token (RFC 9110), except names with a special meaning in JavaScript. */
 const key = /^(?!__proto__$)[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
 
 /**
- * Entries of a W3C `baggage` header (W3C Baggage §3.2), values decoded and cut to `lengthMax` characters, in `into`. It travels with
- * requests on its own, so what of it cannot be read is left out instead of refused.
+ * Adds the entries of a W3C `baggage` header (W3C Baggage §3.2) to `into`, decoded and cut to `lengthMax` characters. Tracing
+ * libraries add the header on their own, so unreadable entries are skipped instead of rejected.
  */
 export function addBaggage(into: Record<string, string>, header: string, lengthMax: number): void {
   let count = 0;

@@ -34,7 +34,7 @@ function createHooks(services: CoreServices): CoreHooks {
   function resolve(ctx: RequestContext, identity: Identity, workspace: WorkspaceDocument | null): Maybe<undefined> {
     if (!workspace) throw new GatewayError('forbidden', { message: 'Forbidden! The workspace of this key has been deleted' });
     ctx.workspace = workspace;
-    // Its config is the one it asks about, not one it runs under.
+    // The body of an explain request names the config. The request itself runs under none.
     if (ctx.endpoint?.routing === 'none') {
       ctx.metadata = readMetadata(ctx, identity, workspace, mapped);
       return undefined;

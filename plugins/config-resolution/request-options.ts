@@ -1,10 +1,10 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 
-/** Gives what is wrong with the value of a header; null for nothing. */
+/** Returns the error in the value of a header. Null if there is none. */
 type Rule = (value: string) => string | null;
 
-/** Headers of the reference that ask for something of a single request, by name without prefix. */
+/** Headers of the reference that set an option of a single request, by name without prefix. */
 const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['debug', isFlag],
   ['cache', cacheMode],
@@ -17,7 +17,7 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
 
 /**
  * Rejects options that have no effect here, so that no caller relies on them. Throws `bad_request` that names the header.
- * `sensitive-headers` needs nothing done: values of headers are never logged or stored.
+ * `sensitive-headers` needs no action, because values of headers are never logged or stored.
  */
 export function checkRequestOptions(ctx: RequestContext): void {
   for (const [name, value] of ctx.gatewayHeaders) {
@@ -39,7 +39,7 @@ function isFlag(value: string): string | null {
   return value === 'true' || value === 'false' ? null : 'Expected true or false';
 }
 
-/** A flag that may be off. */
+/** A flag that may only be off. */
 function absent(why: string): Rule {
   return (value) => (value === 'false' ? null : `${isFlag(value) ?? `This option is not part of this version. ${why}`}`);
 }

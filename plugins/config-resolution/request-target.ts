@@ -23,8 +23,8 @@ export function settingHeadersOf({ settings, secrets }: SettingNames): SettingHe
 }
 
 /**
- * Takes `@slug/` off the model of the body, or of the query on pass-through routes, and returns `@slug`. Model names that
- * begin `@cf/` or `@hf/` are names, not slugs.
+ * Removes `@slug/` from the model of the body, or of the query on pass-through routes, and returns `@slug`. Model names that
+ * begin with `@cf/` or `@hf/` are names, not slugs.
  */
 export function stripModelSlug(ctx: RequestContext): string | null {
   const model = ctx.model;
@@ -91,8 +91,8 @@ function providerOf(ctx: RequestContext, modelSlug: string | null, services: Cor
 const nothing = Object.freeze({});
 
 /**
- * The caller's own provider credentials: what is in Authorization, x-api-key or api-key beside the gateway's key. A second copy of
- * a key of ours, which SDKs send when they are given it twice, is none.
+ * Returns the caller's own provider credentials: those in Authorization, x-api-key or api-key that are not the gateway's key.
+ * SDKs may send the gateway's key in two headers. The copy is not a provider credential.
  */
 function credentialsOf(ctx: RequestContext, known: SettingHeaders): Credentials {
   let credentials: Record<string, Secret> = nothing;

@@ -7,18 +7,18 @@ import { isUuid } from '../../core/contract/values/uuid.ts';
 
 type Documents = CoreServices['documents'];
 
-/** The saved config of this slug in the caller's workspace. Throws GatewayError `invalid_config` when there is none. */
+/** Returns the saved config of this slug in the caller's workspace. Throws GatewayError `invalid_config` if there is none. */
 export function savedConfig(identity: Identity, slug: string, documents: Documents): Maybe<ConfigDocument> {
   const document = documents.get('config', `${identity.workspaceId}/${slug}`);
   return isPromise(document) ? document.then((found) => required(found, slug)) : required(document, slug);
 }
 
-/** The same for the default of a key or a token; tokens may name it by its id. */
+/** Like `savedConfig`, for the default of a key or a token. Tokens may name it by its id. */
 export function defaultConfig(identity: Identity, slugOrId: string, documents: Documents): Maybe<ConfigDocument> {
   return isUuid(slugOrId) ? configById(identity, slugOrId, documents) : savedConfig(identity, slugOrId, documents);
 }
 
-/** A cached document may be old. It is used only for the slug of the config, which never changes. */
+/** A cached document may be outdated. Only the slug of the config is used from it, which never changes. */
 async function configById(identity: Identity, id: string, documents: Documents): Promise<ConfigDocument> {
   const named = required(await documents.get('config', `${identity.workspaceId}/${id}`), id);
   const current = await documents.get('config', `${identity.workspaceId}/${named.slug}`);

@@ -3,14 +3,14 @@ import { holdsCredential } from '../../core/contract/values/api-key.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isObject } from '../../core/contract/values/json.ts';
 
-/** Options about the caller and the trace: they are fixed before the body is read. */
+/** Options about the caller and the trace. They are fixed before the body is read. */
 const settled: ReadonlySet<string> = new Set(['api-key', 'trace-id']);
 
 const valueLengthMax = 16_384;
 
 /**
- * `svc_options` of a batch or fine-tuning job: the gateway's headers by name, with or without prefix, `-` or `_` alike. They count as
- * if they had come as headers of the request, over those that did. Throws `bad_request` naming `svc_options.<name>`.
+ * Reads `svc_options` of a batch or fine-tuning job: the gateway's headers by name, with or without prefix, with `-` or `_`. They
+ * have the effect of request headers and replace them. Throws `bad_request` naming `svc_options.<name>`.
  */
 export function adoptSvcOptions(ctx: RequestContext, prefixes: readonly string[]): void {
   const operation = ctx.endpoint?.operation;
@@ -41,12 +41,12 @@ function textOf(ctx: RequestContext, name: string, value: unknown): string {
   const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   if (!isText && !isObject(value)) throw issue(`.${name}`, 'expected the value of a header');
   const text = isText ? String(value) : JSON.stringify(value);
-  // The rules of a header value, which this one never was.
+  // Applies the rules for header values, because this value was not a header.
   if (text.length > valueLengthMax || /[\0-\x08\n-\x1f\x7f]/.test(text))
     throw issue(`.${name}`, 'expected the value of a header');
   if (holdsCredential(text, ctx.token))
     throw issue(`.${name}`, 'contains a credential of this request. Remove it here and send it as a header');
-  // Headers are bytes: readers expect other characters as UTF-8 read as Latin-1.
+  // Headers are bytes. Readers expect other characters as UTF-8 decoded as latin1.
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 

@@ -10,15 +10,15 @@ export interface TokenEstimate {
   readonly input: number;
   /** The maximum output that the request asks for, over all its choices; otherwise the default reservation. */
   readonly output: number;
-  /** True when the request states its maximum: then all of it must be left. */
+  /** True if the request states its maximum. All of it must then be available. */
   readonly isStated: boolean;
 }
 
 /** Tokens reserved for the output if the request states no maximum, as far as they are left. */
 const outputDefault = 1_024;
-/** Characters of text per token, on the low side for most languages: rather too many tokens are set aside than too few. */
+/** Characters of text per token. It is low for most languages, so that too many tokens are reserved rather than too few. */
 const charactersPerToken = 3;
-/** Tokens of a picture, sound or file inside a body. */
+/** Tokens of an image, audio or file inside a body. */
 const attachmentTokens = 1_000;
 const depthMax = 32;
 
@@ -39,7 +39,7 @@ export function estimateTokens(ctx: RequestContext): TokenEstimate {
   return stated ? { input, output: stated, isStated: true } : { input, output: outputDefault, isStated: false };
 }
 
-/** Estimates the tokens of a pass-through request from what was read of its bytes. */
+/** Estimates the tokens of a pass-through request from the facts that were read from its bytes. */
 function passedTokens(ctx: RequestContext, { params, inputTokens: input }: PassedRequest): TokenEstimate {
   if (!answersWithTokens(ctx.endpoint?.proxyPath ?? '')) return { input, output: 0, isStated: true };
   const stated = maximumOf(params);
@@ -68,7 +68,7 @@ function tokensIn(value: unknown, key: string, depth: number): number {
   return sum;
 }
 
-/** Micro-USD, rounded up; the images a request asks for are in it. */
+/** Micro-USD, rounded up, including the requested images. */
 export function estimatedCost(
   ctx: RequestContext,
   { input, output }: { input: number; output: number },
@@ -77,7 +77,7 @@ export function estimatedCost(
   const params = paramsOf(ctx);
   const tier = serviceTierOf(params?.service_tier);
   const ofTier = (tier !== null && rates.tiers?.[tier]) || rates;
-  // The requested tier may be unavailable: reserve the higher price.
+  // The requested tier may be unavailable, so the higher price is reserved.
   const tokens = input * Math.max(ofTier.input, rates.input) + output * Math.max(ofTier.output, rates.output);
   if (!rates.images || !asksForImages(ctx)) return Math.ceil(tokens);
   const count = typeof params?.n === 'number' && params.n >= 1 ? Math.min(Math.ceil(params.n), 128) : 1;
@@ -94,7 +94,7 @@ function paramsOf(ctx: RequestContext): JsonObject | null {
   return ctx.params ?? ctx.passed?.params ?? null;
 }
 
-/** Returns the units that a finished request has used of a limit, by its own counts; 0 if the price is not known. */
+/** Returns the units of a limit that a finished request has used, by its own counts. 0 if the price is unknown. */
 export function usedUnits(unit: 'tokens' | 'cost', ctx: RequestContext, rates: ModelRates | null): number {
   const { usage } = ctx;
   const params = paramsOf(ctx);

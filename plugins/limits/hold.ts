@@ -8,17 +8,17 @@ import type { Meter } from './meters.ts';
  */
 export interface Hold {
   readonly meter: Meter;
-  /** Taken and not used; below 0: used and not taken. */
+  /** Units that were taken and not used. Negative: units that were used and not taken. */
   units: number;
   startMs: number;
   lease: string | null;
-  /** Units of all that the request has used, as far as it was looked at. */
+  /** Units that the whole request has used so far. */
   counted: number;
-  /** The part of it that was used of this lease. */
+  /** The part of it that was used from this lease. */
   used: number;
 }
 
-/** The request has used so many units by now, all in all. */
+/** Sets the total that the request has used so far. */
 export function use(hold: Hold, total: number): void {
   const more = total - hold.counted;
   hold.counted = total;
@@ -26,26 +26,26 @@ export function use(hold: Hold, total: number): void {
   hold.units -= more;
 }
 
-/** Puts back what was not used. */
+/** Gives unused units back. */
 export function giveUp({ meter, units, startMs, lease }: Hold): void {
   if (lease === null) return;
   meter.account.put(units, startMs, lease);
   meter.account.release(lease);
 }
 
-/** Ends the hold of a request that stays counted, and returns what the record reports of it. */
+/** Ends the hold of a request that stays counted, and returns the amount that the record reports. */
 export function keep(hold: Hold): ReservationRecord[] {
   if (hold.lease === null) return [];
   hold.meter.account.release(hold.lease);
   return [counted(hold)];
 }
 
-/** Returns what the record reports of a counted request. */
+/** Returns the amount that the record reports for a counted request. */
 export function counted(hold: Hold): ReservationRecord {
   return reservationOf(hold, hold.units);
 }
 
-/** Returns what the record reports of a limit: `units` of the lease were used. */
+/** Returns the amount that the record reports for a limit: `units` of the lease were used. */
 export function reservationOf({ meter, startMs, lease, used }: Hold, units = used): ReservationRecord {
   const { spec, key } = meter.account;
   if (lease !== null) return { key, lease, startMs, units: Math.max(0, units) };

@@ -11,7 +11,7 @@ import { refusalHeaders, unknownLimit } from './refusal.ts';
 import { Reservations } from './reservations.ts';
 import { refuseDeferred, refuseUnmetered } from './unmetered.ts';
 
-/** Budgets and rate limits of key, workspace, provider and integration. Requests without any meet two comparisons. */
+/** Budgets and rate limits of key, workspace, provider and integration. Requests without any cost two comparisons. */
 export function limits(): CorePlugin {
   // Limits depend on no config: all plans of a process share their hooks.
   let hooks: CoreHooks | null = null;
@@ -33,7 +33,7 @@ const none: readonly Meter[] = [];
 function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   const { clock, documents } = services;
   const slot = services.newSlot();
-  /** By the caller's identity and the workspace document it was met with: each is one object per document. */
+  /** By the caller's identity and the workspace document. Both are one object per document. */
   const ofCaller = new WeakMap<Identity, { workspace: WorkspaceDocument | null; meters: readonly Meter[] }>();
   const ofProvider = new WeakMap<ProviderDocument, readonly Meter[]>();
 
@@ -72,7 +72,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     onSessionUsage(ctx) {
       const state = ctx.slots[slot] as Reservations | undefined;
       if (!state?.target || ctx.model === state.pricedModel) return state?.renew();
-      // A session may name its model only once it is open.
+      // A session may name its model only after it has opened.
       state.pricedModel = ctx.model;
       const rates = ratesFor(ctx, state.target);
       const renew = (found: ModelRates | null): Maybe<GatewayError | null> => {
@@ -131,7 +131,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   }
 
   function ratesFor(ctx: RequestContext, target: Target): ReturnType<Leases['rates']> {
-    // Overrides change no bytes that are passed through.
+    // Overrides do not change pass-through bytes.
     const forced = ctx.passed === null ? target.overrideParams?.model : null;
     const model = typeof forced === 'string' ? forced : (ctx.model ?? null);
     if (model === null || ctx.provider === null) return null;

@@ -6,14 +6,14 @@ import { rateWindowMs } from '../../core/contract/protocol/limit-window.ts';
 export type Scope = 'key' | 'workspace' | 'provider' | 'integration';
 type MeterUnit = 'requests' | 'tokens' | 'cost';
 
-/** One limit of one entity, ready to be taken from. */
+/** One limit of one entity. */
 export interface Meter {
   readonly scope: Scope;
   readonly unit: MeterUnit;
   readonly isBudget: boolean;
   /** Capacity of one window: requests, tokens or micro-USD. */
   readonly capacity: number;
-  /** For people: `minute`, `hour`, …; null for budgets. */
+  /** For messages: `minute`, `hour`, …; null for budgets. */
   readonly period: string | null;
   /** Decision while the remaining amount is unknown. */
   readonly onUnavailable: 'allow' | 'deny';
@@ -23,7 +23,7 @@ export interface Meter {
 /** The owner of a set of limits. */
 export interface Entity {
   readonly scope: Scope;
-  /** Names it in the ledger. */
+  /** Key of the limit in the ledger. */
   readonly id: string;
   readonly organisationId: string;
 }
@@ -32,7 +32,7 @@ export interface Entity {
 const unlimited = 1e15;
 const microUsd = 1_000_000;
 
-/** The budgets and rate limits of an entity as meters: budgets come first because they are checked first. */
+/** Returns the budgets and rate limits of an entity as meters. Budgets come first because they are checked first. */
 export function metersOf(leases: Leases, entity: Entity, limits: EntityLimits): Meter[] {
   return [
     ...limits.usageLimits.map((budget) => budgetMeter(leases, entity, budget, limits.usageResetAt)),

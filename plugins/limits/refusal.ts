@@ -2,10 +2,10 @@ import { GatewayError } from '../../core/contract/values/errors.ts';
 import type { HeaderList } from '../../core/contract/values/http.ts';
 import type { Meter, Scope } from './meters.ts';
 
-/** Headers that belong to a refusal, should it be the one the client gets: a fallback may still answer. */
+/** Headers that belong to an error. They are sent only if the client gets that error, because a fallback may still succeed. */
 const headersByError = new WeakMap<GatewayError, HeaderList>();
 
-/** The `x-ratelimit-…` headers of a refusal; none for other errors. */
+/** Returns the `x-ratelimit-…` headers of an error. Empty for other errors. */
 export function refusalHeaders(error: GatewayError): HeaderList {
   return headersByError.get(error) ?? [];
 }

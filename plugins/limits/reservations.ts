@@ -15,7 +15,7 @@ import { renewHolds } from './renew-holds.ts';
 export class Reservations {
   /** Reservations of key and workspace, for the whole request. */
   readonly own: Hold[] = [];
-  /** Reservations of the provider and integration that are being called. */
+  /** Reservations of the provider and integration of the current target. */
   readonly ofTarget: Hold[] = [];
   target: Target | null = null;
   rates: ModelRates | null = null;
@@ -24,7 +24,7 @@ export class Reservations {
   readonly #ctx: RequestContext;
   readonly #clock: Clock;
   #tokens: TokenEstimate | null = null;
-  /** Used and no longer held: leases that a session has left, and requests to targets before the present one. */
+  /** Used units that are no longer held: from leases that a session has left, and from requests to earlier targets. */
   readonly #left: ReservationRecord[] = [];
 
   constructor(ctx: RequestContext, clock: Clock) {
@@ -37,8 +37,8 @@ export class Reservations {
   }
 
   /**
-   * Takes from each of these meters in turn. Where one has too little, everything taken in this call is put back and its refusal
-   * thrown: a denied request consumes nothing.
+   * Takes from each of these meters in turn. If one has too few units, everything taken in this call is returned and its error
+   * thrown: a rejected request consumes nothing.
    */
   admit(meters: readonly Meter[], into: Hold[], from = 0, first = into.length): Maybe<undefined> {
     for (let at = from; at < meters.length; at++) {
@@ -75,7 +75,7 @@ export class Reservations {
     return undefined;
   }
 
-  /** Puts back what was taken for a target that has not answered. A request that its provider was called for stays counted. */
+  /** Gives back the units taken for a target that has not replied. A request whose provider was called stays counted. */
   leaveTarget(): void {
     const isCalled = this.#isTargetCalled();
     for (const hold of this.ofTarget.splice(0)) {
@@ -84,7 +84,7 @@ export class Reservations {
     }
   }
 
-  /** Notes for the record that stands in for this process if it is killed during the call: everything taken counts as used. */
+  /** Notes the units that the record reports if this process is killed during the call. Everything taken counts as used. */
   noteTaken(): void {
     const records = [...this.#left];
     for (const hold of [...this.own, ...this.ofTarget]) records.push(reservationOf(hold, hold.used + hold.units));
@@ -99,7 +99,7 @@ export class Reservations {
     return renewHolds(this.#ctx, holds, this.#left, this.rates, most, this.#clock.now());
   }
 
-  /** Notes for the record what a session has used so far. */
+  /** Notes the units that a session has used so far, for the record. */
   note(): void {
     const records = [...this.#left];
     for (const hold of [...this.own, ...this.ofTarget])
@@ -107,14 +107,14 @@ export class Reservations {
     this.#ctx.reservations = records.length === 0 ? null : records;
   }
 
-  /** Puts back everything, or what was taken less what was used, and notes the latter for the record. */
+  /** Gives back all unused units, and notes the used ones for the record. */
   settle(outcome: Outcome): void {
     const ctx = this.#ctx;
     const isHit = /hit/i.test(ctx.cacheStatus ?? '');
-    // A failed request is charged if its provider had begun to reply: then it has usage.
+    // A failed request is charged if its provider had begun to reply, because it then has usage.
     const isCharged = !isHit && outcome.kind !== 'refused' && (outcome.kind !== 'failed' || ctx.usage !== null);
     const records = [...this.#left];
-    // A request whose every target the gateway refused has used nothing.
+    // A request whose targets were all rejected by the gateway has used nothing.
     const { attempts } = ctx;
     if (outcome.kind === 'refused' && attempts.length > 0 && !attempts.some(wasCalled)) giveBackRequests(this.own);
     if (this.ofTarget.length > 0 && !this.#isTargetCalled()) giveBackRequests(this.ofTarget);
@@ -133,14 +133,14 @@ export class Reservations {
     ctx.reservations = records.length === 0 ? null : records;
   }
 
-  /** False if every attempt at the present target was refused before its provider was called. */
+  /** False if every attempt at the current target was rejected before its provider was called. */
   #isTargetCalled(): boolean {
     const { target } = this;
     const ofTarget = this.#ctx.attempts.filter(({ targetIndex }) => targetIndex === target?.index);
     return ofTarget.length === 0 || ofTarget.some(wasCalled);
   }
 
-  /** Least and most to take of a meter before the call. */
+  /** Returns the least and most units to take from a meter before the call. */
   #amounts({ unit, capacity }: Meter, isPriced: boolean): readonly [number, number] {
     if (unit === 'requests') return [1, 1];
     if (unit === 'cost' && !isPriced) return [1, 1];
@@ -150,7 +150,7 @@ export class Reservations {
       const most = Math.max(1, input + output);
       return [isStated ? most : Math.min(most, Math.max(1, input + 1)), Math.min(most, Math.max(1, capacity))];
     }
-    // A model without a price costs nothing, so it never blocks: but nothing may be left of a budget that is used up.
+    // A model without a price costs nothing, so it does not block. A budget that is used up still blocks.
     if (this.rates === null) return [1, 1];
     const most = Math.max(1, estimatedCost(this.#ctx, { input, output }, this.rates));
     return [isStated ? most : Math.max(1, estimatedCost(this.#ctx, { input, output: 1 }, this.rates)), most];
@@ -162,7 +162,7 @@ export class Reservations {
     if (units === unavailable && meter.onUnavailable === 'allow') {
       if (meter.isBudget) into.push({ meter, units: 0, startMs: 0, lease: null, counted: 0, used: 0 });
       else {
-        // The next answer of the ledger covers the overdraft, so the call counts in its window.
+        // The next reply of the ledger covers the overdraft, so that the call counts in its window.
         account.put(-needed, account.startMs, account.lease);
         this.#hold(meter, needed, into, first);
       }
@@ -177,7 +177,7 @@ export class Reservations {
     const { startMs, lease } = meter.account;
     into.push({ meter, units, startMs, lease, counted: 0, used: 0 });
     meter.account.hold();
-    // The client left while the ledger was asked, so `settle` has run already.
+    // The client disconnected during the request to the ledger, so `settle` has already run.
     if (this.#ctx.ended) this.#undo(into, first);
   }
 
@@ -185,7 +185,8 @@ export class Reservations {
     const { meter } = hold;
     if (units >= 0) {
       const { lease, startMs } = meter.account;
-      // Taken from another lease than the previous hold, which one record cannot express; or the client has disconnected.
+      // The units come from another lease than the previous hold, which one record cannot express, or the client has
+      // disconnected.
       if (hold.lease !== lease || hold.startMs !== startMs || this.#ctx.ended) meter.account.put(units, startMs, lease);
       else hold.units += units;
       return;

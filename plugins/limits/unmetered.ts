@@ -2,7 +2,7 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import { sessionTraffic } from '../../core/contract/plugin/passed-traffic.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 
-/** Rejects work whose usage comes later: a budget cannot hold it. Throws `unmetered_request`. */
+/** Rejects requests whose usage is reported later, because a budget cannot reserve it. Throws `unmetered_request`. */
 export function refuseDeferred({ endpoint }: RequestContext): void {
   if (endpoint?.traffic !== 'deferred') return;
   throw unmetered(
@@ -10,14 +10,14 @@ export function refuseDeferred({ endpoint }: RequestContext): void {
   );
 }
 
-/** `reject_unmetered_requests`: rejects what no reply states the usage of. Throws `unmetered_request`. */
+/** Applies `reject_unmetered_requests`: rejects requests whose usage no reply states. Throws `unmetered_request`. */
 export function refuseUnmetered(ctx: RequestContext): void {
   const reason = reasonOf(ctx);
   if (reason === null) return;
   throw unmetered(`${reason}. reject_unmetered_requests is set for the API key or its workspace`);
 }
 
-/** Why the usage of a request cannot be measured, and what to do; null if it can. */
+/** Returns why the usage of a request cannot be measured, and a remedy. Null if it can be measured. */
 function reasonOf(ctx: RequestContext): string | null {
   const { endpoint, passed } = ctx;
   if (endpoint?.name !== 'proxy') return null;

@@ -20,7 +20,7 @@ export const record = (): CorePlugin =>
       const heldSlot = services.newSlot();
       return {
         onRequest() {
-          // A request that cannot be recorded is not served: a full disk must not make calls free.
+          // A request that cannot be recorded is rejected. Otherwise a full disk would make calls free.
           if (!journal.healthy()) throw unrecordable();
         },
         onSend(ctx) {
@@ -45,7 +45,7 @@ export const record = (): CorePlugin =>
         try {
           journal.append(record);
         } catch (thrown) {
-          // Counted by the journal, and said there once: not for each of the requests that a full disk refuses.
+          // The journal counts and logs this once, not for each rejected request.
           if (!(thrown instanceof GatewayError) || thrown.code !== 'unavailable') throw thrown;
         }
       }
@@ -61,7 +61,7 @@ function unrecordable(): GatewayError {
   });
 }
 
-/** The record of a request that has come to its end. */
+/** Returns the record of a finished request. */
 export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: number): RequestRecord {
   const usage = ctx.usage;
   const attempts = ctx.attempts.map((attempt) => ({
@@ -130,7 +130,7 @@ function roundTime(time: PluginTime): PluginTime {
   return { ...time, durationMs: Math.max(0, Math.round(time.durationMs * 1000) / 1000) };
 }
 
-/** Null for text alone, which is nearly every request. */
+/** Null for text alone, which is the usual case. */
 function mediaOf(usage: Usage): MediaRecord | null {
   const { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens, units } = usage;
   if (audioInputTokens + audioOutputTokens + imageInputTokens + imageOutputTokens === 0 && units === noUnits) return null;
@@ -143,7 +143,7 @@ function imageOf(params: RequestContext['params']): ImageRecord {
   return { quality: textOf(params?.quality), size: textOf(params?.size) };
 }
 
-/** Rounds away meaningless microseconds. Negative times would come from a clock error and become 0. */
+/** Rounds to the precision that is meaningful. A clock error could give negative times, which become 0. */
 function round(ms: number): number {
   return Math.max(0, Math.round(ms * 100) / 100);
 }

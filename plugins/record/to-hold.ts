@@ -1,10 +1,13 @@
 import type { CallHold } from '../../core/contract/plugin/call-hold.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 
-/** Characters of text that callers can make as long as they like. */
+/** Maximum length of texts that callers set. */
 const textMax = 2_000;
 
-/** Returns what the record of a call needs if this process is killed during it. Fields that are null are left out: it is written for every call. */
+/**
+ * Returns the fields that the record of a call needs if this process is killed during the call. Null fields are left out, because
+ * this is written for every call.
+ */
 export function toHold(ctx: RequestContext): CallHold {
   const { identity, request, reservedTokens } = ctx;
   return {

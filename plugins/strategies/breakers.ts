@@ -5,7 +5,10 @@ import type { Watch } from './watch.ts';
 
 const requestsMinDefault = 5;
 
-/** Returns the settings below a strategy: its own, otherwise the inherited ones. A condition passes none on. */
+/**
+ * Returns the settings below a strategy: its own, otherwise the inherited ones. Settings of a conditional strategy are not
+ * inherited.
+ */
 export function inheritedBreaker(strategy: StrategyConfig, above: BreakerSettings | null): BreakerSettings | null {
   if (strategy.mode === 'conditional') return null;
   const own = strategy.cb_config;

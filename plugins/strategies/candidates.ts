@@ -2,7 +2,7 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Node } from './node.ts';
 import type { Outliers } from './outlier.ts';
 
-/** The children a request may be sent to, as indices in the order of the config. */
+/** The children that a request may be sent to, as indices in the order of the config. */
 export interface Candidates {
   /** True if the target is neither open nor cooling down. */
   readonly good: readonly number[];

@@ -62,7 +62,7 @@ export function certainly(chosen: number | null, children: readonly Node[]): num
   return children.map((_child, index) => (index === chosen ? 1 : 0));
 }
 
-/** The children that are asked in this order, and which of them cool down. */
+/** The children in the order in which they would be called, and those in cooldown. */
 export function orderedBy({ good, cooling }: Candidates, children: readonly Node[]): (number | null)[] {
   const order = [...good, ...cooling];
   return children.map((_child, index) => (order.includes(index) ? order.indexOf(index) + 1 : null));

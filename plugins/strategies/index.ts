@@ -72,13 +72,13 @@ interface Walk {
   readonly warnings: string[];
   /** Index of the next leaf. */
   nextTarget: number;
-  /** True when a condition asks for the tokens of a request. */
+  /** True if a condition needs the tokens of a request. */
   countsTokens: boolean;
-  /** True when a condition, or what makes a choice sticky, asks for parameters. */
+  /** True if a condition, or the identity of a sticky choice, needs parameters. */
   readsParams: boolean;
 }
 
-/** Walks the config in the order in which its leaves were numbered; `breaker`: what holds from above. */
+/** Visits the config in the order in which its leaves were numbered. `breaker`: the inherited settings. */
 function compileNode(config: GatewayConfig, path: string, breaker: BreakerSettings | null, walk: Walk): Node {
   const from = walk.nextTarget;
   const { strategy, targets } = config;
@@ -141,7 +141,7 @@ function watchOutliers(
   return outliers;
 }
 
-/** A target. It has a circuit if one is configured and the target is a stored provider of a saved config. */
+/** Adds a target. It has a circuit if one is configured and the target is a stored provider of a saved config. */
 function leaf(target: Target | null, name: string | undefined, range: Range, settings: BreakerSettings | null, walk: Walk): Node {
   const node: Node = {
     ...range,

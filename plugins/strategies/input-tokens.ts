@@ -3,7 +3,7 @@ import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { promptTexts } from '../../core/contract/values/prompt-text.ts';
 
-/** Below this the rough estimate is as good as a count for routing, and costs no thread. */
+/** For shorter texts the rough estimate is precise enough for routing, and needs no thread. */
 const countedCharsMin = 4096;
 /** The worker would truncate a longer text, so the rough estimate is better. */
 const countedCharsMax = 1024 * 1024;

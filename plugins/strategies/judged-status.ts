@@ -1,8 +1,8 @@
 import type { AttemptResult } from '../../core/contract/plugin/context.ts';
 
 /**
- * Returns the status by which a target is judged: the provider's own, or the one of the error that replaced it, also if a stream
- * was cut after a good beginning. Null if the result does not depend on the target: the client disconnected, or the caller or the
+ * Returns the status of a target's result: the provider's own, or the one of the error that replaced it, also if a stream was cut
+ * after a successful start. Null if the result does not depend on the target: the client disconnected, or the caller or the
  * gateway caused the error.
  */
 export function judgedStatus(last: AttemptResult | null): number | null {

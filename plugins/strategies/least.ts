@@ -1,7 +1,7 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Load } from './load.ts';
 
-/** One of these children; `from` is never empty. */
+/** Returns one of these children. `from` is never empty. */
 type Choose = (ctx: RequestContext, from: readonly number[]) => number;
 
 /** The selection algorithm of a load balancer. */
@@ -9,16 +9,16 @@ export interface Algorithm {
   readonly choose: Choose;
   /** Returns the probability of each of `from`, in their order. Changes nothing. */
   shares(ctx: RequestContext, from: readonly number[]): number[];
-  /** One sentence: what it goes by. */
+  /** One sentence that names the criterion. */
   readonly why: string;
 }
 
-/** Share of requests that go to another target than the fastest, so that one that has become faster is noticed. */
+/** Share of requests that go to another target than the fastest, to detect targets that have become faster. */
 const explorationShare = 0.05;
 
 /**
- * The child that has answered fastest of late. Those of which nothing recent is known come first, and now and then any other is
- * asked.
+ * Selects the child with the lowest recent latency. Children without a recent measurement come first, and occasionally any other
+ * child is chosen.
  */
 export function leastLatency(loads: readonly Load[], random: () => number): Algorithm {
   const latency = (ctx: RequestContext) => (child: number) => loadOf(loads, child).latencyMs(ctx.stream) as number;
@@ -58,8 +58,8 @@ export function leastBusy(loads: readonly Load[], weights: readonly number[], ra
 }
 
 /**
- * The first child that has room for one more. When all are full, the one that is fullest by the smallest measure: work is spread
- * over all of them in the end, and their own limits answer.
+ * Selects the first child that has capacity for one more request. If all are full, the one that exceeds its capacity least.
+ * Requests are then spread over all children, whose own limits reply.
  */
 export function priorityCapacity(
   loads: readonly Load[],
@@ -67,16 +67,16 @@ export function priorityCapacity(
   processes: number,
   onFull: (ctx: RequestContext, child: number) => void,
 ): Algorithm {
-  // Said of a machine; each of its gateway processes takes its part.
+  // A capacity applies to a machine. Each of its gateway processes has an equal part.
   const part = (limit: number | undefined) =>
     limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit / processes));
   const limits = capacities.map((each) => ({ inFlight: part(each?.in_flight), perMinute: part(each?.rpm) }));
-  /** 1 and more: full. */
+  /** 1 or more: full. */
   const fullness = (child: number): number => {
     const { inFlight, perMinute } = limits[child] as (typeof limits)[number];
     const load = loadOf(loads, child);
     const requests = perMinute === Number.POSITIVE_INFINITY ? 0 : load.requestsPerMinute();
-    // The minute slides, so that there may be room for a part of a request only.
+    // The window slides, so capacity may be available for a fraction of a request.
     const minuteShare = requests + 1 > perMinute ? Math.max(1, requests / perMinute) : requests / perMinute;
     return Math.max(load.inFlight / inFlight, minuteShare);
   };
@@ -103,14 +103,14 @@ function loadOf(loads: readonly Load[], child: number): Load {
   return loads[child] as Load;
 }
 
-/** The children with the smallest value. */
+/** Returns the children with the smallest value. */
 function leastOf(from: readonly number[], measure: (child: number) => number): number[] {
   const values = from.map(measure);
   const smallest = Math.min(...values);
   return from.filter((_child, index) => values[index] === smallest);
 }
 
-/** The share of each of `from` where those of `chosen` have equal parts. */
+/** Returns the probability of each of `from` if those of `chosen` have equal parts. */
 function equally(chosen: readonly number[], from: readonly number[]): number[] {
   return from.map((child) => (chosen.includes(child) ? 1 / chosen.length : 0));
 }

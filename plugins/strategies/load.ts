@@ -8,7 +8,7 @@ export class Load {
   readonly #clock: Clock;
   /** Latencies of whole replies and of streams, which cannot be compared. */
   readonly #latencies = [new Latency(), new Latency()] as const;
-  /** Requests of the present minute and of the one before. */
+  /** Requests of the current minute and of the previous one. */
   #minute = 0;
   #requests = 0;
   #requestsBefore = 0;
@@ -17,7 +17,7 @@ export class Load {
     this.#clock = clock;
   }
 
-  /** Counts requests that come and go. */
+  /** Counts the start and the end of requests. */
   readonly watch: Watch = (ctx) => {
     this.inFlight++;
     this.#turn();
@@ -27,20 +27,20 @@ export class Load {
       const status = judgedStatus(last);
       if (status === null || last === null) return;
       const isFailure = status >= 500 || targetIssues.has(status);
-      // A slow target also refuses invalid requests quickly, so errors of the caller are not measured.
+      // A slow target may also reject invalid requests quickly, so errors of the caller are not measured.
       if (!isFailure && !last.ok) return;
       this.#latencies[ctx.stream ? 1 : 0].observe(this.#clock.elapsed(), last.firstByteMs, isFailure);
     };
   };
 
-  /** Requests begun within the last minute: the present minute's and the share of the one before that still counts. */
+  /** Requests begun within the last minute: those of the current minute and the remaining share of the previous one. */
   requestsPerMinute(): number {
     this.#turn();
     const share = 1 - (this.#clock.elapsed() % minuteMs) / minuteMs;
     return this.#requests + this.#requestsBefore * share;
   }
 
-  /** Milliseconds to the first byte as they are now; null while nothing recent is known. */
+  /** Recent milliseconds to the first byte. Null if there is no recent measurement. */
   latencyMs(isStream: boolean): number | null {
     return this.#latencies[isStream ? 1 : 0].value(this.#clock.elapsed());
   }
@@ -55,13 +55,13 @@ export class Load {
 }
 
 const minuteMs = 60_000;
-/** Credential refused, out of time, too many requests: below 500, and yet not the caller's doing. */
+/** Statuses below 500 that the caller did not cause: rejected credential, timeout, too many requests. */
 const targetIssues: ReadonlySet<number> = new Set([401, 402, 403, 408, 429]);
 /** Weight of the newest call in the average. */
 const share = 0.3;
-/** Older measurements do not describe the present. */
+/** Age from which measurements are ignored. */
 const staleAfterMs = 60_000;
-/** A call that failed counts like a slow one: a target that refuses at once is not the fastest. */
+/** A failed call counts like a slow one, so that a target that rejects at once is not the fastest. */
 const failureMs = 10_000;
 
 /** Exponentially weighted moving average. */

@@ -19,19 +19,18 @@ export interface BalanceOptions {
   readonly strategy: StrategyConfig;
   readonly children: readonly Node[];
   readonly range: Range;
-  /** By child; 0 is never chosen. */
+  /** Weights by child. A child with weight 0 is never chosen. */
   readonly weights: readonly number[];
   readonly capacities: readonly GatewayConfig['capacity'][];
-  /** Returns the children to consider now; null = all, always. */
+  /** Returns the children to consider now. Null: always all of them. */
   readonly candidates: ((ctx: RequestContext) => Candidates) | null;
   readonly watches: Watches;
   readonly services: CoreServices;
 }
 
 /**
- * Calls one target per request. The algorithm chooses among the targets that have a closed circuit and are not in cooldown, as
- * long as there are any. There is no next target after a failure, unless the provider of the chosen one does not exist: then it
- * chooses again.
+ * Calls one target per request. The algorithm chooses among the targets with a closed circuit that are not in cooldown, if there
+ * are any. There is no next target after a failure. Only if the provider of the chosen target does not exist, it chooses again.
  */
 export function loadbalance(options: BalanceOptions): Node {
   const { children, range, weights, candidates, strategy } = options;
@@ -78,7 +77,7 @@ function loadOf(load: Load | undefined, ctx: RequestContext): { load?: LoadExpla
   return { load: { inFlight, requestsPerMinute: load.requestsPerMinute(), latencyMs: load.latencyMs(ctx.stream) } };
 }
 
-/** The children that may be chosen at all. */
+/** Returns the children that may be chosen. */
 export function eligibleOf(weights: readonly number[]): number[] {
   return weights.flatMap((weight, index) => (weight > 0 ? [index] : []));
 }
@@ -106,14 +105,14 @@ function byWeight(weights: readonly number[], random: () => number): Algorithm {
 }
 
 /**
- * Keeps requests of one identity on one target for `ttl` seconds: the choice is computed from the identity, so every process and
- * every machine comes to the same one without asking.
+ * Keeps requests of one identity on one target for `ttl` seconds. The choice is computed from the identity, so all processes and
+ * machines make the same one without communication.
  */
 function byIdentity(sticky: NonNullable<StrategyConfig['sticky']>, weights: readonly number[], clock: Clock): Algorithm {
   const ttlMs = (sticky.ttl ?? stickyTtlSecondsDefault) * 1000;
   const choose = (ctx: RequestContext, from: readonly number[]): number => {
     const { share, offsetMs } = identityOf(ctx, sticky.hash_fields ?? []);
-    // Identities change over at different times, so that not all of them move at once.
+    // The start of a period depends on the identity, so that not all identities move at the same time.
     const period = Math.floor((clock.now() + (offsetMs % ttlMs)) / ttlMs);
     return atShare(weights, from, mix(share, period));
   };
@@ -139,7 +138,7 @@ function inTurn(weights: readonly number[]): Algorithm {
       }
       return from[0] as number;
     },
-    // The turn of a future request cannot be predicted: each process counts its own.
+    // The turn of a future request cannot be predicted, because each process counts its own.
     shares: (_ctx, from) => sharesOf(weights, from),
   };
 }
@@ -196,7 +195,7 @@ function identityOf(ctx: RequestContext, fields: readonly string[]): { share: nu
   return { share: bytes.readUInt32BE(0), offsetMs: bytes.readUInt32BE(4) };
 }
 
-/** A number in [0, 1) that is the same for the same identity and period. */
+/** Returns a number in [0, 1) that is the same for the same identity and period. */
 function mix(share: number, period: number): number {
   return createHash('sha256').update(`${share}:${period}`).digest().readUInt32BE(0) / 2 ** 32;
 }

@@ -25,12 +25,12 @@ export interface Range {
   readonly path: string;
 }
 
-/** Index of the child that the last target belongs to. */
+/** Returns the index of the child that the last target belongs to. */
 export function childOf(children: readonly Node[], last: AttemptResult): number {
   return children.findIndex((child) => last.targetIndex >= child.from && last.targetIndex < child.to);
 }
 
-/** True if the target was passed over because its provider does not exist: nothing was called, so no failure is hidden. */
+/** True if the target was skipped because its provider does not exist. Nothing was called, so no failure is hidden. */
 export function isMissing({ errorCode }: AttemptResult): boolean {
   return errorCode === 'invalid_provider';
 }

@@ -6,13 +6,13 @@ import { judgedStatus } from './judged-status.ts';
 /** Children of one strategy that failed repeatedly, as seen by this process. */
 export interface Outliers {
   isCooling(child: number): boolean;
-  /** A request has left the child with this result. */
+  /** Notes the result with which a request left the child. */
   observe(child: number, last: AttemptResult | null): void;
 }
 
 /**
- * Passive health: failures in a row (not reached, no answer in time, 5xx, 429 that says when to come back) put a child to the end
- * for a cool-down. It doubles with each further failure after one, and ends with the first success.
+ * Passive health checks. Consecutive failures (unreachable, timeout, 5xx, 429 with a retry delay) move a child to the end for a
+ * cool-down. The cool-down doubles with each further failure, and ends with the first success.
  */
 export function createOutliers(config: NonNullable<StrategyConfig['outlier']>, children: number, clock: Clock): Outliers {
   const failuresMax = config.consecutive_failures ?? outlierDefaults.consecutiveFailures;
@@ -40,7 +40,7 @@ export function createOutliers(config: NonNullable<StrategyConfig['outlier']>, c
   };
 }
 
-/** Null: nothing was learned about the child. */
+/** Null: the result shows nothing about the child. */
 function isFailure(last: AttemptResult | null): boolean | null {
   const status = judgedStatus(last);
   if (status === null) return null;

@@ -27,7 +27,7 @@ export function readField(ctx: RequestContext, field: string): unknown {
   }
 }
 
-/** A key that holds dots itself is found before its parts are. */
+/** A key that contains dots itself takes precedence over its parts. */
 function dig(value: unknown, path: string): unknown {
   if (isObject(value) && Object.hasOwn(value, path)) return value[path];
   let at: unknown = value;

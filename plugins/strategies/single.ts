@@ -1,7 +1,7 @@
 import { certainly, viewOf } from './explain.ts';
 import type { Node, Range } from './node.ts';
 
-/** The first target, and no other. */
+/** Calls the first target only. */
 export function single(children: readonly Node[], range: Range): Node {
   const child = children[0] as Node;
   return {

@@ -1,7 +1,7 @@
 import type { GatewayConfig } from '../../core/contract/plugin/gateway-config.ts';
 import type { StrategyConfig } from '../../core/contract/plugin/strategy-config.ts';
 
-/** Fields of a root that only targets have, accepted as older configs carry them; one `path: text` each. */
+/** Returns fields of a root that only targets have. Older configs contain them. One `path: text` each. */
 export function warningsOfRoot(root: GatewayConfig): string[] {
   return [
     ...(root.weight === undefined ? [] : [idle('config', 'weight', 'loadbalance')]),

@@ -3,7 +3,7 @@ import type { CoreHooks } from '../../core/contract/plugin/core-plugin.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { Node } from './node.ts';
 
-/** Sees a request come to a target; what it returns sees it leave, with its last result or null. */
+/** Called when a request arrives at a target. The returned function is called when it leaves, with its last result or null. */
 export type Watch = (ctx: RequestContext) => (last: AttemptResult | null) => void;
 
 /** The watchers of targets, by the index of the target. */

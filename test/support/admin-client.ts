@@ -13,29 +13,31 @@ interface CreatedKey {
   readonly key: string;
 }
 
-/** The few calls of the admin API that tests and benches need to prepare what they are about. */
+/** The calls of the admin API with which tests and benches prepare their data. */
 export interface AdminClient {
-  /** Any call below `/v1`; never throws on a status. */
+  /** Makes any call below `/v1`. Does not throw on error statuses. */
   call(method: string, path: string, body?: JsonObject): Promise<AdminReply>;
   get(path: string): Promise<AdminReply>;
   post(path: string, body: JsonObject): Promise<AdminReply>;
   put(path: string, body: JsonObject): Promise<AdminReply>;
   delete(path: string): Promise<AdminReply>;
-  /** An integration of the organisation; gives its slug. Fields as in `POST /integrations`. */
+  /** Creates an integration of the organisation and returns its slug. Fields as in `POST /integrations`. */
   createIntegration(fields: JsonObject): Promise<string>;
-  /** A provider of the workspace; gives its slug. */
+  /** Creates a provider of the workspace and returns its slug. */
   createProvider(fields: JsonObject): Promise<string>;
-  /** An integration of type `openai` (or `ai_provider_id`) whose custom host is `host`, and its provider. Gives `@slug`. */
+  /**
+   * Creates an integration of type `openai` (or `ai_provider_id`) with the custom host `host`, and its provider. Returns `@slug`.
+   */
   createUpstream(slug: string, host: string, fields?: JsonObject): Promise<string>;
-  /** A saved config; gives its slug. */
+  /** Creates a saved config and returns its slug. */
   createConfig(config: JsonObject, name?: string): Promise<string>;
-  /** A workspace key with `completions.write`; `fields` override the defaults. */
+  /** Creates a workspace key with `completions.write`. `fields` override the defaults. */
   createKey(fields?: JsonObject): Promise<CreatedKey>;
 }
 
 /**
- * Talks to the control plane at `url` (without `/v1`) with an admin key. The `create…` calls throw on anything but 200 and show
- * the answer. `createUpstream` begins the slugs of integrations, which are unique in an organisation, with `integrationPrefix`.
+ * Calls the control plane at `url` (without `/v1`) with an admin key. The `create…` calls throw on any status except 200 and show
+ * the reply. `createUpstream` begins the slugs of integrations, which are unique in an organisation, with `integrationPrefix`.
  */
 export function adminClient(url: string, adminKey: string, workspaceId: string, integrationPrefix = 'int'): AdminClient {
   let names = 0;
@@ -51,7 +53,7 @@ export function adminClient(url: string, adminKey: string, workspaceId: string, 
   async function create(path: string, body: JsonObject): Promise<JsonObject> {
     const reply = await call('POST', path, body);
     if (reply.status !== 200) throw new Error(`POST ${path} gave ${reply.status}: ${JSON.stringify(reply.body)}`);
-    // Older routes wrap their receipt in `data`.
+    // Older routes wrap their reply in `data`.
     return isObject(reply.body?.data) ? reply.body.data : reply.body;
   }
   const client: AdminClient = {

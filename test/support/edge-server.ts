@@ -3,7 +3,7 @@ import type { GatewayError } from '../../core/contract/values/errors.ts';
 import type { InboundRequest, ReplySink } from '../../core/contract/values/http.ts';
 import { createHttpServer, type HttpServer, type HttpServerOptions } from '../../core/http/server.ts';
 
-/** The addon builds every edge test runs against: both, where npm could install both. */
+/** The addon builds that every edge test runs against: both if npm could install both. */
 export const uwsBinaries: readonly string[] = installedBinaries();
 
 export interface Edge {
@@ -11,7 +11,7 @@ export interface Edge {
   readonly port: number;
   /** Every request that reached `handle`. */
   readonly handled: InboundRequest[];
-  /** Every refusal the edge reported. */
+  /** Every rejection that the edge reported. */
   readonly refused: { readonly error: GatewayError; readonly request: InboundRequest }[];
   /** Every error the edge reported. */
   readonly failed: unknown[];
@@ -20,13 +20,13 @@ export interface Edge {
 
 export type Handle = (request: InboundRequest, sink: ReplySink) => void;
 
-/** A listening edge without a chain behind it: `handle` answers. */
+/** A listening edge without a pipeline. `handle` replies. */
 export async function startEdge(
   uwsBinary: string,
   handle: Handle = (_request, sink) => sink.send(200, ['content-type', 'text/plain'], 'ok'),
   more: Partial<Omit<HttpServerOptions, 'settings' | 'handle'>> & {
     settings?: Partial<HttpServerOptions['settings']>;
-    /** A free one unless given. */
+    /** Default: a free port. */
     port?: number;
   } = {},
 ): Promise<Edge> {

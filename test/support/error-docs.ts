@@ -71,7 +71,7 @@ const adminActions: Readonly<Record<AdminErrorCode, string>> = {
   AB12: 'Read the item again and repeat the change with its new `etag`.',
 };
 
-/** The text of docs/errors.md. */
+/** Returns the text of docs/errors.md. */
 export function errorsDocument(): string {
   const gatewayRows = Object.entries(errorTable).map(
     ([code, row]) =>

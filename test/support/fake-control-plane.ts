@@ -5,24 +5,24 @@ import type { RequestRecord } from '../../core/contract/plugin/record.ts';
 import type { ChangeNotice, DocumentKind } from '../../core/contract/protocol/documents.ts';
 import type { InternalFetch } from '../../core/contract/protocol/internal-api.ts';
 
-/** A control plane of documents in memory behind real HTTP, which can be slow, broken or gone. */
+/** A control plane with documents in memory behind real HTTP. Tests can make it slow, broken or unreachable. */
 export interface FakeControlPlane {
   readonly url: string;
   readonly fetch: InternalFetch;
   readonly requests: string[];
-  /** Newest revision; every `put` and `remove` makes the next one. */
+  /** Newest revision. Every `put` and `remove` creates the next one. */
   revision: number;
   /** Changes up to this revision are deleted. */
   forgottenUpTo: number;
-  /** Most changes in one answer. */
+  /** Maximum number of changes in one reply. */
   changesMax: number;
-  /** Records stored, by id; a second one of the same id only counts in `duplicates`. */
+  /** Stored records by id. A second one of the same id only counts in `duplicates`. */
   readonly records: Map<string, RequestRecord>;
   duplicates: number;
-  /** Ids to be rejected one by one, and a text whose presence has the whole batch refused. */
+  /** Ids that are rejected one by one, and a text that makes the whole batch be rejected. */
   rejectIds: Set<string>;
   refuseText: string | null;
-  /** Answers every call with this status, or does not answer at all. */
+  /** Replies to every call with this status, or does not reply at all. */
   mode: 'ok' | 'stall' | number;
   put(kind: DocumentKind, id: string, document: object): ChangeNotice;
   remove(kind: DocumentKind, id: string): ChangeNotice;
@@ -30,7 +30,7 @@ export interface FakeControlPlane {
   holdNext(until: Promise<void>): void;
   /** Resolves when the next call has arrived. */
   arrival(): Promise<string>;
-  /** Closes the port and all connections; `restart` opens the same port again. */
+  /** Closes the port and all connections. `restart` opens the same port again. */
   stop(): Promise<void>;
   restart(): Promise<void>;
 }
@@ -146,7 +146,7 @@ export async function startFakeControlPlane(): Promise<FakeControlPlane> {
   }
 }
 
-/** One call of the internal API over Node's own client. */
+/** Makes one call of the internal API with Node's own client. */
 async function fetchInternal(...[url, method, path, body, timeoutMs]: [string, ...Parameters<InternalFetch>]) {
   const response = await fetch(url + path, {
     method,

@@ -1,15 +1,15 @@
 import type { InternalFetch } from '../../core/contract/protocol/internal-api.ts';
 import type { Grant, LeaseAsk, ModelRates } from '../../core/contract/protocol/leases.ts';
 
-/** A ledger in memory that grants all that is asked for as long as there is something; it can be away. */
+/** A ledger in memory that grants all requested units while there are any. Tests can make it unreachable. */
 export interface FakeLedger {
   readonly fetch: InternalFetch;
   readonly asks: LeaseAsk[];
-  /** Units handed out and not given back, by key. */
+  /** Granted units that were not returned, by key. */
   readonly out: Map<string, number>;
   readonly rates: Map<string, ModelRates>;
   isAway: boolean;
-  /** Called when a question arrives, ahead of its answer. */
+  /** Called when a request arrives, before its reply. */
   whenAsked: ((asks: readonly LeaseAsk[]) => void) | null;
 }
 
@@ -44,7 +44,7 @@ export function newFakeLedger(): FakeLedger {
   }
 }
 
-/** A process that none was before. */
+/** Returns a new process id. */
 export const firstHolder = {
   holders: { own: '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f00ff', earlier: [], forget: () => {} },
   earlierRecordsAreIn: () => true,

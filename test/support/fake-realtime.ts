@@ -5,14 +5,14 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { newGate } from './gate.ts';
 
-/** A handshake as the provider saw it. */
+/** A handshake as received by the provider. */
 interface Handshake {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   readonly protocols: readonly string[];
 }
 
-/** One open session at the provider's end. */
+/** One open session, at the provider's end. */
 export interface FakeSession {
   readonly handshake: Handshake;
   readonly socket: WebSocket;
@@ -26,7 +26,7 @@ export interface FakeSession {
 export interface FakeRealtime {
   readonly origin: string;
   readonly handshakes: Handshake[];
-  /** Resolves with the next session that opens and was not asked for yet. */
+  /** Resolves with the next session that opens and was not returned before. */
   nextSession(): Promise<FakeSession>;
   /** Actions for the next handshakes: reply with a status and a body, cut the connection, stall, or (`null`) open a session. */
   answers: (((socket: Duplex, request: IncomingMessage) => void) | null)[];
@@ -85,7 +85,7 @@ export async function startFakeRealtime(): Promise<FakeRealtime> {
   }
 }
 
-/** Answers a handshake with an ordinary reply. */
+/** Replies to a handshake without opening a session. */
 export function refuseWith(
   status: number,
   body: object,

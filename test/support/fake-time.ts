@@ -1,10 +1,10 @@
 import type { Clock } from '../../core/contract/values/clock.ts';
 
-/** Clock and timers in the hands of a test: time passes only in `advance`. */
+/** Clock and timers under the control of a test. Time passes only in `advance`. */
 export interface FakeTime {
   readonly clock: Clock;
   readonly timers: { after(delayMs: number, callback: () => void): () => void };
-  /** Lets time pass; calls what falls due, in order, each at its own time. */
+  /** Lets time pass, and calls due timers in order, each at its own time. */
   advance(durationMs: number): void;
   /** Milliseconds until each waiting timer, soonest first. */
   waiting(): number[];

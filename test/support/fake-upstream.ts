@@ -16,8 +16,8 @@ export interface Exchange {
 }
 
 /**
- * How a request is answered. `when` says whether it runs as soon as the head is there (it then reads the body itself, or never)
- * or once the whole body has arrived. A plain function runs after the body.
+ * The reply to a request. `when` determines if it runs when the head has arrived (it then reads the body itself, or never) or
+ * when the whole body has arrived. A plain function runs after the body.
  */
 export interface Behaviour {
   readonly when: 'head' | 'body';
@@ -25,7 +25,7 @@ export interface Behaviour {
 }
 export type BehaviourLike = Behaviour | Behaviour['run'];
 
-/** An exact path (without query), or a question about the head of the request (its body has not arrived yet). */
+/** An exact path (without query), or a predicate on the head of the request (its body has not arrived yet). */
 type Matcher = string | ((request: RecordedRequest) => boolean);
 
 export interface FakeUpstreamOptions {
@@ -38,33 +38,33 @@ export interface FakeUpstreamOptions {
 export interface FakeUpstream {
   readonly host: string;
   readonly port: number;
-  /** `http://127.0.0.1:<port>`; as a custom host of an OpenAI-like provider use `openaiHost`. */
+  /** `http://127.0.0.1:<port>`. For custom hosts of OpenAI-like providers use `openaiHost`. */
   readonly origin: string;
   /** `<origin>/v1` */
   readonly openaiHost: string;
   /** Every request whose head has arrived, oldest first. */
   readonly requests: readonly RecordedRequest[];
-  /** The newest request. Throws when there was none. */
+  /** The newest request. Throws if there is none. */
   readonly last: RecordedRequest;
-  /** Client connections that are open now. */
+  /** Open client connections. */
   readonly connections: number;
-  /** Client connections ever accepted. */
+  /** Client connections accepted so far. */
   readonly connectionsAccepted: number;
-  /** Answers matching requests this way, `times` of them or all. Later rules win; a used-up rule gives way to the one before. */
+  /** Sets the reply to matching requests, for `times` of them or all. Later rules take precedence. A used-up rule is removed. */
   on(match: Matcher, behaviour: BehaviourLike, times?: number): void;
   /** `on` for the next matching request only. */
   once(match: Matcher, behaviour: BehaviourLike): void;
-  /** Answers everything this way until `reset()`. */
+  /** Sets the reply to all requests until `reset()`. */
   always(behaviour: BehaviourLike): void;
-  /** The oldest request not yet taken this way, once its body is whole. Fails after 10 s, or `deadlineMs`. */
+  /** Returns the oldest request that was not taken yet, when its body is complete. Fails after 10 s, or `deadlineMs`. */
   nextRequest(deadlineMs?: number): Promise<RecordedRequest>;
-  /** The oldest request not yet taken this way, as soon as its head is there. */
+  /** Returns the oldest request that was not taken yet, when its head has arrived. */
   nextHead(deadlineMs?: number): Promise<RecordedRequest>;
-  /** Forgets rules and requests; connections stay. */
+  /** Removes rules and requests. Connections stay open. */
   reset(): void;
   /** Cuts every connection, idle or not. */
   cutConnections(): void;
-  /** Stops listening and cuts what is open. Safe to call twice. */
+  /** Stops listening and cuts open connections. Safe to call twice. */
   close(): Promise<void>;
 }
 
@@ -75,10 +75,10 @@ interface Rule {
 }
 
 /**
- * A provider on a real port: records every request exactly and answers by script. Without a rule it answers like OpenAI
- * (`/chat/completions`, `/completions`, `/embeddings`, `/responses`, `/models`, audio, images, moderations) and Anthropic (`/messages`), plain or streamed as
- * asked, with a tool call when tools are offered and no tool result is there yet; `/echo…` returns the body's bytes; any other path
- * is 404.
+ * A provider on a real port. Records every request exactly and replies by script. Without a rule it replies like OpenAI
+ * (`/chat/completions`, `/completions`, `/embeddings`, `/responses`, `/models`, audio, images, moderations) and Anthropic
+ * (`/messages`), plain or streamed as requested, with a tool call if tools are offered and there is no tool result yet. `/echo…`
+ * returns the body's bytes. Any other path is 404.
  */
 export async function startFakeUpstream(options: FakeUpstreamOptions = {}): Promise<FakeUpstream> {
   const host = options.host ?? '127.0.0.1';
@@ -178,7 +178,7 @@ async function run(behaviour: Behaviour, exchange: Exchange): Promise<void> {
   try {
     await behaviour.run(exchange);
   } catch (error) {
-    // A script that fails must show in the test that wrote it, not as a hanging request.
+    // The error of a script must appear in its test, not as a hanging request.
     const text = `fake upstream: ${error instanceof Error ? error.stack : String(error)}`;
     if (exchange.response.headersSent) exchange.socket.destroy();
     else exchange.response.writeHead(599, { 'content-type': 'text/plain' }).end(text);
@@ -193,7 +193,7 @@ function toBehaviour(behaviour: BehaviourLike): Behaviour {
   return typeof behaviour === 'function' ? { when: 'body', run: behaviour } : behaviour;
 }
 
-/** Requests wait for takers, takers for requests; each request is taken once. */
+/** Matches requests with waiting takers. Each request is taken once. */
 function newQueue(): { put(request: RecordedRequest): void; next(): Promise<RecordedRequest>; clear(): void } {
   const waiting: RecordedRequest[] = [];
   const takers: ((request: RecordedRequest) => void)[] = [];

@@ -4,20 +4,23 @@ import type { FakeUpstream } from './fake-upstream.ts';
 import { reply } from './fake-upstream.ts';
 import type { RecordedRequest } from './recorded-request.ts';
 
-/** HashiCorp Vault on a fake upstream, below `/v1/`: rules given later to the upstream win, so it can be made to stall, cut and lie. */
+/**
+ * HashiCorp Vault on a fake upstream, below `/v1/`. Later rules of the upstream take precedence, so tests can make it stall, cut
+ * and return invalid replies.
+ */
 export interface FakeVault {
   readonly addr: string;
-  /** Fields by path; those of an engine of version 2 are found with `data/` behind the mount. */
+  /** Fields by path. Those of an engine of version 2 have `data/` after the mount. */
   readonly v1: Map<string, JsonObject>;
   readonly v2: Map<string, JsonObject>;
-  /** Tokens that are good now. */
+  /** Valid tokens. */
   readonly tokens: Set<string>;
-  /** Seconds that tokens of logins are good for. */
+  /** Lifetime of tokens of logins in seconds. */
   leaseSeconds: number;
   /** Role and secret id of AppRole; role and service account token of Kubernetes. */
   readonly appRoles: Map<string, string>;
   readonly kubernetesRoles: Map<string, string>;
-  /** Only requests that name it are answered; null: none is asked for. */
+  /** The namespace that requests must name. Null: none. */
   namespace: string | null;
   readonly logins: RecordedRequest[];
   readonly reads: RecordedRequest[];

@@ -13,7 +13,7 @@ const sliceCount = Math.max(1, Math.floor((lowestKernelPort() - first) / sliceSi
 let claim: Promise<number> | null = null;
 let handedOut = 0;
 
-/** Returns ports on which nothing listens and which no other process of the tests gets, all different. */
+/** Returns different ports on which nothing listens and which no other process of the tests gets. */
 export async function freePorts(count: number): Promise<number[]> {
   claim ??= claimSlice();
   const slice = await claim;

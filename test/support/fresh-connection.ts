@@ -6,7 +6,7 @@ export interface FreshReply {
   readonly body: string;
 }
 
-/** One call on a connection of its own, so that calls spread over the processes that share a port. */
+/** Makes one call on a connection of its own, so that calls spread over the processes that share a port. */
 export function onFreshConnection(
   url: string,
   options: { readonly headers: Readonly<Record<string, string>>; readonly body: object },

@@ -1,4 +1,4 @@
-/** A promise with its key outside: `open()` lets everyone through who awaits `opened`. */
+/** A promise that a test resolves: `open()` resolves `opened` for all waiting callers. */
 export interface Gate<T = void> {
   readonly opened: Promise<T>;
   open(value: T): void;

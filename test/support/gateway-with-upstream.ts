@@ -7,14 +7,17 @@ import { until } from './until.ts';
 /** The credentials stored for the two providers: only the upstream may receive them. */
 export const storedKeys = { openai: 'sk-stored-openai', anthropic: 'sk-ant-api03-stored' } as const;
 
-/** The whole product with a fake provider behind it, and what nearly every test against it needs. */
+/** The whole product with a fake provider, and helpers for tests. */
 export interface GatewayWithUpstream extends RunningGateway {
   readonly upstream: FakeUpstream;
-  /** A workspace key whose default config is this one, so that a client needs nothing but the key. */
+  /** Creates a workspace key with this default config, so that a client needs only the key. */
   keyFor(config: JsonObject): Promise<string>;
-  /** `fetch` below the base URL with the first workspace key; headers given here win. An object as `body` is sent as JSON. */
+  /**
+   * Calls `fetch` below the base URL with the first workspace key. Headers given here take precedence. An object as `body` is
+   * sent as JSON.
+   */
   call(path: string, init?: CallInit): Promise<LooseResponse>;
-  /** The log of a reply as the control plane shows it, once it is there. Fails when the trace has more than one. */
+  /** Returns the log of a reply from the control plane when it is stored. Fails if the trace has more than one. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into many fields
   logOf(reply: LooseResponse | string): Promise<any>;
   /** Stops gateway and upstream. */
@@ -54,7 +57,7 @@ export async function startGatewayWithUpstream(options: GatewayOptions = {}): Pr
   };
 }
 
-/** The same, but with the shared product of this process. `close` closes the upstream. */
+/** Like `startGatewayWithUpstream`, with the shared product of this process. `close` closes the upstream. */
 export type SharedGatewayWithUpstream = Omit<GatewayWithUpstream, Exclude<keyof RunningGateway, keyof SharedGateway>>;
 
 /** Starts an upstream of the caller's own behind the shared product of this process. */
@@ -64,7 +67,7 @@ export async function shareGatewayWithUpstream(): Promise<SharedGatewayWithUpstr
   return { ...gateway, ...(await putInFront(gateway, upstream)), close: () => upstream.close() };
 }
 
-/** Creates the providers, and returns what tests need beside the gateway itself. */
+/** Creates the providers, and returns the helpers for tests. */
 async function putInFront(gateway: SharedGateway, upstream: FakeUpstream) {
   const { admin } = gateway;
   await admin.createUpstream('oai', upstream.openaiHost, { key: storedKeys.openai });

@@ -20,7 +20,7 @@ export interface LoneGateway {
   readonly baseUrl: string;
   readonly origin: string;
   readonly dataDir: string;
-  /** The control plane's bearer, and the bytes that seal what documents hold. */
+  /** The control plane's bearer, and the key that seals secrets in documents. */
   readonly clusterKeyText: string;
   readonly clusterKey: Uint8Array;
   readonly organisationId: string;
@@ -29,11 +29,11 @@ export interface LoneGateway {
   /** A stored provider of the one workspace. */
   putProvider(slug: string, type: string, document: Partial<ProviderDocument>): ProviderDocument;
   putConfig(slug: string, config: object): void;
-  /** A request with the workspace's key; an object as `body` is sent as JSON. */
+  /** Makes a request with the workspace's key. An object as `body` is sent as JSON. */
   call(path: string, init?: { method?: string; headers?: Record<string, string>; body?: object }): Promise<Response>;
   /** Returns the output so far. */
   output(): string;
-  /** Starts the process again on what the last one left. */
+  /** Starts the process again with the data of the previous one. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }

@@ -7,7 +7,7 @@ export interface LogLine {
   readonly message: string;
 }
 
-/** A log that can be read. */
+/** A log in memory. */
 export function newMemoryLog(): Log & { readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
   const add = (level: keyof Log) => (fields: JsonObject, message: string) => void lines.push({ level, fields, message });

@@ -5,15 +5,15 @@ import { freePort } from './free-port.ts';
 
 const binary = process.env.NATS_SERVER ?? 'nats-server';
 
-/** Why there can be no real NATS server here; null when there can. */
+/** Reason why no real NATS server can run here. Null if one can. */
 export const natsMissing = spawnSync(binary, ['--version']).status === 0 ? null : `no ${binary} on this machine`;
 
-/** A real nats-server on one port, to be killed and started again. */
+/** A real nats-server on one port. Tests can kill it and start it again. */
 export interface NatsServer {
   readonly url: string;
-  /** Resolves when it takes connections. */
+  /** Resolves when it accepts connections. */
   start(): Promise<void>;
-  /** SIGKILL; resolves when it is gone. */
+  /** SIGKILL. Resolves when the process has ended. */
   kill(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import type { Exchange } from './fake-upstream.ts';
 import { patternBytes } from './pattern-bytes.ts';
 import { namedEvent, sendEvents, sendJson } from './send-events.ts';
 
-/** The audio every speech call is answered with. */
+/** The audio of every speech reply. */
 export const spokenBytes = patternBytes(300_000);
 export const onePixelPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -15,7 +15,7 @@ const imageUsage = {
 
 type MediaAnswer = (exchange: Exchange, fields: Record<string, unknown>) => void | Promise<void>;
 
-/** OpenAI's routes beside text, in their true shapes: by the end of the path. */
+/** OpenAI's routes other than text, by the end of the path, with replies in their real format. */
 const answers: readonly (readonly [path: string, answer: MediaAnswer])[] = [
   ['/audio/speech', answerSpeech],
   ['/audio/transcriptions', answerTranscription],
@@ -26,7 +26,7 @@ const answers: readonly (readonly [path: string, answer: MediaAnswer])[] = [
   ['/moderations', answerModeration],
 ];
 
-/** Answers if this path is one of these routes; says whether it did. */
+/** Replies if the path is one of these routes. Returns true if it has replied. */
 export async function answerMedia(exchange: Exchange): Promise<boolean> {
   const { request } = exchange;
   const answer = request.method === 'POST' ? answers.find(([path]) => request.path.endsWith(path))?.[1] : undefined;
@@ -35,7 +35,7 @@ export async function answerMedia(exchange: Exchange): Promise<boolean> {
   return true;
 }
 
-/** The JSON body, or the fields of the form with `files` for its files. */
+/** Returns the JSON body, or the fields of the form with `files` for its files. */
 async function fieldsOf({ request }: Exchange): Promise<Record<string, unknown>> {
   const type = request.header('content-type') ?? '';
   if (!type.startsWith('multipart/form-data')) return request.json();

@@ -1,14 +1,14 @@
 import OpenAI from 'openai';
 import type { Harness } from './pipeline-harness.ts';
 
-/** OpenAI's own client, whose calls go through the pipeline of a harness; `headers` go with each of them. */
+/** OpenAI's own client, whose calls use the pipeline of a harness. `headers` are added to each call. */
 export function openAiOver(harness: Harness, headers: Record<string, string>): OpenAI {
   return new OpenAI({
     apiKey: harness.key,
     baseURL: 'http://gateway.test/v1',
     maxRetries: 0,
     fetch: async (input, init) => {
-      // The client looks at what its fetch can do by asking for a `data:` address.
+      // The client checks the features of its fetch with a `data:` address.
       if (!String(input).startsWith('http://gateway.test/')) return fetch(input as string, init as RequestInit);
       const request = new Request(input as string, init as RequestInit);
       const sent: Record<string, string> = Object.fromEntries(request.headers);

@@ -110,7 +110,9 @@ export async function answerCompletion({ response }: Exchange, body: Json): Prom
   await sendEvents(response, texts, headers);
 }
 
-/** `POST /embeddings`: as numbers or, with `encoding_format: base64`, as little-endian float32. Same text, same vector. */
+/**
+ * `POST /embeddings`: as numbers or, with `encoding_format: base64`, as little-endian float32. The same text has the same vector.
+ */
 export function answerEmbeddings({ response }: Exchange, body: Json): void {
   const inputs: unknown[] = Array.isArray(body.input) && typeof body.input[0] !== 'number' ? body.input : [body.input];
   const dimensions = typeof body.dimensions === 'number' ? body.dimensions : 8;
@@ -153,7 +155,7 @@ function chooseTurn(body: Json): Turn {
   return { content: `You said: ${textOf(last?.content)}`, finishReason: 'stop' };
 }
 
-/** The text of a message's content, whether a string or a list of parts. */
+/** Returns the text of a message's content, a string or a list of parts. */
 export function textOf(content: Json): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';

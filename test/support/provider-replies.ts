@@ -8,7 +8,7 @@ import { sendJson } from './send-events.ts';
 // biome-ignore lint/suspicious/noExplicitAny: a fake provider takes whatever it is sent
 type Answer = (exchange: Exchange, body: any) => void | Promise<void>;
 
-/** By the end of the path, so that custom hosts with a base path of their own work too. Longest first. */
+/** By the end of the path, so that custom hosts with a base path work too. Longest first. */
 const answers: readonly (readonly [path: string, answer: Answer])[] = [
   ['/chat/completions', answerChatCompletion],
   ['/completions', answerCompletion],
@@ -17,7 +17,7 @@ const answers: readonly (readonly [path: string, answer: Answer])[] = [
   ['/messages', answerMessages],
 ];
 
-/** The usual answer: true wire shapes of OpenAI and Anthropic, by path. */
+/** The default reply: real formats of OpenAI and Anthropic, by path. */
 export const answerLikeAProvider: Behaviour = {
   when: 'body',
   async run(exchange) {

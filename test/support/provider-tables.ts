@@ -5,7 +5,7 @@ import type { ProviderDeclaration, SettingDeclaration } from '../../core/provide
 import { declarations } from '../../core/providers/declarations.ts';
 import { providers } from '../../core/providers/index.ts';
 
-/** Functions as documents name them, by an operation that every provider of the function has. */
+/** Names of functions in documents, by an operation that every provider of the function has. */
 const functions: readonly (readonly [OperationName, string])[] = [
   ['chatComplete', 'chat'],
   ['complete', 'completions'],
@@ -31,7 +31,7 @@ const common = new Set(
   declarations.map(({ settings }) => Object.keys(settings)).reduce((all, names) => all.filter((name) => names.includes(name))),
 );
 
-/** `docs/providers.md`, made of the declarations and adapters. */
+/** Returns `docs/providers.md`, generated from the declarations and adapters. */
 export function providersMarkdown(): string {
   const first = declarations[0] as ProviderDeclaration;
   const withSettings = declarations.filter(

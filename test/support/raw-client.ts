@@ -13,16 +13,16 @@ export interface RawReply {
 /** One TCP (or TLS) connection that sends the given bytes unchanged and parses replies strictly. */
 export interface RawClient {
   readonly socket: Socket;
-  /** Everything received and not yet taken by `reply`. */
+  /** Received bytes that `reply` has not taken. */
   readonly received: Buffer;
   /** True after the peer has closed in any way. */
   readonly isClosed: boolean;
   send(bytes: string | Uint8Array): void;
-  /** The next whole reply; rejects when the connection closes before it is complete or its framing is broken. */
+  /** Returns the next whole reply. Rejects if the connection closes before it is complete or its framing is broken. */
   reply(options?: { readonly toHead?: boolean }): Promise<RawReply>;
-  /** Resolves when at least this many untaken bytes are here. */
+  /** Resolves when at least this many untaken bytes have arrived. */
   receive(bytes: number): Promise<Buffer>;
-  /** Resolves when the peer has closed, with everything untaken. */
+  /** Resolves when the peer has closed, with all untaken bytes. */
   closed(): Promise<Buffer>;
   destroy(): void;
 }
@@ -60,7 +60,7 @@ export async function openRawClient(
     return all;
   }
 
-  /** Calls `ready` with what is here until it gives a value. */
+  /** Calls `ready` with the received bytes until it returns a value. */
   async function until<T>(what: string, ready: (received: Buffer) => T | null): Promise<T> {
     for (;;) {
       const changed = new Promise<void>((resolve) => {
@@ -99,7 +99,7 @@ export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Null while incomplete. Throws on anything that RFC 9112 does not allow in a reply. */
+/** Null if incomplete. Throws on anything that RFC 9112 does not allow in a reply. */
 function parseReply(bytes: Buffer, toHead = false): { reply: RawReply; bytes: number } | null {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) return null;

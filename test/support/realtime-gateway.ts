@@ -11,15 +11,15 @@ export interface RealtimeGateway<Gateway = SharedGateway> {
   readonly messageBytesMax: number;
   /** Returns the URL of a path below `/v1`. */
   at(path: string): string;
-  /** A session as both ends of it. */
+  /** Both ends of a session. */
   open(
     path?: string,
     headers?: Record<string, string>,
     protocols?: string[],
   ): Promise<{ client: SessionClient; session: FakeSession }>;
-  /** The refusal of a handshake; fails when it was not refused. */
+  /** Returns the error reply to a handshake. Fails if the handshake succeeds. */
   refusal(path: string, headers: Record<string, string>, protocols?: string[]): Promise<RefusedHandshake>;
-  /** The log of a session that has ended, once the control plane has it; there must be one and no more. */
+  /** Returns the log of an ended session when the control plane has it. Fails if there is more than one. */
   // biome-ignore lint/suspicious/noExplicitAny: replies are looked into freely; what is asserted is the check
   logOf(client: Pick<SessionClient, 'headers'>, isThere?: (log: any) => boolean): Promise<any>;
   close(): Promise<void>;
@@ -35,7 +35,7 @@ export async function startRealtimeGateway(env: Record<string, string>): Promise
   return realtimeOf(gateway, async () => void (await gateway.stop()));
 }
 
-/** Takes the shared product of this process, with a provider of the caller's own. */
+/** Uses the shared product of this process, with a provider of the caller's own. */
 export async function shareRealtimeGateway(): Promise<RealtimeGateway> {
   return realtimeOf(await shareGateway(), async () => {});
 }

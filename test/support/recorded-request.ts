@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { newGate } from './gate.ts';
 
-/** How an exchange ended: the whole reply was handed over, the script cut it, or the connection closed before either. */
+/** How an exchange ended: the whole reply was sent, the script cut it, or the connection closed before either. */
 export type Closing = 'answered' | 'cut' | 'client-left';
 
 /** One request exactly as it arrived. */
@@ -13,19 +13,19 @@ export class RecordedRequest {
   readonly path: string;
   /** Raw text after `?`, empty when there is none. */
   readonly query: string;
-  /** Flat `[name, value, …]` in the spelling and order of the wire. */
+  /** Flat `[name, value, …]` with the spelling and order as sent. */
   readonly rawHeaders: readonly string[];
   readonly remotePort: number | undefined;
   readonly receivedAtMs = performance.now();
-  /** Set when the exchange is over; compare with `receivedAtMs`. */
+  /** Set when the exchange has ended. Compare with `receivedAtMs`. */
   closedAtMs: number | null = null;
   /** Body bytes that have arrived so far. */
   bodyBytes = 0;
-  /** True when only length and hash were kept, because the body was larger than `keepBodyBytesMax`. */
+  /** True if only length and hash were stored, because the body was larger than `keepBodyBytesMax`. */
   bodyDropped = false;
-  /** Resolves when the whole body has arrived; rejects when the client left before. */
+  /** Resolves when the whole body has arrived. Rejects if the client disconnects before. */
   readonly complete: Promise<void>;
-  /** Resolves when the exchange is over, saying how. */
+  /** Resolves when the exchange has ended, with the way it ended. */
   readonly closed: Promise<Closing>;
 
   readonly #hash = createHash('sha256');
@@ -59,12 +59,12 @@ export class RecordedRequest {
     return this.rawHeaders.filter((_, i) => i % 2 === 1 && this.rawHeaders[i - 1]?.toLowerCase() === wanted);
   }
 
-  /** Lower-case names as sent, with repeats. */
+  /** Returns lower-case names as sent, with repeats. */
   headerNames(): string[] {
     return this.rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase());
   }
 
-  /** The body so far. Throws when it was too large to keep: compare `sha256` then. */
+  /** The body so far. Throws if it was too large to store. Compare `sha256` then. */
   get body(): Buffer {
     if (this.bodyDropped)
       throw new Error(`a body of ${this.bodyBytes} bytes was not kept; raise keepBodyBytesMax or compare sha256`);
@@ -75,18 +75,18 @@ export class RecordedRequest {
     return this.body.toString('utf8');
   }
 
-  /** The body parsed as JSON. Throws when it is not. */
+  /** The body parsed as JSON. Throws if it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies of every shape
   json(): any {
     return JSON.parse(this.text);
   }
 
-  /** Hex SHA-256 of the body; final once `complete` has resolved. */
+  /** Hex SHA-256 of the body. Final when `complete` has resolved. */
   get sha256(): string {
     return this.#digest ?? this.#hash.copy().digest('hex');
   }
 
-  /** For the server: one more piece of the body. */
+  /** For the server: adds one more piece of the body. */
   take(chunk: Uint8Array): void {
     this.bodyBytes += chunk.length;
     this.#hash.update(chunk);
@@ -98,13 +98,13 @@ export class RecordedRequest {
     }
   }
 
-  /** For the server: the body is whole. */
+  /** For the server: marks the body as complete. */
   finish(): void {
     this.#digest = this.#hash.digest('hex');
     this.#completion.open();
   }
 
-  /** For the server: the exchange is over. */
+  /** For the server: marks the exchange as ended. */
   close(how: Closing): void {
     this.closedAtMs ??= performance.now();
     this.#completion.fail(new Error('the client left before its body was complete'));

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { OpenApiDocument, Operation } from '../../admin/openapi/document.ts';
 
-// The OpenAPI validator depends on ajv; its copy is used so that both judge by the same version.
+// The OpenAPI validator depends on ajv. Its copy is used so that both judge by the same version.
 const { Ajv2020 } = createRequire(import.meta.resolve('@seriousme/openapi-schema-validator'))('ajv/dist/2020.js') as {
   readonly Ajv2020: new (options: object) => SchemaChecker;
 };
@@ -32,7 +32,7 @@ export function createReplyChecker(document: OpenApiDocument): ReplyChecker {
   }
 
   return (operation, reply, text) => {
-    // 503 is what a connection test gets without a gateway; 500 is always a defect.
+    // A connection test without a gateway gets 503. A 500 is always a defect.
     if (reply.status === 500) return 'is a defect';
     const described = operation.responses[String(reply.status)] ?? operation.responses.default;
     if (!described) return 'is not described';

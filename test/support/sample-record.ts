@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestRecord } from '../../core/contract/plugin/record.ts';
 
-/** The record of a plain chat completion that went well. */
+/** The record of a plain successful chat completion. */
 export function sampleRecord(changes: Partial<RequestRecord> = {}): RequestRecord {
   return {
     id: randomUUID(),

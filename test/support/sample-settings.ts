@@ -1,14 +1,14 @@
 import { isStored, type ProviderDeclaration, type SettingDeclaration } from '../../core/provider-settings/declaration.ts';
 import { missingSettings } from '../../core/provider-settings/missing-settings.ts';
 
-/** A complete integration of a provider: examples of a setting and of all that it needs. */
+/** A complete integration of a provider: examples of a setting and of all settings that it needs. */
 export interface SampleIntegration {
   readonly configurations: Readonly<Record<string, unknown>>;
-  /** Null if the settings refuse or do not need one. */
+  /** Null if the settings reject or do not need one. */
   readonly key: string | null;
 }
 
-/** Settings that integrations of this provider store. */
+/** Returns the settings that integrations of this provider store. */
 export function storedSettings({ settings }: ProviderDeclaration): [string, SettingDeclaration][] {
   return Object.entries(settings).filter(([, setting]) => isStored(setting));
 }
@@ -21,7 +21,7 @@ export function sampleWith(declaration: ProviderDeclaration, setting: string): S
   return found;
 }
 
-/** Every choice of one mode for the provider's own authentication setting, and none. */
+/** Returns every combination of the provider's own authentication settings with one mode, and without any. */
 function modesOf({ auth }: ProviderDeclaration): Record<string, string>[] {
   const own = auth.flatMap(({ setting, modes }) => Object.keys(modes).map((mode) => ({ [setting]: mode })));
   return [{}, ...own];
@@ -41,7 +41,7 @@ function exampleOf({ settings }: ProviderDeclaration, name: string): Record<stri
   return { [name]: name === 'api_key' ? 'sk-example-0123456789' : settings[name]?.example };
 }
 
-/** Values that the schema of a setting rejects: of another type, and if the setting is text, of another form. */
+/** Returns values that the schema of a setting rejects: of another type and, if the setting is text, of another form. */
 export function invalidValues(
   { kind, schema }: SettingDeclaration,
   accepts: (schema: SettingDeclaration['schema'], value: unknown) => boolean,

@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** A whole JSON reply with its length. */
+/** Sends a whole JSON reply with its length. */
 export function sendJson(response: ServerResponse, status: number, value: unknown, headers: Record<string, string> = {}): void {
   const bytes = Buffer.from(JSON.stringify(value));
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': bytes.length, ...headers });
   response.end(bytes);
 }
 
-/** An event stream in which every text leaves in a write of its own; stops when the client has left. */
+/** Sends an event stream in which every text is a write of its own. Stops when the client has disconnected. */
 export async function sendEvents(
   response: ServerResponse,
   texts: Iterable<string>,
@@ -33,7 +33,7 @@ export function namedEvent(value: { readonly type: string; readonly [field: stri
   return `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
 }
 
-/** Cuts a text into the pieces a model would stream: words with the space before them. */
+/** Cuts a text into pieces like those of a model: words with the space before them. */
 export function toPieces(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? [];
 }

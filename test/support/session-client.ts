@@ -1,18 +1,18 @@
 import { type ClientOptions, WebSocket } from 'ws';
 import { newGate } from './gate.ts';
 
-/** A client of a session, and everything it has heard. */
+/** A client of a session, with everything it has received. */
 export interface SessionClient {
   readonly socket: WebSocket;
   /** Headers of the 101. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly messages: (string | Buffer)[];
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
-  /** Resolves once this many messages have come. */
+  /** Resolves when this many messages have arrived. */
   received(count: number): Promise<void>;
 }
 
-/** A handshake that was answered with something else than 101. */
+/** A handshake with another reply than 101. */
 export class RefusedHandshake extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;

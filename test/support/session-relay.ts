@@ -1,6 +1,6 @@
 /**
- * A child process of the session tests: edge, transport and sessions of the gateway with nothing between them, so that its memory is
- * that of sessions alone. Arguments: the addon, the provider's origin. Prints its port, and `bye` when it was told to stop.
+ * A child process of the session tests: edge, transport and sessions of the gateway only, so that its memory is that of sessions.
+ * Arguments: the addon, the provider's origin. Prints its port, and `bye` when it receives the request to stop.
  */
 
 import type { RequestContext } from '../../core/contract/plugin/context.ts';

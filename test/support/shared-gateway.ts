@@ -3,10 +3,10 @@ import { adminClient } from './admin-client.ts';
 import { type RunningGateway, startGateway } from './start-gateway.ts';
 import { removeAfterRun, runDirectory } from './test-run.ts';
 
-/** A product that several test files use: none of them reads its output, stops it or depends on the organisation being empty. */
+/** A product that several test files share. None of them reads its output, stops it or depends on an empty organisation. */
 export type SharedGateway = Omit<RunningGateway, 'stop' | 'kill' | 'output' | 'dataDir' | 'pid' | 'pidsOf'>;
 
-/** Settings of the shared product that are not the default ones. */
+/** Settings of the shared product that differ from the defaults. */
 export const sharedSettings = { realtimeMessageBytesMax: 1024 * 1024 } as const;
 
 let shared: Promise<RunningGateway> | null = null;

@@ -1,7 +1,7 @@
 /**
- * A child process of the forced-short-writes test: an edge whose replies are all derived from the path, so that the parent can
- * tell what must arrive. `/<framing>/<bytes>/<part bytes>`; framing is `once`, `length`, `chunks` or `hold` (chunks, and the
- * end only when the same connection's `/release` is asked for on another one). Prints its port.
+ * A child process of the forced-short-writes test: an edge whose replies are derived from the path, so that the parent can
+ * compute them. `/<framing>/<bytes>/<part bytes>`. Framing is `once`, `length`, `chunks` or `hold` (chunks, with the end sent
+ * only when another connection requests `/release`). Prints its port.
  */
 import type { InboundRequest, ReplySink } from '../../core/contract/values/http.ts';
 import { startEdge } from './edge-server.ts';
@@ -31,7 +31,7 @@ function handle(request: InboundRequest, sink: ReplySink): void {
     else sink.end();
   };
   sink.onDrain(more);
-  // As from a provider's socket: not in the turn of the request.
+  // Deferred, like data from a provider's socket: not in the turn of the request.
   setImmediate(() => setImmediate(more));
 }
 

@@ -5,7 +5,7 @@ import type { Reporter, TestModule } from 'vitest/node';
 interface Requirement {
   readonly name: string;
   readonly isMissing: () => boolean;
-  /** The command or setting that makes the tests run. */
+  /** The command or setting that enables the tests. */
   readonly enable: string;
   /** The tests that do not run without it. */
   readonly tests: string;
@@ -41,8 +41,8 @@ export const requirements: readonly Requirement[] = [
 ];
 
 /**
- * Prints how many tests were skipped and how to enable them, as the last lines of a run. A suite that runs once per database is not
- * counted for a missing server, because it registers no test for it; the line of the requirement names it.
+ * Prints how many tests were skipped and how to enable them, as the last lines of a run. A suite that runs once per database is
+ * not counted for a missing server, because it registers no test for it. The line of the requirement names it.
  */
 export class SkippedTestsReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {

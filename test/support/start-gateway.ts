@@ -15,15 +15,15 @@ import { until, within } from './until.ts';
 export interface GatewayOptions {
   /** Folder of the source code; default: the tree of this file. */
   readonly sourceDir?: string;
-  /** Settings beside the ones set here, as environment. */
+  /** Additional settings, as environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Start on this data instead of an empty temporary directory; it is then left in place by `stop()`. */
+  /** Data directory to start on instead of an empty temporary directory. `stop()` does not remove it. */
   readonly dataDir?: string;
   /** Parent of the temporary data directory; default: the system's temporary directory. */
   readonly parentDir?: string;
   readonly port?: number;
   readonly controlPlanePort?: number;
-  /** Command in front of node, such as `['taskset', '-c', '0']`. */
+  /** Command before node, such as `['taskset', '-c', '0']`. */
   readonly prefix?: readonly string[];
   /** Default 60,000. */
   readonly deadlineMs?: number;
@@ -34,7 +34,7 @@ type ChildRole = 'gateway' | 'control-plane';
 export interface RunningGateway {
   /** `http://127.0.0.1:<port>`, without `/v1`. */
   readonly origin: string;
-  /** `<origin>/v1`: what a client is given. */
+  /** `<origin>/v1`, for clients. */
   readonly baseUrl: string;
   /** URL of the control plane, without `/v1`. */
   readonly controlPlaneUrl: string;
@@ -48,24 +48,24 @@ export interface RunningGateway {
   readonly pid: number;
   /** Calls the control plane directly with the admin key. */
   readonly admin: AdminClient;
-  /** Ids of the living children with this role. */
+  /** Ids of the running children with this role. */
   pidsOf(role: ChildRole): number[];
   /** Returns the output of the product so far, both streams together. */
   output(): string;
-  /** SIGTERM, and waits until everything has ended. Gives the exit code. Safe to call twice. */
+  /** Sends SIGTERM, waits until everything has ended, and returns the exit code. Safe to call twice. */
   stop(): Promise<number | null>;
-  /** SIGKILL to the supervisor and every child at once. */
+  /** Sends SIGKILL to the supervisor and every child at once. */
   kill(): Promise<void>;
 }
 
 /**
- * Starts the whole product as one child process tree on free ports and an empty data directory, and resolves when it answers.
- * Upstreams on 127.0.0.1 are trusted. Throws with everything it printed when it ends or does not come up.
+ * Starts the whole product as one child process tree on free ports and an empty data directory, and resolves when it replies.
+ * Upstreams on 127.0.0.1 are trusted. Throws with its output if it ends or does not become ready.
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<RunningGateway> {
   const sourceDir = options.sourceDir ?? fileURLToPath(new URL('../..', import.meta.url));
   const dataDir = options.dataDir ?? (await mkdtemp(join(options.parentDir ?? tmpdir(), 'svc-gateway-')));
-  // A first start makes its database, which takes seconds; tests of first starts name a folder.
+  // A first start creates its database, which takes seconds. Tests of first starts name a folder.
   const startsAnew = options.dataDir === undefined && options.sourceDir === undefined;
   if (startsAnew && !options.env?.DATABASE_URL && !options.env?.ROLE) await copyEmptyDataDir(dataDir);
   const free = await freePorts(2);
@@ -165,7 +165,7 @@ async function firstKeysWhenReady(
   return self.status === 200 ? keys : null;
 }
 
-/** Kills the tree and waits until every process in it is gone, so that ports and files are free again. */
+/** Kills the tree and waits until all its processes have ended, so that ports and files are free again. */
 async function killTree(child: ChildProcess): Promise<void> {
   if (child.pid === undefined) return;
   const pids = [child.pid, ...childrenOf(child.pid)];
@@ -174,14 +174,14 @@ async function killTree(child: ChildProcess): Promise<void> {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It has ended by itself.
+      // The process has ended by itself.
     }
   }
   await exited;
   await until(() => pids.slice(1).every((pid) => !isAlive(pid)), { what: 'the end of the killed children' });
 }
 
-/** Direct children of a process, from Linux's `/proc`. */
+/** Returns the direct children of a process, from Linux's `/proc`. */
 export function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
@@ -193,8 +193,8 @@ export function childrenOf(pid: number): number[] {
 }
 
 /**
- * False once a process has ended, also while its parent has not yet taken note. One whose main thread is gone while others still end
- * holds its sockets and files, and counts as alive.
+ * False when a process has ended, even if its parent has not collected it yet. A process whose main thread has ended while others
+ * still end has sockets and files, and counts as running.
  */
 export function isAlive(pid: number): boolean {
   try {

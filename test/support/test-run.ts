@@ -31,7 +31,7 @@ export default function prepare(): (() => Promise<void>) | undefined {
 
 const kinds = ['products', 'databases'] as const;
 
-/** A directory that disappears at the end of the run. */
+/** Returns a directory that is removed at the end of the run. */
 export function runDirectory(): string {
   const directory = process.env[variable];
   if (!directory) throw new Error(`${variable} is not set: vitest.config.ts must name this file as globalSetup`);

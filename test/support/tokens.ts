@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { PublicJwk } from '../../core/contract/protocol/key-set.ts';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 
-/** A key an organisation signs tokens with. */
+/** A key with which an organisation signs tokens. */
 export interface SigningKey {
   readonly kid: string;
   readonly privateKey: KeyObject;
@@ -21,7 +21,10 @@ export function newSigningKey(kid = `key-${++count}`, modulusLength = 2048): Sig
   return { kid, privateKey, jwk: { kty: 'RSA', kid, n, e } };
 }
 
-/** A token with these claims, signed by RS256 whatever its header says; an hour of life and a random id unless they say otherwise. A claim that is undefined is left out. */
+/**
+ * Returns a token with these claims, signed by RS256 whatever its header states. Defaults: an hour of life and a random id.
+ * Undefined claims are left out.
+ */
 export function signToken(key: SigningKey, claims: JsonObject, header: JsonObject = {}): string {
   const now = Math.floor(Date.now() / 1000);
   const payload = { iat: now, exp: now + 3600, jti: String(++count), ...claims };
@@ -33,20 +36,20 @@ function encoded(value: JsonObject): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/** A host that publishes key sets under any path, and can be away. */
+/** A host that publishes key sets under any path. Tests can make it unreachable. */
 export interface KeySetHost {
   /** Without a path. */
   readonly origin: string;
-  /** Replies by path; a text is sent as it is. */
+  /** Replies by path. A text is sent unchanged. */
   readonly sets: Map<string, { keys: unknown[] } | string>;
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   readonly asked: string[];
-  /** Answers every request with this status instead; null: as it should. */
+  /** Status of all replies instead of the normal ones. Null: normal replies. */
   failWith: number | null;
   close(): Promise<void>;
 }
 
-/** On 127.0.0.1; with a certificate and its key it speaks HTTPS. */
+/** Listens on 127.0.0.1, with HTTPS if a certificate and its key are given. */
 export async function startKeySetHost(tls?: { readonly cert: Buffer; readonly key: Buffer }): Promise<KeySetHost> {
   const sets: KeySetHost['sets'] = new Map();
   const asked: string[] = [];

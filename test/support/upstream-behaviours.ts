@@ -8,18 +8,18 @@ type Body = string | Uint8Array | object;
 
 /** A behaviour that waits until the test releases it. */
 export interface HeldBehaviour extends Behaviour {
-  /** Resolves when a request has come to the place where it is held. */
+  /** Resolves when a request has reached the point where it is held. */
   readonly reached: Promise<Exchange>;
-  /** Releases this and every later one. */
+  /** Releases this and every later request. */
   release(): void;
 }
 
-/** This status, these headers, this body. An object is sent as JSON. */
+/** Replies with this status, these headers and this body. An object is sent as JSON. */
 export function reply(status: number, body: Body = '', headers: Record<string, string | string[]> = {}): Behaviour {
   return afterBody(({ response }) => send(response, status, body, headers));
 }
 
-/** An error in OpenAI's shape. */
+/** Replies with an error in OpenAI's format. */
 export function openaiError(
   status: number,
   message: string,
@@ -33,12 +33,12 @@ export function openaiError(
   );
 }
 
-/** An error in Anthropic's shape. */
+/** Replies with an error in Anthropic's format. */
 export function anthropicError(status: number, type: string, message: string, headers: Record<string, string> = {}): Behaviour {
   return reply(status, { type: 'error', error: { type, message }, request_id: 'req_fake' }, headers);
 }
 
-/** An event stream of exactly these texts, each written on its own. */
+/** Sends an event stream of exactly these texts, each in a write of its own. */
 export function eventStream(texts: readonly string[], headers: Record<string, string> = {}): Behaviour {
   return afterBody(async ({ response }) => {
     startStream(response, headers);
@@ -50,7 +50,7 @@ export function eventStream(texts: readonly string[], headers: Record<string, st
   });
 }
 
-/** Reads the request and waits until released; then replies with `then`. */
+/** Reads the request and waits until released, then replies with `then`. */
 export function stallBeforeHead(then: Behaviour = answerLikeAProvider): HeldBehaviour {
   return held(async (exchange, hold) => {
     await hold();
@@ -58,7 +58,7 @@ export function stallBeforeHead(then: Behaviour = answerLikeAProvider): HeldBeha
   });
 }
 
-/** Sends the head and `before`, holds still, and after the release sends `after` and ends. */
+/** Sends the head and `before`, waits, and after the release sends `after` and ends. */
 export function stallMidStream(
   before: readonly string[],
   after: readonly string[],
@@ -74,7 +74,7 @@ export function stallMidStream(
   });
 }
 
-/** Cuts the connection without a byte of reply: a reset, or with `fin` an orderly close. */
+/** Cuts the connection without a byte of reply: by a reset, or with `fin` by an orderly close. */
 export function cutBeforeHead(how: 'reset' | 'fin' = 'reset', when: 'head' | 'body' = 'body'): Behaviour {
   return { when, run: (exchange) => cut(exchange, how) };
 }
@@ -96,7 +96,7 @@ export function cutMidStream(texts: readonly string[], how: 'reset' | 'fin' = 'r
   return behaviour;
 }
 
-/** Streams `texts` as events, holds still, and cuts on release: the test has seen them arrive by then. */
+/** Streams `texts` as events, waits, and cuts on release, when the test has seen them arrive. */
 export function stallThenCut(texts: readonly string[], how: 'reset' | 'fin' = 'reset'): HeldBehaviour {
   return held(async (exchange, hold) => {
     const { response } = exchange;
@@ -142,17 +142,17 @@ export function rawBytes(bytes: string | Uint8Array, end: 'fin' | 'reset' | 'kee
   });
 }
 
-/** Bytes that are not HTTP. */
+/** Sends bytes that are not HTTP. */
 export function garbage(): Behaviour {
   return rawBytes('\x00\x01 this is not HTTP\r\n\r\n');
 }
 
-/** 200 with a JSON content type and a body that does not parse. */
+/** Replies 200 with a JSON content type and a body that does not parse. */
 export function invalidJson(): Behaviour {
   return reply(200, '{"id":"chatcmpl-1","choices":[', { 'content-type': 'application/json' });
 }
 
-/** Reads nothing of the body until released, then all of it, then answers with `then`. */
+/** Reads nothing of the body until released, then all of it, and replies with `then`. */
 export function readBodyLate(then: Behaviour = answerLikeAProvider): HeldBehaviour {
   const behaviour = held(async (exchange, hold) => {
     exchange.message.pause();
@@ -163,7 +163,7 @@ export function readBodyLate(then: Behaviour = answerLikeAProvider): HeldBehavio
   return { ...behaviour, when: 'head' };
 }
 
-/** Answers at once, without reading the body; what still arrives is thrown away, or with `close` the connection ends. */
+/** Replies at once, without reading the body. The rest of the body is discarded, or with `close` the connection ends. */
 export function earlyReply(status: number, body: Body = '', after: 'discard' | 'close' = 'discard'): Behaviour {
   return {
     when: 'head',

@@ -34,7 +34,7 @@ export function compile(schema: Readonly<Record<string, unknown>>): ValidateFunc
 const linearPattern = Object.assign(
   (pattern: string) => {
     const expression = RE2JS.compile(pattern);
-    // Ajv stores patterns by this text: without it all patterns of a schema would be the first one.
+    // Ajv stores patterns by this text. Without it all patterns of a schema would be the first one.
     return { test: (text: string) => expression.matcher(text).find(), toString: () => pattern };
   },
   { code: 'RE2JS.compile' },

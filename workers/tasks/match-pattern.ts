@@ -36,7 +36,7 @@ export function stepsOf({ pattern, flags, texts }: PatternInput): number {
   return compile(pattern, flags).programSize() * texts.reduce((sum, text) => sum + text.length, 0);
 }
 
-/** Returns the compiled pattern. Throws with the position of the mistake if it is not valid. */
+/** Returns the compiled pattern. Throws with the position of the error if it is invalid. */
 export function compile(pattern: string, flags: string): RE2JS {
   const key = `${flags}/${pattern}`;
   const known = compiled.get(key);

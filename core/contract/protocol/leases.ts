@@ -150,7 +150,7 @@ export interface LeaseAccount {
    */
   take(least: number, most: number): Maybe<number>;
   /**
-   * Returns units that were taken from this window and lease. Negative: more was used than taken. Ignored when the window has
+   * Gives back units that were taken from this window and lease. Negative: more was used than taken. Ignored when the window has
    * ended.
    */
   put(units: number, startMs: number, lease: string | null): void;

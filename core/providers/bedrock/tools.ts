@@ -65,7 +65,7 @@ function nativeTool(tool: unknown, path: string, call: OperationCall): JsonObjec
 interface Choice {
   readonly choice: JsonObject | null;
   readonly none: boolean;
-  /** Returns the names of the allowed tools, if the client allowed only some. */
+  /** The names of the allowed tools, if the client allowed only some. */
   readonly only: readonly string[] | null;
 }
 

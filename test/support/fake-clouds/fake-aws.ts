@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Cloud, CloudReply, CloudRequest, LooseObject } from './fake-clouds.ts';
 import { type Secrets, signatureError } from './sigv4.ts';
 
-/** S3 and Bedrock's batches in one region of one account, for callers with a good signature. */
+/** S3 and Bedrock's batches in one region of one account, for callers with a valid signature. */
 export interface FakeAws {
   readonly clouds: Readonly<Record<string, Cloud>>;
   /** Objects by `bucket/key`. */
   readonly objects: Map<string, Buffer>;
-  /** Answers the lines of a job: its output is there, and it is completed. */
+  /** Completes a job: writes its output from its input lines. */
   runJobs(answer: (input: LooseObject) => LooseObject): void;
 }
 
@@ -121,7 +121,7 @@ export function fakeAws(region: string, secrets: Secrets): FakeAws {
   };
 }
 
-/** Lines of JSON as objects. */
+/** Returns lines of JSON as objects. */
 export function linesOf(bytes: Uint8Array | undefined): LooseObject[] {
   const text = Buffer.from(bytes ?? []).toString('utf8');
   return text

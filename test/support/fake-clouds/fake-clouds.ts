@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
-/** One request, read to its end. `path` as it travelled, percent-encoded. */
+/** One complete request. `path` is percent-encoded as sent. */
 export interface CloudRequest {
   readonly host: string;
   readonly method: string;
@@ -13,24 +13,24 @@ export interface CloudRequest {
   readonly body: Buffer;
 }
 
-/** JSON that may be looked into without asking. */
+/** JSON with unchecked properties. */
 // biome-ignore lint/suspicious/noExplicitAny: jobs and lines of every shape
 export type LooseObject = Record<string, any>;
 
-/** An object as `body` is sent as JSON, a text that begins `<` as XML. */
+/** An object as `body` is sent as JSON, a text that begins with `<` as XML. */
 export interface CloudReply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: object | string;
 }
 
-/** `stall`: never answered; `cut`: the connection ends instead of a reply. */
+/** `stall`: no reply. `cut`: the connection ends instead of a reply. */
 export type Cloud = (request: CloudRequest) => CloudReply | 'stall' | 'cut';
 
 export interface FakeClouds {
   /** Every request, oldest first. */
   readonly requests: readonly CloudRequest[];
-  /** Settings with which the product takes these for the true clouds. */
+  /** Settings with which the product calls these instead of the real clouds. */
   readonly env: Readonly<Record<string, string>>;
   readonly names: readonly string[];
   readonly port: number;
@@ -39,7 +39,7 @@ export interface FakeClouds {
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Clouds behind one TLS port, each under the host names it has in the world. */
+/** Clouds behind one TLS port, each under the host names of the real one. */
 export async function startFakeClouds(clouds: Readonly<Record<string, Cloud>>): Promise<FakeClouds> {
   const requests: CloudRequest[] = [];
   const tls = { cert: readFileSync(file('../tls/clouds-cert.pem')), key: readFileSync(file('../tls/clouds-key.pem')) };

@@ -2,12 +2,15 @@ import { type KeyObject, randomUUID, verify } from 'node:crypto';
 import { linesOf } from './fake-aws.ts';
 import type { Cloud, CloudReply, LooseObject } from './fake-clouds.ts';
 
-/** Cloud Storage and Vertex AI's batches of one project, for bearers of a token that a service account's signature bought. */
+/**
+ * Cloud Storage and Vertex AI's batches of one project, for bearers of a token issued in exchange for a service account's
+ * signature.
+ */
 export interface FakeGoogle {
   readonly clouds: Readonly<Record<string, Cloud>>;
   /** Objects by `bucket/name`. */
   readonly objects: Map<string, Buffer>;
-  /** Answers the lines of a job: its output is there, and it has succeeded. */
+  /** Completes a job: writes its output from its input lines. */
   runJobs(answer: (request: LooseObject) => LooseObject): void;
 }
 

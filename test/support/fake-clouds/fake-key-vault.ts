@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Cloud, CloudReply } from './fake-clouds.ts';
 
-/** One cloud of Azure: its sign-in host, and a Key Vault that wants a token for itself. */
+/** One cloud of Azure: its sign-in host, and a Key Vault that requires a token with its own audience. */
 export interface FakeKeyVault {
   readonly clouds: Readonly<Record<string, Cloud>>;
   /** Values by `name` or `name/version`. */
   readonly secrets: Map<string, string>;
   /** Client secrets by `tenant/client id`. */
   readonly applications: Map<string, string>;
-  /** A token as the machine's own service would give it. */
+  /** A token like those of the machine's own service. */
   tokenFor(audience: string): string;
-  /** Answers the next questions for secrets this way, until it gives null. */
+  /** Sets the reply to the next requests for secrets, until it returns null. */
   instead: (() => CloudReply | 'stall' | 'cut' | null) | null;
 }
 

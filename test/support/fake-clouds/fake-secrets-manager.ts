@@ -1,16 +1,16 @@
 import type { Cloud, CloudReply, LooseObject } from './fake-clouds.ts';
 import { signatureError } from './sigv4.ts';
 
-/** Secrets Manager and the token service of one region, for callers with a good signature. */
+/** Secrets Manager and the token service of one region, for callers with a valid signature. */
 export interface FakeSecretsManager {
   readonly clouds: Readonly<Record<string, Cloud>>;
   /** The stored secrets, by name or ARN. */
   readonly secrets: Map<string, { SecretString?: string; SecretBinary?: string }>;
-  /** Secret keys by key id; those of assumed roles join them. */
+  /** Secret keys by key id. Those of assumed roles are added. */
   readonly keys: Record<string, string>;
-  /** Roles that may be assumed, with the external id each asks for. */
+  /** Roles that may be assumed, with their required external id. */
   readonly roles: Map<string, string | null>;
-  /** Answers the next questions for secrets this way, until it gives null. */
+  /** Sets the reply to the next requests for secrets, until it returns null. */
   instead: (() => CloudReply | 'stall' | 'cut' | null) | null;
 }
 

@@ -3,8 +3,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import { Socket } from 'node:net';
 
 /**
- * Preloaded into the product (`--import`): names of the clouds lead to this machine, and their port 443 to FAKE_CLOUDS_PORT. All else,
- * certificates and the gateway's own rules for addresses included, is as it is.
+ * Preloaded into the product (`--import`): resolves names of the clouds to this machine, and their port 443 to FAKE_CLOUDS_PORT.
+ * Everything else is unchanged, including certificates and the gateway's own rules for addresses.
  */
 const names = new Set((process.env.FAKE_CLOUDS_NAMES ?? '').split(','));
 const port = Number(process.env.FAKE_CLOUDS_PORT);

@@ -5,8 +5,8 @@ import type { CloudRequest } from './fake-clouds.ts';
 export type Secrets = Readonly<Record<string, string>>;
 
 /**
- * Checks a request's AWS signature version 4 as its page says (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html), without
- * the code that made it. Gives what is wrong, or null.
+ * Checks a request's AWS signature version 4 by its specification (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html),
+ * without the code that made it. Returns the error, or null.
  */
 export function signatureError(request: CloudRequest, service: string, region: string, secrets: Secrets): string | null {
   const { headers } = request;
@@ -40,7 +40,7 @@ export function signatureError(request: CloudRequest, service: string, region: s
   return hmac(key, text).toString('hex') === signature ? null : 'SignatureDoesNotMatch';
 }
 
-/** S3 takes the path as it travels; all others encode each segment once more. */
+/** S3 uses the path as sent. All other services encode each segment once more. */
 function pathOf(path: string, service: string): string {
   return service === 's3' ? path : path.split('/').map(encoded).join('/');
 }
