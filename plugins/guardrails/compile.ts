@@ -85,6 +85,7 @@ function prepare(
     errors.push(...issues.map((fault) => (fault.startsWith(':') ? `${at}${fault}` : `${at}.${fault}`)));
     return null;
   }
+  const changes = typeof check.changes === 'function' ? check.changes(read.output) : check.changes === true;
   try {
     const window = rule.stream === 'window' ? windowOf(check, read.output, shared.output.scope, services) : null;
     if (typeof window === 'string') {
@@ -96,8 +97,8 @@ function prepare(
       window,
       scope: shared.output.scope,
       readsNoText: check.readsNoText === true,
-      changes: check.changes === true,
-      isChained: check.changes === true || rule.sequential || rule.type === 'mutator',
+      changes,
+      isChained: changes || rule.sequential || rule.type === 'mutator',
       failOnError: shared.output.failOnError ?? null,
       run: check.prepare(read.output, services),
     };

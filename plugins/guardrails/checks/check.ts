@@ -49,8 +49,8 @@ export interface Check<Parameters = unknown> {
   readonly sides: readonly Side[];
   /** True: it reads no text, so that it runs on routes without text too. */
   readonly readsNoText?: true;
-  /** True: it can change the body. Such checks of one side run one after the other, each on what the one before has left. */
-  readonly changes?: true;
+  /** True, or true for these parameters: it can change the body. Such checks of one side run one after the other, each on what the one before has left. */
+  readonly changes?: true | ((parameters: Parameters) => boolean);
   readonly parameters: GenericSchema<unknown, Parameters>;
   /** Prepares a check once per config version. Throws an Error with the reason if the parameters cannot be used. */
   prepare(parameters: Parameters, services: CheckServices): (subject: Subject) => Maybe<Outcome>;

@@ -4,16 +4,16 @@ import { textParts } from '../texts.ts';
 import type { Subject } from './check.ts';
 
 /** Returns a request or response as services receive it. It holds no header and no credential. */
-export function eventOf({ ctx, side, body, text, operation, requestType, metadata }: Subject): JsonObject {
+export function eventOf(subject: Subject): JsonObject {
+  const { ctx, side, body, text, requestType, metadata } = subject;
   const isInput = side === 'input';
-  const request = isInput ? body : (ctx.params ?? {});
-  const requestText = isInput
-    ? text
-    : textParts(operation, 'input', request, 'last_message')
-        .map((part) => part.text)
-        .join('\n');
   return {
-    request: { json: request, text: requestText, isStreamingRequest: ctx.stream, isTransformed: ctx.bodyChanged },
+    request: {
+      json: isInput ? body : (ctx.params ?? {}),
+      text: requestTextOf(subject),
+      isStreamingRequest: ctx.stream,
+      isTransformed: ctx.bodyChanged,
+    },
     response: isInput
       ? { json: {}, text: '', statusCode: null, isTransformed: false }
       : { json: body, text, statusCode: 200, isTransformed: false },
@@ -22,6 +22,14 @@ export function eventOf({ ctx, side, body, text, operation, requestType, metadat
     metadata,
     eventType: isInput ? 'beforeRequestHook' : 'afterRequestHook',
   };
+}
+
+/** Returns the text of the request: for checks of responses that of its last message. */
+export function requestTextOf({ ctx, side, text, operation }: Subject): string {
+  if (side === 'input') return text;
+  return textParts(operation, 'input', ctx.params ?? {}, 'last_message')
+    .map((part) => part.text)
+    .join('\n');
 }
 
 /** Returns the headers of a call to a service: its own, and those of the request that are to be forwarded. */

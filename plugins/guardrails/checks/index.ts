@@ -14,6 +14,7 @@ import { log } from './log.ts';
 import { requiredMetadataKeyPairs, requiredMetadataKeys } from './metadata.ts';
 import { modelRules, modelWhitelist } from './models.ts';
 import { notNull } from './not-null.ts';
+import { partners } from './partners/index.ts';
 import { regexMatch } from './regex-match.ts';
 import { regexReplace } from './regex-replace.ts';
 import { requestParametersCheck } from './request-parameters.ts';
@@ -24,7 +25,7 @@ const list: readonly Check[] = [
   ...[addPrefix, allLowercase, allUppercase, allowedRequestTypes, characterCount, contains, containsCode, endsWith, jsonKeys],
   ...[jsonSchema, log, modelRules, modelWhitelist, notNull, regexMatch, regexReplace, requestParametersCheck],
   ...[requiredMetadataKeyPairs, requiredMetadataKeys, sentenceCount, validUrls, webhook, wordCount],
-  ...[pii, restorePii],
+  ...[pii, restorePii, ...partners],
 ];
 
 /** Every check by its id. */

@@ -21,7 +21,7 @@ type Parameters = v.InferOutput<typeof parameters>;
 export const pii: Check = defineCheck({
   id: 'svc.pii',
   sides: bothSides,
-  changes: true,
+  changes: ({ redact }) => redact,
   parameters,
   prepare(given, { tasks }) {
     if (given.redact && given.not) throw new Error('not: contradicts redact');
