@@ -2,7 +2,7 @@ import type { GenericSchema } from 'valibot';
 import type { JsonObject, Maybe } from '../values/json.ts';
 import type { Services } from './plugin.ts';
 
-export type CheckSide = 'input' | 'output';
+type CheckSide = 'input' | 'output';
 
 /**
  * A guardrail check that a plugin adds. Configs name it `<plugin>.<id>`, with its parameters. A check that throws, rejects, takes too long or

@@ -1,0 +1,40 @@
+import { isObject, type JsonObject } from '../../values/json.ts';
+import { objectsIn, rewriteWhole, type TextFormat, type TextRewriter } from './text-rewriter.ts';
+
+type Start = () => TextRewriter;
+
+/**
+ * Rewrites the texts of a whole reply in place. Token probabilities are removed, because they hold the original text. Everything else stays,
+ * such as tool calls and reasoning.
+ */
+export function rewriteBody(format: TextFormat, body: JsonObject, start: Start): void {
+  const rewrite = (text: string): string => rewriteWhole(start(), text);
+  if (format === 'chat') {
+    for (const choice of objectsIn(body.choices)) {
+      if (typeof choice.text === 'string') choice.text = rewrite(choice.text);
+      if (isObject(choice.message)) rewriteMessage(choice.message, rewrite);
+      if (choice.logprobs) choice.logprobs = null;
+    }
+  } else if (format === 'messages') {
+    for (const block of objectsIn(body.content)) {
+      if (block.type === 'text' && typeof block.text === 'string') block.text = rewrite(block.text);
+    }
+  } else for (const part of outputParts(body)) rewritePart(part, rewrite);
+}
+
+function rewriteMessage(message: JsonObject, rewrite: (text: string) => string): void {
+  if (typeof message.content === 'string') message.content = rewrite(message.content);
+  for (const part of objectsIn(message.content)) {
+    if (part.type === 'text' && typeof part.text === 'string') part.text = rewrite(part.text);
+  }
+}
+
+function rewritePart(part: JsonObject, rewrite: (text: string) => string): void {
+  if (part.type !== 'output_text' || typeof part.text !== 'string') return;
+  part.text = rewrite(part.text);
+  if (part.logprobs) part.logprobs = [];
+}
+
+function outputParts(body: JsonObject): JsonObject[] {
+  return objectsIn(body.output).flatMap((item) => objectsIn(item.content));
+}

@@ -1,0 +1,76 @@
+import { GatewayError } from '../../values/errors.ts';
+import { findHeader } from '../../values/http.ts';
+import { parseObject } from '../../values/json.ts';
+import type { RequestContext } from '../context.ts';
+import type { Hooks, ReplyHead, Services } from '../plugin.ts';
+import { rewriteBody } from './rewrite-body.ts';
+import { createEventRewriter } from './rewrite-events.ts';
+import { StreamRewriter } from './rewrite-stream.ts';
+import type { TextFormat, TextRewriter } from './text-rewriter.ts';
+
+type RewriteChunk = (chunk: Uint8Array) => Uint8Array | null;
+
+/**
+ * Returns hooks that rewrite the text of the model in replies of chat completions, completions, messages and responses, plain or streamed.
+ * `start` is called for each text of a reply: each choice, content block and output part; null leaves the replies of this request as they
+ * are. Tool calls, reasoning and other members stay. The plugin needs `reads: { response: 'chunks' }`.
+ */
+export function rewriteText(
+  services: Pick<Services, 'slot'>,
+  start: (ctx: RequestContext) => TextRewriter | null,
+): Required<Pick<Hooks, 'onReply' | 'onChunk'>> {
+  const slot = services.slot<RewriteChunk>();
+  return {
+    onReply(ctx, head) {
+      const rewrite = chunkRewriter(ctx, head, start);
+      if (rewrite) slot.set(ctx, rewrite);
+    },
+    onChunk(ctx, chunk) {
+      const rewrite = slot.get(ctx);
+      return rewrite ? rewrite(chunk) : chunk;
+    },
+  };
+}
+
+const operations: ReadonlySet<string> = new Set([
+  'chatComplete',
+  'complete',
+  'messages',
+  'createModelResponse',
+  'getModelResponse',
+]);
+
+function chunkRewriter(
+  ctx: RequestContext,
+  { status, headers }: ReplyHead,
+  start: (ctx: RequestContext) => TextRewriter | null,
+): RewriteChunk | null {
+  const { operation, format } = ctx.endpoint ?? {};
+  if (!operation || !operations.has(operation) || format === undefined || format === 'plain' || status >= 300) return null;
+  const first = start(ctx);
+  if (first === null) return null;
+  if ((findHeader(headers, 'content-encoding') ?? 'identity') !== 'identity')
+    throw new GatewayError('upstream_invalid', { message: 'The reply is compressed, so that its text cannot be rewritten' });
+  let unused: TextRewriter | null = first;
+  const startText = (): TextRewriter => {
+    const rewriter = unused ?? start(ctx) ?? asItIs;
+    unused = null;
+    return rewriter;
+  };
+  const isStream = /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
+  if (!isStream) return (chunk) => rewriteJson(format, chunk, startText);
+  const stream = new StreamRewriter(createEventRewriter(format, startText));
+  return (chunk) => stream.next(chunk);
+}
+
+/** A plain reply is one chunk. */
+function rewriteJson(format: TextFormat, chunk: Uint8Array, start: () => TextRewriter): Uint8Array {
+  if (chunk.length === 0) return chunk;
+  const body = parseObject(Buffer.from(chunk).toString());
+  if (body === null)
+    throw new GatewayError('upstream_invalid', { message: 'The reply is not JSON, so that its text cannot be rewritten' });
+  rewriteBody(format, body, start);
+  return Buffer.from(JSON.stringify(body));
+}
+
+const asItIs: TextRewriter = { next: (piece) => piece, end: () => '' };

@@ -1,0 +1,242 @@
+import { definePlugin, rewriteText, type TextRewriter } from 'svc-gateway/plugin';
+import {
+  chatReply,
+  createTestGateway,
+  messagesReply,
+  providerReply,
+  providerStream,
+  responsesReply,
+  type TestGateway,
+} from 'svc-gateway/test-kit';
+import { afterAll, describe, expect, it } from 'vitest';
+import { randomFrom } from '../../../support/random-from.ts';
+
+const word = 'сéкрет🔒';
+
+/** Replaces the word by MASK, and holds back what may be its beginning. */
+function maskWord(): TextRewriter {
+  let held = '';
+  return {
+    next(piece) {
+      held = (held + piece).replaceAll(word, 'MASK');
+      let keep = Math.min(held.length, word.length - 1);
+      while (keep > 0 && !word.startsWith(held.slice(-keep))) keep--;
+      const sent = held.slice(0, held.length - keep);
+      held = held.slice(held.length - keep);
+      return sent;
+    },
+    end: () => held,
+  };
+}
+
+const started: TestGateway[] = [];
+afterAll(() => Promise.all(started.map((gateway) => gateway.close())));
+function start(rewriter: () => TextRewriter | null = maskWord): TestGateway {
+  const plugin = definePlugin({
+    apiVersion: 1,
+    name: 'rewriter',
+    stage: 'output-guardrails',
+    reads: { response: 'chunks' },
+    onConfig: (_config, _scope, services) => rewriteText(services, rewriter),
+  });
+  const gateway = createTestGateway({ plugins: [plugin] });
+  started.push(gateway);
+  return gateway;
+}
+
+const data = (event: object): string => `data: ${JSON.stringify(event)}\n\n`;
+const named = (event: { type: string; sequence_number?: number }): string => `event: ${event.type}\n${data(event)}`;
+const chunk = (choice: object, more: object = {}): string =>
+  data({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, ...choice }], ...more });
+
+const chatEvents = (pieces: readonly string[]): string =>
+  [
+    chunk({ delta: { role: 'assistant', content: '' } }),
+    ': a comment\n\n',
+    ...pieces.map((content) => chunk({ delta: { content }, logprobs: { content: [{ token: content }] } })),
+    chunk({
+      delta: { tool_calls: [{ index: 0, id: 'call', type: 'function', function: { name: 'f', arguments: `{"a":"${word}"}` } }] },
+    }),
+    chunk({ delta: {}, finish_reason: 'stop' }),
+    'data: [DONE]\n\n',
+  ].join('');
+
+const messagesEvents = (pieces: readonly string[]): string =>
+  [
+    {
+      type: 'message_start',
+      message: {
+        id: 'm',
+        type: 'message',
+        role: 'assistant',
+        model: 'm',
+        content: [],
+        usage: { input_tokens: 1, output_tokens: 1 },
+      },
+    },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    ...pieces.map((text) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })),
+    { type: 'content_block_stop', index: 0 },
+    { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 't', name: 'f', input: {} } },
+    { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: `{"a":"${word}"}` } },
+    { type: 'content_block_stop', index: 1 },
+    { type: 'message_delta', delta: { stop_reason: 'tool_use', stop_sequence: null }, usage: { output_tokens: 5 } },
+    { type: 'message_stop' },
+  ]
+    .map(named)
+    .join('');
+
+function responsesEvents(pieces: readonly string[]): string {
+  const part = { type: 'output_text', text: pieces.join(''), annotations: [] };
+  const call = { id: 'f', type: 'function_call', call_id: 'c', name: 'f', arguments: `{"a":"${word}"}`, status: 'completed' };
+  const item = { id: 'i', type: 'message', role: 'assistant', status: 'completed', content: [part] };
+  const response = {
+    id: 'r',
+    object: 'response',
+    created_at: 1,
+    status: 'completed',
+    model: 'm',
+    output: [item, call],
+    usage: null,
+  };
+  const place = { item_id: 'i', output_index: 0, content_index: 0 };
+  return [
+    { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
+    { type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } },
+    { type: 'response.content_part.added', ...place, part: { ...part, text: '' } },
+    ...pieces.map((delta) => ({ type: 'response.output_text.delta', ...place, delta })),
+    { type: 'response.output_text.done', ...place, text: part.text },
+    { type: 'response.content_part.done', ...place, part },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.function_call_arguments.done', output_index: 1, item_id: 'f', arguments: call.arguments },
+    { type: 'response.output_item.done', output_index: 1, item: call },
+    { type: 'response.completed', response },
+  ]
+    .map((event, sequence_number) => named({ ...event, sequence_number }))
+    .join('');
+}
+
+/** Route, model and the events of the provider; the last ones are translated. */
+const routes: [string, string, string, (pieces: readonly string[]) => string][] = [
+  ['chat', '/v1/chat/completions', '@openai/m', chatEvents],
+  ['messages', '/v1/messages', '@anthropic/m', messagesEvents],
+  ['responses', '/v1/responses', '@openai/m', responsesEvents],
+  ['chat over messages', '/v1/chat/completions', '@anthropic/m', messagesEvents],
+  ['messages over chat', '/v1/messages', '@openai/m', chatEvents],
+  ['responses over messages', '/v1/responses', '@anthropic/m', messagesEvents],
+];
+const bodyOf = (path: string, model: string) =>
+  path === '/v1/responses'
+    ? { model, input: 'hi', stream: true }
+    : { model, max_tokens: 10, messages: [{ role: 'user', content: 'hi' }], stream: true };
+
+/** Splits a text or bytes at random places. */
+function split<T extends { slice(from: number, to: number): T; readonly length: number }>(whole: T, random: () => number): T[] {
+  const parts: T[] = [];
+  for (let at = 0; at < whole.length; ) {
+    const next = Math.min(whole.length, at + 1 + Math.floor(random() * random() * 60));
+    parts.push(whole.slice(at, next));
+    at = next;
+  }
+  return parts;
+}
+
+describe('rewriteText: streams', () => {
+  const text = `one ${word} two ${word.slice(0, 4)} three ${word}${word} end ${word.slice(0, 3)}`;
+  const expected = text.replaceAll(word, 'MASK');
+
+  it.each(routes)(
+    '%s: any split of text and bytes gives the same text, and tool calls stay',
+    async (_, path, model, events) => {
+      const gateway = start();
+      const random = randomFrom(7);
+      for (let run = 0; run < 60; run++) {
+        // Whole characters, as providers send them.
+        const pieces = split([...text], random).map((characters) => characters.join(''));
+        gateway.provider(providerStream(split(Buffer.from(events(pieces)), random)));
+        const reply = await gateway.send({ path, body: bodyOf(path, model) });
+        expect([reply.status, reply.content]).toEqual([200, expected]);
+        const toolCall = JSON.stringify(`{"a":"${word}"}`).slice(1, -1);
+        const others = reply.text.replaceAll(toolCall, '').replaceAll(JSON.stringify(word).slice(1, -1), word);
+        expect(others.includes(word)).toBe(false);
+        expect(reply.text).toContain(toolCall);
+      }
+    },
+    120_000,
+  );
+
+  it('responses: repeats the rewritten text in later events, with rising sequence numbers', async () => {
+    const gateway = start();
+    gateway.provider(providerStream([responsesEvents(['a ', word, ` b ${word.slice(0, 2)}`])]));
+    const { events } = await gateway.send({ path: '/v1/responses', body: bodyOf('/v1/responses', '@openai/m') });
+    const whole = `a MASK b ${word.slice(0, 2)}`;
+    const byType = Object.fromEntries(events.map((event) => [event.type, event]));
+    expect(byType['response.output_text.done']).toMatchObject({ text: whole });
+    expect(byType['response.content_part.done']).toMatchObject({ part: { text: whole } });
+    expect(byType['response.completed']).toMatchObject({ response: { output: [{ content: [{ text: whole }] }, {}] } });
+    expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index));
+  });
+
+  it('chat: keeps choices apart, and removes token probabilities', async () => {
+    const gateway = start();
+    const half = [word.slice(0, 3), word.slice(3)];
+    const both = half.flatMap((content) =>
+      [0, 1].map((index) => chunk({ index, delta: { content }, logprobs: { content: [content] } })),
+    );
+    const ends = [0, 1].map((index) => chunk({ index, delta: {}, finish_reason: 'stop' }));
+    gateway.provider(providerStream([...both, ...ends, 'data: [DONE]\n\n']));
+    const { text, events } = await gateway.send({ stream: true });
+    const contents = [0, 1].map((index) =>
+      events
+        .flatMap((event) => event.choices as { index: number; delta: { content?: string } }[])
+        .filter((choice) => choice.index === index)
+        .map((choice) => choice.delta.content ?? '')
+        .join(''),
+    );
+    expect(contents).toEqual(['MASK', 'MASK']);
+    expect(text).not.toContain(word.slice(0, 3));
+  });
+
+  it('chat: sends held text before the end mark if no finish reason came', async () => {
+    const gateway = start();
+    gateway.provider(providerStream([chunk({ delta: { content: `x ${word.slice(0, 2)}` } }), 'data: [DONE]\n']));
+    const reply = await gateway.send({ stream: true });
+    expect(reply.content).toBe(`x ${word.slice(0, 2)}`);
+    expect(reply.text.trimEnd().endsWith('[DONE]')).toBe(true);
+  });
+
+  it('leaves replies alone if there is no rewriter for the request', async () => {
+    const gateway = start(() => null);
+    gateway.provider(providerStream([chatEvents([word])]));
+    expect((await gateway.send({ stream: true })).content).toBe(word);
+  });
+});
+
+describe('rewriteText: plain replies', () => {
+  it.each([
+    ['/v1/chat/completions', chatReply(`a ${word}`)],
+    ['/v1/messages', messagesReply(`a ${word}`)],
+    ['/v1/responses', responsesReply(`a ${word}`)],
+    [
+      '/v1/completions',
+      { id: 'c', object: 'text_completion', created: 1, model: 'm', choices: [{ index: 0, text: `a ${word}` }] },
+    ],
+  ])('%s', async (path, body) => {
+    const gateway = start();
+    gateway.provider(providerReply(200, body));
+    const more = path === '/v1/completions' ? { body: { model: '@openai/m', prompt: 'hi' } } : {};
+    const reply = await gateway.send({ path, ...more });
+    expect([reply.status, reply.content]).toEqual([200, 'a MASK']);
+  });
+
+  it('leaves errors of the provider and other routes alone', async () => {
+    const gateway = start();
+    gateway.provider(
+      providerReply(400, { error: { message: word } }),
+      providerReply(200, { data: [{ embedding: [1] }], model: word }),
+    );
+    expect((await gateway.send()).text).toContain(word);
+    const embedding = await gateway.send({ path: '/v1/embeddings', body: { model: '@openai/e', input: 'x' } });
+    expect([embedding.status, embedding.json.model]).toEqual([200, word]);
+  });
+});
