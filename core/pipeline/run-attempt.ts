@@ -8,9 +8,8 @@ import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { ReplySink } from '../contract/values/http.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
 import type { Answer } from './answer.ts';
-import { judged, judgeOf } from './attempt/judge-response.ts';
+import { judgeOf } from './attempt/judge-response.ts';
 import { type Outgoing, outgoingCall, signedCall } from './attempt/outgoing-call.ts';
-import type { JudgeStream } from './attempt/reply-stream.ts';
 import { mayRetry } from './attempt/retry-wait.ts';
 import { runSteps } from './attempt/run-steps.ts';
 import { attempt } from './attempt/send-attempt.ts';
@@ -81,7 +80,7 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
     let outgoing = isPromise(prepared) ? await prepared : prepared;
     ctx.model = outgoing.model ?? ctx.model;
     if (steps) {
-      const transport = stepTransport(ctx, target, resolved, dispatcher);
+      const transport = stepTransport(ctx, resolved, dispatcher);
       outgoing = await steps.beforeSend(ctx, { target, resolved }, outgoing, transport, allow);
     }
     const isStepwise = outgoing.operation?.steps !== undefined;
@@ -95,19 +94,20 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
     if (announced) await announced;
     if (ctx.aborted) return clientClosed();
     const { clock } = dispatcher.services;
+    const judge = judgeOf(ctx, target, clock);
     const onLeft = (answer: Answer): void => addResult(ctx, answer, given, clock);
     const answer = await (isStepwise
-      ? runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, target, resolved, dispatcher))
+      ? runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, resolved, dispatcher), judge)
       : attempt(ctx, sink, resolved, outgoing, {
           sender: senderOf(resolved, dispatcher.transport),
           passedUsage: dispatcher.passedUsage,
           clock,
-          judge: judgeOf(ctx, target, clock),
+          judge,
           onLeft: () => onLeft(clientClosed()),
           isFinal: (status) => isFinal(ctx, given, status),
         }));
     steps?.onAnswer(ctx, given, answer);
-    return await judged(ctx, target, answer, clock, onLeft);
+    return judge === null ? answer : await judge.whole(answer, onLeft);
   } catch (thrown) {
     return { kind: 'error', error: toGatewayError(thrown) };
   }
@@ -160,16 +160,14 @@ export interface StepTransport {
   /** Sends the calls to the service's own store. */
   readonly ownStore: UpstreamSender;
   readonly clock: Clock;
-  readonly judge: JudgeStream | null;
   /** Signs one of the calls in place, if the provider requires it. */
   sign(call: OutgoingCall): Maybe<void>;
 }
 
-function stepTransport(ctx: RequestContext, target: Target, resolved: ResolvedTarget, dispatcher: Dispatcher): StepTransport {
+function stepTransport(ctx: RequestContext, resolved: ResolvedTarget, dispatcher: Dispatcher): StepTransport {
   const { ownStore, services } = dispatcher;
-  const judge = judgeOf(ctx, target, services.clock);
   const sender = senderOf(resolved, dispatcher.transport);
-  return { sender, ownStore, clock: services.clock, judge, sign: (call) => signCall(ctx, call, resolved, dispatcher) };
+  return { sender, ownStore, clock: services.clock, sign: (call) => signCall(ctx, call, resolved, dispatcher) };
 }
 
 function signCall(

@@ -4,7 +4,8 @@ import type { JsonObject } from '../contract/values/json.ts';
 export interface FakeRequest {
   method: string;
   path: string;
-  headers: Record<string, string>;
+  /** Undefined removes a default header. */
+  headers: Record<string, string | undefined>;
   body: string | Uint8Array | JsonObject;
   remoteAddress: string;
   /** Called with the sink before the handler runs, to leave early or read slowly. */

@@ -14,31 +14,31 @@ import type { JudgeStream } from './reply-stream.ts';
 const verdictsMax = 100;
 const reasonCharactersMax = 500;
 
-/**
- * Asks plugins about a whole response that the provider accepted. Responses that stream are judged by their head, while they start.
- * `onLeft` is called first when the client disconnects meanwhile.
- */
-export function judged(
-  ctx: RequestContext,
-  target: Target,
-  answer: Answer,
-  clock: Clock,
-  onLeft: (answer: Answer) => void,
-): Maybe<Answer> {
-  if (ctx.plan.onAttemptResponse.length === 0 || answer.kind !== 'plain' || answer.error !== null || ctx.aborted) return answer;
-  // The attempt is recorded even if the client disconnects while a plugin decides.
-  ctx.abortUpstream = () => {
-    countRoughly(ctx, ctx.stream ? null : answer.body);
-    onLeft(answer);
-  };
-  return judgeWhole(ctx, target, answer, clock).finally(() => {
-    ctx.abortUpstream = null;
-  });
+/** Asks the plugins of the plan for verdicts on the responses of one attempt. */
+export interface Judge {
+  /** Judges a response that is not held by its head, while it starts. */
+  readonly head: JudgeStream;
+  /** Judges a whole response that the provider accepted. `onLeft` is called first if the client disconnects meanwhile. */
+  whole(answer: Answer, onLeft: (answer: Answer) => void): Maybe<Answer>;
 }
 
-/** Returns the function that judges responses by their head; null if no plugin judges responses. */
-export function judgeOf(ctx: RequestContext, target: Target, clock: Clock): JudgeStream | null {
-  return ctx.plan.onAttemptResponse.length === 0 ? null : (head) => judgeHead(ctx, target, head, clock);
+/** Returns null if no plugin judges responses. */
+export function judgeOf(ctx: RequestContext, target: Target, clock: Clock): Judge | null {
+  if (ctx.plan.onAttemptResponse.length === 0) return null;
+  return {
+    head: (head) => judgeHead(ctx, target, head, clock),
+    whole(answer, onLeft) {
+      if (answer.kind !== 'plain' || answer.error !== null || ctx.aborted) return answer;
+      // The attempt is recorded even if the client disconnects while a plugin decides.
+      ctx.abortUpstream = () => {
+        countRoughly(ctx, ctx.stream ? null : answer.body);
+        onLeft(answer);
+      };
+      return judgeWhole(ctx, target, answer, clock).finally(() => {
+        ctx.abortUpstream = null;
+      });
+    },
+  };
 }
 
 /**

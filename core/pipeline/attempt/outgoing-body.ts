@@ -31,12 +31,11 @@ export function otherContent(ctx: RequestContext, operation: Operation, call: Op
   return { contentType: type, body: ctx.request.body.length === 0 ? null : ctx.takeBody(ctx.request.body) };
 }
 
-/** Returns the client's form with the text fields set from these parameters; the original parts if nothing changed. */
-export function shapedForm(ctx: RequestContext, form: readonly FormPart[], params: JsonObject): readonly FormPart[] {
-  if (params === ctx.params && !ctx.bodyChanged) return form;
+/** Returns the client's form with the text fields set from these parameters. `given` are the client's parameters. */
+export function shapedForm(form: readonly FormPart[], given: JsonObject, params: JsonObject): readonly FormPart[] {
   const model = form.find((part) => part.name === 'model' && part.filename === null);
   // Compare with the form's own model: the provider slug may have been removed from the parameters.
-  const sent = model ? { ...ctx.params, model: partText(model) } : (ctx.params ?? {});
+  const sent = model ? { ...given, model: partText(model) } : given;
   return withParams(form, sent, params);
 }
 

@@ -75,7 +75,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     model: typeof params.model === 'string' ? params.model : '',
     stream: ctx.stream,
     params,
-    form: ctx.form && shapedForm(ctx, ctx.form, params),
+    form: ctx.form && (params === given && !ctx.bodyChanged ? ctx.form : shapedForm(ctx.form, given, params)),
     pathParams: ctx.endpoint?.pathParams,
     query: ctx.query,
     header: (name) => ctx.request.header(name),

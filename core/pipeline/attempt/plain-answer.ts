@@ -4,6 +4,7 @@ import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject, type Maybe } from '../../contract/values/json.ts';
 import { messagesErrorType } from '../../contract/values/messages-errors.ts';
+import type { Usage } from '../../contract/values/usage.ts';
 import type { Answer, PlainAnswer } from '../answer.ts';
 import { stepBytes } from '../request/large-json/json-steps.ts';
 import { encodeLarge, parseLarge } from '../request/large-json/large-json.ts';
@@ -13,19 +14,22 @@ import { EventStream } from './event-stream.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { excerpt, isJson, isStream, parseJson } from './reply-body.ts';
 import { passedHeaders } from './reply-headers.ts';
+import type { WholeReply } from './whole-reply.ts';
 
-/** A reply of a provider that was read whole. */
-export interface WholeReply {
-  readonly status: number;
-  readonly headers: HeaderList;
-  readonly body: Uint8Array;
-}
+/** Sets the usage of the attempt, and the number of events if the reply is a stream. */
+type CountUsage = (usage: Usage | null, events: number) => void;
 
 /**
- * Turns a reply that was read whole into the answer of the route, and notes its usage. Returns a promise for large JSON, which is parsed
+ * Turns a reply that was read whole into the answer of the route, and passes its usage to `count`. Returns a promise for large JSON, which is parsed
  * and written in turns of the event loop. Never throws or rejects.
  */
-export function plainAnswer(ctx: RequestContext, adapter: ProviderAdapter, outgoing: Outgoing, reply: WholeReply): Maybe<Answer> {
+export function plainAnswer(
+  ctx: RequestContext,
+  adapter: ProviderAdapter,
+  outgoing: Outgoing,
+  reply: WholeReply,
+  count: CountUsage,
+): Maybe<Answer> {
   const { status, headers, body } = reply;
   const { operation, operationCall } = outgoing;
   const ok = status >= 200 && status < 300;
@@ -35,16 +39,16 @@ export function plainAnswer(ctx: RequestContext, adapter: ProviderAdapter, outgo
   }
   if (!ok) return errorAnswer(ctx, adapter, operationCall, reply);
   try {
-    if (operationCall.stream && isStream(headers, operation)) return streamAnswer(ctx, operation, operationCall, reply);
+    if (operationCall.stream && isStream(headers, operation)) return streamAnswer(ctx, operation, operationCall, reply, count);
     if (!isJson(headers)) {
-      if (operation.fromBytes) return bytesAnswer(ctx, operation, operation.fromBytes, operationCall, reply);
+      if (operation.fromBytes) return bytesAnswer(operation, operation.fromBytes, operationCall, reply, count);
       if (operation.passesBytes) {
-        ctx.usage = usageOfCall(outgoing);
+        count(usageOfCall(outgoing), 0);
         return plain(reply, passedHeaders(headers, null), body, null, operationCall);
       }
     }
-    if (body.length > stepBytes) return largeAnswer(ctx, adapter, operation, operationCall, reply).catch(unusable);
-    const shaped = shapeReply(ctx, adapter, operation, operationCall, reply, parseJson(body));
+    if (body.length > stepBytes) return largeAnswer(ctx, adapter, operation, operationCall, reply, count).catch(unusable);
+    const shaped = shapeReply(adapter, operation, operationCall, reply, parseJson(body), count);
     if (shaped.kind !== 'json') return shaped;
     return jsonAnswer(reply, Buffer.from(JSON.stringify(shaped.json)), operationCall);
   } catch (thrown) {
@@ -63,13 +67,14 @@ async function largeAnswer(
   operation: Operation,
   call: OperationCall,
   given: WholeReply,
+  count: CountUsage,
 ): Promise<Answer> {
   ctx.holdBytes(given.body.length);
   const reply = await parseLarge(ctx, given.body).catch((thrown: unknown) => {
     if (thrown instanceof JsonStepError) return null;
     throw thrown;
   });
-  const shaped = shapeReply(ctx, adapter, operation, call, given, reply);
+  const shaped = shapeReply(adapter, operation, call, given, reply, count);
   if (shaped.kind !== 'json') return shaped;
   return jsonAnswer(given, await encodeLarge(ctx, shaped.json, given.body.length), call);
 }
@@ -80,19 +85,19 @@ function jsonAnswer(given: WholeReply, body: Uint8Array, call: OperationCall): A
 
 /** Returns the answer, or the JSON that is to be written as its body. */
 function shapeReply(
-  ctx: RequestContext,
   adapter: ProviderAdapter,
   operation: Operation,
   call: OperationCall,
   given: WholeReply,
   reply: JsonObject | null,
+  count: CountUsage,
 ): Answer | { readonly kind: 'json'; readonly json: JsonObject } {
   const { headers, body } = given;
   if (!reply) {
     const message = `Invalid response received from ${adapter.id}: ${excerpt(body)}`;
     return { kind: 'error', error: new GatewayError('upstream_invalid', { message }) };
   }
-  ctx.usage = operation.usage(reply, call) ?? usageOfCall({ operation, operationCall: call });
+  count(operation.usage(reply, call) ?? usageOfCall({ operation, operationCall: call }), 0);
   const bytes = operation.toBytes?.(reply, call) ?? null;
   if (bytes) return plain(given, passedHeaders(headers, bytes.contentType), bytes.body, null, call);
   const shaped = operation.fromProvider ? operation.fromProvider(reply, call) : reply;
@@ -102,33 +107,39 @@ function shapeReply(
 
 /** Returns a reply that is not JSON as the JSON of the route. */
 function bytesAnswer(
-  ctx: RequestContext,
   operation: Operation,
   fromBytes: NonNullable<Operation['fromBytes']>,
   call: OperationCall,
   given: WholeReply,
+  count: CountUsage,
 ): Answer {
   const { headers, body } = given;
   const reply = fromBytes({ contentType: findHeader(headers, 'content-type') ?? '', body }, call);
-  ctx.usage = operation.usage(reply, call) ?? usageOfCall({ operation, operationCall: call });
+  count(operation.usage(reply, call) ?? usageOfCall({ operation, operationCall: call }), 0);
   return plain(given, passedHeaders(headers, 'application/json'), Buffer.from(JSON.stringify(reply)), null, call);
 }
 
 /** Translates a stream that a plugin reads whole at once instead of chunk by chunk. */
-function streamAnswer(ctx: RequestContext, operation: Operation, call: OperationCall, given: WholeReply): Answer {
+function streamAnswer(
+  ctx: RequestContext,
+  operation: Operation,
+  call: OperationCall,
+  given: WholeReply,
+  count: CountUsage,
+): Answer {
   const { headers, body } = given;
   const translator = operation.translateStream?.(call) ?? null;
   const reader = operation.streamReader();
   const events = new EventStream(reader, translator, operation.decodeStream?.create() ?? null);
   const text = events.push(body) + events.end();
-  ctx.usage = reader.usage();
-  ctx.streamEvents = events.count;
+  const usage = reader.usage();
   const error = reader.error?.() ?? (reader.complete() ? null : new GatewayError('stream_incomplete'));
   if (error) {
-    const seen = { usage: ctx.usage, events: events.count, body: null };
-    ctx.usage = unfinishedUsage(ctx, { operation, operationCall: call }, seen);
+    const seen = { usage, events: events.count, body: null };
+    count(unfinishedUsage(ctx, { operation, operationCall: call }, seen), events.count);
     return { kind: 'error', error };
   }
+  count(usage, events.count);
   const passed = passedHeaders(headers, translator ? 'text/event-stream; charset=utf-8' : null);
   return plain(given, passed, translator ? Buffer.from(text) : body, null, call);
 }

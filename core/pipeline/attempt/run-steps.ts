@@ -1,11 +1,13 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { StepReply } from '../../contract/provider/provider.ts';
+import type { Clock } from '../../contract/values/clock.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../../contract/values/http.ts';
 import type { Answer } from '../answer.ts';
 import type { StepTransport } from '../run-attempt.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { incoming } from './exchange-stream.ts';
+import type { Judge } from './judge-response.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { isHeld } from './reply-body.ts';
 import { addGatewayHeaders } from './reply-headers.ts';
@@ -21,6 +23,7 @@ export async function runSteps(
   resolved: ResolvedTarget,
   outgoing: Outgoing,
   given: StepTransport,
+  judge: Judge | null,
 ): Promise<Answer> {
   const { operation, operationCall } = outgoing;
   if (!operation?.steps || !operationCall) throw new GatewayError('internal', { detail: 'an operation without steps' });
@@ -28,7 +31,7 @@ export async function runSteps(
   try {
     const reply = await operation.steps(operationCall, steps.services);
     if (ctx.aborted) return { kind: 'error', error: new GatewayError('client_closed') };
-    return await answer(ctx, sink, resolved, outgoing, reply, given);
+    return await answer(ctx, sink, resolved, outgoing, reply, given.clock, judge);
   } finally {
     steps.abort();
   }
@@ -53,7 +56,8 @@ async function answer(
   resolved: ResolvedTarget,
   outgoing: Outgoing,
   reply: StepReply,
-  given: StepTransport,
+  clock: Clock,
+  judge: Judge | null,
 ): Promise<Answer> {
   const { status, contentType, body } = reply;
   const headers: HeaderList = ['content-type', contentType];
@@ -65,7 +69,7 @@ async function answer(
     return { kind: 'plain', status, headers, body: bytes, error: null, retryAfterMs: null, call: operationCall };
   }
   addGatewayHeaders(ctx, headers, status, operationCall);
-  const stream = new ReplyStream(ctx, sink, given.clock, { status, headers }, undefined, given.judge);
+  const stream = new ReplyStream(ctx, sink, clock, { status, headers }, undefined, judge?.head ?? null);
   stream.decide(() => {});
   await stream.decided;
   if (stream.failure !== null) throw stream.failure;

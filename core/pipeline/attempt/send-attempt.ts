@@ -9,18 +9,19 @@ import type { Clock } from '../../contract/values/clock.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../../contract/values/http.ts';
 import { isPromise } from '../../contract/values/json.ts';
+import type { Usage } from '../../contract/values/usage.ts';
 import type { Answer } from '../answer.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { ReplyMeter, unansweredUsage } from '../usage/reply-meter.ts';
 import { HeldReply } from './held-reply.ts';
-import { deniedResponse } from './judge-response.ts';
+import { deniedResponse, type Judge } from './judge-response.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { PassingEvents } from './passing-events.ts';
 import { plainAnswer } from './plain-answer.ts';
 import { contentLength, isHeld, isJson, isStream } from './reply-body.ts';
 import { addGatewayHeaders, passedHeaders } from './reply-headers.ts';
-import { type JudgeStream, ReplyStream } from './reply-stream.ts';
+import { ReplyStream } from './reply-stream.ts';
 
 export interface AttemptOptions {
   readonly sender: UpstreamSender;
@@ -29,7 +30,7 @@ export interface AttemptOptions {
   /** Returns true if a response with this status is sent in any case: no retry and no other target is left. */
   isFinal(status: number): boolean;
   /** Judges an accepted response that is not held; null if no plugin judges responses. */
-  readonly judge: JudgeStream | null;
+  readonly judge: Judge | null;
   /** Called first when the client disconnects during this attempt. */
   onLeft(): void;
 }
@@ -171,7 +172,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
 
   #end(): void {
     if (this.settled) return;
-    if (this.#meter) this.#ctx.usage = this.#meter.usage();
+    if (this.#meter) this.#count(this.#meter.usage(), 0);
     if (this.#stream) this.#endStream();
     else this.#endPlain();
   }
@@ -193,7 +194,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     const ctx = this.#ctx;
     ctx.provider = this.#resolved.adapter.id;
     addGatewayHeaders(ctx, headers, this.#status, this.#outgoing.operationCall);
-    const judge = this.#isAccepted ? this.#options.judge : null;
+    const judge = this.#isAccepted ? (this.#options.judge?.head ?? null) : null;
     const head = { status: this.#status, headers };
     this.#stream = new ReplyStream(ctx, this.#sink, this.#options.clock, head, contentLength, judge);
     this.#sink.onDrain(() => this.#resume());
@@ -239,7 +240,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   #endPlain(): void {
     const body = this.#held?.body ?? noBytes;
     const reply = { status: this.#status, headers: this.#headers, body };
-    const answer = plainAnswer(this.#ctx, this.#resolved.adapter, this.#outgoing, reply);
+    const answer = plainAnswer(this.#ctx, this.#resolved.adapter, this.#outgoing, reply, this.#count);
     if (isPromise(answer)) void answer.then((given) => this.#settle(given));
     else this.#settle(answer);
   }
@@ -251,8 +252,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     if (stream.replacement) return this.#replace(stream.replacement);
     const { owed, error, errorSent } = this.#events?.end(this.#resolved.adapter.id, this.#ctx.headerPrefix) ?? wholeEnd;
     if (error) this.#countUnfinished();
-    else if (!this.#meter) this.#ctx.usage = this.#events?.usage ?? usageOfCall(this.#outgoing);
-    if (this.#events) this.#ctx.streamEvents = this.#events.count;
+    else if (!this.#meter) this.#count(this.#events?.usage ?? usageOfCall(this.#outgoing), this.#events?.count ?? 0);
     if (error && !this.#sink.started) return this.#settle({ kind: 'error', error });
     try {
       if (error === null) stream.end(owed);
@@ -299,14 +299,19 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   /** Notes the usage of a reply that did not reach its end. */
   #countUnfinished(): void {
     if (this.#ctx.passed) {
-      this.#ctx.usage = this.#meter?.unfinished() ?? unansweredUsage(this.#ctx);
+      this.#count(this.#meter?.unfinished() ?? unansweredUsage(this.#ctx.passed), 0);
       return;
     }
     const events = this.#events?.count ?? 0;
-    this.#ctx.streamEvents = events;
     const seen = { usage: this.#events?.usage ?? null, events, body: this.#held?.body ?? null };
-    this.#ctx.usage = unfinishedUsage(this.#ctx, this.#outgoing, seen);
+    this.#count(unfinishedUsage(this.#ctx, this.#outgoing, seen), events);
   }
+
+  /** Sets the usage of the attempt, and the number of events of its stream. */
+  readonly #count = (usage: Usage | null, events: number): void => {
+    this.#ctx.usage = usage;
+    this.#ctx.streamEvents = events;
+  };
 
   #settle(answer: Answer): void {
     if (this.settled) return;

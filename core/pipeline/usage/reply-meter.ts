@@ -1,4 +1,4 @@
-import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { PassedRequest, RequestContext } from '../../contract/plugin/context.ts';
 import { isEstimable, makesImages, makesSpeech } from '../../contract/plugin/passed-traffic.ts';
 import type { PassedUsage } from '../../contract/plugin/passed-usage.ts';
 import type { StreamDecoder } from '../../contract/provider/provider.ts';
@@ -162,8 +162,8 @@ export class ReplyMeter {
 }
 
 /** Returns the usage of a request that its provider has not begun to answer. */
-export function unansweredUsage(ctx: RequestContext): Usage | null {
-  return ctx.passed === null ? null : { ...emptyUsage(), inputTokens: ctx.passed.inputTokens, estimated: true };
+export function unansweredUsage(passed: PassedRequest | null): Usage | null {
+  return passed && { ...emptyUsage(), inputTokens: passed.inputTokens, estimated: true };
 }
 
 function withoutNulls(counts: JsonObject): JsonObject {

@@ -24,10 +24,12 @@ describe('a plain call', () => {
 
   it('has trace, target, attempts and provider on the reply, under the header prefix of the client', async () => {
     const gateway = createHarness();
-    const reply = await gateway.send({ headers: { 'x-other-trace-id': 'trace-7' } });
-    const first = reply.headers.findIndex((name) => name.startsWith('x-svc-') || name.startsWith('x-other-'));
-    expect(first).toBeGreaterThanOrEqual(0);
-    expect(reply.header('x-svc-last-used-option-index') ?? reply.header('x-other-last-used-option-index')).toBe('config');
+    const headers = { 'x-svc-api-key': undefined, 'x-other-api-key': gateway.key, 'x-other-trace-id': 'trace-7' };
+    const reply = await gateway.send({ headers });
+    expect(reply.header('x-other-trace-id')).toBe('trace-7');
+    expect(reply.header('x-other-last-used-option-index')).toBe('config');
+    expect(reply.header('x-other-provider')).toBe('openai');
+    expect(reply.headers.filter((name) => name.startsWith('x-svc-'))).toEqual([]);
     expect(gateway.records[0]?.traceId).toBe('trace-7');
   });
 
