@@ -7,6 +7,7 @@ import type { AddedCheck } from '../contract/plugin/plugin-check.ts';
 import type { CallProvider } from '../contract/plugin/provider-call.ts';
 import { type Chain, compileChain, mergePlugins } from '../pipeline/plan/compile-plan.ts';
 import { PlanStore } from '../pipeline/plan/plan-store.ts';
+import type { OpenGuardrail } from '../pipeline/plan/saved-guardrails.ts';
 import { createProviderCalls, type ProviderCalls } from '../pipeline/provider-calls.ts';
 import { timePlugin } from '../plugin-host/time-hooks.ts';
 import { sortPlugins } from './order-plugins.ts';
@@ -23,6 +24,7 @@ export interface ChainParts {
   readonly checks?: (services: Services) => ReadonlyMap<string, AddedCheck>;
   readonly planEntriesMax: number;
   readonly limits?: TargetLimits;
+  readonly openGuardrail: OpenGuardrail;
 }
 
 /** Makes the plugins of `plugins/index.ts` and returns them in running order. */
@@ -32,7 +34,7 @@ export function builtInPlugins(keys: AuthKeys): CorePlugin[] {
 }
 
 /** Compiles the plugin chain of a gateway. Throws an Error that names the plugin and the fix. */
-export function composeChain({ services: given, keys, added, checks, planEntriesMax, limits }: ChainParts): {
+export function composeChain({ services: given, keys, added, checks, planEntriesMax, limits, openGuardrail }: ChainParts): {
   readonly services: CoreServices;
   readonly chain: Chain;
   readonly plans: PlanStore;
@@ -55,10 +57,10 @@ export function composeChain({ services: given, keys, added, checks, planEntries
   const services: CoreServices = { ...withoutChecks, ...(checks ? { addedChecks: checks(withoutChecks) } : {}) };
   const own = builtInPlugins(keys).map((plugin) => (plugin.name === 'guardrails' ? timePlugin(plugin) : plugin));
   const chain = compileChain(mergePlugins(own, added.map(timePlugin)), services);
-  plans.start(chain, services);
+  plans.start(chain, services, openGuardrail);
   const ownChain = compileChain(pluginsOfOwnCalls(own), services);
   const ownPlans = new PlanStore(1, limits);
-  ownPlans.start(ownChain, services);
+  ownPlans.start(ownChain, services, openGuardrail);
   const providerCalls = createProviderCalls(ownChain, ownPlans);
   return { services, chain, plans, providerCalls };
 }

@@ -58,7 +58,7 @@ import { composePipeline } from './compose-pipeline.ts';
 import { refusedRecord } from './edge-refusal-record.ts';
 import { internalRoutes } from './internal-routes.ts';
 import { createBusChannel, createIpcChannel } from './notice-channels.ts';
-import { headerOpener, modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
+import { guardrailOpener, headerOpener, modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
 import { outboundParsers } from './outbound-parsers.ts';
 import { createPluginFetch } from './plugin-fetch.ts';
 import { createRequestLog } from './request-log.ts';
@@ -216,6 +216,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const composed = composeChain({
     added,
     checks: (own) => guardChecks(extensions, settings, own),
+    openGuardrail: guardrailOpener(settings.clusterKey),
     planEntriesMax: settings.documentCacheEntries,
     limits: settings,
     keys: {

@@ -1,4 +1,4 @@
-import { keyPurposes, type ProviderDocument } from '../contract/protocol/documents.ts';
+import { type GuardrailDocument, keyPurposes, type ProviderDocument } from '../contract/protocol/documents.ts';
 import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
 import type { Credentials } from '../contract/provider/provider.ts';
 import { isObject } from '../contract/values/json.ts';
@@ -8,6 +8,15 @@ import { deriveKey, type Sealed, Secret, unseal } from '../contract/values/secre
 export function secretOpener(clusterKey: Uint8Array): (document: ProviderDocument) => Credentials {
   const key = deriveKey(clusterKey, keyPurposes.transport);
   return ({ id, secrets }) => openCredentials(key, secrets, `provider/${id}`);
+}
+
+/** Opens the secret parameters of saved guardrails, by index of the check. */
+export function guardrailOpener(clusterKey: Uint8Array): (document: GuardrailDocument) => ReadonlyMap<number, Secret> {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return ({ versionId, secrets }) => {
+    const opened = openJson<Record<string, unknown>>(key, secrets, `guardrail/${versionId}`);
+    return new Map(Object.entries(opened).map(([index, values]) => [Number(index), new Secret(JSON.stringify(values))]));
+  };
 }
 
 /** Opens the credentials with which the gateway authenticates to a secret manager. */

@@ -49,7 +49,7 @@ export async function explainConfig(options: PipelineOptions, asking: RequestCon
   }
   const ctx = contextOf(options, asking, parsed.output);
   await findConfig(options, ctx);
-  adoptPlan(ctx, options);
+  await adoptPlan(ctx, options);
   if (ctx.plan.slug !== null && !asking.identity?.scopes.has('configs.read')) {
     throw new GatewayError('forbidden', {
       message: 'Forbidden! The API key requires the scope configs.read to read a saved config',

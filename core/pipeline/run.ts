@@ -130,7 +130,8 @@ async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promis
   for (let i = 0; ; i++) {
     if (i === beforeBody && (ctx.endpoint?.operation || ctx.endpoint?.body)) await readParams(ctx, options.bodies);
     if (i === beforePlan) {
-      adoptPlan(ctx, options);
+      const adopted = adoptPlan(ctx, options);
+      if (isPromise(adopted)) await adopted;
       ctx.planEntered = options.plans.enter(ctx.plan);
       if (!ctx.endpoint?.operation) await readPassedRequest(ctx, options.bodies);
     }

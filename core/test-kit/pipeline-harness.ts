@@ -3,6 +3,7 @@ import { createGatewayTasks } from '../../workers/gateway-tasks.ts';
 import { startHealth } from '../circuits/start-circuits.ts';
 import { type ChainParts, composeChain } from '../compose/compose-chain.ts';
 import { composePipeline, type PipelineParts } from '../compose/compose-pipeline.ts';
+import { guardrailOpener } from '../compose/open-sealed.ts';
 import { outboundParsers } from '../compose/outbound-parsers.ts';
 import { createPluginFetch } from '../compose/plugin-fetch.ts';
 import type { CallHold } from '../contract/plugin/call-hold.ts';
@@ -56,6 +57,7 @@ export interface Harness {
 
 export const organisationId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0001';
 export const workspaceId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0002';
+export const clusterKey = new Uint8Array(32).fill(9);
 const pepper = new Uint8Array(32).fill(7);
 const workerOptions = { threads: 1, queueMax: 100, taskMs: 20_000, memoryMegabytes: 256, log: { warn: () => {} } };
 
@@ -145,6 +147,7 @@ export function createHarness(
     ...(options.checks ? { checks: options.checks } : {}),
     planEntriesMax: 100,
     keys: { apiKeyPepper: pepper },
+    openGuardrail: guardrailOpener(clusterKey),
     services: {
       documents: reader,
       journal: {

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import type { CheckRule, GuardrailRule, StreamMode } from '../../core/contract/plugin/guardrail-config.ts';
 import { issueText } from '../../core/contract/values/input-issues.ts';
-import type { Maybe } from '../../core/contract/values/json.ts';
+import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
 import { messageOf } from '../../core/contract/values/message-of.ts';
+import type { Secret } from '../../core/contract/values/secret.ts';
 import { fromPlugin } from './checks/added.ts';
 import type { Check, CheckServices, Outcome, Side, Subject } from './checks/check.ts';
 import { checks } from './checks/index.ts';
@@ -60,7 +61,7 @@ export function compileGuardrails(
 }
 
 function prepare(
-  { id, path, parameters }: CheckRule,
+  { id, path, parameters, secrets }: CheckRule,
   rule: GuardrailRule,
   side: Side,
   services: CheckServices,
@@ -77,7 +78,7 @@ function prepare(
     errors.push(`${at}: ${id} checks ${check.sides[0] === 'input' ? 'requests' : 'responses'} only`);
     return null;
   }
-  const { failOnError, scope, ...own } = parameters;
+  const { failOnError, scope, ...own } = withSecrets(parameters, secrets);
   const shared = v.safeParse(common, { failOnError, scope });
   const read = v.safeParse(check.parameters, own);
   const issues = [...(shared.issues ?? []), ...(read.issues ?? [])].map((issue) => issueText(issue, '', check.parameters));
@@ -117,6 +118,23 @@ function checkOf(id: string, { addedChecks }: CheckServices): Check | undefined 
 function windowOf(check: Check, parameters: unknown, scope: Scope, services: CheckServices): WindowSearch | string {
   if (scope === 'all_messages') return 'the scope all_messages needs the whole reply';
   return check.prepareWindow?.(parameters, services) ?? 'the check needs the whole text';
+}
+
+/** Returns the parameters with their secret values in place of the masks. */
+function withSecrets(parameters: JsonObject, secrets: Secret | null): JsonObject {
+  if (secrets === null) return parameters;
+  const opened = structuredClone(parameters);
+  for (const [pointer, value] of Object.entries(JSON.parse(secrets.reveal()) as Record<string, unknown>)) {
+    const keys = pointer
+      .slice(1)
+      .split('/')
+      .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+    const last = keys.pop() as string;
+    let holder: unknown = opened;
+    for (const key of keys) holder = isObject(holder) && Object.hasOwn(holder, key) ? holder[key] : undefined;
+    if (isObject(holder) && Object.hasOwn(holder, last)) holder[last] = value;
+  }
+  return opened;
 }
 
 function randomLetters(random: () => number): string {

@@ -1,14 +1,21 @@
 import * as v from 'valibot';
 import type { JsonObject } from '../values/json.ts';
+import type { Secret } from '../values/secret.ts';
 
 /** A guardrail of a config or target, as its list names it. The checks themselves are read by the plugin `guardrails`. */
-export interface GuardrailRule {
+export interface GuardrailRule extends GuardrailActions {
   /** Path of the entry below its config or target: `input_guardrails[0]`. */
   readonly path: string;
   /** Null: the entry has no id. */
   readonly id: string | null;
   readonly type: 'guardrail' | 'mutator';
   readonly checks: readonly CheckRule[];
+  /** The saved guardrail that the rule was made from; null: the config holds the checks itself. */
+  readonly saved: { readonly id: string; readonly versionId: string } | null;
+}
+
+/** The effects of a guardrail. */
+export interface GuardrailActions {
   /** True: a failed verdict ends the attempt with 446. */
   readonly deny: boolean;
   /** True: the client receives a denial as a message of the assistant with status 200, on routes that have such messages. */
@@ -29,6 +36,21 @@ export interface CheckRule {
   /** With its prefix: `default.contains`. */
   readonly id: string;
   readonly parameters: JsonObject;
+  /** JSON of the secret parameters by their JSON pointer, whose places in `parameters` hold masks; null: there are none. */
+  readonly secrets: Secret | null;
+}
+
+/** A saved guardrail as a list names it. */
+export interface GuardrailReference {
+  /** Path of the entry, as in `GuardrailRule`. */
+  readonly path: string;
+  /** Slug or id. */
+  readonly name: string;
+  /** Null: the current version. */
+  readonly versionId: string | null;
+  readonly type: GuardrailRule['type'];
+  /** Actions that replace the saved ones. */
+  readonly actions: Partial<GuardrailActions>;
 }
 
 /**
@@ -77,18 +99,35 @@ const actions = {
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255));
 const type = v.optional(v.picklist(['guardrail', 'mutator']));
 
+/** The checks of a hook or of a saved guardrail. */
+export const guardrailChecks = v.array(
+  v.strictObject({
+    id: name,
+    name: v.optional(v.string()),
+    parameters: v.optional(v.record(v.string(), v.unknown())),
+    is_enabled: flag,
+  }),
+);
+
+/** The actions of a saved guardrail. */
+export const guardrailActions = v.strictObject(actions);
+
+const sentAction = v.nullish(v.object({ feedback: v.nullish(v.object(feedback.entries)) }));
+
+/** A version of a saved guardrail between control planes and gateways: members of newer versions are ignored. */
+export const savedContent = {
+  checks: v.array(v.object(guardrailChecks.item.entries)),
+  actions: v.object({ ...actions, on_success: sentAction, on_fail: sentAction, on_failure: sentAction }),
+};
+
+/** A saved guardrail, or the version of it that is to be used. */
+const reference = { type, id: name, guardrail_version_id: v.optional(v.pipe(v.string(), v.uuid())), ...actions };
+
 const hook = v.strictObject({
   type,
   id: v.optional(name),
   name: v.optional(v.string()),
-  checks: v.array(
-    v.strictObject({
-      id: name,
-      name: v.optional(v.string()),
-      parameters: v.optional(v.record(v.string(), v.unknown())),
-      is_enabled: flag,
-    }),
-  ),
+  checks: guardrailChecks,
   ...actions,
 });
 
@@ -99,15 +138,24 @@ const shorthand = v.objectWithRest(
 );
 
 const listMax = 20;
-const saved = 'saved guardrails are not part of this version. Write the checks into the config';
+const referenceKeys: ReadonlySet<string> = new Set(Object.keys(reference));
 
-function listOf<Output>(entry: v.GenericSchema<unknown, Output>) {
-  const object = v.custom<unknown>(
-    (item) => typeof item === 'object' && item !== null && (!('id' in item) || Object.keys(item).length > 1),
-    saved,
-  );
-  return v.optional(v.pipe(v.array(v.pipe(object, entry)), v.maxLength(listMax, `expected at most ${listMax} entries`)));
+/** Returns true if an entry of a list holds no checks of its own and so names a saved guardrail. */
+function isReference(item: unknown): boolean {
+  if (typeof item === 'string') return true;
+  return typeof item === 'object' && item !== null && 'id' in item && Object.keys(item).every((key) => referenceKeys.has(key));
 }
+
+/** Entries with checks of their own have the form `entry`, all others name a saved guardrail. */
+function listOf<Output>(entry: v.GenericSchema<unknown, Output>) {
+  const item = v.lazy((input): v.GenericSchema<unknown, Output | Reference> => {
+    if (typeof input === 'string') return name;
+    return isReference(input) ? v.strictObject(reference) : entry;
+  });
+  return v.optional(v.pipe(v.array(item), v.maxLength(listMax, `expected at most ${listMax} entries`)));
+}
+
+type Reference = string | v.InferOutput<v.StrictObjectSchema<typeof reference, undefined>>;
 
 /** Keys of a config or target that list guardrails. */
 export const guardrailEntries = {
@@ -127,21 +175,103 @@ const keys = {
 } as const;
 
 /** Returns the guardrails of one side that a config or target lists itself, in the order of results; null if it lists none. */
-export function guardrailsOf(node: GuardrailLists, side: 'input' | 'output'): readonly GuardrailRule[] | null {
+export function guardrailsOf(
+  node: GuardrailLists,
+  side: 'input' | 'output',
+): readonly (GuardrailRule | GuardrailReference)[] | null {
   const { hooks, guardrails, mutators } = keys[side];
   const rules = [
-    ...(node[hooks] ?? []).map((entry, index) => ofHook(entry, `${hooks}[${index}]`)),
-    ...(node[guardrails] ?? []).map((entry, index) => ofShorthand(entry, `${guardrails}[${index}]`, 'guardrail')),
-    ...(node[mutators] ?? []).map((entry, index) => ofShorthand(entry, `${mutators}[${index}]`, 'mutator')),
+    ...(node[hooks] ?? []).map((entry, index) => {
+      const path = `${hooks}[${index}]`;
+      return isReference(entry) ? ofReference(entry as Reference, path, 'guardrail') : ofHook(entry as Hook, path);
+    }),
+    ...(node[guardrails] ?? []).map((entry, index) => ofListed(entry, `${guardrails}[${index}]`, 'guardrail')),
+    ...(node[mutators] ?? []).map((entry, index) => ofListed(entry, `${mutators}[${index}]`, 'mutator')),
   ];
   return rules.length === 0 ? null : rules;
 }
 
-function ofHook(entry: v.InferOutput<typeof hook>, path: string): GuardrailRule {
-  const checks = entry.checks.flatMap(({ id, parameters, is_enabled }, index) =>
-    is_enabled === false ? [] : [{ path: `checks[${index}].parameters`, id: fullId(id), parameters: parameters ?? {} }],
+/** Returns the saved guardrails that a config names, in document order, with their paths in the config and their sides. */
+export function guardrailReferencesOf(
+  config: GuardrailLists & { readonly targets?: readonly GuardrailLists[] },
+  path = '',
+): readonly (GuardrailReference & { readonly side: 'input' | 'output' })[] {
+  const at = path === '' ? '' : `${path}.`;
+  const own = (['input', 'output'] as const).flatMap((side) =>
+    (guardrailsOf(config, side) ?? []).flatMap((rule) => (isRule(rule) ? [] : [{ ...rule, path: `${at}${rule.path}`, side }])),
   );
-  return { path, id: entry.id ?? null, type: entry.type ?? 'guardrail', checks, ...actionsOf(entry) };
+  const below = (config.targets ?? []).flatMap((target, index) => guardrailReferencesOf(target, `${at}targets[${index}]`));
+  return [...own, ...below];
+}
+
+/** Returns false for a saved guardrail that is only named. */
+export function isRule(entry: GuardrailRule | GuardrailReference): entry is GuardrailRule {
+  return 'checks' in entry;
+}
+
+/** One version of a saved guardrail. */
+export interface SavedGuardrail {
+  readonly id: string;
+  readonly slug: string;
+  readonly versionId: string;
+  readonly checks: v.InferOutput<typeof guardrailChecks>;
+  readonly actions: v.InferOutput<typeof guardrailActions>;
+}
+
+/**
+ * Returns the rule of a saved guardrail. Its own actions apply unless the reference replaces them. `secrets`: `CheckRule.secrets` by index of
+ * the check.
+ */
+export function ruleOfSaved(
+  { path, type, actions: replaced }: Pick<GuardrailReference, 'path' | 'type' | 'actions'>,
+  { id, slug, versionId, checks, actions: own }: SavedGuardrail,
+  secrets: ReadonlyMap<number, Secret>,
+): GuardrailRule {
+  const rules = checks.flatMap((check, index) => ofCheck(check, index, secrets.get(index) ?? null));
+  return { path, id: slug, type, checks: rules, saved: { id, versionId }, ...actionsOf(own), ...replaced };
+}
+
+type Hook = v.InferOutput<typeof hook>;
+
+function ofHook(entry: Hook, path: string): GuardrailRule {
+  const checks = entry.checks.flatMap((check, index) => ofCheck(check, index, null));
+  return { path, id: entry.id ?? null, type: entry.type ?? 'guardrail', checks, saved: null, ...actionsOf(entry) };
+}
+
+function ofCheck(check: Hook['checks'][number], index: number, secrets: Secret | null): CheckRule[] {
+  if (check.is_enabled === false) return [];
+  return [{ path: `checks[${index}].parameters`, id: fullId(check.id), parameters: check.parameters ?? {}, secrets }];
+}
+
+function ofReference(entry: Reference, path: string, kind: GuardrailRule['type']): GuardrailReference {
+  if (typeof entry === 'string') return { path, name: entry, versionId: null, type: kind, actions: {} };
+  const { id, type: own, guardrail_version_id: versionId = null, ...sent } = entry;
+  const all = actionsOf(sent);
+  const actions = Object.fromEntries(
+    Object.entries(all).filter(([key]) => wireNames[key as keyof GuardrailActions].some((name) => sent[name] !== undefined)),
+  );
+  return { path, name: id, versionId, type: own ?? kind, actions };
+}
+
+/** Keys of the config language for each action. */
+const wireNames: { readonly [Key in keyof GuardrailActions]: readonly (keyof typeof actions)[] } = {
+  deny: ['deny'],
+  softDeny: ['soft_deny_200'],
+  async: ['async'],
+  sequential: ['sequential'],
+  stream: ['stream'],
+  onSuccess: ['on_success'],
+  onFail: ['on_fail', 'on_failure'],
+};
+
+function ofListed(
+  entry: Reference | v.InferOutput<typeof shorthand>,
+  path: string,
+  kind: GuardrailRule['type'],
+): GuardrailRule | GuardrailReference {
+  return isReference(entry)
+    ? ofReference(entry as Reference, path, kind)
+    : ofShorthand(entry as v.InferOutput<typeof shorthand>, path, kind);
 }
 
 const reserved: ReadonlySet<string> = new Set(['type', 'id', ...Object.keys(actions)]);
@@ -151,16 +281,14 @@ function ofShorthand(entry: v.InferOutput<typeof shorthand>, path: string, kind:
   for (const [key, given] of Object.entries(entry)) {
     if (reserved.has(key)) continue;
     const { id = key, is_enabled, ...parameters } = given as { id?: string; is_enabled?: boolean };
-    if (is_enabled !== false) checks.push({ path: key, id: fullId(id), parameters });
+    if (is_enabled !== false) checks.push({ path: key, id: fullId(id), parameters, secrets: null });
   }
-  return { path, id: entry.id ?? null, type: kind, checks, ...actionsOf(entry as Actions) };
+  return { path, id: entry.id ?? null, type: kind, checks, saved: null, ...actionsOf(entry as Actions) };
 }
 
 type Actions = Pick<v.InferOutput<typeof hook>, keyof typeof actions>;
 
-function actionsOf(
-  entry: Actions,
-): Pick<GuardrailRule, 'deny' | 'softDeny' | 'async' | 'sequential' | 'stream' | 'onSuccess' | 'onFail'> {
+function actionsOf(entry: Actions): GuardrailActions {
   return {
     deny: entry.deny ?? false,
     softDeny: entry.soft_deny_200 ?? false,

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { guardrailActions, guardrailChecks } from '../plugin/guardrail-config.ts';
 import { publicJwk } from './key-set.ts';
 import { mappedSecretDocument } from './secret-reference.ts';
 
@@ -12,6 +13,7 @@ import { mappedSecretDocument } from './secret-reference.ts';
  * | `api-key` | public id of the key (12 characters) |
  * | `config` | `<workspace id>/<slug>`; `<workspace id>/<id>` holds only the slug, because no change notice names that id |
  * | `provider` | `<workspace id>/<slug>` |
+ * | `guardrail` | `<workspace id or organisation id>/<slug or id>`, and `…/<id>/<version id>` for one version |
  * | `workspace` | workspace id |
  * | `workspace-models` | workspace id; changes with every `provider` of the workspace |
  * | `workspace-name` | `<organisation id>/<slug>`; JWTs name workspaces this way |
@@ -22,6 +24,7 @@ export const documentKinds = [
   'api-key',
   'config',
   'provider',
+  'guardrail',
   'workspace',
   'workspace-models',
   'workspace-name',
@@ -164,6 +167,24 @@ export const providerDocument = v.object({
   ),
 });
 
+/** One version of a saved guardrail. */
+export const guardrailDocument = v.object({
+  id: v.string(),
+  slug: v.string(),
+  versionId: v.string(),
+  organisationId: v.string(),
+  /** Null: it belongs to the organisation, and every workspace can use it. */
+  workspaceId: v.nullable(v.string()),
+  /** Checks and actions as configs write them. Secret parameters are masks. */
+  checks: guardrailChecks,
+  actions: guardrailActions,
+  /**
+   * JSON of the secret parameters, by index of the check and JSON pointer (`{"0": {"/headers/authorization": "…"}}`), sealed with the
+   * transport key, aad `guardrail/<version id>`; null when there are none.
+   */
+  secrets: v.nullable(v.string()),
+});
+
 export const workspaceDocument = v.object({
   id: v.string(),
   slug: v.string(),
@@ -261,6 +282,7 @@ export const documentSchemas = {
   'api-key': apiKeyDocument,
   config: configDocument,
   provider: providerDocument,
+  guardrail: guardrailDocument,
   workspace: workspaceDocument,
   'workspace-models': workspaceModelsDocument,
   'workspace-name': workspaceNameDocument,
@@ -274,6 +296,7 @@ export type RateLimitDocument = v.InferOutput<typeof rateLimitDocument>;
 export type KeyOptions = Partial<{ readonly [K in keyof typeof keyOptions]: v.InferOutput<(typeof keyOptions)[K]> }>;
 export type ApiKeyDocument = v.InferOutput<typeof apiKeyDocument>;
 export type ConfigDocument = v.InferOutput<typeof configDocument>;
+export type GuardrailDocument = v.InferOutput<typeof guardrailDocument>;
 export type ProviderDocument = v.InferOutput<typeof providerDocument>;
 export type WorkspaceModelsDocument = v.InferOutput<typeof workspaceModelsDocument>;
 export type WorkspaceDocument = v.InferOutput<typeof workspaceDocument>;
@@ -285,6 +308,7 @@ export interface DocumentOf {
   'api-key': ApiKeyDocument;
   config: ConfigDocument;
   provider: ProviderDocument;
+  guardrail: GuardrailDocument;
   workspace: WorkspaceDocument;
   'workspace-models': WorkspaceModelsDocument;
   'workspace-name': WorkspaceNameDocument;

@@ -1,24 +1,40 @@
 import type { ConfigChoice, RequestContext } from '../../contract/plugin/context.ts';
 import type { Plan } from '../../contract/plugin/plan.ts';
+import type { DocumentReader } from '../../contract/plugin/plugin.ts';
 import type { ConfigDocument } from '../../contract/protocol/documents.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { isObject, isPromise, type JsonObject, type Maybe } from '../../contract/values/json.ts';
+import type { PlanSource } from './plan-source.ts';
 import type { PlanStore } from './plan-store.ts';
+import { defaultsOf, loadGuardrails, type SavedGuardrails } from './saved-guardrails.ts';
 
 export interface AdoptOptions {
   readonly plans: PlanStore;
+  readonly services: { readonly documents: DocumentReader };
   /** Allows a config with several targets for files, batches and fine-tuning jobs. */
   readonly storedOnManyTargets?: boolean;
 }
 
 /**
- * Sets the plan of the config that the plugins of stage `config` chose. Throws GatewayError `invalid_config` for a config that does not
- * compile or does not fit the endpoint, and `missing_provider` if neither the request nor a target names a provider.
+ * Sets the plan of the config that the plugins of stage `config` chose, with its saved guardrails and those of the workspace. Throws
+ * GatewayError `invalid_config` for a config that does not compile or does not fit the endpoint, and for a guardrail that does not exist, and
+ * `missing_provider` if neither the request nor a target names a provider.
  */
-export function adoptPlan(ctx: RequestContext, { plans, storedOnManyTargets }: AdoptOptions): void {
-  const { configChoice, endpoint } = ctx;
+export function adoptPlan(ctx: RequestContext, options: AdoptOptions): Maybe<void> {
+  const { configChoice, identity } = ctx;
   if (configChoice === null) return;
-  const plan = planOf(configChoice, plans);
+  const { plans, services } = options;
+  const source = sourceOf(configChoice, plans);
+  const defaults = defaultsOf(ctx.workspace);
+  if (identity === null || (defaults === null && source.references.length === 0))
+    return adopt(ctx, plans.plan(source, null, ''), options);
+  const guardrails = loadGuardrails(services.documents, identity, source.references, defaults);
+  const conclude = (loaded: SavedGuardrails) => adopt(ctx, plans.plan(source, loaded, identity.workspaceId), options);
+  return isPromise(guardrails) ? guardrails.then(conclude) : conclude(guardrails);
+}
+
+function adopt(ctx: RequestContext, plan: Plan, { storedOnManyTargets }: AdoptOptions): void {
+  const { endpoint } = ctx;
   ctx.plan = plan;
   ctx.configSlug = plan.slug;
   ctx.configVersionId = plan.versionId;
@@ -31,10 +47,10 @@ export function adoptPlan(ctx: RequestContext, { plans, storedOnManyTargets }: A
   for (const target of plan.targets) if (target.provider === null) throw missingProvider();
 }
 
-function planOf({ document, inline, cacheMode }: ConfigChoice, plans: PlanStore): Plan {
-  if (cacheMode !== null) return cachedPlan(document, inline, cacheMode, plans);
-  if (document) return plans.saved(document);
-  return inline === null ? plans.base : plans.inline(inline);
+function sourceOf({ document, inline, cacheMode }: ConfigChoice, plans: PlanStore): PlanSource {
+  if (cacheMode !== null) return cachedSource(document, inline, cacheMode, plans);
+  if (document) return plans.savedSource(document);
+  return inline === null ? plans.baseSource : plans.inlineSource(inline);
 }
 
 type CacheMode = NonNullable<ConfigChoice['cacheMode']>;
@@ -45,15 +61,15 @@ const cachedDocuments = {
   semantic: new WeakMap<ConfigDocument, ConfigDocument>(),
 };
 
-/** Returns the plan of `x-svc-cache`: the config with this cache, unless it has cache settings. */
-function cachedPlan(document: ConfigDocument | null, inline: string | null, mode: CacheMode, plans: PlanStore): Plan {
-  if (document) return plans.saved(cachedDocument(document, mode));
-  if (inline === null) return plans.inline(JSON.stringify(cached({}, mode)));
+/** Returns the config of `x-svc-cache`: with this cache, unless it has cache settings. */
+function cachedSource(document: ConfigDocument | null, inline: string | null, mode: CacheMode, plans: PlanStore): PlanSource {
+  if (document) return plans.savedSource(cachedDocument(document, mode));
+  if (inline === null) return plans.inlineSource(JSON.stringify(cached({}, mode)));
   try {
     const config: unknown = JSON.parse(inline);
-    return plans.inline(isObject(config) && config.cache === undefined ? JSON.stringify(cached(config, mode)) : inline);
+    return plans.inlineSource(isObject(config) && config.cache === undefined ? JSON.stringify(cached(config, mode)) : inline);
   } catch (thrown) {
-    if (thrown instanceof SyntaxError) return plans.inline(inline);
+    if (thrown instanceof SyntaxError) return plans.inlineSource(inline);
     throw thrown;
   }
 }

@@ -7,6 +7,7 @@ import { GatewayError } from '../../contract/values/errors.ts';
 import { issueText } from '../../contract/values/input-issues.ts';
 import { compileTargets } from './compile-targets.ts';
 import { concealSecrets } from './conceal-secrets.ts';
+import { onlyOwnRules, type ResolveRules } from './saved-guardrails.ts';
 
 /** The plugins of a process in running order, with the hooks of those that do not depend on a config. */
 export interface Chain {
@@ -77,8 +78,9 @@ export function compilePlan(
   chain: Chain,
   services: CoreServices,
   source: { config: GatewayConfig; slug: string | null; versionId: string | null; stateKey?: string },
+  resolveRules: ResolveRules = onlyOwnRules,
 ): Plan {
-  const targets = compileTargets(source.config, services.settingNames);
+  const targets = compileTargets(source.config, services.settingNames, resolveRules);
   const config = concealSecrets(source.config, services.settingNames);
   const scope: PlanScope = { config, targets, slug: source.slug, stateKey: source.stateKey ?? null };
   const known = new Set(chain.plugins.map((plugin) => plugin.name));

@@ -1,11 +1,12 @@
 import { type CacheConfig, type GatewayConfig, type RetryConfig, settingOf } from '../../contract/plugin/gateway-config.ts';
-import { type GuardrailRule, guardrailsOf } from '../../contract/plugin/guardrail-config.ts';
+import { type GuardrailReference, type GuardrailRule, guardrailsOf } from '../../contract/plugin/guardrail-config.ts';
 import type { CacheRule, Retry, Target } from '../../contract/plugin/plan.ts';
 import type { Credentials } from '../../contract/provider/provider.ts';
 import type { SettingNames } from '../../contract/provider/setting-names.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { splitModelSlug } from '../../contract/values/model-slug.ts';
 import { Secret } from '../../contract/values/secret.ts';
+import { onlyOwnRules, type ResolveRules } from './saved-guardrails.ts';
 
 /** Statuses that are retried if the config lists none. */
 const retryStatusCodes = [429, 500, 502, 503, 504, 529];
@@ -14,10 +15,12 @@ const timedRetryStatusCodes = [408, ...retryStatusCodes];
 
 /**
  * Returns the leaves of a config's strategy tree in document order, with inheritance applied once. Parameter objects are merged
- * shallowly, and the child's members take precedence. Every other field is the child's if set, else the parent's.
+ * shallowly, and the child's members take precedence. Every other field is the child's if set, else the parent's. `resolve` puts saved
+ * guardrails in the place of their names.
  */
-export function compileTargets(config: GatewayConfig, names: SettingNames): Target[] {
+export function compileTargets(config: GatewayConfig, names: SettingNames, resolve: ResolveRules = onlyOwnRules): Target[] {
   const targets: Target[] = [];
+  const rulesOf = { input: resolver('input'), output: resolver('output') };
   walk(config, 'config', null);
   return targets;
 
@@ -27,11 +30,25 @@ export function compileTargets(config: GatewayConfig, names: SettingNames): Targ
       for (const [index, child] of node.targets.entries()) walk(child, `${path}.targets[${index}]`, own);
       return;
     }
-    targets.push({ ...own, index: targets.length, path });
+    const guardrails = { input: rulesOf.input(own.guardrails.input), output: rulesOf.output(own.guardrails.output) };
+    targets.push({ ...own, guardrails, index: targets.length, path });
+  }
+
+  /** Targets that inherit the same list share its rules, so that plugins can compile them once. */
+  function resolver(side: 'input' | 'output'): (entries: Entries) => readonly GuardrailRule[] {
+    const known = new Map<Entries, readonly GuardrailRule[]>();
+    return (entries) => {
+      const rules = known.get(entries) ?? resolve(entries, side);
+      known.set(entries, rules);
+      return rules;
+    };
   }
 }
 
-type Inherited = Omit<Target, 'index' | 'path'>;
+type Entries = readonly (GuardrailRule | GuardrailReference)[];
+type Inherited = Omit<Target, 'index' | 'path' | 'guardrails'> & {
+  readonly guardrails: { readonly input: Entries; readonly output: Entries };
+};
 
 function inherit(node: GatewayConfig, parent: Inherited | null, names: SettingNames, path: string): Inherited {
   const model = node.override_params?.model;
@@ -64,10 +81,10 @@ function inherit(node: GatewayConfig, parent: Inherited | null, names: SettingNa
   };
 }
 
-const noGuardrails: readonly GuardrailRule[] = [];
+const noGuardrails: Entries = [];
 
 /** Guardrails of a target replace the inherited ones of the same side. An empty list replaces nothing. */
-function ownGuardrails(node: GatewayConfig, side: 'input' | 'output', path: string): readonly GuardrailRule[] | null {
+function ownGuardrails(node: GatewayConfig, side: 'input' | 'output', path: string): Entries | null {
   const below = path.replace(/^config\.?/, '');
   return guardrailsOf(node, side)?.map((rule) => (below === '' ? rule : { ...rule, path: `${below}.${rule.path}` })) ?? null;
 }

@@ -22,6 +22,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
       'api-key': parseApiKey(plane.workspaceKey)?.id ?? '',
       config: `${plane.workspaceId}/c`,
       provider: `${plane.workspaceId}/mock`,
+      guardrail: `${plane.workspaceId}/pg-unknown`,
       workspace: plane.workspaceId,
       'workspace-models': plane.workspaceId,
       'workspace-name': `${plane.organisationId}/ws-default`,

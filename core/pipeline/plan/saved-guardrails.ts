@@ -1,0 +1,165 @@
+import type { Identity } from '../../contract/plugin/context.ts';
+import {
+  type GuardrailReference,
+  type GuardrailRule,
+  isRule,
+  ruleOfSaved,
+  type TargetGuardrails,
+} from '../../contract/plugin/guardrail-config.ts';
+import type { DocumentReader } from '../../contract/plugin/plugin.ts';
+import type { GuardrailDocument, WorkspaceDocument } from '../../contract/protocol/documents.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import { isPromise, type Maybe } from '../../contract/values/json.ts';
+import type { Secret } from '../../contract/values/secret.ts';
+
+/** The saved guardrails of one plan. Two plans with the same documents are equal. */
+export interface SavedGuardrails {
+  /** Those that the config names, in the order of `PlanSource.references`. */
+  readonly named: readonly GuardrailDocument[];
+  /** Those that every request of the workspace runs: the organisation's, then the workspace's. */
+  readonly input: readonly GuardrailDocument[];
+  readonly output: readonly GuardrailDocument[];
+}
+
+/** Opens the secret parameters of a saved guardrail, by index of the check. */
+export type OpenGuardrail = (document: GuardrailDocument) => ReadonlyMap<number, Secret>;
+
+type Defaults = NonNullable<WorkspaceDocument['guardrails']>;
+
+/** Returns the defaults of a workspace; null if it has none. */
+export function defaultsOf(workspace: WorkspaceDocument | null): Defaults | null {
+  const lists = workspace?.guardrails;
+  if (!lists) return null;
+  const { organisationInput, organisationOutput, input, output } = lists;
+  return organisationInput.length + organisationOutput.length + input.length + output.length === 0 ? null : lists;
+}
+
+/**
+ * Loads saved guardrails of the caller's workspace and its organisation. Throws GatewayError `invalid_config` with the names of those that do
+ * not exist: a request never runs without one of its guardrails.
+ */
+export function loadGuardrails(
+  documents: DocumentReader,
+  { workspaceId, organisationId }: Pick<Identity, 'workspaceId' | 'organisationId'>,
+  references: readonly GuardrailReference[],
+  defaults: Defaults | null,
+): Maybe<SavedGuardrails> {
+  const both = [workspaceId, organisationId];
+  const missing: string[] = [];
+  const find = (name: string, versionId: string | null, owners: readonly string[]) => {
+    const found = findDocument(documents, name, versionId, owners);
+    const checked = (document: GuardrailDocument | null) => {
+      if (document === null) missing.push(name);
+      return document as GuardrailDocument;
+    };
+    return isPromise(found) ? found.then(checked) : checked(found);
+  };
+  const current = (owners: readonly string[]) => (slug: string) => find(slug, null, owners);
+  const lists = [
+    references.map(({ name, versionId }) => find(name, versionId, both)),
+    (defaults?.organisationInput ?? []).map(current([organisationId])),
+    (defaults?.input ?? []).map(current(both)),
+    (defaults?.organisationOutput ?? []).map(current([organisationId])),
+    (defaults?.output ?? []).map(current(both)),
+  ];
+  const conclude = (all: readonly (readonly GuardrailDocument[])[]): SavedGuardrails => {
+    if (missing.length > 0) throw unknownGuardrails(missing);
+    const [named = [], organisationInput = [], input = [], organisationOutput = [], output = []] = all;
+    return { named, input: once([...organisationInput, ...input]), output: once([...organisationOutput, ...output]) };
+  };
+  if (lists.some((list) => list.some(isPromise))) {
+    return Promise.all(lists.map((list) => Promise.all(list))).then(conclude);
+  }
+  return conclude(lists as GuardrailDocument[][]);
+}
+
+function findDocument(
+  documents: DocumentReader,
+  name: string,
+  versionId: string | null,
+  [owner, ...others]: readonly string[],
+): Maybe<GuardrailDocument | null> {
+  if (owner === undefined) return null;
+  const conclude = (current: GuardrailDocument | null): Maybe<GuardrailDocument | null> => {
+    if (current === null) return findDocument(documents, name, versionId, others);
+    if (versionId === null || versionId === current.versionId) return current;
+    return documents.get('guardrail', `${owner}/${current.id}/${versionId}`);
+  };
+  // A slash would name a version, also of a guardrail that was deleted.
+  if (name.includes('/')) return null;
+  const current = documents.get('guardrail', `${owner}/${name}`);
+  return isPromise(current) ? current.then(conclude) : conclude(current);
+}
+
+function once(documents: readonly GuardrailDocument[]): readonly GuardrailDocument[] {
+  const known = new Set<string>();
+  return documents.filter(({ id }) => !known.has(id) && known.add(id));
+}
+
+function unknownGuardrails(names: readonly string[]): GatewayError {
+  const unique = [...new Set(names)].map((name) => name.slice(0, 255));
+  const errors = unique.map((name) => `guardrails: no guardrail ${name} in this workspace`);
+  return new GatewayError('invalid_config', {
+    message: `Following guardrails are not valid: ${unique.join(', ')}`,
+    errors,
+    param: 'x-svc-config',
+  });
+}
+
+/** Returns true if both plans would be compiled from the same documents. */
+export function sameGuardrails(one: SavedGuardrails | null, other: SavedGuardrails | null): boolean {
+  if (one === null || other === null) return one === other;
+  return sameList(one.named, other.named) && sameDefaults(one, other);
+}
+
+/** Returns true if both have the same defaults in the same versions. */
+export function sameDefaults(one: SavedGuardrails | null, other: SavedGuardrails | null): boolean {
+  return sameList(one?.input ?? [], other?.input ?? []) && sameList(one?.output ?? [], other?.output ?? []);
+}
+
+function sameList(one: readonly GuardrailDocument[], other: readonly GuardrailDocument[]): boolean {
+  return one.length === other.length && one.every((document, index) => document === other[index]);
+}
+
+/** Returns the rules of one side for the entries of a config. */
+export type ResolveRules = (
+  entries: readonly (GuardrailRule | GuardrailReference)[],
+  side: keyof TargetGuardrails,
+) => readonly GuardrailRule[];
+
+/** Ignores saved guardrails: for checks of a config without its workspace. */
+export const onlyOwnRules: ResolveRules = (entries) => entries.filter(isRule);
+
+/**
+ * Returns a function that puts the saved guardrails in the place of their references and adds the defaults behind them. A default that the
+ * config names without changes runs once. One that the config names with other actions or in another version runs in both forms, so that a
+ * caller cannot weaken it.
+ */
+export function rulesWith(
+  references: readonly GuardrailReference[],
+  { named, input, output }: SavedGuardrails,
+  openSecrets: OpenGuardrail,
+): ResolveRules {
+  const keyOf = ({ name, versionId }: GuardrailReference) => JSON.stringify([name, versionId]);
+  const byKey = new Map(references.map((reference, index) => [keyOf(reference), named[index] as GuardrailDocument]));
+  const defaults = { input, output };
+  return (entries, side) => {
+    const unchanged = new Set<string>();
+    const own = entries.map((entry) => {
+      if (isRule(entry)) return entry;
+      const document = byKey.get(keyOf(entry)) as GuardrailDocument;
+      if (isUnchanged(entry)) unchanged.add(document.id);
+      return ruleOfSaved(entry, document, openSecrets(document));
+    });
+    const added = defaults[side].flatMap((document) => {
+      if (unchanged.has(document.id)) return [];
+      const reference = { path: `default ${side}_guardrails ${document.slug}`, type: 'guardrail', actions: {} } as const;
+      return [ruleOfSaved(reference, document, openSecrets(document))];
+    });
+    return [...own, ...added];
+  };
+}
+
+function isUnchanged({ type, versionId, actions }: GuardrailReference): boolean {
+  return type === 'guardrail' && versionId === null && Object.keys(actions).length === 0;
+}
