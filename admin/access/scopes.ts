@@ -7,7 +7,6 @@ const crud = ['create', 'read', 'update', 'delete', 'list'] as const;
 const workspaceResources = each(crud, [
   ...standardResources.map((name) => name.replaceAll('-', '_')),
   'prompts',
-  'guardrails',
   'policies',
   'workspace_integrations',
   'workspace_mcp_integrations',
@@ -86,11 +85,11 @@ export const scopesByType: Readonly<Record<ApiKeyType, ReadonlySet<string>>> = {
 
 /** Resources whose scopes have no effect, because this version does not have the resource, and single scopes of that kind. */
 const withoutRoute: readonly string[] = [
-  ...['prompts.*', 'guardrails.*', 'policies.*', 'mcp_servers.*', 'agent_servers.*', 'mcp.*', 'agents.*', 'feedbacks.*'],
+  ...['prompts.*', 'policies.*', 'mcp_servers.*', 'agent_servers.*', 'mcp.*', 'agents.*', 'feedbacks.*'],
   ...['workspace_mcp_integrations.*', 'workspace_agent_integrations.*', 'organisation_mcp_integrations.*'],
   ...['organisation_agent_integrations.*', 'agent_server_skills.*', 'agent_integration_skills.*', 'agent_server_user_access.*'],
-  ...['organisation_guardrails.*', 'deployments.*', 'plugins.*', 'analytics.*'],
-  ...['virtual_keys.copy', 'virtual_keys.duplicate', 'completions.read'],
+  ...['deployments.*', 'plugins.*', 'analytics.*'],
+  ...['virtual_keys.copy', 'virtual_keys.duplicate', 'completions.read', 'guardrails.invoke'],
 ];
 
 /** Returns the scopes of a list that have no effect; `prompts.*` stands for all scopes of a resource. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { didYouMean } from '../../config/did-you-mean.ts';
 import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
+import { checkSaved } from '../../plugins/guardrails/check-saved.ts';
 import { createGatewayTasks, cutForCount } from '../../workers/gateway-tasks.ts';
 import { startHealth } from '../circuits/start-circuits.ts';
 import type { Journal, SemanticCacheDefaults } from '../contract/plugin/core-plugin.ts';
@@ -317,7 +318,11 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
 
   const { parseBaseUrl } = outbound;
   const checkConfig = (config: unknown) => plans.check(config);
-  const internal = internalRoutes({ settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers, checkConfig });
+  const checkGuardrail: Parameters<typeof internalRoutes>[0]['checkGuardrail'] = (checks) => checkSaved(checks, services);
+  const internal = internalRoutes({
+    ...{ settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers },
+    ...{ checkConfig, checkGuardrail },
+  });
 
   let stopping = false;
   const unready = (): UnreadyReason[] => {

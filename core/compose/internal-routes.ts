@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../config/settings.ts';
+import type { checkSaved } from '../../plugins/guardrails/check-saved.ts';
 import { readBatchUsage } from '../batches/read-batch-usage.ts';
 import { configCheck, configCheckPath } from '../contract/protocol/config-check.ts';
 import { connectionTestPath } from '../contract/protocol/connection-test.ts';
+import { guardrailChecksPath, guardrailQuestion } from '../contract/protocol/guardrail-checks.ts';
 import type { SecretManagers } from '../contract/protocol/secret-managers.ts';
 import { tokenCheckPath } from '../contract/protocol/tokens.ts';
 import { batchUsagePath, batchUsageQuestion } from '../contract/provider/batch-usage.ts';
@@ -25,7 +27,7 @@ const batchesReadMax = 4;
 /** Maximum for one organisation, because its providers may respond slowly on purpose. */
 const batchesReadOfOneMax = 2;
 
-/** Maximum number of configs that are checked at the same time. */
+/** Maximum number of configs, and of saved guardrails, that are checked at the same time. */
 const configChecksMax = 8;
 
 export interface InternalRoutesOptions {
@@ -38,6 +40,7 @@ export interface InternalRoutesOptions {
   readonly secretManagers: SecretManagers;
   /** Issues of a config, see `PlanStore.check`. */
   readonly checkConfig: (config: unknown) => string[];
+  readonly checkGuardrail: (checks: Parameters<typeof checkSaved>[0]) => ReturnType<typeof checkSaved>;
 }
 
 /** Returns the routes that the control plane calls, by path. Each requires the cluster key. */
@@ -66,10 +69,17 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
     atOnceMax: configChecksMax,
     answer: async ({ config }) => ({ errors: options.checkConfig(config) }),
   });
+  const guardrailChecks = answerControlPlane({
+    clusterKey: clusterKeyText,
+    question: guardrailQuestion,
+    atOnceMax: configChecksMax,
+    answer: async ({ checks }) => options.checkGuardrail(checks),
+  });
   return new Map([
     [connectionTestPath, createConnectionTests({ ...providerAccess, clusterKey: clusterKeyText })],
     [batchUsagePath, batchUsage],
     [configCheckPath, configChecks],
+    [guardrailChecksPath, guardrailChecks],
     [tokenCheckPath, createTokenChecks({ tokens, clusterKey, clusterKeyText })],
   ]);
 }

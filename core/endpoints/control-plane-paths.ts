@@ -20,7 +20,6 @@ export const controlPlaneSegments: readonly string[] = [
   'config',
   'docs',
   'feedback',
-  'guardrails',
   'health',
   'integrations',
   'labels',

@@ -110,7 +110,7 @@ function prepare(
 }
 
 /** The built-in check of this id, or the one that a plugin adds. */
-function checkOf(id: string, { addedChecks }: CheckServices): Check | undefined {
+export function checkOf(id: string, { addedChecks }: CheckServices): Check | undefined {
   const added = addedChecks?.get(id);
   return checks.get(id) ?? (added && fromPlugin(added));
 }

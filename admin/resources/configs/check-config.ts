@@ -11,11 +11,12 @@ import { AdminError } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/parse-strict-json.ts';
 import { isProviderId, unknownProviderType } from '../integrations/provider-type.ts';
 import { providers } from '../providers/entity.ts';
+import { unusableGuardrails } from './unusable-guardrails.ts';
 
 /**
  * Returns the config in the form that gateways run. Throws AB01 with a path for every issue: errors of the config language,
- * provider types and slugs that do not exist in the workspace, and credentials, which belong in an integration and not in plain
- * rows.
+ * provider types and slugs that do not exist in the workspace, guardrails that it cannot use, and credentials, which belong in an integration
+ * and not in plain rows.
  */
 export async function checkConfig(
   em: EntityManager,
@@ -31,6 +32,7 @@ export async function checkConfig(
   const known = new Set(
     slugs.length === 0 ? [] : (await em.find(providers, { workspaceId, slug: { $in: slugs } })).map((row) => row.slug),
   );
+  const unusable = await unusableGuardrails(em, workspaceId, parsed.config);
   const isMissing = slugs.some((slug) => !known.has(slug));
   const all = isMissing
     ? (await em.find(providers, { workspaceId }, { limit: suggestedFromMax })).map((row) => `@${row.slug}`)
@@ -42,6 +44,7 @@ export async function checkConfig(
     }
     return [];
   });
+  errors.push(...unusable);
   if (errors.length > 0) throw refuse(errors);
   return input as Record<string, unknown>;
 }

@@ -1,10 +1,9 @@
-import * as v from 'valibot';
 import { parseGatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
-import { guardrailEntries } from '../../../core/contract/plugin/guardrail-config.ts';
+import { guardrailEntries, isGuardrailReference } from '../../../core/contract/plugin/guardrail-config.ts';
 import { configCheckMs, configCheckPath, configCheckReply } from '../../../core/contract/protocol/config-check.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
-import { messageOf } from '../../../core/contract/values/message-of.ts';
 import { settingNames } from '../../../core/providers/declarations.ts';
+import { askGateway } from '../../http/ask-gateway.ts';
 import { AdminError } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/parse-strict-json.ts';
 import type { AdminServices } from '../../http/route.ts';
@@ -19,29 +18,20 @@ export async function checkPlugins(services: Pick<AdminServices, 'settings' | 'l
   if (!isObject(config) || !needsGateway(config)) return;
   // The service rejects what the config language itself rejects, without a gateway.
   if ('errors' in parseGatewayConfig(config, settingNames)) return;
-  const errors = await askGateway(services, config);
+  const { errors } = await askGateway(services, {
+    path: configCheckPath,
+    body: { config },
+    reply: configCheckReply,
+    timeoutMs: configCheckMs,
+    what: 'check the plugins and guardrails of the config',
+  });
   if (errors.length > 0) throw new AdminError('AB01', errors.join('; '));
 }
 
 function needsGateway(config: JsonObject): boolean {
   if (isObject(config.plugins) && Object.keys(config.plugins).length > 0) return true;
-  if (Object.keys(guardrailEntries).some((key) => Array.isArray(config[key]) && config[key].length > 0)) return true;
+  const lists = Object.keys(guardrailEntries).map((key) => config[key]);
+  // Saved guardrails were checked when they were saved.
+  if (lists.some((list) => Array.isArray(list) && !list.every(isGuardrailReference))) return true;
   return Array.isArray(config.targets) && config.targets.some((target) => isObject(target) && needsGateway(target));
-}
-
-async function askGateway({ settings, log }: Pick<AdminServices, 'settings' | 'log'>, config: object): Promise<string[]> {
-  try {
-    const reply = await fetch(`${settings.gatewayUrl}${configCheckPath}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${settings.clusterKeyText}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ config }),
-      redirect: 'error',
-      signal: AbortSignal.timeout(configCheckMs),
-    });
-    if (reply.status !== 200) throw new Error(`status ${reply.status}`);
-    return v.parse(configCheckReply, await reply.json()).errors;
-  } catch (error) {
-    log.warn({ cause: messageOf(error) }, 'no gateway could check the plugins and guardrails of a config');
-    throw new AdminError('AB10', 'config: no gateway could check its plugins and guardrails. Check GATEWAY_URL and try again');
-  }
 }

@@ -1,17 +1,35 @@
+import { isUuid } from '../../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { unknownReference } from '../../http/errors.ts';
+import { invalid, unknownReference } from '../../http/errors.ts';
+import { guardrails, guardrailVersions } from '../guardrails/entity.ts';
 import type { GuardrailReference } from './entity.ts';
 
 /**
- * Returns the guardrails that were named by slug or id, in the same order, each once. `workspaceId` null: guardrails of the
- * organisation. Throws AB02 for a guardrail that does not exist.
+ * Returns the guardrails that were named by slug or id, in the same order, each once. `workspaceId` null: guardrails of the organisation;
+ * otherwise also those of the workspace. Throws AB02 for a guardrail that does not exist, and AB01 for one that cannot run on this side.
  */
 export async function checkGuardrails(
-  _em: EntityManager,
-  _tenant: { readonly organisationId: string; readonly workspaceId: string | null },
+  em: EntityManager,
+  { organisationId, workspaceId }: { readonly organisationId: string; readonly workspaceId: string | null },
   named: readonly string[],
+  side: 'input' | 'output',
   path: string,
 ): Promise<GuardrailReference[]> {
-  if (named.length > 0) throw unknownReference(`${path}[0]`, 'Guardrail');
-  return [];
+  const known = new Map<string, GuardrailReference>();
+  for (const [index, name] of named.entries()) {
+    const row = await em.findOne(guardrails, {
+      ...(isUuid(name) ? { id: name } : { slug: name }),
+      organisationId,
+      status: 'active',
+      target: 'llm',
+      $or: [{ workspaceId: null }, ...(workspaceId === null ? [] : [{ workspaceId }])],
+    });
+    if (!row) throw unknownReference(`${path}[${index}]`, 'Guardrail');
+    const { sides } = await em.findOneOrFail(guardrailVersions, { organisationId, id: row.versionId });
+    if (!sides.includes(side)) {
+      throw invalid(`${path}[${index}]: the checks of ${row.slug} run on ${side === 'input' ? 'responses' : 'requests'} only`);
+    }
+    known.set(row.id, { id: row.id, slug: row.slug });
+  }
+  return [...known.values()];
 }

@@ -74,12 +74,12 @@ export async function updateAuthSettings(
 /** Replaces the named lists. The others stay. */
 export async function updateDefaults(change: Change, row: Organisation, body: v.InferOutput<typeof defaultsBody>): Promise<void> {
   const tenant = { organisationId: row.id, workspaceId: null };
-  const kinds = ['input_guardrails', 'output_guardrails'] as const;
   const defaults = row.defaults ?? { input_guardrails: [], output_guardrails: [] };
   const next = { ...defaults };
-  for (const kind of kinds) {
-    const named = body[kind];
-    if (named !== undefined) next[kind] = await checkGuardrails(change.tx, tenant, named, kind);
+  for (const side of ['input', 'output'] as const) {
+    const named = body[`${side}_guardrails`];
+    if (named !== undefined)
+      next[`${side}_guardrails`] = await checkGuardrails(change.tx, tenant, named, side, `${side}_guardrails`);
   }
   row.defaults = next;
   touch(change, row);

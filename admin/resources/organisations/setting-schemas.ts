@@ -73,7 +73,6 @@ export const sessionTtl = seconds(900, 31_536_000);
 const unusedSecurity: ReadonlySet<string> = new Set([
   ...Object.keys(securitySections.prompts),
   ...Object.keys(securitySections.analytics),
-  ...Object.keys(securitySections.guardrails),
   'managersWriteWsMcpIntegrations',
   'managersWriteMcpServers',
 ]);

@@ -1,14 +1,11 @@
 import * as v from 'valibot';
 import { id, idOrSlug } from '../../http/schemas.ts';
-import { withoutEffect } from '../../http/unused-settings.ts';
 
 export const updateBody = v.strictObject({
   organisation_id: v.optional(id),
-  workspaces: withoutEffect(
-    v.pipe(
-      v.array(v.strictObject({ workspace_id: idOrSlug, excluded: v.boolean() })),
-      v.maxLength(1_000, 'at most 1,000 workspaces'),
-    ),
+  workspaces: v.pipe(
+    v.array(v.strictObject({ workspace_id: idOrSlug, excluded: v.boolean() })),
+    v.maxLength(1_000, 'at most 1,000 workspaces'),
   ),
   override_existing: v.optional(v.boolean(), false),
 });

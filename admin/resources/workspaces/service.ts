@@ -108,10 +108,10 @@ async function applyDefaults(
     row.metadata = metadata;
   }
   if (sent.input_guardrails) {
-    row.inputGuardrails = await checkGuardrails(em, tenant, sent.input_guardrails, 'defaults.input_guardrails');
+    row.inputGuardrails = await checkGuardrails(em, tenant, sent.input_guardrails, 'input', 'defaults.input_guardrails');
   }
   if (sent.output_guardrails) {
-    row.outputGuardrails = await checkGuardrails(em, tenant, sent.output_guardrails, 'defaults.output_guardrails');
+    row.outputGuardrails = await checkGuardrails(em, tenant, sent.output_guardrails, 'output', 'defaults.output_guardrails');
   }
   if (sent.user_api_key_config !== undefined) {
     row.userApiKeyConfigId = await configIdOf(em, tenant, sent.user_api_key_config);

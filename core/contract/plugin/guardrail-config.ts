@@ -141,7 +141,7 @@ const listMax = 20;
 const referenceKeys: ReadonlySet<string> = new Set(Object.keys(reference));
 
 /** Returns true if an entry of a list holds no checks of its own and so names a saved guardrail. */
-function isReference(item: unknown): boolean {
+export function isGuardrailReference(item: unknown): boolean {
   if (typeof item === 'string') return true;
   return typeof item === 'object' && item !== null && 'id' in item && Object.keys(item).every((key) => referenceKeys.has(key));
 }
@@ -150,7 +150,7 @@ function isReference(item: unknown): boolean {
 function listOf<Output>(entry: v.GenericSchema<unknown, Output>) {
   const item = v.lazy((input): v.GenericSchema<unknown, Output | Reference> => {
     if (typeof input === 'string') return name;
-    return isReference(input) ? v.strictObject(reference) : entry;
+    return isGuardrailReference(input) ? v.strictObject(reference) : entry;
   });
   return v.optional(v.pipe(v.array(item), v.maxLength(listMax, `expected at most ${listMax} entries`)));
 }
@@ -183,7 +183,7 @@ export function guardrailsOf(
   const rules = [
     ...(node[hooks] ?? []).map((entry, index) => {
       const path = `${hooks}[${index}]`;
-      return isReference(entry) ? ofReference(entry as Reference, path, 'guardrail') : ofHook(entry as Hook, path);
+      return isGuardrailReference(entry) ? ofReference(entry as Reference, path, 'guardrail') : ofHook(entry as Hook, path);
     }),
     ...(node[guardrails] ?? []).map((entry, index) => ofListed(entry, `${guardrails}[${index}]`, 'guardrail')),
     ...(node[mutators] ?? []).map((entry, index) => ofListed(entry, `${mutators}[${index}]`, 'mutator')),
@@ -269,7 +269,7 @@ function ofListed(
   path: string,
   kind: GuardrailRule['type'],
 ): GuardrailRule | GuardrailReference {
-  return isReference(entry)
+  return isGuardrailReference(entry)
     ? ofReference(entry as Reference, path, kind)
     : ofShorthand(entry as v.InferOutput<typeof shorthand>, path, kind);
 }

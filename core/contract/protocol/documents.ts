@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { guardrailActions, guardrailChecks } from '../plugin/guardrail-config.ts';
+import { savedContent } from '../plugin/guardrail-config.ts';
 import { publicJwk } from './key-set.ts';
 import { mappedSecretDocument } from './secret-reference.ts';
 
@@ -176,8 +176,7 @@ export const guardrailDocument = v.object({
   /** Null: it belongs to the organisation, and every workspace can use it. */
   workspaceId: v.nullable(v.string()),
   /** Checks and actions as configs write them. Secret parameters are masks. */
-  checks: guardrailChecks,
-  actions: guardrailActions,
+  ...savedContent,
   /**
    * JSON of the secret parameters, by index of the check and JSON pointer (`{"0": {"/headers/authorization": "…"}}`), sealed with the
    * transport key, aad `guardrail/<version id>`; null when there are none.

@@ -10,6 +10,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   'cached-replies': 'own',
   configs: 'standard',
   files: 'own',
+  guardrails: 'standard',
   integrations: 'own',
   logs: 'own',
   'model-configs': 'own',

@@ -70,6 +70,10 @@ const readConfigs = ({ workspaceId }: Place): Ask[] => [['GET', `/configs?worksp
 const writeConfigs = ({ workspaceId, n }: Place): Ask[] => [
   ['POST', '/configs', { workspace_id: workspaceId, name: `C${n}`, config: { provider: '@mock' } }],
 ];
+const readGuardrails = ({ workspaceId }: Place): Ask[] => [['GET', `/guardrails?workspace_id=${workspaceId}`]];
+const writeGuardrails = ({ workspaceId, n }: Place): Ask[] => [
+  ['POST', '/guardrails', { workspace_id: workspaceId, name: `G${n}`, checks: [{ id: 'default.notNull' }] }],
+];
 const readModels = ({ workspaceId, integration }: Place): Ask[] => [
   ['GET', `/integrations/${integration}/models?workspace_id=${workspaceId}`],
 ];
@@ -122,10 +126,10 @@ export const securitySettings: Readonly<Record<SecuritySettingName, Enforced | L
   managersViewConfigs: { decidesFor: managers, asks: readConfigs },
   membersWriteConfigs: { decidesFor: members, asks: writeConfigs },
   managersWriteConfigs: { decidesFor: managers, asks: writeConfigs },
-  membersViewGuardrails: { decidesFor: lookers, laterPart: ['guardrails.read', 'guardrails.list'] },
-  managersViewGuardrails: { decidesFor: managers, laterPart: ['guardrails.read', 'guardrails.list'] },
-  membersWriteGuardrails: { decidesFor: members, laterPart: ['guardrails.create', 'guardrails.update', 'guardrails.delete'] },
-  managersWriteGuardrails: { decidesFor: managers, laterPart: ['guardrails.create', 'guardrails.update', 'guardrails.delete'] },
+  membersViewGuardrails: { decidesFor: lookers, asks: readGuardrails },
+  managersViewGuardrails: { decidesFor: managers, asks: readGuardrails },
+  membersWriteGuardrails: { decidesFor: members, asks: writeGuardrails },
+  managersWriteGuardrails: { decidesFor: managers, asks: writeGuardrails },
   membersViewIntegrationModels: { decidesFor: lookers, asks: readModels },
   managersViewIntegrationModels: { decidesFor: managers, asks: readModels },
   managersWriteIntegrationModels: { decidesFor: managers, asks: writeModels },

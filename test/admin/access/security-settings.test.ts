@@ -4,7 +4,8 @@ import { type SecuritySettingName, securityDefaults } from '../../../admin/resou
 import { adminRoutes } from '../../../admin/tables.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
 import { newPerson, type Person } from '../support/people.ts';
-import { type Plane, type Reply, startPlane } from '../support/plane.ts';
+import type { Plane, Reply } from '../support/plane.ts';
+import { startPlaneWithGateway } from '../support/plane-gateway.ts';
 import { ruleDatabases } from '../support/test-database.ts';
 import { type Caller, callers, type Enforced, type LaterPart, securitySettings } from './security-settings-table.ts';
 
@@ -31,7 +32,7 @@ describe.each(ruleDatabases)(
     const keys = new Map<Caller, string>();
     const people = new Map<Caller, Person>();
     beforeAll(async () => {
-      plane = await startPlane(database, { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });
+      plane = await startPlaneWithGateway(database, { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });
       const { workspaceId, organisationId } = plane;
       const path = (role: 'admin' | 'manager' | 'member' | 'viewer') => newPerson(plane, 'member', [{ id: workspaceId, role }]);
       people.set('owner', await newPerson(plane, 'owner'));

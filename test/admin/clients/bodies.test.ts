@@ -85,13 +85,13 @@ describe('configs', () => {
   const save = (config: object) =>
     plane.ask('POST', '/configs', { body: { name: 'c', config, workspace_id: plane.workspaceId } });
 
-  it('with empty lists of guardrails and hooks are accepted, and with names of saved guardrails rejected', async () => {
+  it('with empty lists of guardrails and hooks are accepted, and with unknown guardrails rejected', async () => {
     const lists = ['input_guardrails', 'output_guardrails', 'before_request_hooks', 'after_request_hooks', 'input_mutators'];
     const empty = Object.fromEntries(lists.map((name) => [name, []]));
     expect(await save({ provider: '@mock', ...empty })).toMatchObject({ status: 200 });
     for (const name of lists) {
       const reply = await save({ provider: '@mock', [name]: ['g'] });
-      expect(reply.body.data.errors).toEqual([expect.stringMatching(`^config.${name}\\[0\\]: saved guardrails are not part`)]);
+      expect(reply.body.data.errors).toEqual([expect.stringMatching(`^config.${name}\\[0\\]: no guardrail g in this workspace`)]);
     }
   });
 

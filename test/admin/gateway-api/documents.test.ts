@@ -4,13 +4,17 @@ import { outbox } from '../../../admin/publish/entity.ts';
 import { type DocumentKind, documentSchemas } from '../../../core/contract/protocol/documents.ts';
 import { changesReply, documentReply, keysReply } from '../../../core/contract/protocol/internal-api.ts';
 import { parseApiKey } from '../../../core/contract/values/api-key.ts';
-import { type Plane, startPlane } from '../support/plane.ts';
+import type { Plane } from '../support/plane.ts';
+import { startPlaneWithGateway } from '../support/plane-gateway.ts';
 import { databases } from '../support/test-database.ts';
 
 describe.each(databases)('documents and changes for gateways, on %s', (database) => {
   let plane: Plane;
+  let guardrailSlug: string;
   beforeAll(async () => {
-    plane = await startPlane(database);
+    plane = await startPlaneWithGateway(database);
+    const guardrail = { name: 'G', workspace_id: plane.workspaceId, checks: [{ id: 'default.notNull' }] };
+    guardrailSlug = (await plane.ask('POST', '/guardrails', { body: guardrail })).body.slug;
     const jwt = { jwks_url: 'https://id.example.com/jwks' };
     await plane.ask('PUT', '/organisations/self/auth-settings', { body: { jwt } });
     await plane.ask('POST', '/configs', { body: { name: 'C', slug: 'c', config: { provider: '@mock' }, isDefault: 1 } });
@@ -22,7 +26,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
       'api-key': parseApiKey(plane.workspaceKey)?.id ?? '',
       config: `${plane.workspaceId}/c`,
       provider: `${plane.workspaceId}/mock`,
-      guardrail: `${plane.workspaceId}/pg-unknown`,
+      guardrail: `${plane.workspaceId}/${guardrailSlug}`,
       workspace: plane.workspaceId,
       'workspace-models': plane.workspaceId,
       'workspace-name': `${plane.organisationId}/ws-default`,

@@ -28,12 +28,6 @@ describe('settings without effect', () => {
     expect(reply.headers.get('x-svc-unused-settings')).toBe(named);
   });
 
-  it('include exclusions of workspaces', async () => {
-    const body = { workspaces: [{ workspace_id: plane.workspaceId, excluded: true }] };
-    const reply = await plane.ask('PUT', '/workspace-exclusions/input-guardrails', { body });
-    expect([reply.status, reply.headers.get('x-svc-unused-settings')]).toEqual([200, 'workspaces']);
-  });
-
   it('add no header to a request without them', async () => {
     const body = { settings: { cache_ttl: 60 }, security_settings: { membersViewLogs: true }, export_settings: {} };
     const reply = await plane.ask('PUT', '/organisations/self', { body });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminRoutes } from '../../../admin/tables.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { type PlaneGateway, startPlaneGateway } from '../support/plane-gateway.ts';
 import type { DatabaseName } from '../support/test-database.ts';
-import { startTokenGateway, type TokenGateway } from '../support/token-gateway.ts';
 import { mark, type Tenancy, tenancies } from './tenancies.ts';
 import { type Step, stepsOf } from './walk.ts';
 
@@ -14,11 +14,11 @@ const turns = process.env.LONG_TESTS ? 1 : 2;
 /** The walk on one database: what one organisation or workspace has is nothing to the keys and people of another. */
 export function describeIsolation(database: DatabaseName): void {
   describe.each(Object.entries(tenancies))(`what belongs to %s, on ${database}`, (_what, make) => {
-    let gateway: TokenGateway;
+    let gateway: PlaneGateway;
     let plane: Plane;
     let tenancy: Tenancy;
     beforeAll(async () => {
-      gateway = await startTokenGateway();
+      gateway = await startPlaneGateway();
       const unlimited = { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' };
       plane = await startPlane(database, { ...unlimited, GATEWAY_URL: gateway.url });
       gateway.serve(plane);

@@ -1,6 +1,7 @@
 import type { AdminRoute } from '../../../admin/http/route.ts';
 import { apiKeys } from '../../../admin/resources/api-keys/entity.ts';
 import { configVersions } from '../../../admin/resources/configs/entity.ts';
+import { guardrailVersions } from '../../../admin/resources/guardrails/entity.ts';
 import { adminRoutes } from '../../../admin/tables.ts';
 import type { Plane, Tenant } from '../support/plane.ts';
 import { makeOneOfEverything } from '../support/samples.ts';
@@ -76,6 +77,11 @@ async function belongings(plane: Plane, tenant: Tenant, as: string): Promise<Bel
   const { organisationId, workspaceId } = tenant;
   const em = plane.control.services.database.emOf(organisationId);
   const version = await em.findOneOrFail(configVersions, { organisationId, workspaceId });
+  const guardrailVersion = await em.findOneOrFail(guardrailVersions, { organisationId, workspaceId });
   const key = await em.findOneOrFail(apiKeys, { organisationId, workspaceId, type: 'workspace-service' });
-  return { ...tenant, made, others: { versionId: version.id, sessionId: key.id, id: key.id } };
+  return {
+    ...tenant,
+    made,
+    others: { versionId: version.id, guardrailVersionId: guardrailVersion.id, sessionId: key.id, id: key.id },
+  };
 }

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sample } from '../../../admin/define-resource.ts';
 import type { OpenApiDocument } from '../../../admin/openapi/document.ts';
 import { samples } from '../../../admin/tables.ts';
-import { type Plane, startPlane } from '../support/plane.ts';
+import type { Plane } from '../support/plane.ts';
+import { startPlaneWithGateway } from '../support/plane-gateway.ts';
 import { databases } from '../support/test-database.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the client is generated while the test runs
@@ -22,7 +23,7 @@ describe.each(databases)('a client generated from the API description, on %s', (
   const made: Record<string, string> = {};
 
   beforeAll(async () => {
-    plane = await startPlane(database);
+    plane = await startPlaneWithGateway(database);
     document = (await (await fetch(`${plane.url}/v1/openapi.json`)).json()) as OpenApiDocument;
     // Below the repository, so that what the client imports is found; gone again when the test is.
     folder = await mkdtemp(join(here, '.generated-'));

@@ -476,8 +476,6 @@ describe('configs that are rejected', () => {
       'output_guardrails[0].stream: window contradicts async',
     ],
     [{ input_guardrails: [match('a', { soft_deny_200: true })] }, 'input_guardrails[0].soft_deny_200: requires deny'],
-    [{ input_guardrails: ['pg-none'] }, 'input_guardrails[0]: saved guardrails are not part of this version'],
-    [{ before_request_hooks: [{ id: 'pg-none' }] }, 'before_request_hooks[0]: saved guardrails are not part of this version'],
     [{ start_hooks: [hook('a')] }, 'start_hooks: start hooks are not part of this version'],
     [
       { strategy: { mode: 'single' }, targets: [{ provider: '@one', input_guardrails: [match('(')] }] },

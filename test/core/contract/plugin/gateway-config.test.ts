@@ -51,7 +51,11 @@ describe('an invalid config', () => {
       { strategy: fallback, targets: [{ passthrough: true, override_params: { model: '@a/gpt' } }] },
       'targets[0].override_params.model: names a provider',
     ],
-    [{ provider: '@a', input_guardrails: ['x'] }, 'input_guardrails[0]: saved guardrails are not part of this version'],
+    [{ provider: '@a', input_guardrails: [''] }, 'input_guardrails[0]: '],
+    [
+      { provider: '@a', input_guardrails: [{ id: 'pg-x', guardrail_version_id: 'x' }] },
+      'input_guardrails[0].guardrail_version_id: ',
+    ],
     [
       { strategy: fallback, targets: [{ prompt_id: 'x' }] },
       'targets[0].prompt_id: prompt templates are not part of this version',

@@ -94,7 +94,7 @@ describe('saved guardrails in configs', () => {
     }
   });
 
-  it('that do not exist reject the request, whether they never did or were deleted', async () => {
+  it('reject the request if they do not exist or were deleted', async () => {
     const gateway = createHarness();
     save(gateway, 'pg-x', 'hello');
     gateway.addConfig('pc-x', { provider: '@one', input_guardrails: ['pg-x'] });
@@ -109,7 +109,7 @@ describe('saved guardrails in configs', () => {
     expect(gateway.calls.length).toBe(before);
   });
 
-  it('of another workspace or organisation do not exist', async () => {
+  it('are unknown in another workspace or organisation', async () => {
     const gateway = createHarness();
     const document = save(gateway, 'pg-x', 'hello');
     for (const name of ['pg-x', document.id]) gateway.documents.delete(`guardrail ${workspaceId}/${name}`);
@@ -175,7 +175,10 @@ describe('default guardrails', () => {
     save(gateway, 'pg-org', 'zz', { owner: 'organisation', actions: { deny: true } });
     setDefaults(gateway, { organisationInput: ['pg-org'], input: ['pg-org'] });
     expect((await ask(gateway, { input_guardrails: ['pg-org'] })).results).toEqual(['pg-org false']);
-    for (const entry of [{ id: 'pg-org', deny: false }, { id: 'pg-org', async: true }]) {
+    for (const entry of [
+      { id: 'pg-org', deny: false },
+      { id: 'pg-org', async: true },
+    ]) {
       expect((await ask(gateway, { input_guardrails: [entry] })).status).toBe(446);
     }
   });
@@ -192,7 +195,7 @@ describe('default guardrails', () => {
     }
   });
 
-  it('that cannot be loaded reject the request', async () => {
+  it('reject the request if they cannot be loaded', async () => {
     const gateway = createHarness();
     setDefaults(gateway, { organisationInput: ['pg-gone'] });
     const { status, body } = await ask(gateway, null);
@@ -201,7 +204,7 @@ describe('default guardrails', () => {
     expect(gateway.calls.length).toBe(0);
   });
 
-  it('that cannot run on their side reject the request, also if an earlier plan is known', async () => {
+  it('reject the request if they cannot run on their side, also if an earlier plan is known', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-x', { provider: '@one' });
     expect((await ask(gateway, 'pc-x')).status).toBe(200);

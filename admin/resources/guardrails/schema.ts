@@ -1,0 +1,92 @@
+import * as v from 'valibot';
+import { guardrailActions, guardrailChecks } from '../../../core/contract/plugin/guardrail-config.ts';
+import { bothEnvelopes, listOf, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
+import { currentPage, name, tenantEntries, unchanged, wholeNumber } from '../../http/schemas.ts';
+
+const checks = v.pipe(
+  guardrailChecks,
+  v.minLength(1, 'at least one check is expected'),
+  v.maxLength(100, 'at most 100 checks are allowed'),
+);
+const target = v.picklist(['llm', 'mcp_tools'], 'llm or mcp_tools is expected');
+
+export const createBody = v.strictObject({
+  ...tenantEntries,
+  name,
+  checks,
+  actions: v.optional(guardrailActions, {}),
+  target: v.optional(target, 'llm'),
+});
+
+export const updateBody = v.strictObject({
+  ...tenantEntries,
+  slug: unchanged,
+  name: v.optional(name),
+  checks: v.optional(checks),
+  actions: v.optional(guardrailActions),
+  target: unchanged,
+});
+
+const ids = v.pipe(
+  v.string(),
+  v.regex(/^[a-zA-Z0-9_-]{1,255}(,[a-zA-Z0-9_-]{1,255}){0,99}$/, 'at most 100 ids or slugs are expected, separated by commas'),
+);
+
+export const listQuery = v.strictObject({
+  ...tenantEntries,
+  current_page: currentPage,
+  page_size: v.optional(wholeNumber(1, 1_000), '100'),
+  ids: v.optional(ids),
+});
+
+const rowEntries = {
+  id: uuid,
+  name: v.string(),
+  slug: v.string(),
+  organisation_id: uuid,
+  workspace_id: nullableUuid,
+  target,
+  status: v.picklist(['active', 'archived']),
+  created_at: time,
+  last_updated_at: time,
+  owner_id: uuid,
+  updated_by: nullableUuid,
+};
+
+const anything = v.record(v.string(), v.unknown());
+
+const feedback = v.nullable(
+  v.strictObject({
+    feedback: v.strictObject({ value: v.number(), weight: v.number(), metadata: v.union([anything, v.literal('')]) }),
+  }),
+);
+
+const versionEntries = {
+  ...rowEntries,
+  version_id: uuid,
+  /** Secret parameters are masked. */
+  checks: v.array(
+    v.strictObject({ id: v.string(), name: v.optional(v.string()), parameters: anything, is_enabled: v.boolean() }),
+  ),
+  actions: v.looseObject({
+    deny: v.boolean(),
+    async: v.boolean(),
+    sequential: v.boolean(),
+    on_success: feedback,
+    on_fail: feedback,
+  }),
+  mcp_server_mappings: v.array(v.never()),
+  object: v.literal('guardrail'),
+};
+
+export const listReply = listOf(v.strictObject(rowEntries));
+
+export const receiptReply = bothEnvelopes({ id: uuid, version_id: uuid, slug: v.string(), object: v.literal('guardrail') });
+
+export const readReply = bothEnvelopes(versionEntries);
+
+const versionFields = { version_created_at: time, version_owner_id: uuid };
+
+export const versionReply = bothEnvelopes({ ...versionEntries, ...versionFields });
+
+export const versionsReply = listOf(v.strictObject({ ...versionEntries, ...versionFields }));

@@ -1,0 +1,210 @@
+import { isDeepStrictEqual } from 'node:util';
+import { LockMode } from '@mikro-orm/core';
+import type * as v from 'valibot';
+import type { GuardrailSide } from '../../../core/contract/protocol/guardrail-checks.ts';
+import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { newId, newSlug } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Actor } from '../../http/actor.ts';
+import { forbidden, notFound } from '../../http/errors.ts';
+import { itemOf } from '../../http/find-item.ts';
+import type { Change } from '../../publish/write-change.ts';
+import type { Vault } from '../../secrets/vault.ts';
+import {
+  type Guardrail,
+  type GuardrailVersion,
+  guardrails,
+  guardrailVersions,
+  type StoredActions,
+  type StoredCheck,
+} from './entity.ts';
+import type { createBody, updateBody } from './schema.ts';
+import { type CheckSecrets, openSecrets, sealSecrets, splitSecrets } from './secrets.ts';
+import { refuseWhileUsed } from './uses.ts';
+
+type Body = v.InferOutput<typeof createBody>;
+type Action = 'create' | 'read' | 'update' | 'delete';
+
+interface Tenant {
+  readonly organisationId: string;
+  /** Null: the organisation itself. */
+  readonly workspaceId: string | null;
+}
+
+/** Throws AB03 unless the caller may do this to guardrails of this owner: those of the organisation have scopes of their own. */
+export function requireScope(
+  actor: Actor,
+  { workspaceId }: { readonly workspaceId?: string | null | undefined },
+  action: Action,
+): void {
+  const scope = `${workspaceId ? 'guardrails' : 'organisation_guardrails'}.${action}`;
+  if (!actor.scopes.has(scope)) throw forbidden(`The API key or user lacks the scope ${scope}`);
+}
+
+/**
+ * The caller's guardrail by id or slug, of the workspace or else of the organisation; archived ones are gone. `for update` holds the row until
+ * the end of the transaction. Throws AB08, and AB03 if the caller may not do this to it.
+ */
+export async function findGuardrail(
+  em: EntityManager,
+  call: Tenant & { readonly actor: Actor },
+  idOrSlug: string,
+  action: Action,
+  lock?: 'for update',
+): Promise<Guardrail> {
+  const where = { ...itemOf(call, idOrSlug), status: 'active' as const };
+  const found = await em.findOne(guardrails, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
+  if (!found) throw notFound('Guardrail');
+  requireScope(call.actor, found, action);
+  return found;
+}
+
+/** Saves a new guardrail with its first version. `sides`: those that its checks can run on. */
+export async function createGuardrail(
+  change: Change,
+  vault: Vault,
+  tenant: Tenant,
+  actor: Actor,
+  sent: Pick<Body, 'name' | 'checks' | 'actions' | 'target'>,
+  sides: GuardrailSide[],
+): Promise<Guardrail> {
+  const now = new Date();
+  const author = actor.userId ?? actor.keyId;
+  const row = change.tx.create(guardrails, {
+    ...tenant,
+    id: newId(),
+    slug: newSlug('pg-', sent.name),
+    name: sent.name,
+    target: sent.target,
+    status: 'active',
+    versionId: newId(),
+    ownerId: author,
+    updatedBy: author,
+    createdAt: now,
+    lastUpdatedAt: now,
+  });
+  await change.tx.flush();
+  const content = { ...splitSecrets(toStoredChecks(sent.checks)), actions: toStoredActions(sent.actions), sides };
+  await addVersion(change.tx, vault, row, 1, content, author, now);
+  announce(change, row, 'upsert');
+  return row;
+}
+
+/** Updates the sent fields; changed content creates a new version. Throws AB07 if a use of the guardrail needs a side that is lost. */
+export async function updateGuardrail(
+  change: Change,
+  vault: Vault,
+  actor: Actor,
+  row: Guardrail,
+  sent: v.InferOutput<typeof updateBody>,
+  sides: GuardrailSide[] | null,
+): Promise<void> {
+  const { tx } = change;
+  const author = actor.userId ?? actor.keyId;
+  const now = new Date();
+  if (sent.name !== undefined) row.name = sent.name;
+  const current = await currentVersion(tx, row);
+  const before = { checks: current.checks, secrets: await openSecrets(tx, vault, current) };
+  const next = {
+    ...(sent.checks === undefined ? before : splitSecrets(toStoredChecks(sent.checks), before)),
+    actions: sent.actions === undefined ? current.actions : toStoredActions(sent.actions),
+    sides: sides ?? current.sides,
+  };
+  const lost = current.sides.filter((side) => !next.sides.includes(side));
+  if (lost.length > 0) {
+    await refuseWhileUsed(tx, actor, row, lost, `Its new checks cannot run on the ${lost[0]} side. Change these uses first`);
+  }
+  if (!isDeepStrictEqual(next, { ...before, actions: current.actions, sides: current.sides })) {
+    row.versionId = newId();
+    await addVersion(tx, vault, row, current.number + 1, next, author, now);
+  }
+  row.updatedBy = author;
+  row.lastUpdatedAt = now;
+  announce(change, row, 'upsert');
+}
+
+/** Archives a guardrail. Throws AB07 while a default or a config names it. */
+export async function archiveGuardrail(change: Change, actor: Actor, row: Guardrail): Promise<void> {
+  await refuseWhileUsed(change.tx, actor, row, ['input', 'output'], 'Remove it there first');
+  row.status = 'archived';
+  row.lastUpdatedAt = new Date();
+  announce(change, row, 'delete');
+}
+
+/** Documents name a guardrail by slug and by id. */
+export function announce(change: Change, { id, slug, workspaceId, organisationId }: Guardrail, op: 'upsert' | 'delete'): void {
+  change.about(id);
+  for (const name of [slug, id]) change.emit({ kind: 'guardrail', id: `${workspaceId ?? organisationId}/${name}`, op });
+}
+
+/** All versions, newest first. */
+export async function listVersions(em: EntityManager, row: Guardrail): Promise<GuardrailVersion[]> {
+  return em.find(guardrailVersions, versionsOf(row), { orderBy: { number: 'desc' } });
+}
+
+/** Returns the current version of a guardrail. */
+export async function currentVersion(em: EntityManager, row: Guardrail): Promise<GuardrailVersion> {
+  return em.findOneOrFail(guardrailVersions, { ...versionsOf(row), id: row.versionId });
+}
+
+/** One version of this guardrail. Throws AB08. */
+export async function findVersion(em: EntityManager, row: Guardrail, id: string): Promise<GuardrailVersion> {
+  const found = isUuid(id) ? await em.findOne(guardrailVersions, { ...versionsOf(row), id }) : null;
+  if (!found) throw notFound('Version');
+  return found;
+}
+
+function versionsOf({ organisationId, id }: Guardrail) {
+  return { organisationId, guardrailId: id };
+}
+
+interface Content {
+  readonly checks: StoredCheck[];
+  readonly secrets: CheckSecrets;
+  readonly actions: StoredActions;
+  readonly sides: GuardrailSide[];
+}
+
+async function addVersion(
+  tx: EntityManager,
+  vault: Vault,
+  { id, versionId, organisationId, workspaceId }: Guardrail,
+  number: number,
+  { checks, secrets, actions, sides }: Content,
+  ownerId: string,
+  createdAt: Date,
+): Promise<void> {
+  const sealed = await sealSecrets(tx, vault, { id: versionId, organisationId }, secrets);
+  const content = { checks, actions, sides, secrets: sealed };
+  tx.create(guardrailVersions, {
+    id: versionId,
+    guardrailId: id,
+    organisationId,
+    workspaceId: workspaceId ?? null,
+    number,
+    ...content,
+    ownerId,
+    createdAt,
+  });
+}
+
+function toStoredChecks(checks: Body['checks']): StoredCheck[] {
+  return checks.map(({ id, name, parameters = {}, is_enabled = true }) => ({
+    id,
+    ...(name === undefined ? {} : { name }),
+    parameters,
+    is_enabled,
+  }));
+}
+
+/** Actions with every member that replies show. */
+function toStoredActions({ on_failure, ...sent }: Body['actions']): StoredActions {
+  const { deny = false, async = false, sequential = false, on_success, on_fail, ...further } = sent;
+  return { deny, async, sequential, on_success: feedbackOf(on_success), on_fail: feedbackOf(on_fail ?? on_failure), ...further };
+}
+
+function feedbackOf(given: Body['actions']['on_fail']): StoredActions['on_fail'] {
+  if (!given?.feedback) return null;
+  const { value, weight, metadata = {} } = given.feedback;
+  return { feedback: { value, weight, metadata } };
+}

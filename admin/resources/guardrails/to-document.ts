@@ -1,0 +1,31 @@
+import type { GuardrailDocument } from '../../../core/contract/protocol/documents.ts';
+import { isUuid } from '../../../core/contract/values/uuid.ts';
+import type { DocumentSource } from '../../define-resource.ts';
+import { guardrails, guardrailVersions } from './entity.ts';
+import { openSecrets, sealForGateways } from './secrets.ts';
+
+/**
+ * Returns the document of the guardrail `<owner id>/<slug or id>` or `<owner id>/<id>/<version id>`; the owner is a workspace, or the
+ * organisation for guardrails of its own. Null if there is none.
+ */
+export async function toGuardrailDocument(
+  { database, vault, clusterKey }: DocumentSource,
+  id: string,
+): Promise<GuardrailDocument | null> {
+  const [ownerId = '', name = '', versionId, ...rest] = id.split('/');
+  if (!isUuid(ownerId) || rest.length > 0 || (versionId !== undefined && !isUuid(versionId))) return null;
+  const em = database.em();
+  const row = await em.findOne(guardrails, {
+    ...(isUuid(name) ? { id: name } : { slug: name }),
+    status: 'active',
+    target: 'llm',
+    $or: [{ workspaceId: ownerId }, { workspaceId: null, organisationId: ownerId }],
+  });
+  if (!row) return null;
+  const version = await em.findOne(guardrailVersions, { guardrailId: row.id, id: versionId ?? row.versionId });
+  if (!version) return null;
+  const { slug, organisationId, workspaceId } = row;
+  const secrets = sealForGateways(clusterKey, version.id, await openSecrets(em, vault, version));
+  const { checks, actions } = version;
+  return { id: row.id, slug, versionId: version.id, organisationId, workspaceId: workspaceId ?? null, checks, actions, secrets };
+}

@@ -1,0 +1,34 @@
+import type { Guardrail, GuardrailVersion } from './entity.ts';
+
+/** A guardrail as lists show it. */
+export function toRow(row: Guardrail) {
+  return {
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    organisation_id: row.organisationId,
+    workspace_id: row.workspaceId ?? null,
+    target: row.target,
+    status: row.status,
+    created_at: row.createdAt.toISOString(),
+    last_updated_at: row.lastUpdatedAt.toISOString(),
+    owner_id: row.ownerId,
+    updated_by: row.updatedBy ?? null,
+  };
+}
+
+/** The reply to a change. */
+export function toReceipt({ id, versionId, slug }: Guardrail) {
+  return { id, version_id: versionId, slug, object: 'guardrail' };
+}
+
+/** A guardrail with the content of one version. */
+export function toDetail(row: Guardrail, { id, checks, actions }: GuardrailVersion) {
+  return { ...toRow(row), version_id: id, checks, actions, mcp_server_mappings: [], object: 'guardrail' };
+}
+
+/** The same, with the author and time of the version. */
+export function toVersion(row: Guardrail, version: GuardrailVersion) {
+  const versionFields = { version_created_at: version.createdAt.toISOString(), version_owner_id: version.ownerId };
+  return { ...toDetail(row, version), ...versionFields };
+}

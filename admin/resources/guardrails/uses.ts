@@ -1,0 +1,70 @@
+import { guardrailReferencesOf } from '../../../core/contract/plugin/guardrail-config.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Actor } from '../../http/actor.ts';
+import { conflict } from '../../http/errors.ts';
+import { organisations } from '../organisations/entity.ts';
+import type { Guardrail } from './entity.ts';
+
+type Side = 'input' | 'output';
+
+/** Most slugs in one error message. */
+const namedMax = 20;
+
+/**
+ * Throws AB07 if the defaults of the organisation or of a workspace, or an active config in its current version, name this guardrail on one
+ * of these sides. `instead` says what to do. The message lists slugs of configs to callers who may list them.
+ */
+export async function refuseWhileUsed(
+  em: EntityManager,
+  actor: Actor,
+  guardrail: Guardrail,
+  sides: readonly Side[],
+  instead: string,
+): Promise<void> {
+  const { defaults } = await em.findOneOrFail(organisations, { id: guardrail.organisationId });
+  const inDefaults = (lists: readonly (readonly { readonly id: string }[] | null | undefined)[]) =>
+    lists.some((list) => list?.some(({ id }) => id === guardrail.id));
+  const uses: string[] = [];
+  if (inDefaults(sides.map((side) => defaults?.[`${side}_guardrails`]))) uses.push('the defaults of the organisation');
+  const names = await workspacesWith(em, guardrail, sides);
+  if (names.length > 0) uses.push(`the defaults of ${listed(names, 'workspace', true)}`);
+  const slugs = await configsNaming(em, guardrail, sides);
+  if (slugs.length > 0) uses.push(listed(slugs, 'config', actor.scopes.has('configs.list')));
+  if (uses.length > 0) throw conflict(`The guardrail ${guardrail.slug} is used by ${uses.join(' and by ')}. ${instead}`);
+}
+
+function listed(names: readonly string[], what: string, isShown: boolean): string {
+  const many = names.length === 1 ? `1 ${what}` : `${names.length} ${what}s`;
+  const more = names.length > namedMax ? ', …' : '';
+  return isShown ? `${many} (${names.slice(0, namedMax).join(', ')}${more})` : many;
+}
+
+/** Slugs of the active workspaces whose defaults name the guardrail. */
+async function workspacesWith(em: EntityManager, { id, organisationId }: Guardrail, sides: readonly Side[]): Promise<string[]> {
+  const rows = await em.execute<{ slug: string; input: { id: string }[] | null; output: { id: string }[] | null }[]>(
+    `select slug, input_guardrails as input, output_guardrails as output from workspaces
+     where organisation_id = ? and status = 'active'
+       and (position(? in coalesce(input_guardrails::text, '')) > 0 or position(? in coalesce(output_guardrails::text, '')) > 0)
+     order by slug`,
+    [organisationId, id, id],
+  );
+  return rows.filter((row) => sides.some((side) => row[side]?.some((one) => one.id === id))).map((row) => row.slug);
+}
+
+/** Slugs of the active configs whose current version names the guardrail, in alphabetical order. */
+async function configsNaming(
+  em: EntityManager,
+  { id, slug, organisationId, workspaceId }: Guardrail,
+  sides: readonly Side[],
+): Promise<string[]> {
+  const rows = await em.execute<{ slug: string; config: Parameters<typeof guardrailReferencesOf>[0] }[]>(
+    `select c.slug, v.config from configs c join config_versions v on v.id = c.version_id
+     where c.organisation_id = ? and (?::uuid is null or c.workspace_id = ?::uuid) and c.status = 'active'
+       and (position(? in v.config::text) > 0 or position(? in v.config::text) > 0)
+     order by c.slug`,
+    [organisationId, workspaceId ?? null, workspaceId ?? null, slug, id],
+  );
+  const isNamed = ({ config }: (typeof rows)[number]): boolean =>
+    guardrailReferencesOf(config).some(({ name, side }) => (name === slug || name === id) && sides.includes(side));
+  return rows.filter(isNamed).map((row) => row.slug);
+}

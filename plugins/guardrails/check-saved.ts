@@ -1,0 +1,31 @@
+import type * as v from 'valibot';
+import { type GuardrailRule, type guardrailChecks, ruleOfSaved } from '../../core/contract/plugin/guardrail-config.ts';
+import { bothSides, type Side } from './checks/check.ts';
+import { checkOf, compileGuardrails } from './compile.ts';
+
+type Services = Parameters<typeof compileGuardrails>[2];
+
+/**
+ * Checks the checks of a saved guardrail: their ids, their parameters and that there is a side on which all of them can run. Returns one line
+ * per issue with its path below the guardrail, and these sides.
+ */
+export function checkSaved(
+  given: v.InferOutput<typeof guardrailChecks>,
+  services: Services,
+): { errors: string[]; sides: Side[] } {
+  const errors: string[] = [];
+  let sides: readonly Side[] = bothSides;
+  // Disabled checks may be enabled by the next version, so they are checked too.
+  const enabled = given.map((check) => ({ ...check, is_enabled: true }));
+  const saved = { id: '', slug: '', versionId: '', checks: enabled, actions: {} };
+  const rule: GuardrailRule = ruleOfSaved({ path: '', type: 'guardrail', actions: {} }, saved, new Map());
+  for (const check of rule.checks) {
+    const own = checkOf(check.id, services)?.sides ?? bothSides;
+    compileGuardrails([{ ...rule, checks: [check] }], own[0] as Side, services, errors);
+    sides = sides.filter((side) => own.includes(side));
+  }
+  if (errors.length === 0 && sides.length === 0) {
+    errors.push('.checks: some of them check requests only and others responses only. Save them as two guardrails');
+  }
+  return { errors: errors.map((line) => line.replace(/^\./, '')), sides: [...sides] };
+}

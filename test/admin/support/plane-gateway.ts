@@ -1,0 +1,86 @@
+import type { DocumentReader } from '../../../core/contract/plugin/plugin.ts';
+import { guardrailChecksPath, guardrailQuestion } from '../../../core/contract/protocol/guardrail-checks.ts';
+import { tokenCheckPath } from '../../../core/contract/protocol/tokens.ts';
+import { answerControlPlane } from '../../../core/control-plane/serve-control-plane.ts';
+import { createTokenChecks } from '../../../core/jwt/serve-token-checks.ts';
+import { startTokens } from '../../../core/jwt/start-tokens.ts';
+import type { Handle } from '../../../core/pipeline/run.ts';
+import { checkSaved } from '../../../plugins/guardrails/check-saved.ts';
+import { createGatewayTasks } from '../../../workers/gateway-tasks.ts';
+import { startEdge, uwsBinaries } from '../../support/edge-server.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { type Plane, startPlane } from './plane.ts';
+import type { DatabaseName } from './test-database.ts';
+
+/** As much of a gateway as a control plane asks: the true edge, verifier of tokens (with keys that are stored) and checks of guardrails. */
+export interface PlaneGateway {
+  /** For `GATEWAY_URL` of the control plane, which starts after it. */
+  readonly url: string;
+  /** Answers this control plane, and verifies by what it knows. */
+  serve(plane: Plane): void;
+  close(): Promise<void>;
+}
+
+/** Starts a control plane with such a gateway; `close` stops both. */
+export async function startPlaneWithGateway(database: DatabaseName, env: Readonly<Record<string, string>> = {}): Promise<Plane> {
+  const gateway = await startPlaneGateway();
+  const plane = await startPlane(database, { ...env, GATEWAY_URL: gateway.url });
+  gateway.serve(plane);
+  return {
+    ...plane,
+    async close() {
+      await gateway.close();
+      await plane.close();
+    },
+  };
+}
+
+export async function startPlaneGateway(): Promise<PlaneGateway> {
+  const routes = new Map<string, Handle>();
+  let stop = async () => {};
+  const edge = await startEdge(uwsBinaries[0] ?? 'uws-pack', (request, sink) => {
+    const route = routes.get(request.path);
+    if (route) return route(request, sink);
+    sink.send(404, [], 'no such route');
+  });
+  return {
+    url: `http://127.0.0.1:${edge.port}`,
+    serve(plane) {
+      const documents: DocumentReader = {
+        async get(kind, id) {
+          return (await plane.internal('GET', `/documents/${kind}/${encodeURIComponent(id)}`)).body.document;
+        },
+      };
+      const { clusterKey, clusterKeyText } = plane.settings;
+      const tokens = startTokens({
+        documents,
+        fetchKeySet: () => Promise.reject(new Error('keys are stored here')),
+        async fetch(method, path, body) {
+          const headers = { authorization: `Bearer ${clusterKeyText}`, 'content-type': 'application/json' };
+          const reply = await fetch(`${plane.url}${path}`, { method, headers, body: body && Buffer.from(body) });
+          return { status: reply.status, body: new Uint8Array(await reply.arrayBuffer()) };
+        },
+        clock: plane.control.services.clock,
+        log: newMemoryLog(),
+      });
+      stop = () => tokens.close();
+      routes.set(tokenCheckPath, createTokenChecks({ tokens, clusterKey, clusterKeyText }));
+      const services = {
+        tasks: createGatewayTasks({ threads: 1, queueMax: 1, taskMs: 1_000, memoryMegabytes: 64, log: { warn: () => {} } }),
+        fetch: () => Promise.reject(new Error('checks are not run here')),
+        random: Math.random,
+      };
+      const guardrailChecks = answerControlPlane({
+        clusterKey: clusterKeyText,
+        question: guardrailQuestion,
+        atOnceMax: 8,
+        answer: async ({ checks }) => checkSaved(checks, services),
+      });
+      routes.set(guardrailChecksPath, guardrailChecks);
+    },
+    async close() {
+      await stop();
+      edge.close();
+    },
+  };
+}
