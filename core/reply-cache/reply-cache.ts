@@ -29,6 +29,11 @@ export interface RunningReplyCache extends ReplyCache {
   close(): void;
 }
 
+interface Entry {
+  readonly reply: CachedReply;
+  readonly generation: number;
+}
+
 /** Equal requests of this process that are in progress. */
 interface Flight {
   readonly followers: Set<(joined: Joined) => void>;
@@ -44,9 +49,9 @@ const noticeBytesMax = 512;
 
 export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache {
   const { remote, clock, timers, memoryBytesMax, channels } = options;
-  const memory = new LRUCache<string, CachedReply>({
+  const memory = new LRUCache<string, Entry>({
     maxSize: memoryBytesMax,
-    sizeCalculation: ({ body }) => body.length + entryBytes,
+    sizeCalculation: ({ reply: { body } }) => body.length + entryBytes,
     maxEntrySize: Math.min(memoryBytesMax, cachedBytesMax + entryBytes),
     perf: clock,
     ttlResolution: 0,
@@ -56,8 +61,8 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
 
   return {
     join(key) {
-      const reply = memory.get(key.digest);
-      if (reply) return { kind: 'hit', reply };
+      const entry = memory.get(key.digest);
+      if (entry?.generation === key.generation) return { kind: 'hit', reply: entry.reply };
       const flight = flights.get(key.digest);
       if (flight) return follow(flight);
       const started: Flight = { followers: new Set() };
@@ -80,7 +85,7 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
     const found = await store.find(key);
     if (found.kind !== 'hit') return leadOf(key, flight);
     const { reply, ttlMs } = found;
-    memory.set(key.digest, reply, { ttl: ttlMs });
+    memory.set(key.digest, { reply, generation: key.generation }, { ttl: ttlMs });
     endFlight(key, flight, { kind: 'hit', reply });
     return { kind: 'hit', reply };
   }
@@ -109,7 +114,7 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
         remote?.release(key);
         return endFlight(key, flight, alone);
       }
-      memory.set(key.digest, result.reply, { ttl: result.ttlMs });
+      memory.set(key.digest, { reply: result.reply, generation: key.generation }, { ttl: result.ttlMs });
       remote?.store(key, result);
       endFlight(key, flight, { kind: 'hit', reply: result.reply });
     };

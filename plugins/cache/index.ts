@@ -67,7 +67,7 @@ function byTarget(store: Store): CoreHooks {
 
 function keyOf(ctx: RequestContext, path: string | null): CacheKey {
   const { organisationId = '', workspaceId = '' } = ctx.identity ?? {};
-  return { organisationId, workspaceId, digest: cacheDigest(ctx, path) };
+  return { organisationId, workspaceId, digest: cacheDigest(ctx, path), generation: ctx.workspace?.cacheGeneration ?? 0 };
 }
 
 function lookUp(store: Store, ctx: RequestContext, lookup: Lookup): Maybe<Reply | undefined> {

@@ -128,6 +128,34 @@ describe.each(ruleDatabases)('the cache of two gateway processes, on %s', (name)
     expect(calls()).toBe(2);
   });
 
+  it.each([
+    ['entry', (id: string) => `/entries/${id}`],
+    ['namespace', () => '?namespace=of-namespace'],
+  ])('loses one %s in both processes when an admin purges it, and keeps the rest', async (what, below) => {
+    const namespace = { 'x-svc-cache-namespace': `of-${what}` };
+    const path = `/admin/workspaces/${gateway.workspaceId}/cache`;
+    const both = async (content: string, headers: Record<string, string>) => {
+      await until(async () => isHit(await ask(content, headers)));
+      await Promise.all(Array.from({ length: 20 }, () => ask(content, headers)));
+    };
+    await both(`goes with ${what}`, namespace);
+    await both(`stays with ${what}`, {});
+    const { data } = (await gateway.admin.get(`${path}/entries?namespace=of-${what}`)).body;
+    expect(data).toEqual([
+      expect.objectContaining({ namespace: `of-${what}`, model: 'm', endpoint: 'chatComplete', is_semantic: false }),
+    ]);
+    const before = calls();
+    expect((await gateway.admin.delete(`${path}${below(data[0].id)}`)).status).toBe(200);
+    expect((await gateway.admin.get(`${path}/entries?namespace=of-${what}`)).body.total).toBe(0);
+    // The first gateway that has the new document calls the provider again, and no gateway replies from memory after that.
+    await until(async () => {
+      await Promise.all(Array.from({ length: 20 }, () => ask(`goes with ${what}`, namespace)));
+      return calls() === before + 1;
+    });
+    expect(isHit(await ask(`stays with ${what}`))).toBe(true);
+    expect(calls()).toBe(before + 1);
+  });
+
   it('survives a restart of the gateway processes', async () => {
     await ask('kept');
     await until(async () => (await ask('kept')).headers['x-svc-cache-status'] === 'HIT');

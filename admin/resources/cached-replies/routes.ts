@@ -1,10 +1,15 @@
 import * as v from 'valibot';
 import { findVisibleWorkspace } from '../../access/visible-workspaces.ts';
-import type { EntityManager } from '../../db/open-database.ts';
+import { notFound } from '../../http/errors.ts';
+import { emptyReply, listOf, nullableText, time } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { pageEntries, pageOf } from '../../http/schemas.ts';
 import { cachedReplies } from './entity.ts';
+import { purgeEntry, purgeNamespace, purgeWorkspace } from './purge.ts';
+import { sumOf } from './sum.ts';
 
 const nothing = v.strictObject({});
+const namespace = v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(255, 'at most 255 characters')));
 
 const contents = v.strictObject({
   object: v.literal('cache'),
@@ -16,68 +21,124 @@ const contents = v.strictObject({
   newest_at: v.nullable(v.string()),
 });
 
-/** Routes of the cache of a workspace, under `/admin/workspaces` and `/workspaces`. */
+const entry = v.strictObject({
+  object: v.literal('cache-entry'),
+  id: v.string(),
+  /** Value of the namespace header; null for entries that are kept apart by metadata. */
+  namespace: nullableText,
+  model: nullableText,
+  /** Name of the endpoint, such as `chatComplete`. */
+  endpoint: nullableText,
+  /** True if requests with a similar text find the entry. */
+  is_semantic: v.boolean(),
+  /** Bytes of the stored reply, as it is sealed. */
+  bytes: v.number(),
+  created_at: time,
+  expires_at: time,
+});
+
+const listed = ['digest', 'namespace', 'model', 'endpoint', 'partition', 'bytes', 'createdAt', 'expiresAt'] as const;
+const shared = { tenant: 'either', resource: 'workspaces', body: null } as const;
+
+/** Routes of the cache of a workspace, under `/admin/workspaces` and `/workspaces`. Replies are sealed: routes show their labels only. */
 export const cachedReplyRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/workspaces'].flatMap((path) => [
   defineRoute({
+    ...shared,
     method: 'GET',
     path: `${path}/:workspaceId/cache`,
     scopes: ['workspaces.read'],
-    tenant: 'either',
-    resource: 'workspaces',
     action: 'read-cache',
     summary: 'Read how many replies the shared cache of a workspace holds',
     reply: contents,
     query: nothing,
-    body: null,
     async handle(call) {
       const { id } = await findVisibleWorkspace(call.em, call.actor, call.params.workspaceId ?? '');
       return { object: 'cache' as const, workspace_id: id, ...(await sumOf(call.em, id, call.services.clock.now())) };
     },
   }),
   defineRoute({
+    ...shared,
     method: 'DELETE',
     path: `${path}/:workspaceId/cache`,
     scopes: ['workspaces.update'],
-    tenant: 'either',
-    resource: 'workspaces',
     action: 'purge-cache',
-    summary: 'Purge the cache of a workspace in all gateways',
-    reply: nothing,
-    query: nothing,
-    body: null,
+    summary: 'Purge the cache of a workspace in all gateways, or one namespace of it',
+    reply: emptyReply,
+    query: v.strictObject({ namespace }),
     async handle(call) {
       await call.write(async (change) => {
         const { id } = await findVisibleWorkspace(change.tx, call.actor, call.params.workspaceId ?? '');
-        change.about(id);
-        await change.tx.nativeDelete(cachedReplies, { workspaceId: id });
-        // The number is part of the keys that gateways make, so entries in their memory are no longer found.
-        await change.tx.execute('update workspaces set cache_purges = cache_purges + 1 where id = ?', [id]);
-        change.emit({ kind: 'workspace', id, op: 'upsert' });
+        if (call.query.namespace === undefined) await purgeWorkspace(change, id);
+        else await purgeNamespace(change, id, call.query.namespace);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: `${path}/:workspaceId/cache/entries`,
+    scopes: ['workspaces.read'],
+    action: 'list-cache',
+    summary: 'List the entries in the shared cache of a workspace, newest first',
+    reply: listOf(entry),
+    query: v.strictObject({ ...pageEntries, namespace }),
+    async handle(call) {
+      const { id: workspaceId } = await findVisibleWorkspace(call.em, call.actor, call.params.workspaceId ?? '');
+      const expiresAt = { $gt: new Date(call.services.clock.now()) };
+      const where = {
+        workspaceId,
+        expiresAt,
+        ...(call.query.namespace === undefined ? {} : { namespace: call.query.namespace }),
+      };
+      const [rows, total] = await call.em.findAndCount(cachedReplies, where, {
+        ...pageOf(call.query),
+        fields: listed,
+        orderBy: { createdAt: 'desc', digest: 'asc' },
+      });
+      return { object: 'list' as const, total, data: rows.map(toEntry) };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'DELETE',
+    path: `${path}/:workspaceId/cache/entries/:entryId`,
+    scopes: ['workspaces.update'],
+    action: 'purge-cache-entry',
+    summary: 'Purge one entry of the cache of a workspace in all gateways',
+    reply: emptyReply,
+    query: nothing,
+    async handle(call) {
+      await call.write(async (change) => {
+        const { id } = await findVisibleWorkspace(change.tx, call.actor, call.params.workspaceId ?? '');
+        if (!(await purgeEntry(change, id, call.params.entryId ?? ''))) throw notFound('Cache entry');
       });
       return {};
     },
   }),
 ]);
 
-interface Sum {
-  readonly entries: number;
+interface Row {
+  readonly digest: string;
+  readonly namespace?: string | null;
+  readonly model?: string | null;
+  readonly endpoint?: string | null;
+  readonly partition?: string | null;
   readonly bytes: number;
-  readonly oldest_at: string | null;
-  readonly newest_at: string | null;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
 }
 
-async function sumOf(em: EntityManager, workspaceId: string, nowMs: number): Promise<Sum> {
-  type Row = { entries: string; bytes: string | null; oldest: Date | string | null; newest: Date | string | null };
-  const [row] = await em.execute<Row[]>(
-    `select count(*) as entries, sum(bytes) as bytes, min(created_at) as oldest, max(created_at) as newest
-       from cached_replies where workspace_id = ? and expires_at > ?`,
-    [workspaceId, new Date(nowMs)],
-  );
-  const iso = (at: Date | string | null | undefined) => (at ? new Date(at).toISOString() : null);
+function toEntry(row: Row): v.InferInput<typeof entry> {
   return {
-    entries: Number(row?.entries ?? 0),
-    bytes: Number(row?.bytes ?? 0),
-    oldest_at: iso(row?.oldest),
-    newest_at: iso(row?.newest),
+    object: 'cache-entry',
+    id: row.digest,
+    namespace: row.namespace ?? null,
+    model: row.model ?? null,
+    endpoint: row.endpoint ?? null,
+    is_semantic: (row.partition ?? null) !== null,
+    bytes: row.bytes,
+    created_at: row.createdAt.toISOString(),
+    expires_at: row.expiresAt.toISOString(),
   };
 }

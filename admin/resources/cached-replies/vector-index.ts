@@ -44,7 +44,7 @@ export function createVectorIndex(
   return {
     async nearest(em, question) {
       const { workspaceId, vector, minScore, nowMs } = question;
-      const name = `${workspaceId}/${question.partition}`;
+      const name = `${workspaceId}/${question.partition}/${vector.length}`;
       const partition = partitions.get(name) ?? new Partition(vector.length, entriesMax);
       await readNew(em, question, partition);
       // Set again, because it has grown.

@@ -38,6 +38,8 @@ export const workspaces = defineEntity({
     userApiKeyConfigId: p.uuid().nullable(),
     /** Counts the purges of its cache. */
     cachePurges: p.integer().onCreate(() => 0),
+    /** Counts the purges of single entries and namespaces. */
+    cacheGeneration: p.integer().onCreate(() => 0),
     status: p.text().$type<'active' | 'archived'>(),
     archivedAt: p.datetime().nullable(),
     createdAt: p.datetime(),

@@ -38,5 +38,6 @@ export async function toWorkspaceDocument(em: EntityManager, id: string): Promis
     rateLimits: row.rateLimits ?? [],
     rejectUnmetered: row.rejectUnmetered,
     cachePurges: row.cachePurges,
+    cacheGeneration: row.cacheGeneration,
   };
 }

@@ -18,6 +18,8 @@ export interface CacheKey {
   readonly workspaceId: string;
   /** Digest of everything the reply depends on, the workspace included. */
   readonly digest: string;
+  /** Entries in memory that were stored for an earlier generation are not used: the shared store may have lost them. */
+  readonly generation: number;
 }
 
 /** The place of a request among those that may share a reply with it although their text differs. */

@@ -220,6 +220,8 @@ export const workspaceDocument = v.object({
   rejectUnmetered: v.optional(v.boolean()),
   /** Counts the purges of its cache: part of the key of each entry. */
   cachePurges: v.optional(v.number()),
+  /** Counts the purges of single entries and namespaces: gateways read entries that they stored in memory earlier again. */
+  cacheGeneration: v.optional(v.number()),
 });
 
 /** The catalogue of a workspace: the models of each provider that its keys can use. */

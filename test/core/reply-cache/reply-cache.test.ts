@@ -4,7 +4,7 @@ import type { NoticeChannel } from '../../../core/contract/protocol/notice-chann
 import { createReplyCache } from '../../../core/reply-cache/reply-cache.ts';
 import { newFakeTime } from '../../support/fake-time.ts';
 
-const key = { organisationId: 'o', workspaceId: 'w', digest: 'd' };
+const key = { organisationId: 'o', workspaceId: 'w', digest: 'd', generation: 0 };
 const reply = (text: string): CachedReply => ({
   ...{ targetPath: 'config', provider: 'openai', contentType: 'application/json', contentEncoding: null },
   body: Buffer.from(text),
@@ -86,6 +86,15 @@ describe('entries', () => {
     (await lead()).end(stored('x'));
     time.advance(60_001);
     expect(textOf(await cache.join(key))).toBe('lead');
+  });
+
+  it('are not used for a later generation', async () => {
+    const { cache, lead } = start();
+    (await lead()).end(stored('x'));
+    const later = await cache.join({ ...key, generation: 1 });
+    expect(textOf(later)).toBe('lead');
+    if (later.kind === 'lead') later.end(stored('y'));
+    expect(textOf(await cache.join({ ...key, generation: 1 }))).toBe('y');
   });
 
   it('are dropped by a refresh here and, through notices, in other processes', async () => {
