@@ -50,6 +50,8 @@ function endpointOf(route: Route): Endpoint {
     method: route.method,
     ...(route.isStored ? { isStored: true as const } : {}),
     ...(route.hasModelsInFile ? { hasModelsInFile: true as const } : {}),
+    ...(route.takesSvcOptions ? { takesSvcOptions: true as const } : {}),
+    ...(route.isEmulated ? { isEmulated: true as const } : {}),
   };
 }
 

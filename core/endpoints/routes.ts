@@ -14,11 +14,14 @@ export interface Route {
   readonly isStored?: true;
   /** True for batches: see `Endpoint.hasModelsInFile`. */
   readonly hasModelsInFile?: true;
+  readonly takesSvcOptions?: true;
+  readonly isEmulated?: true;
   /** Absent = `completions.write`. */
   readonly scopes?: readonly string[];
 }
 
 const stored = { format: 'chat', isStored: true } as const;
+const emulated = { ...stored, isEmulated: true } as const;
 
 /** The routes that one operation of a provider serves. */
 export const routes: readonly Route[] = [
@@ -55,20 +58,20 @@ export const routes: readonly Route[] = [
   { method: 'POST', path: '/decisions', operation: 'createDecision', format: 'chat' },
 
   // An upload of any size is streamed and never stored in memory.
-  { method: 'POST', path: '/files', operation: 'uploadFile', body: 'stream', ...stored },
-  { method: 'GET', path: '/files', operation: 'listFiles', body: 'none', ...stored },
+  { method: 'POST', path: '/files', operation: 'uploadFile', body: 'stream', ...emulated },
+  { method: 'GET', path: '/files', operation: 'listFiles', body: 'none', ...emulated },
   { method: 'GET', path: '/files/{id}', operation: 'retrieveFile', body: 'none', ...stored },
   { method: 'GET', path: '/files/{id}/content', operation: 'retrieveFileContent', body: 'none', ...stored },
   { method: 'DELETE', path: '/files/{id}', operation: 'deleteFile', body: 'none', ...stored },
 
-  { method: 'POST', path: '/batches', operation: 'createBatch', hasModelsInFile: true, ...stored },
-  { method: 'GET', path: '/batches', operation: 'listBatches', body: 'none', ...stored },
+  { method: 'POST', path: '/batches', operation: 'createBatch', hasModelsInFile: true, takesSvcOptions: true, ...emulated },
+  { method: 'GET', path: '/batches', operation: 'listBatches', body: 'none', ...emulated },
   { method: 'GET', path: '/batches/{id}', operation: 'retrieveBatch', body: 'none', ...stored },
   { method: 'GET', path: '/batches/{id}/output', operation: 'getBatchOutput', body: 'none', ...stored },
   { method: 'POST', path: '/batches/{id}/cancel', operation: 'cancelBatch', body: 'none', ...stored },
 
   // Events and checkpoints of fine-tuning jobs pass through as any other path.
-  { method: 'POST', path: '/fine_tuning/jobs', operation: 'createFinetune', ...stored },
+  { method: 'POST', path: '/fine_tuning/jobs', operation: 'createFinetune', takesSvcOptions: true, ...stored },
   { method: 'GET', path: '/fine_tuning/jobs', operation: 'listFinetunes', body: 'none', ...stored },
   { method: 'GET', path: '/fine_tuning/jobs/{id}', operation: 'retrieveFinetune', body: 'none', ...stored },
   { method: 'POST', path: '/fine_tuning/jobs/{id}/cancel', operation: 'cancelFinetune', body: 'none', ...stored },

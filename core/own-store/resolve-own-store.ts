@@ -10,9 +10,6 @@ interface Resolved {
   readonly adapter: ProviderAdapter;
 }
 
-/** Operations that the service emulates for providers without files or batches. */
-const emulated: ReadonlySet<string> = new Set(['uploadFile', 'listFiles', 'createBatch', 'listBatches']);
-
 /**
  * Looks up targets, including the service's own store. The store serves requests for files or batches that name no provider or
  * `svc`, ids of its own, batches whose input it stores or that run at once, and providers without files or batches.
@@ -32,15 +29,15 @@ export function withOwnStore<Found extends Resolved>(
   };
 
   function orOwn(ctx: RequestContext, resolved: Found): Found {
-    const name = ctx.endpoint?.operation;
-    if (!name || !emulated.has(name)) return resolved;
-    const operation = resolved.adapter.operations[name];
+    const { endpoint } = ctx;
+    if (!endpoint?.operation || !endpoint.isEmulated) return resolved;
+    const operation = resolved.adapter.operations[endpoint.operation];
     if (!operation || operation.serves?.(ctx.request) === false) return ownFor(ctx);
-    return name === 'createBatch' && isOwnId(ctx.params?.input_file_id) && !operation.takesOwnFiles ? ownFor(ctx) : resolved;
+    return endpoint.hasModelsInFile && isOwnId(ctx.params?.input_file_id) && !operation.takesOwnFiles ? ownFor(ctx) : resolved;
   }
 
   function ownFor(ctx: RequestContext): Found {
-    if (ctx.token === null || ctx.endpoint?.operation !== 'createBatch') return own;
+    if (ctx.token === null || !ctx.endpoint?.hasModelsInFile) return own;
     // The lines of a batch are sent for the key that created it, for up to a day.
     throw new GatewayError('forbidden', {
       message: 'Forbidden! Batches run by the service require an API key, because a token may expire before their lines are sent',
@@ -49,7 +46,7 @@ export function withOwnStore<Found extends Resolved>(
 }
 
 function isRunHere(ctx: RequestContext): boolean {
-  return ctx.endpoint?.operation === 'createBatch' && ctx.params?.completion_window === 'immediate';
+  return ctx.endpoint?.hasModelsInFile === true && ctx.params?.completion_window === 'immediate';
 }
 
 /** Returns the target of the own store. */

@@ -39,7 +39,7 @@ function createHooks(services: CoreServices): CoreHooks {
       ctx.metadata = readMetadata(ctx, identity, workspace, mapped);
       return undefined;
     }
-    if (ctx.endpoint?.isStored) adoptSvcOptions(ctx, prefixes);
+    if (ctx.endpoint?.takesSvcOptions) adoptSvcOptions(ctx, prefixes);
     checkRequestOptions(ctx);
     if (savedOnly || workspace.settings?.blockInlineConfig) checkSavedOnly(ctx, savedOnly, blockedHeaders);
     const chosen = chooseConfig(ctx, identity, workspace, services);

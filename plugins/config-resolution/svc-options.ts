@@ -13,8 +13,6 @@ const valueLengthMax = 16_384;
  * have the effect of request headers and replace them. Throws `bad_request` naming `svc_options.<name>`.
  */
 export function adoptSvcOptions(ctx: RequestContext, prefixes: readonly string[]): void {
-  const operation = ctx.endpoint?.operation;
-  if (operation !== 'createBatch' && operation !== 'createFinetune') return;
   const given = ctx.params?.svc_options;
   if (given === undefined || given === null) return;
   if (!isObject(given)) throw issue('', 'expected an object of headers');

@@ -50,6 +50,10 @@ export interface Endpoint {
   readonly isRealtime?: true;
   /** True if the body names a file whose lines name the models. */
   readonly hasModelsInFile?: true;
+  /** True if the body may have `svc_options`: headers of the gateway by name. */
+  readonly takesSvcOptions?: true;
+  /** True if the service's own store serves the endpoint for providers that do not. */
+  readonly isEmulated?: true;
   /** Scopes of which the key needs one. */
   readonly scopes: readonly string[];
   /** Wire format of errors, in streams and plain. */

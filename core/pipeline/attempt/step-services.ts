@@ -2,7 +2,7 @@ import { callerHeaderList, ownStoreOrigin } from '../../contract/provider/own-st
 import type { Caller, OutgoingCall, StepRequest, StepResponse, StepServices } from '../../contract/provider/provider.ts';
 import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
+import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import type { StepTransport } from '../run-attempt.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
@@ -80,7 +80,7 @@ export function openSteps(given: StepOptions): Steps {
     const isElsewhere = request.origin !== undefined && request.origin !== resolved.origin;
     const own = (isElsewhere ? resolved.headersElsewhere : null) ?? resolved.headers;
     for (let i = 0; i < own.length && !request.withoutCredential; i += 2) {
-      if (!headers.includes(own[i] as string)) headers.push(own[i] as string, own[i + 1] as string);
+      if (findHeader(headers, own[i] as string) === undefined) headers.push(own[i] as string, own[i + 1] as string);
     }
     const fixed = request.body instanceof Uint8Array ? request.body : null;
     const signed: OutgoingCall = {

@@ -2,12 +2,12 @@ import { GatewayError } from '../../contract/values/errors.ts';
 
 /**
  * Renames the parameter of an error about a header that came in the body's `svc_options`: `param` and the message use
- * `svc_options.<name>`. Returns any other error unchanged.
+ * `svc_options.<name>`. An error about several settings names them in `errors`. Returns any other error unchanged.
  */
 export function nameSvcOption(error: GatewayError, options: ReadonlySet<string>): GatewayError {
   if (error.source !== 'client') return error;
-  const said = error.param === null ? '' : error.param.replace(/^x-svc-/, '').replaceAll('_', '-');
-  const name = options.has(said) ? said : [...options].find((option) => mentions(error.message, option));
+  const names = [error.param?.replace(/^x-svc-/, ''), ...(error.errors ?? []).map((line) => /^\w+/.exec(line)?.[0])];
+  const name = names.map((each) => each?.replaceAll('_', '-')).find((each) => each !== undefined && options.has(each));
   if (name === undefined) return error;
   const { code, status, message, errors, detail, cause, retryAfterMs } = error;
   const param = `svc_options.${name}`;
@@ -20,9 +20,4 @@ export function nameSvcOption(error: GatewayError, options: ReadonlySet<string>)
     ...(detail === null ? {} : { detail }),
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
   });
-}
-
-/** Errors of several settings name them in the message: `Invalid settings for bedrock: aws_s3_bucket: …`. */
-function mentions(message: string, option: string): boolean {
-  return message.includes(` ${option.replaceAll('-', '_')}: `);
 }

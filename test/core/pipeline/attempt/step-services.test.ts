@@ -65,3 +65,11 @@ it('step services: credential headers of an integration go to its own host only,
   const all = ['authorization', 'Bearer sk', 'x-token', 'planted', 'x-team', 'a'];
   expect(sent).toEqual([all, all, ['authorization', 'Bearer sk', 'x-team', 'a']]);
 });
+
+it('step services: a header of an exchange replaces the header of the target by name, not a header whose name is its value', async () => {
+  const resolved = { origin: 'https://own.example', basePath: '', headers: ['x-team', 'a', 'accept', 'json'] } as unknown;
+  const sent: HeaderList[] = [];
+  const { services } = stepsOver(200, resolved as StepOptions['resolved'], sent);
+  await services.send({ method: 'GET', path: '/files', headers: ['accept', 'text', 'x-kind', 'x-team'] });
+  expect(sent).toEqual([['accept', 'text', 'x-kind', 'x-team', 'x-team', 'a']]);
+});
