@@ -6,17 +6,15 @@
  *     node bench/hostile-bodies.ts [--rounds 1] [--only text]
  */
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { startGateway } from '../test/support/start-gateway.ts';
 import { type Case, cases } from './hostile-bodies/cases.ts';
 import type { ProbeInput, ProbeResult } from './hostile-bodies/probe.ts';
+import { openLoopClock } from './hostile-bodies/read-loop-clock.ts';
 
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '1' }, only: { type: 'string', default: '' } },
@@ -24,11 +22,8 @@ const { values } = parseArgs({
 const upstream = new Worker(new URL('hostile-bodies/upstream.ts', import.meta.url));
 const [port] = (await once(upstream, 'message')) as [number];
 
-const clockDir = await mkdtemp(join(tmpdir(), 'svc-loop-clock-'));
-const clock = new URL('hostile-bodies/loop-clock.ts', import.meta.url).href;
-const running = await startGateway({
-  env: { GATEWAY_PROCESSES: '1', NODE_OPTIONS: `--import ${clock}`, LOOP_CLOCK_DIR: clockDir },
-});
+const loop = await openLoopClock();
+const running = await startGateway({ env: { GATEWAY_PROCESSES: '1', ...loop.env } });
 const pid = running.pidsOf('gateway')[0] as number;
 for (const [slug, type] of [
   ['chat', 'openai'],
@@ -60,7 +55,7 @@ try {
   await probe.terminate();
   await upstream.terminate();
   await running.stop();
-  await rm(clockDir, { recursive: true });
+  await loop.close();
 }
 process.exitCode = isGood ? 0 : 1;
 
@@ -69,13 +64,13 @@ async function row(name: string, count: number, run: () => Promise<readonly numb
   // Calls and garbage of the previous case are not part of this one.
   await pause(500);
   await takeProbe();
-  await takeLoopMs();
+  await loop.take(pid);
   let residentMiB = 0;
   const watch = setInterval(() => (residentMiB = Math.max(residentMiB, residentOf(pid))), 20);
   const statuses = await run();
   clearInterval(watch);
   const { latenciesMs, statuses: probed } = await takeProbe();
-  const loopMs = await takeLoopMs();
+  const { longestMs: loopMs } = await loop.take(pid);
   const sorted = [...latenciesMs].sort((a, b) => a - b);
   const counts = new Map<number, number>();
   for (const status of statuses) counts.set(status, (counts.get(status) ?? 0) + 1);
@@ -91,15 +86,6 @@ async function takeProbe(): Promise<ProbeResult> {
   const answered = once(probe, 'message');
   probe.postMessage('take');
   return ((await answered) as [ProbeResult])[0];
-}
-
-/** CPU milliseconds of the longest block of the gateway's event loop since the last call, see loop-clock.ts. */
-async function takeLoopMs(): Promise<number> {
-  const file = join(clockDir, String(pid));
-  await rm(file, { force: true });
-  process.kill(pid, 'SIGUSR2');
-  while (!existsSync(file)) await pause(20);
-  return Number(readFileSync(file, 'utf8'));
 }
 
 /** Resolves with the status of one request; 0 if its connection breaks before the reply. */

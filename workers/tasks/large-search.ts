@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js';
+import { filterOf } from './pattern-filter.ts';
 import { reachOf } from './pattern-reach.ts';
 
 type Matcher = ReturnType<RE2JS['matcher']>;
@@ -13,6 +14,14 @@ const lookahead = 2;
  */
 const unboundedStepsMax = 50_000_000;
 
+/** Returns the first index from which the pattern may match; null if it cannot. */
+export function nextCandidate(expression: RE2JS, text: string, from: number): number | null {
+  const filter = filterOf(expression);
+  if (filter === null) return from;
+  filter.lastIndex = from;
+  return filter.exec(text)?.index ?? null;
+}
+
 /** A pattern takes too much time for the length of its texts. */
 export class PatternCostError extends Error {
   override readonly name = 'PatternCostError';
@@ -20,19 +29,17 @@ export class PatternCostError extends Error {
 
 /**
  * Searches of one pattern in texts of any length. Usual patterns take 10 to 170 ns per code unit, hostile ones up to 26 µs. Large texts
- * are searched in segments, and the time is checked between them: 100 ms and 1 µs per code unit.
+ * are searched in segments, and the time is checked between them: 100 ms and 2 µs per code unit.
  */
 export class LargeSearch {
   readonly #expression: RE2JS;
   readonly #untilMs: number;
   /** Maximum length of a match with its lookahead; null: the pattern cannot be searched in segments. */
   readonly #reach: number | null;
-  /** The segment of the last search. */
-  #segment: { readonly text: string; readonly begin: number; readonly offset: number; readonly matcher: Matcher } | null = null;
 
   constructor(expression: RE2JS, length: number) {
     this.#expression = expression;
-    this.#untilMs = performance.now() + 100 + length / 1000;
+    this.#untilMs = performance.now() + 100 + length / 500;
     if (length <= segmentLength) {
       this.#reach = null;
       return;
@@ -43,30 +50,23 @@ export class LargeSearch {
   }
 
   /** Returns the first match that begins at `from` or later, and the offset of its positions; null if there is none. */
-  next(text: string, from: number): { readonly matcher: Matcher; readonly offset: number } | null {
+  next(text: string, given: number): { readonly matcher: Matcher; readonly offset: number } | null {
+    const from = nextCandidate(this.#expression, text, given);
+    if (from === null) return null;
     const reach = this.#reach;
     if (reach === null) {
       const matcher = this.#expression.matcher(text);
       return matcher.find(from) ? { matcher, offset: 0 } : null;
     }
-    for (let at = from; at < text.length; ) {
+    // Each search costs time for the whole segment. Matches are often near each other, so segments begin short.
+    for (let at = from, length = 64; at < text.length; at += length, length = Math.min(2 * length, segmentLength)) {
       if (performance.now() > this.#untilMs) throw new PatternCostError();
-      const { begin, offset, matcher } = this.#segmentAt(text, at, reach);
-      const end = begin + segmentLength;
-      if (matcher.find(at - offset) && offset + matcher.start() < end) return { matcher, offset };
-      at = end;
+      // The text before a segment decides about word boundaries and beginnings of lines.
+      const offset = Math.max(0, at - lookahead);
+      const matcher = this.#expression.matcher(text.slice(offset, at + length + reach));
+      if (matcher.find(at - offset) && offset + matcher.start() < at + length) return { matcher, offset };
     }
     return null;
-  }
-
-  #segmentAt(text: string, at: number, reach: number) {
-    const last = this.#segment;
-    if (last !== null && last.text === text && at >= last.begin && at < last.begin + segmentLength) return last;
-    // The text before a segment decides about word boundaries and beginnings of lines.
-    const offset = Math.max(0, at - lookahead);
-    const matcher = this.#expression.matcher(text.slice(offset, at + segmentLength + reach));
-    this.#segment = { text, begin: at, offset, matcher };
-    return this.#segment;
   }
 
   /** Returns the text with the first match, or all, replaced by a plain text. */

@@ -2,15 +2,19 @@ import type { RE2JS } from 're2js';
 import type { PatternReach } from '../../core/contract/plugin/worker-tasks.ts';
 
 /** An instruction of a compiled pattern, as far as its length needs it. */
-interface Instruction {
+export interface Instruction {
   readonly op: number;
   readonly out: number;
-  /** The other branch of an alternative. */
+  /** The other branch of an alternative; of a rune, 1 if it stands for its other cases too. */
   readonly arg: number;
   readonly runes: ArrayLike<number>;
 }
 
-const ops = { alt: 1, altMatch: 2, capture: 3, emptyWidth: 4, fail: 5, match: 6, nop: 7, rune: 8, anyNotNewline: 11 };
+/** Kinds of instructions. Those from `rune` to `anyNotNewline` read a character. */
+export const ops = {
+  ...{ alt: 1, altMatch: 2, capture: 3, emptyWidth: 4, fail: 5, match: 6, nop: 7 },
+  ...{ rune: 8, any: 10, anyNotNewline: 11 },
+} as const;
 
 /** Returns the least and the most UTF-16 code units that a match takes. */
 export function reachOf(expression: RE2JS): PatternReach {
@@ -54,7 +58,7 @@ function measure(expression: RE2JS): PatternReach {
 }
 
 function widthOf(op: number, runes: ArrayLike<number>): number {
-  if (op >= ops.rune + 2) return 2;
+  if (op >= ops.any) return 2;
   let width = 1;
   for (let i = 0; i < runes.length; i++) if ((runes[i] as number) > 0xffff) width = 2;
   return width;

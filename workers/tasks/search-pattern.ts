@@ -1,11 +1,15 @@
 import type { PatternReach, PatternSearch, PatternSpan } from '../../core/contract/plugin/worker-tasks.ts';
+import { nextCandidate } from './large-search.ts';
 import { compile } from './match-pattern.ts';
 import { reachOf } from './pattern-reach.ts';
 
 /** Returns the first match that begins at `from` or later; null if there is none. */
 export default function searchPattern({ pattern, flags, text, from }: PatternSearch): PatternSpan | null {
-  const matcher = compile(pattern, flags).matcher(text);
-  return matcher.find(from) ? { start: matcher.start(), end: matcher.end() } : null;
+  const expression = compile(pattern, flags);
+  const candidate = nextCandidate(expression, text, from);
+  if (candidate === null) return null;
+  const matcher = expression.matcher(text);
+  return matcher.find(candidate) ? { start: matcher.start(), end: matcher.end() } : null;
 }
 
 /** Returns the bounds of the matches of a pattern. */
