@@ -3,12 +3,17 @@ import type { TaskName, WorkerTasks } from '../../core/contract/plugin/worker-ta
 import type { Task } from '../pool.ts';
 import checkSchema from './check-schema.ts';
 import findPii from './find-pii.ts';
+import findWords, { wordStepsOf } from './find-words.ts';
 import matchPattern, { stepsOf } from './match-pattern.ts';
+import normalize from './normalize.ts';
+import rateGibberish from './rate-gibberish.ts';
+import scoreInjection from './score-injection.ts';
 import searchPattern, { measurePattern } from './search-pattern.ts';
 
 /**
  * Every task. `workers/README.md` has the measurements behind the sizes up to which a task runs inline. The tokenizer would cost the main
- * thread 60 MB, so `count-tokens` never runs there.
+ * thread 60 MB and the profiles of languages 70 MB, so `count-tokens` and `detect-language` never run there. The patterns of secretlint are not
+ * proven linear, so neither does `find-secrets`.
  */
 export const tasks: { readonly [Name in TaskName]: Task<WorkerTasks[Name]['input'], WorkerTasks[Name]['output']> } = {
   'count-tokens': { file: taskFile('count-tokens') },
@@ -31,6 +36,24 @@ export const tasks: { readonly [Name in TaskName]: Task<WorkerTasks[Name]['input
   'find-pii': {
     file: taskFile('find-pii'),
     inline: { sizeMax: 2048, sizeOf: ({ texts }) => lengthOf(texts), run: findPii },
+  },
+  'find-secrets': { file: taskFile('find-secrets') },
+  normalize: {
+    file: taskFile('normalize'),
+    inline: { sizeMax: 4096, sizeOf: ({ texts }) => lengthOf(texts), run: normalize },
+  },
+  'find-words': {
+    file: taskFile('find-words'),
+    inline: { sizeMax: 1_000_000, sizeOf: wordStepsOf, run: findWords },
+  },
+  'detect-language': { file: taskFile('detect-language') },
+  'rate-gibberish': {
+    file: taskFile('rate-gibberish'),
+    inline: { sizeMax: 2048, sizeOf: ({ text }) => text.length, run: rateGibberish },
+  },
+  'score-injection': {
+    file: taskFile('score-injection'),
+    inline: { sizeMax: 2048, sizeOf: ({ texts }) => lengthOf(texts), run: scoreInjection },
   },
 };
 

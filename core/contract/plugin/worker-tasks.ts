@@ -15,6 +15,49 @@ export interface WorkerTasks {
   'check-schema': { readonly input: SchemaInput; readonly output: readonly SchemaError[] };
   /** Personal data in texts that belong together, in the order of the texts. */
   'find-pii': { readonly input: PiiInput; readonly output: readonly Finding<PiiCategory>[] };
+  /** Secrets in texts that belong together, in the order of the texts. */
+  'find-secrets': { readonly input: SecretsInput; readonly output: readonly Finding<string>[] };
+  /** The texts without disguises, on one line each. */
+  normalize: { readonly input: { readonly texts: readonly string[] }; readonly output: string };
+  /** The words among the given ones that the texts hold. */
+  'find-words': { readonly input: WordsInput; readonly output: readonly string[] };
+  /** Likely languages of a text, the best first. */
+  'detect-language': { readonly input: { readonly text: string }; readonly output: readonly LanguageGuess[] };
+  'rate-gibberish': { readonly input: { readonly text: string }; readonly output: GibberishRating };
+  /** Signs of prompt injection in texts. */
+  'score-injection': { readonly input: { readonly texts: readonly string[] }; readonly output: InjectionScore };
+}
+
+export interface SecretsInput {
+  readonly texts: readonly string[];
+}
+
+export interface WordsInput {
+  readonly texts: readonly string[];
+  readonly words: readonly string[];
+  /** True: texts and words are compared without disguises. */
+  readonly isNormalized: boolean;
+}
+
+export interface LanguageGuess {
+  /** ISO 639-1. */
+  readonly language: string;
+  /** 0 to 1. */
+  readonly share: number;
+}
+
+export interface GibberishRating {
+  /** Mean natural logarithm of the probability of each letter; null: the text is not rated. */
+  readonly likelihood: number | null;
+  /** 0 to 1: share of repeated words or letters. */
+  readonly repetition: number;
+}
+
+export interface InjectionScore {
+  /** 0 to 1. */
+  readonly score: number;
+  /** Names of the signs that were found. */
+  readonly signals: readonly string[];
 }
 
 export interface PiiInput {

@@ -2,6 +2,7 @@ import type { GenericSchema } from 'valibot';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import type { Services } from '../../../core/contract/plugin/plugin.ts';
 import type { AddedCheck } from '../../../core/contract/plugin/plugin-check.ts';
+import type { CallProvider } from '../../../core/contract/plugin/provider-call.ts';
 import type { TaskRunner } from '../../../core/contract/plugin/worker-tasks.ts';
 import type { OperationName } from '../../../core/contract/provider/provider.ts';
 import type { JsonObject, Maybe } from '../../../core/contract/values/json.ts';
@@ -38,6 +39,8 @@ export interface Outcome {
 export interface CheckServices {
   readonly tasks: TaskRunner;
   readonly fetch: Services['fetch'];
+  /** Calls a stored provider; absent where no request is served. */
+  readonly callProvider?: CallProvider;
   /** Checks of third-party plugins by id; absent: there are none. */
   readonly addedChecks?: ReadonlyMap<string, AddedCheck>;
 }

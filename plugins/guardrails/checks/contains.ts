@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import { after } from '../maybe.ts';
 import type { Finding } from '../window/search.ts';
 import { bothSides, type Check, defineCheck } from './check.ts';
-import { fold, normalize } from './normalize.ts';
 
 const reasons = {
   any: { true: 'At least one word was found.', false: 'No words were found.' },
@@ -18,18 +18,16 @@ export const contains: Check = defineCheck({
     operator: v.optional(v.picklist(['any', 'all', 'none']), 'any'),
     normalize: v.optional(v.boolean(), false),
   }),
-  prepare:
-    ({ words, operator, normalize: isNormalized }) =>
-    ({ text: given, parts }) => {
-      const text = isNormalized ? normalize(parts.map((part) => part.text)) : given;
-      const isFound = (word: string) => text.includes(isNormalized ? fold(word) : word);
-      const foundWords = words.filter(isFound);
-      const missingWords = words.filter((word) => !isFound(word));
+  prepare({ words, operator, normalize: isNormalized }, { tasks }) {
+    const conclude = (foundWords: readonly string[]) => {
+      const missingWords = words.filter((word) => !foundWords.includes(word));
       const verdict =
         operator === 'any' ? foundWords.length > 0 : operator === 'all' ? missingWords.length === 0 : foundWords.length === 0;
       const explanation = `Check ${verdict ? 'passed' : 'failed'} for '${operator}' words. ${reasons[operator][`${verdict}`]}`;
       return { verdict, data: { explanation, foundWords, missingWords, operator } };
-    },
+    };
+    return ({ parts }) => after(tasks.run('find-words', { texts: parts.map(({ text }) => text), words, isNormalized }), conclude);
+  },
   prepareWindow({ words, operator, normalize: isNormalized }) {
     if (operator !== 'none') return `with the operator ${operator} words must be found, which only the whole text shows`;
     if (isNormalized) return 'with `normalize` the length of a disguised word has no bound';

@@ -3,8 +3,14 @@ import { allowedRequestTypes } from './allowed-request-types.ts';
 import type { Check } from './check.ts';
 import { contains } from './contains.ts';
 import { containsCode } from './contains-code.ts';
+import { gibberish } from './content/gibberish.ts';
+import { judge } from './content/judge.ts';
+import { language } from './content/language.ts';
+import { moderateContent } from './content/moderate-content.ts';
 import { pii } from './content/pii.ts';
+import { promptInjection } from './content/prompt-injection.ts';
 import { restorePii } from './content/restore-pii.ts';
+import { secrets } from './content/secrets.ts';
 import { characterCount, sentenceCount, wordCount } from './counts.ts';
 import { endsWith } from './ends-with.ts';
 import { jsonKeys } from './json-keys.ts';
@@ -25,7 +31,7 @@ const list: readonly Check[] = [
   ...[addPrefix, allLowercase, allUppercase, allowedRequestTypes, characterCount, contains, containsCode, endsWith, jsonKeys],
   ...[jsonSchema, log, modelRules, modelWhitelist, notNull, regexMatch, regexReplace, requestParametersCheck],
   ...[requiredMetadataKeyPairs, requiredMetadataKeys, sentenceCount, validUrls, webhook, wordCount],
-  ...[pii, restorePii, ...partners],
+  ...[gibberish, judge, language, moderateContent, pii, promptInjection, restorePii, secrets, ...partners],
 ];
 
 /** Every check by its id. */

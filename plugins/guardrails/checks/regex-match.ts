@@ -2,7 +2,6 @@ import * as v from 'valibot';
 import type { PatternOutput } from '../../../core/contract/plugin/worker-tasks.ts';
 import { after } from '../maybe.ts';
 import { bothSides, type Check, defineCheck, excerpt, noText } from './check.ts';
-import { normalize } from './normalize.ts';
 import { patternWindow, preparePattern, rule } from './pattern.ts';
 
 /** `default.regexMatch`: searches the text for a pattern. */
@@ -31,12 +30,13 @@ export const regexMatch: Check = defineCheck({
         },
       };
     };
-    return ({ text: given, parts }) => {
-      const text = isNormalized ? normalize(parts.map((part) => part.text)) : given;
+    const match = (text: string) => {
       if (text === '') return noText('Missing text to match', 'the regex', { regexPattern: rule, not });
       const input = { pattern: rule, flags: '', texts: [text], replacement: null };
       return after(tasks.run('match-pattern', input), (output) => conclude(text, output));
     };
+    return ({ text, parts }) =>
+      isNormalized ? after(tasks.run('normalize', { texts: parts.map((part) => part.text) }), match) : match(text);
   },
   prepareWindow({ rule, not, normalize: isNormalized }, { tasks }) {
     if (!not) return 'without `not` the pattern must be found, which only the whole text shows';

@@ -33,7 +33,7 @@ describe('svc.pii', () => {
     expect(JSON.parse(text).hook_results.before_request_hooks[0].checks[0].data).toEqual({
       verdict: false,
       not: false,
-      explanation: 'Personal data was found: EMAIL_ADDRESS',
+      explanation: 'Personal data found: EMAIL_ADDRESS',
       detectedPII: [{ text: '{{EMAIL_ADDRESS_1}}', labels: { EMAIL_ADDRESS: 1 } }],
       restrictedCategories: expect.arrayContaining(['EMAIL_ADDRESS', 'NAME']),
       detectedCategories: ['EMAIL_ADDRESS'],

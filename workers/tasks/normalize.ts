@@ -1,3 +1,5 @@
+import type { WorkerTasks } from '../../core/contract/plugin/worker-tasks.ts';
+
 /** Characters that show nothing: soft hyphen, zero-width, direction marks, variation selectors, tags, and combining marks. */
 const invisible =
   /\p{Mn}|[\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\uffa0]|[\u{e0000}-\u{e007f}]/gu;
@@ -47,7 +49,7 @@ const encodedCharsMax = 64 * 1024;
  * characters, with Latin letters for their look-alikes. The texts without line breaks between them, and decoded base64, follow on lines
  * of their own.
  */
-export function normalize(texts: readonly string[]): string {
+export default function normalize({ texts }: WorkerTasks['normalize']['input']): string {
   const plain = fold(texts.join('\n'));
   const joined = texts.length > 1 ? [fold(texts.join(''))] : [];
   return [plain, ...joined, ...decoded(texts.join('\n')).map(fold)].join('\n');

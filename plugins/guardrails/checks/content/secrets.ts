@@ -1,0 +1,24 @@
+import * as v from 'valibot';
+import { after } from '../../maybe.ts';
+import { bothSides, type Check, defineCheck } from '../check.ts';
+import { concludeFindings } from './findings.ts';
+import { Placeholders } from './placeholders.ts';
+
+/** `svc.secrets`: finds keys, tokens and passwords. With `redact` placeholders take their place and the check passes. */
+export const secrets: Check = defineCheck({
+  id: 'svc.secrets',
+  sides: bothSides,
+  changes: ({ redact }) => redact,
+  parameters: v.strictObject({ redact: v.optional(v.boolean(), false), not: v.optional(v.boolean(), false) }),
+  prepare({ redact, not }, { tasks }) {
+    if (redact && not) throw new Error('not: contradicts redact');
+    const rules = { noun: 'Secrets', redact, not, member: 'detectedSecrets', more: {} };
+    return (subject) => {
+      const texts = subject.parts.map(({ text }) => text);
+      if (texts.length === 0) return concludeFindings(subject, [], new Placeholders(), rules);
+      return after(tasks.run('find-secrets', { texts }), (findings) =>
+        concludeFindings(subject, findings, new Placeholders(), rules),
+      );
+    };
+  },
+});
