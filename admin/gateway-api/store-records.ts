@@ -9,6 +9,7 @@ import { invalid } from '../http/errors.ts';
 import { settleRecords } from '../leases/settle.ts';
 import { priceRecord } from '../pricing/price-record.ts';
 import { followBatch, isMaking } from '../resources/batches/follow-batch.ts';
+import { hasFeedback, storeVerdicts } from '../resources/feedbacks/store-verdicts.ts';
 import { readPricing } from '../resources/integrations/read-pricing.ts';
 import { insertRows, newestOf, type RecordRow, replaceCheckpoints } from './record-rows.ts';
 
@@ -77,7 +78,9 @@ async function storeOneByOne(em: EntityManager, rows: readonly RecordRow[], nowM
 
 /** Inserts the records and settles their budget usage in the same transaction. Returns how many were stored. */
 async function insert(em: EntityManager, rows: readonly RecordRow[], nowMs: number): Promise<number> {
-  const isPlain = rows.every(({ record }) => !record.reservations?.length && !record.session && !isMaking(record));
+  const isPlain = rows.every(
+    ({ record }) => !record.reservations?.length && !record.session && !isMaking(record) && !hasFeedback(record),
+  );
   if (isPlain) return (await insertRows(em, rows)).length;
   return em.fork().transactional(async (tx) => {
     // For a session, the newest record counts. Copies of the same record are equal.
@@ -88,6 +91,8 @@ async function insert(em: EntityManager, rows: readonly RecordRow[], nowMs: numb
     const fresh = newest.filter(({ id }) => inserted.has(id));
     await settleRecords(tx, [...fresh, ...replaced], nowMs);
     for (const { record } of fresh) if (isMaking(record)) await followBatch(tx, record);
+    const rated = fresh.map(({ record }) => record).filter(hasFeedback);
+    if (rated.length > 0) await storeVerdicts(tx, rated);
     return inserted.size + replaced.length;
   });
 }

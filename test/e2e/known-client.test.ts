@@ -47,6 +47,20 @@ describe('calls of the other gateway’s client', () => {
     expect([...ours.headers.keys()].filter((name) => name.startsWith('x-portkey-'))).toEqual([]);
   });
 
+  it('rate the trace of a call, and change the rating', async () => {
+    const client = clientFor({ provider: '@oai', traceID: 'rated-trace' });
+    await client.chat.completions.create({ model, messages });
+    // The declared type of the reply names its list of ids otherwise than the service that the client is made for.
+    const idsOf = (saved: object) => (saved as { feedback_ids: string[] }).feedback_ids;
+    const [id] = idsOf(
+      await client.feedback.create({ traceID: 'rated-trace', value: 5, weight: 0.5, metadata: { _user: 'u1' } }),
+    );
+    expect(idsOf(await client.feedback.update({ feedbackID: id as string, value: -2 }))).toEqual([id]);
+    const { _id } = await gateway.logOf('rated-trace');
+    const log = await gateway.admin.get(`/logs/${_id}`);
+    expect(log.body.feedbacks).toEqual([expect.objectContaining({ id, value: -2, weight: 1, guardrail_id: null })]);
+  });
+
   it('stream a chat', async () => {
     const texts: string[] = [];
     for await (const chunk of await clientFor().chat.completions.create({ model, messages, stream: true })) {

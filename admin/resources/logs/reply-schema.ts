@@ -4,6 +4,7 @@ import { pluginTime } from '../../../core/contract/plugin/plugin-time.ts';
 import { attemptRecord, batchRecord, decisionRecord, outcomes, sessionRecord } from '../../../core/contract/plugin/record.ts';
 import { verdictRecord } from '../../../core/contract/plugin/verdict.ts';
 import { bit, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
+import { feedbackReply } from './feedback-reply.ts';
 
 const nullableNumber = v.nullable(v.number());
 /** Bodies and headers of requests are not stored. */
@@ -111,3 +112,6 @@ export const logReply = v.strictObject({
 });
 
 export const logListReply = listOf(logReply);
+
+/** One log, with up to 100 feedbacks of its trace. */
+export const logDetailReply = v.strictObject({ ...logReply.entries, feedbacks: v.array(feedbackReply) });

@@ -4,11 +4,13 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageEntries, pageOf, tenantEntries } from '../../http/schemas.ts';
+import { feedbacks } from '../feedbacks/entity.ts';
 import { organisations } from '../organisations/entity.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { requestRecords, type StoredRecord } from './entity.ts';
+import { toFeedbackReply } from './feedback-reply.ts';
 import { type LogVisibility, logVisibility } from './log-visibility.ts';
-import { logListReply, logReply } from './reply-schema.ts';
+import { logDetailReply, logListReply } from './reply-schema.ts';
 import { type LogNames, toLog } from './to-log.ts';
 
 const readScopes = ['logs.view', 'logs.read', 'logs.write', 'completions.write'];
@@ -52,7 +54,7 @@ export const logRoutes: readonly AdminRoute[] = [
     method: 'GET',
     path: '/logs/:id',
     summary: 'Read a request record by its id or trace id',
-    reply: logReply,
+    reply: logDetailReply,
     scopes: readScopes,
     tenant: 'either',
     resource: 'logs',
@@ -65,7 +67,8 @@ export const logRoutes: readonly AdminRoute[] = [
       const sight = await logVisibility(call.em, call.actor, call.workspaceId);
       const row = await findRecord(call.em, whereSeen(call, sight), id);
       if (!row) throw notFound('Log');
-      return toLog(row, await namesOf(call.em, row), call.services.settings, sight.metadata);
+      const log = toLog(row, await namesOf(call.em, row), call.services.settings, sight.metadata);
+      return { ...log, feedbacks: await feedbacksOf(call.em, row, sight.metadata) };
     },
   }),
 ];
@@ -87,6 +90,14 @@ async function findRecord(em: EntityManager, seen: Seen, id: string): Promise<St
   const byId = isUuid(id) ? await em.findOne(requestRecords, { ...seen, id }) : null;
   if (byId) return byId;
   return em.findOne(requestRecords, { ...seen, traceId: id }, { orderBy: { createdAt: 'desc' } });
+}
+
+/** The oldest feedback of the record's trace, without metadata if the caller must not see it. */
+async function feedbacksOf(em: EntityManager, { organisationId, workspaceId, traceId }: StoredRecord, showsMetadata: boolean) {
+  if (!organisationId || !workspaceId) return [];
+  const page = { orderBy: { createdAt: 'asc', id: 'asc' }, limit: 100 } as const;
+  const rows = await em.find(feedbacks, { organisationId, workspaceId, traceId }, page);
+  return rows.map((row) => ({ ...toFeedbackReply(row), ...(showsMetadata ? {} : { metadata: {} }) }));
 }
 
 /** Refreshed, because the unit of work does not read rows again that it has already read. */

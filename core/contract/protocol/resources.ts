@@ -9,6 +9,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   batches: 'own',
   'cached-replies': 'own',
   configs: 'standard',
+  feedbacks: 'own',
   files: 'own',
   guardrails: 'standard',
   integrations: 'own',

@@ -203,6 +203,8 @@ const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, u
   }),
   'PUT /integrations/{slug}/workspaces': ({ workspaceId }) => ({ workspaces: [{ id: workspaceId, enabled: true }] }),
   'POST /api-keys/{id}/rotate': () => ({}),
+  'POST /feedback': () => ({ trace_id: 'attacker', value: 1 }),
+  'PUT /feedback/{feedbackId}': () => ({ value: 1 }),
 };
 
 function entriesOf(schema: unknown): Record<string, unknown> {

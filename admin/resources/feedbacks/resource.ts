@@ -1,0 +1,30 @@
+import { defineResource, type HousekeepingServices } from '../../define-resource.ts';
+import { retentionStart } from '../logs/forget-old-records.ts';
+import { feedbacks } from './entity.ts';
+import { Feedbacks } from './migrations/202611221718-feedbacks.ts';
+import { feedbackRoutes } from './routes.ts';
+
+export const feedbacksResource = defineResource({
+  name: 'feedbacks',
+  after: ['workspaces'],
+  entities: [feedbacks],
+  migrations: [{ name: '202611221718-feedbacks', class: Feedbacks }],
+  routes: feedbackRoutes,
+  dependents: {
+    workspace: [
+      {
+        what: 'feedback',
+        remove: async ({ tx }, { id, organisationId }) => {
+          await tx.nativeDelete(feedbacks, { organisationId, workspaceId: id });
+        },
+      },
+    ],
+  },
+  housekeeping: [{ name: 'delete feedback older than RECORD_RETENTION_DAYS', run: deleteOldFeedback }],
+});
+
+/** Feedback lives as long as the records it belongs to. */
+async function deleteOldFeedback({ settings, database }: HousekeepingServices): Promise<void> {
+  const before = retentionStart(settings.recordRetentionDays, Date.now());
+  if (before !== null) await database.em().nativeDelete(feedbacks, { createdAt: { $lt: before } });
+}

@@ -1,0 +1,6 @@
+import { refusesMissingScopes } from '../../support/refusal-suites.ts';
+
+refusesMissingScopes('feedback', [
+  { method: 'POST', path: '/feedback', body: { trace_id: 't', value: 1 } },
+  { method: 'PUT', path: '/feedback/any', body: { value: 1 } },
+]);
