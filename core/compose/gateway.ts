@@ -39,6 +39,7 @@ import { createRetryBudget } from '../pipeline/attempt/retry-budget.ts';
 import { defaultWordsOf } from '../pipeline/attempt/shape-params.ts';
 import { createTokenFetch } from '../pipeline/target/token-fetch.ts';
 import { hasHooks } from '../plugin-host/check-plugin.ts';
+import { describePlugin, loadedLine } from '../plugin-host/describe-plugin.ts';
 import { guardChecks } from '../plugin-host/guard-checks.ts';
 import { guardPlugin } from '../plugin-host/guard-plugin.ts';
 import { loadPlugins, tryExamples } from '../plugin-host/load-plugins.ts';
@@ -212,7 +213,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const memory = new BodyMemory(settings.bodyMemoryBytesMax);
   const trusts = (origin: string) => isTrustedOrigin(trusted, origin);
   const tokenFetch = { transport, parseUrl: outbound.parseTokenUrl, trusts, now: clock.now };
-  const extensions = await loadPlugins(settings.plugins);
+  const entries = await loadPlugins(settings.plugins);
+  const extensions = entries.map(({ plugin }) => plugin);
   const added = extensions.filter(hasHooks).map((plugin) => guardPlugin(plugin, settings));
   const composed = composeChain({
     added,
@@ -249,8 +251,9 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     },
   });
   const { services, plans } = composed;
-  tryExamples(added, services);
-  if (added.length > 0) log.info({ plugins: added.map(({ name, stage }) => `${name} (${stage})`) }, 'plugins loaded');
+  const hooksOf = tryExamples(added, services);
+  const loadedPlugins = entries.map((entry) => describePlugin(entry, hooksOf.get(entry.plugin.name) ?? new Set()));
+  if (loadedPlugins.length > 0) log.info(loadedLine(loadedPlugins), 'plugins loaded');
 
   const { machineIdentity } = settings;
   const secretManagers = createSecretManagers({
@@ -321,7 +324,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const checkGuardrail: Parameters<typeof internalRoutes>[0]['checkGuardrail'] = (checks) => checkSaved(checks, services);
   const internal = internalRoutes({
     ...{ settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers },
-    ...{ checkConfig, checkGuardrail },
+    ...{ checkConfig, checkGuardrail, loadedPlugins },
   });
 
   let stopping = false;

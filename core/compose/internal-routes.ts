@@ -5,6 +5,7 @@ import { readBatchUsage } from '../batches/read-batch-usage.ts';
 import { configCheck, configCheckPath } from '../contract/protocol/config-check.ts';
 import { connectionTestPath } from '../contract/protocol/connection-test.ts';
 import { guardrailChecksPath, guardrailQuestion } from '../contract/protocol/guardrail-checks.ts';
+import { type LoadedPlugin, loadedPluginsPath, loadedPluginsQuestion } from '../contract/protocol/loaded-plugins.ts';
 import type { SecretManagers } from '../contract/protocol/secret-managers.ts';
 import { tokenCheckPath } from '../contract/protocol/tokens.ts';
 import { batchUsagePath, batchUsageQuestion } from '../contract/provider/batch-usage.ts';
@@ -41,6 +42,7 @@ export interface InternalRoutesOptions {
   /** Issues of a config, see `PlanStore.check`. */
   readonly checkConfig: (config: unknown) => string[];
   readonly checkGuardrail: (checks: Parameters<typeof checkSaved>[0]) => ReturnType<typeof checkSaved>;
+  readonly loadedPlugins: readonly LoadedPlugin[];
 }
 
 /** Returns the routes that the control plane calls, by path. Each requires the cluster key. */
@@ -75,11 +77,18 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
     atOnceMax: configChecksMax,
     answer: async ({ checks }) => options.checkGuardrail(checks),
   });
+  const plugins = answerControlPlane({
+    clusterKey: clusterKeyText,
+    question: loadedPluginsQuestion,
+    atOnceMax: configChecksMax,
+    answer: async () => ({ plugins: options.loadedPlugins }),
+  });
   return new Map([
     [connectionTestPath, createConnectionTests({ ...providerAccess, clusterKey: clusterKeyText })],
     [batchUsagePath, batchUsage],
     [configCheckPath, configChecks],
     [guardrailChecksPath, guardrailChecks],
+    [loadedPluginsPath, plugins],
     [tokenCheckPath, createTokenChecks({ tokens, clusterKey, clusterKeyText })],
   ]);
 }

@@ -95,6 +95,24 @@ describe('the example plugin', () => {
   });
 });
 
+describe('GET /plugins/loaded', () => {
+  const list = (key: string) => fetch(`${gateway.baseUrl}/plugins/loaded`, { headers: { 'x-svc-api-key': key } });
+
+  it('lists names, versions and hooks', async () => {
+    const reply = await list(gateway.adminKey);
+    const hooks = ['onRequest', 'onEnd'];
+    const first = { name: 'required-metadata', package: null, version: null, api_version: 1, stage: 'limits', hooks, checks: [] };
+    expect([reply.status, await reply.json()]).toMatchObject([
+      200,
+      { object: 'list', total: 3, data: [first, { name: 'throwing' }, { name: 'odd' }] },
+    ]);
+  });
+
+  it('needs an organisation key', async () => {
+    expect([(await list(gateway.workspaceKey)).status, (await list('none')).status]).toEqual([403, 401]);
+  });
+});
+
 describe('a plugin that throws', () => {
   const withHook = (hook: string, more: JsonObject = {}) => ({ provider: '@oai', plugins: { throwing: { hook } }, ...more });
 

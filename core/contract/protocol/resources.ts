@@ -13,6 +13,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   files: 'own',
   guardrails: 'standard',
   integrations: 'own',
+  'loaded-plugins': 'own',
   logs: 'own',
   'model-configs': 'own',
   'organisation-members': 'own',

@@ -6,7 +6,8 @@ const started: TestGateway[] = [];
 afterAll(() => Promise.all(started.map((gateway) => gateway.close())));
 
 async function start(name: string): Promise<TestGateway> {
-  const gateway = createTestGateway({ plugins: await loadPlugins([`config/examples/plugins/${name}.mjs`]) });
+  const entries = await loadPlugins([`config/examples/plugins/${name}.mjs`]);
+  const gateway = createTestGateway({ plugins: entries.map(({ plugin }) => plugin) });
   started.push(gateway);
   return gateway;
 }

@@ -45,15 +45,18 @@ describe('a plugin', () => {
     ['of a scope', '@scope/scoped', { main: 'main.mjs' }, { 'main.mjs': source('scoped', 'export default') }],
   ])('is loaded from a package %s', async (_, name, manifest, files) => {
     install(name, manifest, files as Record<string, string>);
-    const [plugin] = await loadPlugins([name]);
-    expect(plugin?.name).toBe(name.split('/').at(-1));
+    const [entry] = await loadPlugins([name]);
+    expect([entry?.plugin.name, entry?.source, entry?.version]).toEqual([name.split('/').at(-1), name, '1.0.0']);
   });
 
   it('is loaded from files, relative and absolute, in the order of the setting', async () => {
     writeFileSync(join(folder, 'one.mjs'), source('one', 'export default'));
     writeFileSync(join(folder, 'two.ts'), source('two', 'export const plugin: unknown ='));
     const plugins = await loadPlugins([join(folder, 'two.ts'), './one.mjs']);
-    expect(plugins.map((plugin) => plugin.name)).toEqual(['two', 'one']);
+    expect(plugins.map(({ plugin, version }) => [plugin.name, version])).toEqual([
+      ['two', null],
+      ['one', null],
+    ]);
   });
 });
 
@@ -61,12 +64,19 @@ const refusing = `import { definePlugin, GatewayError } from 'svc-gateway/plugin
 export default definePlugin({ apiVersion: 1, name: 'refusing', stage: 'limits', config: {}, onConfig: () => ({
   onRequest() { throw new GatewayError('forbidden'); } }) });\n`;
 
+it('rejects two plugins with the same name', async () => {
+  for (const file of ['first.mjs', 'second.mjs']) writeFileSync(join(folder, file), source('twin', 'export default'));
+  await expect(loadPlugins(['./first.mjs', './second.mjs'])).rejects.toThrow(
+    './second.mjs has the same name as ./first.mjs: twin',
+  );
+});
+
 describe('svc-gateway/plugin is the contract of the running service, without a build', () => {
   // In a process of its own: vitest resolves imports itself.
   const program = (file: string) => `
     import { GatewayError } from ${JSON.stringify(moduleAt('contract/values/errors.ts'))};
     import { loadPlugins } from ${JSON.stringify(moduleAt('plugin-host/load-plugins.ts'))};
-    const [plugin] = await loadPlugins([${JSON.stringify(file)}]);
+    const [{ plugin }] = await loadPlugins([${JSON.stringify(file)}]);
     try { plugin.onConfig().onRequest(); } catch (error) { console.log(error instanceof GatewayError, error.status); }`;
   const moduleAt = (path: string) => pathToFileURL(join(import.meta.dirname, '../../../core', path)).href;
 
