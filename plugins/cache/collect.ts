@@ -2,6 +2,7 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { CoreHooks } from '../../core/contract/plugin/core-plugin.ts';
 import { cachedBytesMax, type EntryLabels, type LeadResult } from '../../core/contract/protocol/cached-replies.ts';
 import { findHeader } from '../../core/contract/values/http.ts';
+import { formOfReply } from './forms/convert.ts';
 import type { SemanticRequest } from './semantic.ts';
 
 /** State of a request that missed, used to store its reply. */
@@ -67,7 +68,7 @@ export function collectingHooks(slot: number): CoreHooks {
       const body = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
       const { targetPath, provider } = ctx;
       collecting.end({
-        reply: { targetPath, provider, contentType, contentEncoding, body },
+        reply: { targetPath, provider, contentType, contentEncoding, form: formOfReply(ctx, contentType), body },
         ttlMs: ttlMs(maxAgeSeconds, ctx.workspace?.settings?.cacheTtlSeconds ?? null),
         labels: labelsOf(ctx),
         similar: semantic?.similar ?? null,

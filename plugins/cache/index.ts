@@ -5,6 +5,7 @@ import type { Reply } from '../../core/contract/plugin/plugin.ts';
 import type { CachedReply, CacheKey, Joined, ReplyCache } from '../../core/contract/protocol/cached-replies.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { collectingHooks, collectReply, labelsOf, leave } from './collect.ts';
+import { convertReply, formOf } from './forms/convert.ts';
 import { isCached } from './is-cached.ts';
 import { cacheDigest } from './key.ts';
 import { cacheConfig } from './schema.ts';
@@ -83,8 +84,9 @@ function lookUp(store: Store, ctx: RequestContext, lookup: Lookup): Maybe<Reply 
 
 function take(store: Store, ctx: RequestContext, { rule, path, key }: Lookup, joined: Joined): Maybe<Reply | undefined> {
   if (joined.kind === 'hit') {
-    ctx.cacheStatus = 'HIT';
-    return replyOf(ctx, joined.reply);
+    const reply = convertReply(ctx.endpoint?.operation ?? null, joined.reply, formOf(ctx));
+    ctx.cacheStatus = reply === null ? 'MISS' : 'HIT';
+    return reply === null ? undefined : replyOf(ctx, reply);
   }
   ctx.cacheStatus = 'MISS';
   if (joined.kind === 'alone') return undefined;
@@ -106,10 +108,12 @@ async function findSimilar(
   ctx.cacheStatus = 'SEMANTIC MISS';
   const found = await store.semantic.find(key, semantic);
   if (found === null || ctx.aborted) return undefined;
+  const reply = convertReply(ctx.endpoint?.operation ?? null, found.reply, formOf(ctx));
+  if (reply === null) return undefined;
   ctx.cacheStatus = 'SEMANTIC HIT';
   // The exact text now has an entry too. It has no vector, so that no chain of similar texts grows.
   leave(store.slot, ctx, { reply: found.reply, ttlMs: found.ttlMs, labels: labelsOf(ctx), similar: null });
-  return replyOf(ctx, found.reply);
+  return replyOf(ctx, reply);
 }
 
 function replyOf(ctx: RequestContext, { targetPath, provider, contentType, contentEncoding, body }: CachedReply): Reply {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
-import { isObject } from '../../core/contract/values/json.ts';
+import { isObject, parseObject } from '../../core/contract/values/json.ts';
+import { sharesForms } from './forms/convert.ts';
 
 const adapterHeaders = ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id', 'openai-beta'] as const;
 
@@ -12,8 +13,30 @@ const adapterHeaders = ['anthropic-beta', 'anthropic-version', 'anthropic-user-p
 export function cacheDigest(ctx: RequestContext, path: string | null): string {
   return createHash('sha256')
     .update(destination(ctx, path))
-    .update(ctx.body ?? '')
+    .update(formlessBody(ctx) ?? ctx.body ?? '')
     .digest('base64url');
+}
+
+/** Larger bodies are not written a second time to compare them: their streams and plain replies have entries of their own. */
+const formlessBytesMax = 256 * 1024;
+
+const inexact = /\d{16}|\d[eE][+-]?\d{3}/;
+
+/**
+ * Returns the body of an operation that can stream without the parameters that decide about the form of its reply, and with its keys in one
+ * order. Null for other bodies. Parameters that a plugin changed do not count: texts of different clients may have become equal.
+ */
+function formlessBody(ctx: RequestContext): string | null {
+  const { body, endpoint } = ctx;
+  if (!sharesForms(endpoint?.operation ?? null) || body === null || body.length > formlessBytesMax) return null;
+  // Numbers that are not exact once parsed would become equal.
+  if (inexact.test(Buffer.from(body.buffer, body.byteOffset, body.length).toString('latin1'))) return null;
+  const params = ctx.bodyChanged ? parseObject(Buffer.from(body).toString('utf8')) : ctx.params;
+  if (params === null) return null;
+  const { stream: _, stream_options: options, ...rest } = params;
+  const { include_usage: __, ...others } = isObject(options) ? options : {};
+  const kept = Object.keys(others).length === 0 ? rest : { ...rest, stream_options: others };
+  return JSON.stringify(Object.fromEntries(Object.entries(kept).sort(([left], [right]) => (left < right ? -1 : 1))));
 }
 
 /** Like `cacheDigest`, with `rest` in the place of the body. Objects in it are compared whatever the order of their keys. */

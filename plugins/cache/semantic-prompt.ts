@@ -69,7 +69,9 @@ function promptOf(text: string, rest: JsonObject): SemanticPrompt | null {
   return text.trim() === '' ? null : { text, rest };
 }
 
+/** Returns the parameters without this one, and without those that decide about the form of the reply. */
 function without(params: JsonObject, key: string): JsonObject {
-  const { [key]: _, ...rest } = params;
-  return rest;
+  const { [key]: _, stream: __, stream_options: options, ...rest } = params;
+  const { include_usage: ___, ...others } = isObject(options) ? options : {};
+  return Object.keys(others).length === 0 ? rest : { ...rest, stream_options: others };
 }

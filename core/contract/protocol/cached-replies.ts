@@ -7,10 +7,14 @@ export interface CachedReply {
   readonly targetPath: string | null;
   readonly provider: string | null;
   readonly contentType: string;
+  readonly form: ReplyForm;
   /** The content encoding of a reply that was passed through encoded; otherwise null. */
   readonly contentEncoding: string | null;
   readonly body: Uint8Array;
 }
+
+/** JSON or events, the latter with or without an event for usage that clients of chat completions ask for. */
+export type ReplyForm = 'plain' | 'stream' | 'stream-with-usage';
 
 /** Names an entry. */
 export interface CacheKey {

@@ -6,7 +6,7 @@ import { newFakeTime } from '../../support/fake-time.ts';
 
 const key = { organisationId: 'o', workspaceId: 'w', digest: 'd', generation: 0 };
 const reply = (text: string): CachedReply => ({
-  ...{ targetPath: 'config', provider: 'openai', contentType: 'application/json', contentEncoding: null },
+  ...{ targetPath: 'config', provider: 'openai', contentType: 'application/json', contentEncoding: null, form: 'plain' },
   body: Buffer.from(text),
 });
 

@@ -49,7 +49,6 @@ const params: Readonly<Record<string, readonly unknown[]>> = {
   service_tier: ['auto', 'default', 'flex'],
   reasoning_effort: ['low', 'medium', 'high'],
   verbosity: ['low', 'medium', 'high'],
-  stream: [true],
   parallel_tool_calls: [true, false],
   tool_choice: ['auto', 'none', 'required'],
   logit_bias: [{ 1: 1 }, { 1: 2 }, { 2: 1 }],

@@ -52,7 +52,7 @@ const cached = (cache: object = {}) => ({
 const user = (content: unknown) => ({ role: 'user', content });
 const hit: SimilarReply = {
   reply: {
-    ...{ targetPath: 'config', provider: 'openai', contentType: 'application/json', contentEncoding: null },
+    ...{ targetPath: 'config', provider: 'openai', contentType: 'application/json', contentEncoding: null, form: 'plain' },
     body: Buffer.from('{"similar":true}'),
   },
   ttlMs: 60_000,

@@ -1,0 +1,107 @@
+import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import { dataEvent, indexOf, textOf } from './events.ts';
+
+const objects = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+/** Assembles a chat completion or completion from its chunks. Null without usage, and for chunks that cannot be put together. */
+export function chatFromEvents(events: readonly JsonObject[]): JsonObject | null {
+  const choices = new Map<number, JsonObject>();
+  const { choices: _, usage: __, ...head } = events[0] ?? {};
+  let usage: unknown = null;
+  for (const event of events) {
+    if (!Array.isArray(event.choices)) return null;
+    usage = isObject(event.usage) ? event.usage : usage;
+    for (const chunk of objects(event.choices)) {
+      const index = indexOf(chunk.index);
+      const known = choices.get(index) ?? {
+        index,
+        ...(isObject(chunk.delta) ? { message: { role: 'assistant' } } : { text: '' }),
+      };
+      choices.set(index, known);
+      if (!addChunk(known, chunk)) return null;
+    }
+  }
+  if (!isObject(usage) || choices.size === 0) return null;
+  const object = head.object === 'chat.completion.chunk' ? 'chat.completion' : head.object;
+  const list = [...choices.values()].sort((left, right) => indexOf(left.index) - indexOf(right.index));
+  return { ...head, object, choices: list.map(completed), usage };
+}
+
+function addChunk(choice: JsonObject, { delta, text, index: _, ...rest }: JsonObject): boolean {
+  if (isObject(delta)) {
+    if (delta.content_blocks !== undefined || !addDelta(choice.message as JsonObject, delta)) return false;
+  } else choice.text = textOf(choice.text) + textOf(text);
+  for (const [key, value] of Object.entries(rest)) {
+    if (key === 'logprobs') choice.logprobs = joinLogprobs(choice.logprobs, value);
+    else if (value !== null || choice[key] === undefined) choice[key] = value;
+  }
+  return true;
+}
+
+function addDelta(message: JsonObject, delta: JsonObject): boolean {
+  for (const [key, value] of Object.entries(delta)) {
+    const known = message[key];
+    if (key === 'role') message.role = value;
+    else if (key === 'tool_calls') message.tool_calls = addToolCalls(objects(known), objects(value));
+    else if (typeof value === 'string') message[key] = textOf(known) + value;
+    else if (Array.isArray(value)) message[key] = [...(Array.isArray(known) ? known : []), ...value];
+    else if (value === null) message[key] = known ?? null;
+    else return false;
+  }
+  return true;
+}
+
+function addToolCalls(calls: JsonObject[], deltas: readonly JsonObject[]): JsonObject[] {
+  for (const { index, function: named, ...delta } of deltas) {
+    const call = calls[indexOf(index)] ?? { function: { name: '', arguments: '' } };
+    const { name, arguments: text } = isObject(named) ? named : {};
+    const known = call.function as JsonObject;
+    calls[indexOf(index)] = {
+      ...call,
+      ...delta,
+      function: { name: textOf(known.name) + textOf(name), arguments: textOf(known.arguments) + textOf(text) },
+    };
+  }
+  return calls;
+}
+
+function joinLogprobs(known: unknown, added: unknown): unknown {
+  if (!isObject(added)) return known ?? null;
+  if (!isObject(known)) return added;
+  const joined: JsonObject = { ...known };
+  for (const [key, value] of Object.entries(added)) {
+    if (Array.isArray(value)) joined[key] = [...(Array.isArray(known[key]) ? (known[key] as unknown[]) : []), ...value];
+  }
+  return joined;
+}
+
+/** A message with tool calls and no text has `content: null`, as in plain replies. */
+function completed(choice: JsonObject): JsonObject {
+  if (!isObject(choice.message)) return choice;
+  const { message } = choice;
+  return {
+    ...choice,
+    message: { ...message, content: textOf(message.content) === '' && message.tool_calls ? null : (message.content ?? null) },
+  };
+}
+
+/** Writes a chat completion or completion as chunks. Null if it has no choices. */
+export function chatToEvents(reply: JsonObject, withUsage: boolean): string | null {
+  const { choices, usage, ...rest } = reply;
+  if (!Array.isArray(choices)) return null;
+  const head = { ...rest, object: rest.object === 'chat.completion' ? 'chat.completion.chunk' : rest.object };
+  const chunk = (choice: JsonObject): string => dataEvent({ ...head, choices: [choice], ...(withUsage ? { usage: null } : {}) });
+  let stream = '';
+  for (const choice of objects(choices)) {
+    const { index, message, text, finish_reason, logprobs, ...more } = choice;
+    if (isObject(message)) {
+      const { tool_calls, ...delta } = message;
+      const calls =
+        tool_calls === undefined ? {} : { tool_calls: objects(tool_calls).map((call, at) => ({ index: at, ...call })) };
+      stream += chunk({ index, delta: { ...delta, ...calls }, logprobs: logprobs ?? null, finish_reason: null });
+      stream += chunk({ index, delta: {}, logprobs: null, finish_reason, ...more });
+    } else stream += chunk({ index, text, logprobs: logprobs ?? null, finish_reason, ...more });
+  }
+  if (withUsage) stream += dataEvent({ ...head, choices: [], usage: usage ?? null });
+  return `${stream}data: [DONE]\n\n`;
+}
