@@ -6,7 +6,7 @@ import { sharesForms } from './forms/convert.ts';
 const adapterHeaders = ['anthropic-beta', 'anthropic-version', 'anthropic-user-profile-id', 'openai-beta'] as const;
 
 /**
- * Returns one digest of everything the reply depends on: workspace, config version, route, body, and the destination that the
+ * Returns one digest of everything the reply depends on: workspace, versions of config and saved guardrails, route, body, and the destination that the
  * request's own headers select. Metadata is part of it unless a namespace replaces it. Two tenants never share an entry, nor do
  * two callers with their own provider keys.
  */
@@ -59,6 +59,7 @@ function destination(ctx: RequestContext, path: string | null): string {
     path,
     ctx.workspace?.cachePurges ?? 0,
     ctx.configVersionId ?? ctx.plan.config,
+    ctx.plan.guardrailVersions,
     ctx.endpoint?.operation === null ? passedParts(ctx) : [ctx.endpoint?.name, ctx.query],
     target?.provider ?? null,
     target?.customHost ?? null,

@@ -22,6 +22,8 @@ export interface Plan {
   readonly config: GatewayConfig;
   /** Leaf targets in document order; `Target.index` is the index in this list. */
   readonly targets: readonly Target[];
+  /** Ids of the versions of saved guardrails among those of the targets. */
+  readonly guardrailVersions: readonly string[];
   readonly onRequest: HookList<'onRequest'>;
   readonly onTarget: NonNullable<CoreHooks['onTarget']>;
   /** Null if the strategy does not determine it. */

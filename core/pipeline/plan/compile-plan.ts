@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { CoreHooks, CorePlugin, CoreServices } from '../../contract/plugin/core-plugin.ts';
 import type { GatewayConfig } from '../../contract/plugin/gateway-config.ts';
-import type { JudgeHook, Plan } from '../../contract/plugin/plan.ts';
+import type { JudgeHook, Plan, Target } from '../../contract/plugin/plan.ts';
 import { type PlanScope, stages } from '../../contract/plugin/plugin.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { issueText } from '../../contract/values/input-issues.ts';
@@ -108,6 +108,7 @@ export function compilePlan(
     versionId: source.versionId,
     config,
     targets,
+    guardrailVersions: guardrailVersionsOf(targets),
     onRequest: pick(all, 'onRequest'),
     onTarget,
     onExplain: pick(all, 'onExplain')[0] ?? null,
@@ -131,6 +132,11 @@ export function compilePlan(
     readsParams: all.some((hooks) => hooks.readsParams === true),
     totalTimeMs: source.config.targets ? (source.config.retry?.max_total_time_ms ?? null) : null,
   };
+}
+
+function guardrailVersionsOf(targets: readonly Target[]): readonly string[] {
+  const rules = targets.flatMap(({ guardrails: { input, output } }) => [...input, ...output]);
+  return [...new Set(rules.flatMap(({ saved }) => saved?.versionId ?? []))];
 }
 
 export function invalidConfig(errors: readonly string[]): GatewayError {

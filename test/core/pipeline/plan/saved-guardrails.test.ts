@@ -195,6 +195,24 @@ describe('default guardrails', () => {
     }
   });
 
+  it('check replies that were cached before they changed', async () => {
+    const gateway = createHarness();
+    save(gateway, 'pg-org', 'hello', { owner: 'organisation', actions: { deny: true } });
+    gateway.addConfig('pc-x', { provider: '@one', cache: { mode: 'simple' } });
+    const cached = async () =>
+      (await gateway.send({ headers: { 'x-svc-config': 'pc-x' }, body: question })).header('x-svc-cache-status');
+    const question = { model: 'gpt-5', messages: [{ role: 'user', content: 'hello' }] };
+    expect([await cached(), await cached()]).toEqual(['MISS', 'HIT']);
+    setDefaults(gateway, { organisationOutput: ['pg-org'] });
+    expect([await cached(), await cached()]).toEqual(['MISS', 'HIT']);
+    save(gateway, 'pg-org', 'zz', {
+      owner: 'organisation',
+      actions: { deny: true },
+      versionId: '11111111-0000-4000-8000-000000000009',
+    });
+    expect((await ask(gateway, 'pc-x', 'hello')).status).toBe(446);
+  });
+
   it('reject the request if they cannot be loaded', async () => {
     const gateway = createHarness();
     setDefaults(gateway, { organisationInput: ['pg-gone'] });
