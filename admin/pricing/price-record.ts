@@ -74,6 +74,7 @@ const uncharged: ReadonlySet<string> = new Set([
   'countResponseInputTokens',
   'listModels',
   'explainConfig',
+  'invokeGuardrails',
 ]);
 
 function isFree({ outcome, cacheStatus, endpoint }: RequestRecord): boolean {

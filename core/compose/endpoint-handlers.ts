@@ -9,6 +9,7 @@ import { isSession } from '../pipeline/attempt/socket-call.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
 import type { EndpointHandler, EndpointHandlers, PipelineOptions } from '../pipeline/run.ts';
 import { runSession } from '../realtime/run-session.ts';
+import { answerInvocation } from './invoke-guardrails.ts';
 
 /** Steps around the attempts of operations that need more than one call to a provider. */
 export const attemptSteps: Dispatcher['stepsOf'] = { createBatch: batchSteps };
@@ -18,6 +19,7 @@ export const endpointHandlers: EndpointHandlers = { handlerOf, debugRoute: addDe
 
 const handlers: Readonly<Record<string, EndpointHandler>> = {
   explainConfig: replyOf((options, ctx) => explainConfig(options, ctx)),
+  invokeGuardrails: replyOf((options, ctx) => answerInvocation(options, ctx)),
   listModels: replyOf((options, ctx) => listModels(ctx, options.dispatcher)),
 };
 

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { didYouMean } from '../../config/did-you-mean.ts';
 import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
-import { checkSaved } from '../../plugins/guardrails/check-saved.ts';
 import { createGatewayTasks, cutForCount } from '../../workers/gateway-tasks.ts';
 import { startHealth } from '../circuits/start-circuits.ts';
 import type { Journal, SemanticCacheDefaults } from '../contract/plugin/core-plugin.ts';
 import { keyPurposes } from '../contract/protocol/documents.ts';
+import type { GuardrailTest } from '../contract/protocol/guardrail-checks.ts';
 import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
 import { dropSubject, healthSubject, recallSubject } from '../contract/protocol/notice-subjects.ts';
 import { ownStoreOrigin, ownStoreProvider } from '../contract/provider/own-store.ts';
@@ -23,7 +23,7 @@ import { createIpcBus } from '../documents/ipc-bus.ts';
 import { startKeyCheck } from '../documents/key-check.ts';
 import { createNatsBus } from '../documents/nats-bus.ts';
 import { startDocuments } from '../documents/start-documents.ts';
-import { errorFormatOf } from '../endpoints/match-endpoint.ts';
+import { errorFormatOf, matchEndpoint } from '../endpoints/match-endpoint.ts';
 import type { UnreadyReason } from '../http/built-in-routes.ts';
 import { emptyNameWarning } from '../http/empty-names.ts';
 import { createHttpServer, type HttpServer } from '../http/server.ts';
@@ -59,6 +59,7 @@ import { composeChain } from './compose-chain.ts';
 import { composePipeline } from './compose-pipeline.ts';
 import { refusedRecord } from './edge-refusal-record.ts';
 import { internalRoutes } from './internal-routes.ts';
+import { testGuardrail } from './invoke-guardrails.ts';
 import { createBusChannel, createIpcChannel } from './notice-channels.ts';
 import { guardrailOpener, headerOpener, modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
 import { outboundParsers } from './outbound-parsers.ts';
@@ -321,10 +322,11 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
 
   const { parseBaseUrl } = outbound;
   const checkConfig = (config: unknown) => plans.check(config);
-  const checkGuardrail: Parameters<typeof internalRoutes>[0]['checkGuardrail'] = (checks) => checkSaved(checks, services);
+  const invocation = { match: matchEndpoint, plans, services, prefixes };
+  const guardrails = { services, test: (test: GuardrailTest) => testGuardrail(invocation, test) };
   const internal = internalRoutes({
     ...{ settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers },
-    ...{ checkConfig, checkGuardrail, loadedPlugins },
+    ...{ checkConfig, guardrails, loadedPlugins },
   });
 
   let stopping = false;

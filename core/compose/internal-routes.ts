@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../config/settings.ts';
-import type { checkSaved } from '../../plugins/guardrails/check-saved.ts';
 import { readBatchUsage } from '../batches/read-batch-usage.ts';
 import { configCheck, configCheckPath } from '../contract/protocol/config-check.ts';
 import { connectionTestPath } from '../contract/protocol/connection-test.ts';
-import { guardrailChecksPath, guardrailQuestion } from '../contract/protocol/guardrail-checks.ts';
 import { type LoadedPlugin, loadedPluginsPath, loadedPluginsQuestion } from '../contract/protocol/loaded-plugins.ts';
 import type { SecretManagers } from '../contract/protocol/secret-managers.ts';
 import { tokenCheckPath } from '../contract/protocol/tokens.ts';
@@ -20,6 +18,7 @@ import type { Handle } from '../pipeline/run.ts';
 import { createBuilder } from '../pipeline/target/build-target.ts';
 import { createTokenFetch, type TokenFetchOptions } from '../pipeline/target/token-fetch.ts';
 import { providers } from '../providers/index.ts';
+import { type GuardrailAnswers, guardrailRoutes } from './guardrail-routes.ts';
 import { headerOpener, secretOpener } from './open-sealed.ts';
 import type { OutboundParsers } from './outbound-parsers.ts';
 
@@ -28,7 +27,7 @@ const batchesReadMax = 4;
 /** Maximum for one organisation, because its providers may respond slowly on purpose. */
 const batchesReadOfOneMax = 2;
 
-/** Maximum number of configs, and of saved guardrails, that are checked at the same time. */
+/** Maximum number of configs that are checked at the same time. */
 const configChecksMax = 8;
 
 export interface InternalRoutesOptions {
@@ -41,7 +40,7 @@ export interface InternalRoutesOptions {
   readonly secretManagers: SecretManagers;
   /** Issues of a config, see `PlanStore.check`. */
   readonly checkConfig: (config: unknown) => string[];
-  readonly checkGuardrail: (checks: Parameters<typeof checkSaved>[0]) => ReturnType<typeof checkSaved>;
+  readonly guardrails: GuardrailAnswers;
   readonly loadedPlugins: readonly LoadedPlugin[];
 }
 
@@ -71,12 +70,6 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
     atOnceMax: configChecksMax,
     answer: async ({ config }) => ({ errors: options.checkConfig(config) }),
   });
-  const guardrailChecks = answerControlPlane({
-    clusterKey: clusterKeyText,
-    question: guardrailQuestion,
-    atOnceMax: configChecksMax,
-    answer: async ({ checks }) => options.checkGuardrail(checks),
-  });
   const plugins = answerControlPlane({
     clusterKey: clusterKeyText,
     question: loadedPluginsQuestion,
@@ -87,7 +80,7 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
     [connectionTestPath, createConnectionTests({ ...providerAccess, clusterKey: clusterKeyText })],
     [batchUsagePath, batchUsage],
     [configCheckPath, configChecks],
-    [guardrailChecksPath, guardrailChecks],
+    ...guardrailRoutes(clusterKeyText, options.guardrails),
     [loadedPluginsPath, plugins],
     [tokenCheckPath, createTokenChecks({ tokens, clusterKey, clusterKeyText })],
   ]);

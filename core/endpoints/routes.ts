@@ -113,6 +113,18 @@ export const standaloneRoutes: ReadonlyMap<string, Endpoint> = new Map<string, E
       proxyPath: '',
     },
   ],
+  [
+    'POST /guardrails/invoke',
+    {
+      name: 'invokeGuardrails',
+      operation: null,
+      routing: 'none',
+      body: 'json',
+      scopes: ['guardrails.invoke'],
+      format: 'plain',
+      proxyPath: '',
+    },
+  ],
 ]);
 
 /** Every route as `GET /files/{id}`. All other paths are the control plane's or pass through. */

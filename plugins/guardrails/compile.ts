@@ -35,7 +35,10 @@ export interface PreparedCheck {
 }
 
 /** Parameters of every check. */
-const common = v.object({ failOnError: v.optional(v.boolean()), scope: v.optional(v.picklist(scopes), 'last_message') });
+export const commonParameters = v.object({
+  failOnError: v.optional(v.boolean()),
+  scope: v.optional(v.picklist(scopes), 'last_message'),
+});
 
 /** Prepares the guardrails of one side. Adds one line per fault to `errors`, with its path in the config. */
 export function compileGuardrails(
@@ -79,7 +82,7 @@ function prepare(
     return null;
   }
   const { failOnError, scope, ...own } = withSecrets(parameters, secrets);
-  const shared = v.safeParse(common, { failOnError, scope });
+  const shared = v.safeParse(commonParameters, { failOnError, scope });
   const read = v.safeParse(check.parameters, own);
   const issues = [...(shared.issues ?? []), ...(read.issues ?? [])].map((issue) => issueText(issue, '', check.parameters));
   if (!shared.success || !read.success) {

@@ -74,7 +74,7 @@ function withoutText(data: CheckResult['data']): JsonObject | null {
   return { ...(explanation === undefined ? {} : { explanation }), ...(responseData === undefined ? {} : { responseData }) };
 }
 
-function toHookResult(result: GuardrailResult, dataOf = (data: CheckResult['data']) => data): JsonObject {
+export function toHookResult(result: GuardrailResult, dataOf = (data: CheckResult['data']) => data): JsonObject {
   const { guardrail, verdict, checks } = result;
   return {
     verdict,

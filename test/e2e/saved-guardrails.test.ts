@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
@@ -70,6 +72,31 @@ it('a saved guardrail works in a saved config, changes while gateways run, and c
   const old = await gateway.keyFor({ provider: '@oai', input_guardrails: [pinned] });
   expect(await ask(client(old), 'a tiger')).toMatchObject({ status: 446 });
   expect(await ask(client(old), 'a lion')).toMatchObject({ status: 200 });
+});
+
+it('a test runs unsaved checks and saved guardrails with their secrets', async () => {
+  const received: (string | undefined)[] = [];
+  const service = createServer((request, response) => {
+    received.push(request.headers.authorization);
+    response.end('{"verdict":true}');
+  });
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+  const webhookURL = `http://127.0.0.1:${(service.address() as AddressInfo).port}/hook`;
+  const test = (body: JsonObject) => gateway.admin.post('/guardrails/test', { workspace_id: gateway.workspaceId, ...body });
+  const unsaved = await test({ checks: checksFor('tiger'), actions: { deny: true }, text: 'a tiger' });
+  expect(unsaved).toMatchObject({ status: 200, body: { verdict: false, denied: true, transformed: false, text: 'a tiger' } });
+  const checks = [{ id: 'default.webhook', parameters: { webhookURL, headers: { authorization: 'Bearer s3cret-of-the-hook' } } }];
+  const { slug } = await save('hook', { checks });
+  const saved = await test({ guardrail: slug, text: 'hello', side: 'output' });
+  expect(saved).toMatchObject({ status: 200, body: { verdict: true, results: [{ id: slug, verdict: true }] } });
+  expect(received).toEqual(['Bearer s3cret-of-the-hook']);
+  expect(JSON.stringify(saved)).not.toContain('s3cret');
+  expect(await test({ guardrail: 'pg-none', text: '' })).toMatchObject({ status: 404, body: { data: { errorCode: 'AB02' } } });
+  const wrong = await test({ checks: [{ id: 'default.notNull' }], text: '' });
+  expect(wrong).toMatchObject({ status: 400, body: { data: { errorCode: 'AB01' } } });
+  const direct = await gateway.call('/guardrails/invoke', { method: 'POST', body: { guardrails: [slug], text: 'hello' } });
+  expect(await direct.json()).toMatchObject({ object: 'guardrail.invocation', verdict: true });
+  service.close();
 });
 
 it('an unknown guardrail of an inline config is an error, and works as soon as it is saved', async () => {

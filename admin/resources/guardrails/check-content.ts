@@ -1,5 +1,8 @@
 import {
+  type CheckDescription,
   type GuardrailSide,
+  guardrailCatalogue,
+  guardrailCataloguePath,
   guardrailChecksMs,
   guardrailChecksPath,
   guardrailReply,
@@ -30,4 +33,16 @@ export async function checkContent(
   });
   if (errors.length > 0) throw new AdminError('AB01', errors[0] as string, errors);
   return sides;
+}
+
+/** Has a gateway list all checks. */
+export async function listChecks(services: Services): Promise<CheckDescription[]> {
+  const { checks } = await askGateway(services, {
+    path: guardrailCataloguePath,
+    body: {},
+    reply: guardrailCatalogue,
+    timeoutMs: guardrailChecksMs,
+    what: 'list the checks',
+  });
+  return checks;
 }

@@ -3,9 +3,21 @@ import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
-import { checkContent } from './check-content.ts';
+import { checkContent, listChecks } from './check-content.ts';
 import { type Guardrail, guardrails } from './entity.ts';
-import { createBody, listQuery, listReply, readReply, receiptReply, updateBody, versionReply, versionsReply } from './schema.ts';
+import {
+  checksReply,
+  createBody,
+  listQuery,
+  listReply,
+  readReply,
+  receiptReply,
+  testBody,
+  testReply,
+  updateBody,
+  versionReply,
+  versionsReply,
+} from './schema.ts';
 import {
   archiveGuardrail,
   createGuardrail,
@@ -16,6 +28,7 @@ import {
   requireScope,
   updateGuardrail,
 } from './service.ts';
+import { testGuardrail } from './test-guardrail.ts';
 import { toDetail, toReceipt, toRow, toVersion } from './to-reply.ts';
 
 const shared = { tenant: 'either', resource: 'guardrails', query: tenantQuery, body: null } as const;
@@ -68,6 +81,30 @@ export const guardrailRoutes: readonly AdminRoute[] = [
       call.tag(made.revision);
       return inBothEnvelopes(toReceipt(made));
     },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: '/guardrails/checks',
+    summary: 'List the checks of this deployment, with JSON Schemas of their parameters',
+    scopes: [...scopes('list'), ...scopes('read')],
+    action: 'list-checks',
+    reply: checksReply,
+    async handle(call) {
+      const data = await listChecks(call.services);
+      return { object: 'list', total: data.length, data };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'POST',
+    path: '/guardrails/test',
+    summary: 'Run a saved guardrail, or unsaved checks, on a text',
+    scopes: [...scopes('read'), ...scopes('create')],
+    action: 'test',
+    body: testBody,
+    reply: testReply,
+    handle: (call) => testGuardrail(call, call.body),
   }),
   defineRoute({
     ...shared,

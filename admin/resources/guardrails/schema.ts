@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { guardrailActions, guardrailChecks } from '../../../core/contract/plugin/guardrail-config.ts';
-import { bothEnvelopes, listOf, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, name, tenantEntries, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { guardrailSide, textCharsMax } from '../../../core/contract/protocol/guardrail-checks.ts';
+import { bothEnvelopes, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
+import { currentPage, id, idOrSlug, name, tenantEntries, textMap, unchanged, wholeNumber } from '../../http/schemas.ts';
 
 const checks = v.pipe(
   guardrailChecks,
@@ -26,6 +27,19 @@ export const updateBody = v.strictObject({
   actions: v.optional(guardrailActions),
   target: unchanged,
 });
+
+export const testBody = v.strictObject({
+  ...tenantEntries,
+  checks: v.optional(checks),
+  actions: v.optional(guardrailActions, {}),
+  guardrail: v.optional(idOrSlug),
+  guardrail_version_id: v.optional(id),
+  side: v.optional(guardrailSide, 'input'),
+  text: v.pipe(v.string(), v.maxLength(textCharsMax, `at most ${textCharsMax} characters`)),
+  model: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+  metadata: v.optional(textMap, {}),
+});
+export type TestBody = v.InferOutput<typeof testBody>;
 
 const ids = v.pipe(
   v.string(),
@@ -78,6 +92,27 @@ const versionEntries = {
   mcp_server_mappings: v.array(v.never()),
   object: v.literal('guardrail'),
 };
+
+export const testReply = v.strictObject({
+  verdict: v.boolean(),
+  denied: v.boolean(),
+  transformed: v.boolean(),
+  text: v.string(),
+  /** As in `hook_results` of replies. */
+  results: v.array(anything),
+});
+
+export const checksReply = listOf(
+  v.strictObject({
+    id: v.string(),
+    about: nullableText,
+    sides: v.array(guardrailSide),
+    changes: v.picklist(['always', 'by_parameters', 'never']),
+    reads_text: v.boolean(),
+    /** JSON Schema 2020-12. */
+    parameters: anything,
+  }),
+);
 
 export const listReply = listOf(v.strictObject(rowEntries));
 

@@ -37,8 +37,8 @@ export interface Endpoint {
    * most one target, because a resource stored by one provider does not exist at another.
    */
   readonly isStored?: true;
-  /** Function name in records: an operation, `proxy`, `realtime`, `listModels`, or `explainConfig`. */
-  readonly name: OperationName | 'proxy' | 'listModels' | 'realtime' | 'explainConfig';
+  /** Function name in records: an operation, `proxy`, `realtime`, `listModels`, `explainConfig` or `invokeGuardrails`. */
+  readonly name: OperationName | 'proxy' | 'listModels' | 'realtime' | 'explainConfig' | 'invokeGuardrails';
   /** The operation whose JSON is shaped; null = pass-through, the body is never parsed. */
   readonly operation: OperationName | null;
   /**

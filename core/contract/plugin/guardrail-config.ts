@@ -123,6 +123,9 @@ export const savedContent = {
 /** A saved guardrail, or the version of it that is to be used. */
 const reference = { type, id: name, guardrail_version_id: v.optional(v.pipe(v.string(), v.uuid())), ...actions };
 
+/** A string, or an object that may replace actions. */
+export const guardrailReference = v.union([name, v.strictObject(reference)]);
+
 const hook = v.strictObject({
   type,
   id: v.optional(name),

@@ -260,6 +260,17 @@ export const routeDescriptions: Readonly<Record<string, RouteDescription>> = {
     only: ['config', 'request'],
     example: { config: 'pc-with-fallback', request: { body: { model: 'gpt-4o-mini', messages: hello } } },
   },
+  'POST /guardrails/invoke': {
+    body: 'json',
+    format: 'plain',
+    name: 'invokeGuardrails',
+    tag: 'Guardrails',
+    summary: 'Run saved guardrails on a text, without calling a model',
+    scopes: ['guardrails.invoke'],
+    required: ['guardrails', 'text'],
+    only: ['guardrails', 'side', 'text', 'model'],
+    example: { guardrails: ['pg-no-secrets'], side: 'input', text: 'Say hello.' },
+  },
 };
 
 /** Request headers of the data plane by name without prefix. */

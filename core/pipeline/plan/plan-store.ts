@@ -9,6 +9,7 @@ import {
   type TargetLimits,
   targetLimitsDefault,
 } from '../../contract/plugin/gateway-config.ts';
+import type { GuardrailReference, GuardrailRule } from '../../contract/plugin/guardrail-config.ts';
 import type { Plan } from '../../contract/plugin/plan.ts';
 import type { ConfigDocument } from '../../contract/protocol/documents.ts';
 import { GatewayError, reasonOf, toGatewayError } from '../../contract/values/errors.ts';
@@ -145,6 +146,15 @@ export class PlanStore {
     if (slug === null) return;
     const fields = { config: slug, version: versionId, reason: reasonOf(thrown) };
     this.#compiler?.services.log.error(fields, 'a saved config does not compile; serving its last valid version');
+  }
+
+  /** Returns the rules of saved guardrails, for a run without a config. */
+  rulesOf(
+    references: readonly GuardrailReference[],
+    guardrails: SavedGuardrails,
+    side: 'input' | 'output',
+  ): readonly GuardrailRule[] {
+    return rulesWith(references, guardrails, this.#started().openGuardrail)(references, side);
   }
 
   /** Returns one line per issue of a config, with its path, as compiling it finds them; empty for none. Stores nothing. */

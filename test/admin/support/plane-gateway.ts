@@ -1,11 +1,9 @@
+import { guardrailRoutes } from '../../../core/compose/guardrail-routes.ts';
 import type { DocumentReader } from '../../../core/contract/plugin/plugin.ts';
-import { guardrailChecksPath, guardrailQuestion } from '../../../core/contract/protocol/guardrail-checks.ts';
 import { tokenCheckPath } from '../../../core/contract/protocol/tokens.ts';
-import { answerControlPlane } from '../../../core/control-plane/serve-control-plane.ts';
 import { createTokenChecks } from '../../../core/jwt/serve-token-checks.ts';
 import { startTokens } from '../../../core/jwt/start-tokens.ts';
 import type { Handle } from '../../../core/pipeline/run.ts';
-import { checkSaved } from '../../../plugins/guardrails/check-saved.ts';
 import { createGatewayTasks } from '../../../workers/gateway-tasks.ts';
 import { startEdge, uwsBinaries } from '../../support/edge-server.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
@@ -70,13 +68,8 @@ export async function startPlaneGateway(): Promise<PlaneGateway> {
         fetch: () => Promise.reject(new Error('checks are not run here')),
         random: Math.random,
       };
-      const guardrailChecks = answerControlPlane({
-        clusterKey: clusterKeyText,
-        question: guardrailQuestion,
-        atOnceMax: 8,
-        answer: async ({ checks }) => checkSaved(checks, services),
-      });
-      routes.set(guardrailChecksPath, guardrailChecks);
+      const test = () => Promise.reject(new Error('guardrails are not run here'));
+      for (const [path, handle] of guardrailRoutes(clusterKeyText, { services, test })) routes.set(path, handle);
     },
     async close() {
       await stop();

@@ -190,6 +190,15 @@ describe.each(databases)('saved guardrails, on %s', (database) => {
     expect(await document(`${plane.workspaceId}/${made.body.slug}`)).toBeNull();
   });
 
+  it('have a list of all checks', async () => {
+    const { status, body } = await plane.ask('GET', '/guardrails/checks', { key: plane.workspaceKey });
+    expect(status).toBe(200);
+    expect(body.data.find(({ id }: { id: string }) => id === 'default.contains')).toMatchObject({
+      ...{ sides: ['input', 'output'], changes: 'never' },
+      parameters: { required: ['words'] },
+    });
+  });
+
   describe('with secret parameters', () => {
     const webhook = (webhookURL: string, authorization: string) => [
       { id: 'default.webhook', parameters: { webhookURL, headers: { authorization } } },

@@ -1,0 +1,56 @@
+import {
+  guardrailTestReply,
+  guardrailTestsMs,
+  guardrailTestsPath,
+  type InvocationReply,
+} from '../../../core/contract/protocol/guardrail-checks.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Actor } from '../../http/actor.ts';
+import { askGateway } from '../../http/ask-gateway.ts';
+import { AdminError, asReference, invalid } from '../../http/errors.ts';
+import type { AdminServices } from '../../http/route.ts';
+import type { TestBody } from './schema.ts';
+import { findGuardrail, findVersion, requireScope } from './service.ts';
+
+interface Call {
+  readonly em: EntityManager;
+  readonly actor: Actor;
+  readonly organisationId: string;
+  readonly workspaceId: string | null;
+  readonly services: Pick<AdminServices, 'settings' | 'log'>;
+}
+
+/**
+ * Has a gateway run a saved guardrail, or unsaved checks, on a text. Throws AB02 for a guardrail that does not exist, AB01 with a line per
+ * issue of the checks, and AB10 if no gateway replies in time.
+ */
+export async function testGuardrail(call: Call, body: TestBody): Promise<InvocationReply> {
+  const { em, organisationId, services } = call;
+  if ((body.guardrail === undefined) === (body.checks === undefined))
+    throw invalid('checks: expected either checks or guardrail');
+  let { workspaceId } = call;
+  let guardrail: string | null = null;
+  if (body.guardrail === undefined) {
+    requireScope(call.actor, { workspaceId }, 'create');
+  } else {
+    const row = await findGuardrail(em, call, body.guardrail, 'read').catch(asReference('guardrail', 'Guardrail'));
+    if (body.guardrail_version_id) {
+      await findVersion(em, row, body.guardrail_version_id).catch(asReference('guardrail_version_id', 'Version'));
+    }
+    guardrail = row.id;
+    workspaceId = row.workspaceId ?? null;
+  }
+  const { errors, reply } = await askGateway(services, {
+    path: guardrailTestsPath,
+    body: {
+      ...{ organisationId, workspaceId, guardrail, versionId: body.guardrail_version_id ?? null },
+      ...{ checks: body.checks ?? [], actions: body.actions, side: body.side, text: body.text },
+      ...{ model: body.model ?? null, metadata: body.metadata },
+    },
+    reply: guardrailTestReply,
+    timeoutMs: guardrailTestsMs,
+    what: 'test the guardrail',
+  });
+  if (reply === null) throw new AdminError('AB01', errors[0] ?? 'The guardrail cannot run', errors);
+  return reply;
+}

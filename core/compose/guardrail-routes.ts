@@ -1,0 +1,47 @@
+import type * as v from 'valibot';
+import { checkSaved } from '../../plugins/guardrails/check-saved.ts';
+import { describeChecks } from '../../plugins/guardrails/describe-checks.ts';
+import type { CoreServices } from '../contract/plugin/core-plugin.ts';
+import {
+  type GuardrailTest,
+  type GuardrailTestReply,
+  guardrailCataloguePath,
+  guardrailCatalogueQuestion,
+  guardrailChecksPath,
+  guardrailQuestion,
+  guardrailTest,
+  guardrailTestsPath,
+} from '../contract/protocol/guardrail-checks.ts';
+import { answerControlPlane } from '../control-plane/serve-control-plane.ts';
+import type { Handle } from '../pipeline/run.ts';
+
+export interface GuardrailAnswers {
+  readonly services: Pick<CoreServices, 'tasks' | 'fetch' | 'random' | 'addedChecks'>;
+  test(test: GuardrailTest): Promise<GuardrailTestReply>;
+}
+
+/** Questions of one kind that are answered at the same time. */
+const atOnceMax = 8;
+/** Those of one organisation among the tests, which may wait for services of its choice. */
+const testsOfOneMax = 4;
+
+/** The questions of the control plane about guardrails, by path. */
+export function guardrailRoutes(
+  clusterKey: string,
+  { services, test }: GuardrailAnswers,
+): readonly (readonly [string, Handle])[] {
+  const answer = <Question>(question: v.GenericSchema<unknown, Question>, reply: (question: Question) => object): Handle =>
+    answerControlPlane({ clusterKey, question, atOnceMax, answer: async (asked) => reply(asked) });
+  const tests = answerControlPlane({
+    clusterKey,
+    question: guardrailTest,
+    atOnceMax,
+    owner: { of: ({ organisationId }) => organisationId, max: testsOfOneMax },
+    answer: test,
+  });
+  return [
+    [guardrailChecksPath, answer(guardrailQuestion, ({ checks }) => checkSaved(checks, services))],
+    [guardrailCataloguePath, answer(guardrailCatalogueQuestion, () => ({ checks: describeChecks(services.addedChecks) }))],
+    [guardrailTestsPath, tests],
+  ];
+}
