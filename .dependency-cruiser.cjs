@@ -109,7 +109,7 @@ module.exports = {
     library('ws-in-upstream-only', 'ws', '^core/upstream/'),
     library('nats-at-the-bus-only', '@nats-io/.*', '^(core/(documents|nats)|admin/publish)/'),
     library('piscina-in-workers-only', 'piscina', '^workers/'),
-    library('jose-in-jwt-only', 'jose', '^core/jwt/'),
+    library('jose-in-jwt-only', 'jose', '^(core/jwt|plugins/guardrails/checks/jwt)/'),
     library('orm-in-admin-only', '@mikro-orm/.*', '^admin/'),
   ],
   options: {

@@ -14,7 +14,7 @@ export class CallError extends Error {
 /** Sends JSON to a service and returns status and body. Rejects with CallError. */
 export async function callService(
   { fetch }: CheckServices,
-  call: { url: string; headers: HeaderList; body?: JsonObject; timeoutMs: number },
+  call: { url: string; headers: HeaderList; body?: JsonObject | string; timeoutMs: number },
 ): Promise<{ status: number; body: Uint8Array }> {
   const { url, headers, body, timeoutMs } = call;
   let timer: NodeJS.Timeout | undefined;
@@ -22,7 +22,7 @@ export async function callService(
     timer = setTimeout(() => reject(new CallError('TimeoutError', `Request timed out after ${timeoutMs}ms`)), timeoutMs);
   });
   try {
-    return await Promise.race([fetch({ url, headers, ...(body ? { body } : {}) }), late]);
+    return await Promise.race([fetch({ url, headers, ...(body === undefined ? {} : { body }) }), late]);
   } catch (thrown) {
     if (thrown instanceof CallError) throw thrown;
     const isBlocked = thrown instanceof GatewayError && thrown.source === 'client';

@@ -13,8 +13,10 @@ import { restorePii } from './content/restore-pii.ts';
 import { secrets } from './content/secrets.ts';
 import { characterCount, sentenceCount, wordCount } from './counts.ts';
 import { endsWith } from './ends-with.ts';
+import { inlineImageUrls } from './inline-image-urls.ts';
 import { jsonKeys } from './json-keys.ts';
 import { jsonSchema } from './json-schema.ts';
+import { jwt } from './jwt/index.ts';
 import { allLowercase, allUppercase } from './letters.ts';
 import { log } from './log.ts';
 import { requiredMetadataKeyPairs, requiredMetadataKeys } from './metadata.ts';
@@ -28,8 +30,19 @@ import { validUrls } from './valid-urls.ts';
 import { webhook } from './webhook.ts';
 
 const list: readonly Check[] = [
-  ...[addPrefix, allLowercase, allUppercase, allowedRequestTypes, characterCount, contains, containsCode, endsWith, jsonKeys],
-  ...[jsonSchema, log, modelRules, modelWhitelist, notNull, regexMatch, regexReplace, requestParametersCheck],
+  ...[
+    addPrefix,
+    allLowercase,
+    allUppercase,
+    allowedRequestTypes,
+    characterCount,
+    contains,
+    containsCode,
+    endsWith,
+    inlineImageUrls,
+    jsonKeys,
+  ],
+  ...[jsonSchema, jwt, log, modelRules, modelWhitelist, notNull, regexMatch, regexReplace, requestParametersCheck],
   ...[requiredMetadataKeyPairs, requiredMetadataKeys, sentenceCount, validUrls, webhook, wordCount],
   ...[gibberish, judge, language, moderateContent, pii, promptInjection, restorePii, secrets, ...partners],
 ];

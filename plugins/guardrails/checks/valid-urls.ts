@@ -1,3 +1,5 @@
+import { Resolver } from 'node:dns/promises';
+import { isIP } from 'node:net';
 import * as v from 'valibot';
 import { callService } from './call-service.ts';
 import { type Check, type CheckServices, defineCheck, excerpt } from './check.ts';
@@ -5,25 +7,30 @@ import { type Check, type CheckServices, defineCheck, excerpt } from './check.ts
 /** Texts are written by models: their number of calls is bounded. */
 const urlsMax = 20;
 const timeoutMs = 3000;
-const validationMethod = 'HTTP request';
 
-/** `default.validUrls`: every URL of the text answers a GET with 2xx. Addresses that the gateway may not call are not valid. */
+/**
+ * `default.validUrls`: every URL of the text answers a GET with 2xx, with `onlyDNS` its host name has an address. Addresses that the gateway may
+ * not call are not valid.
+ */
 export const validUrls: Check = defineCheck({
   id: 'default.validUrls',
   sides: ['output'],
   parameters: v.strictObject({
-    onlyDNS: v.optional(v.literal(false, 'look-ups without a request are not part of this version'), false),
+    onlyDNS: v.optional(v.boolean(), false),
     not: v.optional(v.boolean(), false),
   }),
   prepare:
-    ({ not }, services) =>
+    ({ not, onlyDNS }, services) =>
     async ({ text }) => {
       const urls = [...new Set(text.match(/https?:\/\/[^\s<>"'`)\]}]+/g)?.map((url) => url.replace(/[.,;:!?]+$/, '')) ?? [])];
+      const validationMethod = onlyDNS ? 'DNS lookup' : 'HTTP request';
       const base = { not, textExcerpt: excerpt(text) };
       if (urls.length === 0) {
         return { verdict: false, data: { explanation: 'No URLs found in the text.', urls, validationMethod, ...base } };
       }
-      const answers = await Promise.all(urls.map((url, index) => (index < urlsMax ? isReached(services, url) : false)));
+      const answers = await Promise.all(
+        urls.map((url, index) => (index < urlsMax ? (onlyDNS ? hasAddress(url) : isReached(services, url)) : false)),
+      );
       const invalidUrls = urls.filter((_url, index) => !answers[index]);
       const isValid = invalidUrls.length === 0;
       const verdict = isValid !== not;
@@ -45,5 +52,23 @@ async function isReached(services: CheckServices, url: string): Promise<boolean>
     return status >= 200 && status < 300;
   } catch {
     return false;
+  }
+}
+
+/**
+ * Returns true if the name of the host has an address. Hosts that are addresses have no name to look up. `servers` take the place of those of the
+ * system.
+ */
+export async function hasAddress(url: string, servers?: readonly string[]): Promise<boolean> {
+  const host = URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? '';
+  if (host === '' || isIP(host) !== 0) return false;
+  const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
+  if (servers) resolver.setServers(servers);
+  try {
+    return (await Promise.any([resolver.resolve4(host), resolver.resolve6(host)])).length > 0;
+  } catch {
+    return false;
+  } finally {
+    resolver.cancel();
   }
 }

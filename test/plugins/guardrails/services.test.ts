@@ -1,8 +1,11 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import type { PluginRequest } from '../../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { createHarness } from '../../support/pipeline-harness.ts';
+import { hasAddress } from '../../../plugins/guardrails/checks/valid-urls.ts';
+import { chatReply, createHarness, answer as scripted } from '../../support/pipeline-harness.ts';
 
 type Answer = { status?: number; json?: unknown; text?: string } | 'down' | 'never';
 
@@ -158,5 +161,31 @@ describe('default.validUrls', () => {
   const config = (parameters: JsonObject) => ({ output_guardrails: [{ 'default.validUrls': parameters, deny: true }] });
   it.each([{}, { not: true }])('a reply without a URL is denied: %j', async (parameters) => {
     expect((await ask(config(parameters), 'down')).status).toBe(446);
+  });
+
+  it.each(['http://127.0.0.1/', 'http://[::1]/x', 'http://no-such-name.invalid/'])(
+    'onlyDNS: %s has no name with an address',
+    async (url) => {
+      const gateway = createHarness();
+      gateway.script(scripted(200, chatReply(`see ${url} ok`)));
+      const headers = { 'x-svc-config': JSON.stringify({ provider: '@one', ...config({ onlyDNS: true }) }) };
+      const sink = await gateway.send({ headers, body: { model: 'm', messages: [{ role: 'user', content: 'x' }] } });
+      expect(sink.status).toBe(446);
+    },
+  );
+
+  it('onlyDNS: a name with an address is valid, and is looked up without a request', async () => {
+    // Answers every question for an A record with 192.0.2.1, and all others with no record.
+    const server = createSocket('udp4', (question, { port, address }) => {
+      const isA = question.readUInt16BE(question.length - 4) === 1;
+      const header = Buffer.from([question[0] ?? 0, question[1] ?? 0, 0x81, 0x80, 0, 1, 0, isA ? 1 : 0, 0, 0, 0, 0]);
+      const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 1]);
+      server.send(Buffer.concat([header, question.subarray(12), ...(isA ? [record] : [])]), port, address);
+    }).bind(0, '127.0.0.1');
+    await once(server, 'listening');
+    const servers = [`127.0.0.1:${server.address().port}`];
+    expect(await hasAddress('https://www.example.com/page', servers)).toBe(true);
+    expect(await hasAddress('https://192.0.2.7/page', servers)).toBe(false);
+    server.close();
   });
 });

@@ -1,0 +1,116 @@
+import * as v from 'valibot';
+import { findHeader } from '../../../core/contract/values/http.ts';
+import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import { CallError } from './call-service.ts';
+import { type Check, type CheckServices, defineCheck, type Outcome, type Subject } from './check.ts';
+
+/** The connector reads replies up to this size. */
+const bytesMax = 1024 * 1024;
+const imagesMax = 20;
+const types = /^image\/(?:png|jpeg|gif|webp|bmp|tiff|heic|heif)$/;
+
+const parameters = v.strictObject({
+  providers: v.optional(v.pipe(v.array(v.string()), v.maxLength(100)), []),
+  maxSizeBytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)), 20_971_520),
+  timeoutMs: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(60_000)), 30_000),
+});
+type Parameters = v.InferOutput<typeof parameters>;
+
+/**
+ * `default.inlineImageUrls`: fetches images that a request names by URL and puts them into it as base64, for providers that fetch none. An image
+ * that cannot be fetched stays as it is and is an error of the check.
+ */
+export const inlineImageUrls: Check = defineCheck({
+  id: 'default.inlineImageUrls',
+  sides: ['input'],
+  changes: true,
+  readsNoText: true,
+  parameters,
+  prepare: (given, services) => async (subject) => {
+    const provider = providerOf(subject);
+    if (given.providers.length > 0 && (provider === null || !given.providers.includes(provider))) {
+      return { verdict: true, data: { imagesConverted: 0, errors: [], provider } };
+    }
+    return convert(given, services, subject, provider);
+  },
+});
+
+async function convert(given: Parameters, services: CheckServices, { body }: Subject, provider: string | null): Promise<Outcome> {
+  const urls = new Set<string>();
+  mapImages(body, (url) => {
+    urls.add(url);
+    return null;
+  });
+  const errors: string[] = [];
+  const images = new Map<string, Image>();
+  await Promise.all(
+    [...urls].map(async (url, index) => {
+      try {
+        if (index >= imagesMax) throw new CallError('Error', `more than ${imagesMax} images`);
+        images.set(url, await fetchImage(services, url, given));
+      } catch (thrown) {
+        errors.push(thrown instanceof CallError ? thrown.message : 'fetch failed');
+      }
+    }),
+  );
+  const data = { imagesConverted: images.size, errors, provider };
+  const error =
+    errors.length === 0 ? {} : { error: { name: 'ImageError', message: `${errors.length} images were not converted` } };
+  const changed = images.size === 0 ? {} : { body: mapImages(body, (url) => images.get(url) ?? null) as JsonObject };
+  return { verdict: errors.length === 0, data, ...error, ...changed };
+}
+
+interface Image {
+  readonly type: string;
+  readonly base64: string;
+}
+
+async function fetchImage({ fetch }: CheckServices, url: string, { timeoutMs, maxSizeBytes }: Parameters): Promise<Image> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new CallError('TimeoutError', `Request timed out after ${timeoutMs}ms`)), timeoutMs);
+  });
+  try {
+    const { status, headers, body } = await Promise.race([fetch({ url, headers: ['accept', 'image/*'] }), late]);
+    if (status !== 200) throw new CallError('HttpError', `HTTP error! status: ${status}`);
+    const type = (findHeader(headers, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+    if (!types.test(type)) throw new CallError('Error', 'the reply is not an image');
+    if (body.length > Math.min(maxSizeBytes, bytesMax)) throw new CallError('Error', 'the image is too large');
+    return { type, base64: Buffer.from(body).toString('base64') };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Returns a copy of the body with the images that `replace` returns: parts of chat, messages and responses requests. */
+function mapImages(value: unknown, replace: (url: string) => Image | null): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapImages(item, replace));
+  if (!isObject(value)) return value;
+  const { type, image_url: image, source } = value;
+  if (type === 'image_url' && isObject(image) && isRemote(image.url)) {
+    const found = replace(image.url);
+    return found ? { ...value, image_url: { ...image, url: dataUrl(found), mime_type: found.type } } : value;
+  }
+  if (type === 'input_image' && isRemote(image)) {
+    const found = replace(image);
+    return found ? { ...value, image_url: dataUrl(found) } : value;
+  }
+  if (type === 'image' && isObject(source) && source.type === 'url' && isRemote(source.url)) {
+    const found = replace(source.url);
+    return found ? { ...value, source: { type: 'base64', media_type: found.type, data: found.base64 } } : value;
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapImages(item, replace)]));
+}
+
+function isRemote(url: unknown): url is string {
+  return typeof url === 'string' && /^https?:\/\//i.test(url);
+}
+
+function dataUrl({ type, base64 }: Image): string {
+  return `data:${type};base64,${base64}`;
+}
+
+/** The provider of the attempt, or that of the only target if the guardrail runs before one is chosen. */
+function providerOf({ ctx }: Subject): string | null {
+  return ctx.provider ?? (ctx.plan.targets.length === 1 ? (ctx.plan.targets[0]?.provider ?? null) : null);
+}

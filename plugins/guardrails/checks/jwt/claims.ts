@@ -1,0 +1,96 @@
+import { RE2JS } from 're2js';
+import * as v from 'valibot';
+import type { JsonObject } from '../../../../core/contract/values/json.ts';
+
+export type Claims = Readonly<JsonObject>;
+
+const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255));
+const pattern = v.pipe(
+  v.string(),
+  v.maxLength(256),
+  v.check((text) => {
+    try {
+      RE2JS.compile(text);
+      return true;
+    } catch {
+      return false;
+    }
+  }, 'not a valid RE2 pattern'),
+);
+const value = v.union([v.string(), v.number(), v.boolean()]);
+const values = v.union([
+  v.pipe(
+    value,
+    v.transform((one) => [one]),
+  ),
+  v.pipe(v.array(value), v.minLength(1), v.maxLength(100)),
+]);
+const rule = v.union([
+  v.strictObject({
+    values: v.union([
+      v.pipe(
+        pattern,
+        v.transform((one) => [one]),
+      ),
+      v.array(pattern),
+    ]),
+    matchType: v.literal('regex'),
+  }),
+  v.strictObject({ values, matchType: v.optional(v.picklist(['exact', 'contains', 'containsAll']), 'exact') }),
+]);
+
+/** Parameters about the claims of a valid token. */
+export const claimRules = {
+  requiredClaims: v.optional(v.pipe(v.array(name), v.maxLength(32)), []),
+  claimValues: v.optional(v.record(name, rule), {}),
+  /** Names of headers whose value must be that of the claim with the same name. */
+  headerPayloadMatch: v.optional(v.pipe(v.array(name), v.maxLength(32)), []),
+};
+type Rules = { readonly [Key in keyof typeof claimRules]: v.InferOutput<(typeof claimRules)[Key]> };
+
+/** Returns what is wrong with the claims, and a summary per parameter that was used. */
+export function claimFaults(
+  claims: Claims,
+  { requiredClaims, claimValues, headerPayloadMatch }: Rules,
+  header: (name: string) => string | undefined,
+): { faults: string[]; validations: JsonObject } {
+  const faults: string[] = [];
+  const validations: JsonObject = {};
+  if (requiredClaims.length > 0) {
+    const missing = requiredClaims.filter((claim) => claims[claim] === undefined || claims[claim] === null);
+    if (missing.length > 0) faults.push(`Missing required claims: ${missing.join(', ')}`);
+    validations.requiredClaims = missing.length === 0 ? { valid: true } : { valid: false, missing };
+  }
+  const rules = Object.entries(claimValues);
+  if (rules.length > 0) {
+    const wrong = rules.filter(([claim, one]) => !matches(claims[claim], one)).map(([claim]) => claim);
+    if (wrong.length > 0) faults.push(`Claims with other values: ${wrong.join(', ')}`);
+    validations.claimValues = wrong.length === 0 ? { valid: true } : { valid: false, wrong };
+  }
+  if (headerPayloadMatch.length > 0) {
+    const wrong = headerPayloadMatch.filter((claim) => {
+      const expected = claims[claim];
+      return expected === undefined || header(claim.toLowerCase()) !== String(expected);
+    });
+    if (wrong.length > 0) faults.push(`Headers that differ from the claims: ${wrong.join(', ')}`);
+    validations.headerPayloadMatch = wrong.length === 0 ? { valid: true } : { valid: false, wrong };
+  }
+  return { faults, validations };
+}
+
+/** A claim that is a list, or a text of words such as `scope`, counts as its items. */
+function matches(claim: unknown, { values: wanted, matchType }: v.InferOutput<typeof rule>): boolean {
+  if (claim === undefined || claim === null) return false;
+  const list: unknown[] = Array.isArray(claim) ? claim : [claim];
+  const items = Array.isArray(claim) ? list : [claim, ...(typeof claim === 'string' ? claim.split(/[ ,]+/) : [])];
+  switch (matchType) {
+    case 'regex':
+      return list.some((item) => (wanted as string[]).some((text) => RE2JS.compile(text).matcher(String(item)).find()));
+    case 'contains':
+      return wanted.some((one) => items.includes(one));
+    case 'containsAll':
+      return wanted.every((one) => items.includes(one));
+    default:
+      return list.length === 1 && wanted.some((one) => one === list[0]);
+  }
+}

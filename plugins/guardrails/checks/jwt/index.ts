@@ -1,0 +1,85 @@
+import * as v from 'valibot';
+import { type Check, defineCheck, type Outcome, type Subject } from '../check.ts';
+import { serviceUrl } from '../outgoing-headers.ts';
+import { type Claims, claimFaults, claimRules } from './claims.ts';
+import { createIntrospection } from './introspection.ts';
+import { createKeys, keySet } from './keys.ts';
+import { algorithms, verify } from './verify.ts';
+
+const seconds = (byDefault: number, max: number) => v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(max)), byDefault);
+const claimName = v.pipe(v.string(), v.minLength(1), v.maxLength(255));
+const headerName = v.pipe(v.string(), v.regex(/^[A-Za-z0-9-]{1,128}$/, 'expected letters, digits and hyphens'), v.toLowerCase());
+
+const parameters = v.strictObject({
+  jwks: v.optional(keySet),
+  jwksUri: v.optional(serviceUrl),
+  introspectEndpoint: v.optional(serviceUrl),
+  introspectContentType: v.optional(v.picklist(['application/json', 'application/x-www-form-urlencoded']), 'application/json'),
+  introspectCacheMaxAge: seconds(0, 3600),
+  headerKey: v.optional(headerName, 'authorization'),
+  cacheMaxAge: seconds(86_400, 604_800),
+  clockTolerance: seconds(5, 600),
+  maxTokenAge: v.optional(
+    v.union([
+      v.pipe(v.number(), v.minValue(1)),
+      v.pipe(v.string(), v.regex(/^\d{1,6} ?[smhdwy]$/, 'expected a time such as 1d')),
+    ]),
+    '1d',
+  ),
+  algorithms: v.optional(v.pipe(v.array(v.picklist(algorithms)), v.minLength(1)), ['RS256']),
+  ...claimRules,
+  extractClaims: v.optional(v.pipe(v.array(claimName), v.maxLength(32)), []),
+  claimPrefix: v.optional(v.pipe(v.string(), v.maxLength(64)), 'x-jwt-'),
+});
+export type JwtParameters = v.InferOutput<typeof parameters>;
+
+/**
+ * `default.jwt`: a header of the request holds a valid token: a JWT whose signature a key verifies, or a token that an endpoint declares active.
+ * Invalid tokens fail the check. If the keys or the endpoint cannot be reached, the check cannot run.
+ */
+export const jwt: Check = defineCheck({
+  id: 'default.jwt',
+  sides: ['input'],
+  readsNoText: true,
+  parameters,
+  prepare(given, services) {
+    const sources = [given.jwks, given.jwksUri, given.introspectEndpoint].filter((source) => source !== undefined);
+    if (sources.length !== 1) throw new Error('jwks: expected exactly one of jwks, jwksUri and introspectEndpoint');
+    const keys = createKeys(given, services);
+    const introspect = createIntrospection(given, services);
+    return async (subject) => {
+      const header = subject.ctx.request.header(given.headerKey);
+      if (!header) return failed('Missing authorization header');
+      const token = header.replace(/^Bearer\s+/i, '').trim();
+      const checked = given.introspectEndpoint === undefined ? await verify(token, keys, given) : await introspect(token);
+      if (!checked.ok)
+        return failed(checked.explanation, checked.isSigned === undefined ? {} : { signatureValid: checked.isSigned });
+      return judgeClaims(subject, checked.claims, given);
+    };
+  },
+});
+
+function judgeClaims(subject: Subject, claims: Claims, given: JwtParameters): Outcome {
+  const { faults, validations } = claimFaults(claims, given, (name) => subject.ctx.request.header(name));
+  const all = { signatureValid: true, ...validations };
+  if (faults.length > 0) return failed(`JWT validation failed: ${faults.join('; ')}`, all);
+  if (given.extractClaims.length > 0) addMetadata(subject, claims, given);
+  return { verdict: true, data: { verdict: true, explanation: 'JWT token validation succeeded', validations: all } };
+}
+
+/** Later plugins, such as conditional routing, see the claims as metadata of the request. */
+function addMetadata({ ctx }: Subject, claims: Claims, { extractClaims, claimPrefix }: JwtParameters): void {
+  const added = extractClaims.flatMap((name) => {
+    const value = claims[name];
+    const text = typeof value === 'string' ? value : value === undefined ? null : JSON.stringify(value);
+    return text === null ? [] : [[`${claimPrefix}${name}`, text.slice(0, metadataCharsMax)] as const];
+  });
+  ctx.metadata = { ...ctx.metadata, ...Object.fromEntries(added) };
+}
+
+const metadataCharsMax = 128;
+
+function failed(explanation: string, validations?: Record<string, unknown>): Outcome {
+  const shown = validations && Object.keys(validations).length > 0 ? { validations } : {};
+  return { verdict: false, data: { verdict: false, explanation, ...shown } };
+}

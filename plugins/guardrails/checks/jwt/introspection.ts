@@ -1,0 +1,47 @@
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { parseObject } from '../../../../core/contract/values/json.ts';
+import { callService } from '../call-service.ts';
+import type { CheckServices } from '../check.ts';
+import type { Claims } from './claims.ts';
+import type { Checked } from './verify.ts';
+
+const timeoutMs = 5000;
+const charsMax = 16_384;
+
+interface Rules {
+  readonly introspectEndpoint?: string | undefined;
+  readonly introspectContentType: string;
+  readonly introspectCacheMaxAge: number;
+}
+
+/** Asks an endpoint whether a token is active (RFC 7662). Active tokens are remembered by their SHA-256. Rejects if it gives no reply. */
+export function createIntrospection(
+  { introspectEndpoint, introspectContentType, introspectCacheMaxAge }: Rules,
+  services: CheckServices,
+): (token: string) => Promise<Checked> {
+  const known = new LRUCache<string, Claims>({ max: 1000, ttl: Math.max(1, introspectCacheMaxAge * 1000) });
+  const inactive: Checked = { ok: false, explanation: 'JWT validation error: the token is not active', isSigned: false };
+  return async (token) => {
+    if (token === '' || token.length > charsMax) return inactive;
+    const key = hash('sha256', token, 'hex');
+    const remembered = introspectCacheMaxAge > 0 ? known.get(key) : undefined;
+    if (remembered) return isCurrent(remembered) ? { ok: true, claims: remembered } : inactive;
+    const isJson = introspectContentType === 'application/json';
+    const { status, body } = await callService(services, {
+      url: introspectEndpoint as string,
+      headers: ['content-type', introspectContentType, 'accept', 'application/json'],
+      body: isJson ? { token } : String(new URLSearchParams({ token })),
+      timeoutMs,
+    });
+    const claims = status === 200 ? parseObject(Buffer.from(body).toString()) : null;
+    if (claims === null) throw new Error(`the introspection endpoint has status ${status}`);
+    if (claims.active !== true || !isCurrent(claims)) return inactive;
+    known.set(key, claims);
+    return { ok: true, claims };
+  };
+}
+
+function isCurrent({ exp }: Claims): boolean {
+  return typeof exp !== 'number' || exp * 1000 > Date.now();
+}
