@@ -14,6 +14,7 @@ import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { Log } from '../contract/values/log.ts';
 import { messageOf } from '../contract/values/message-of.ts';
+import { realTimers, type Timers } from '../contract/values/timers.ts';
 import { createKeyLookUps } from './key-look-ups.ts';
 
 /** The reading half of the internal API. Every failure is a GatewayError `unavailable`. */
@@ -27,6 +28,7 @@ export interface ControlPlaneClient {
 export interface ControlPlaneClientOptions {
   readonly fetch: InternalFetch;
   readonly clock: Clock;
+  readonly timers?: Timers;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly log: Log;
@@ -51,7 +53,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
  * one call at a time is sent until one succeeds. All other calls are rejected at once.
  */
 export function createControlPlaneClient(options: ControlPlaneClientOptions): ControlPlaneClient {
-  const { fetch, clock, random, log, timeoutMs = 3000 } = options;
+  const { fetch, clock, timers = realTimers, random, log, timeoutMs = 3000 } = options;
   let failures = 0;
   let closedUntilMs = 0;
   let lastStatus = 200;
@@ -61,6 +63,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
   const lookUpKey = createKeyLookUps(
     { one: (id) => one('api-key', id), several: keys, isAway: () => waitMs() > 0 },
     clock,
+    timers,
     keysPerCallMax,
   );
 

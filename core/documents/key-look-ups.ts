@@ -1,5 +1,6 @@
 import type { DocumentReply } from '../contract/protocol/internal-api.ts';
 import type { Clock } from '../contract/values/clock.ts';
+import type { Timers } from '../contract/values/timers.ts';
 
 export interface KeyQuestions {
   /** One key, in a call of its own. */
@@ -34,6 +35,7 @@ interface Waiting {
 export function createKeyLookUps(
   questions: KeyQuestions,
   clock: Pick<Clock, 'elapsed'>,
+  timers: Timers,
   perCallMax: number,
 ): (id: string) => Promise<DocumentReply> {
   let waiting: Waiting[] = [];
@@ -56,10 +58,10 @@ export function createKeyLookUps(
   function gather(): void {
     if (gathering || calls === callsMax) return;
     gathering = true;
-    setTimeout(() => {
+    timers.after(gatherMs, () => {
       gathering = false;
       send();
-    }, gatherMs);
+    });
   }
 
   function send(): void {

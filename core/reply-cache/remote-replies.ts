@@ -25,8 +25,8 @@ import type { Timers } from '../contract/values/timers.ts';
 export interface RemoteReplies {
   /** `absent`: the store cannot be used now. `claimed`: this process leads and must call `store` or `release`. Never rejects. */
   find(key: CacheKey): Promise<Found>;
-  /** Stores the reply and ends the claim, in the background. */
-  store(key: CacheKey, stored: StoredReply): void;
+  /** Stores the reply and ends the claim. Resolves when the store has replied or cannot be used. Never rejects. */
+  store(key: CacheKey, stored: StoredReply): Promise<void>;
   /** Returns the most similar reply; null if there is none or the store cannot be used now. Never rejects. */
   similar(key: CacheKey, similar: SimilarKey, minScore: number): Promise<SimilarReply | null>;
   /** Ends the claim without a reply, in the background. */
@@ -105,7 +105,7 @@ export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplie
     store(key, { reply, ttlMs, labels, similar }) {
       stopRenewal(key);
       const size = reply.body.length;
-      if (storingBytes + size > storingBytesMax) return void background('release', frame(claimOf(key), null));
+      if (storingBytes + size > storingBytesMax) return background('release', frame(claimOf(key), null));
       storingBytes += size;
       const partition = similar?.partition ?? null;
       const line = {
@@ -119,7 +119,7 @@ export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplie
       const { body, ...head } = reply;
       const sealed = sealBytes(sealingKey, frame({ ...head, partition }, body), aadOf(key));
       const bytes = similar === null ? sealed : Buffer.concat([vectorBytes(similar.vector), sealed]);
-      void background('store', frame(line, bytes)).finally(() => {
+      return background('store', frame(line, bytes)).finally(() => {
         storingBytes -= size;
       });
     },

@@ -37,6 +37,8 @@ interface Entry {
 /** Equal requests of this process that are in progress. */
 interface Flight {
   readonly followers: Set<(joined: Joined) => void>;
+  /** True if the entry was refreshed elsewhere meanwhile: what the store gives may be the old one, and is not kept in memory. */
+  overtaken: boolean;
 }
 
 type Lead = Extract<Joined, { kind: 'lead' }>;
@@ -65,15 +67,15 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
       if (entry?.generation === key.generation) return { kind: 'hit', reply: entry.reply };
       const flight = flights.get(key.digest);
       if (flight) return follow(flight);
-      const started: Flight = { followers: new Set() };
+      const started: Flight = { followers: new Set(), overtaken: false };
       flights.set(key.digest, started);
       return remote === null ? leadOf(key, started) : lookUp(remote, key, started);
     },
     similar: async (key, similar, minScore) => remote?.similar(key, similar, minScore) ?? null,
     refresh(key) {
       memory.delete(key.digest);
-      for (const channel of channels) channel.send({ digest: key.digest });
-      return leadOf(key, { followers: new Set() });
+      tellOthers(key);
+      return leadOf(key, { followers: new Set(), overtaken: false }, true);
     },
     close() {
       for (const channel of channels) channel.close();
@@ -85,7 +87,7 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
     const found = await store.find(key);
     if (found.kind !== 'hit') return leadOf(key, flight);
     const { reply, ttlMs } = found;
-    memory.set(key.digest, { reply, generation: key.generation }, { ttl: ttlMs });
+    if (!flight.overtaken) memory.set(key.digest, { reply, generation: key.generation }, { ttl: ttlMs });
     endFlight(key, flight, { kind: 'hit', reply });
     return { kind: 'hit', reply };
   }
@@ -102,23 +104,29 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
     });
   }
 
-  function leadOf(key: CacheKey, flight: Flight): Lead {
+  function leadOf(key: CacheKey, flight: Flight, isRefresh = false): Lead {
     let ended = false;
     const end = (result: LeadResult): void => {
       if (ended) return;
       ended = true;
       // The client of the leader has disconnected. The first follower calls the provider, and the others wait for that call.
       const [next] = flight.followers;
-      if (result === 'aborted' && next) return next(leadOf(key, flight));
+      if (result === 'aborted' && next) return next(leadOf(key, flight, isRefresh));
       if (typeof result !== 'object') {
         remote?.release(key);
         return endFlight(key, flight, alone);
       }
       memory.set(key.digest, { reply: result.reply, generation: key.generation }, { ttl: result.ttlMs });
-      remote?.store(key, result);
+      const storing = remote?.store(key, result);
+      // Between the first notice and now, other processes may have read the old entry from the store again.
+      if (isRefresh) void storing?.then(() => tellOthers(key));
       endFlight(key, flight, { kind: 'hit', reply: result.reply });
     };
     return { kind: 'lead', end };
+  }
+
+  function tellOthers({ digest }: CacheKey): void {
+    for (const channel of channels) channel.send({ digest });
   }
 
   function endFlight({ digest }: CacheKey, flight: Flight, joined: Joined): void {
@@ -128,7 +136,10 @@ export function createReplyCache(options: ReplyCacheOptions): RunningReplyCache 
 
   function receive(message: unknown): void {
     const notice = readNotice(dropNotice, message, noticeBytesMax);
-    if (notice) memory.delete(notice.digest);
+    if (!notice) return;
+    memory.delete(notice.digest);
+    const flight = flights.get(notice.digest);
+    if (flight) flight.overtaken = true;
   }
 }
 

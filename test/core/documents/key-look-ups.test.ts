@@ -16,8 +16,8 @@ beforeEach(async () => {
   plane = await startFakeControlPlane();
   const log = newMemoryLog();
   time = newFakeTime();
-  const { clock } = time;
-  const client = createControlPlaneClient({ fetch: plane.fetch, clock, random: () => 0.5, log, timeoutMs: 1000 });
+  const { clock, timers } = time;
+  const client = createControlPlaneClient({ fetch: plane.fetch, clock, timers, random: () => 0.5, log, timeoutMs: 1000 });
   store = new DocumentStore({ client, clock, log, entriesMax: 10_000 });
 });
 afterEach(() => plane.stop());
@@ -56,6 +56,8 @@ describe('look-ups of unknown keys', () => {
       together.push(store.get('api-key', id));
       await setImmediate();
     }
+    expect(plane.requests).toHaveLength(10);
+    time.advance(3);
     await Promise.all(together);
     expect(plane.requests.slice(10)).toEqual(['/internal/v1/api-keys']);
     time.advance(25);

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { CachedReply, Joined, StoredReply } from '../../../core/contract/protocol/cached-replies.ts';
 import type { NoticeChannel } from '../../../core/contract/protocol/notice-channel.ts';
+import type { RemoteReplies } from '../../../core/reply-cache/remote-replies.ts';
 import { createReplyCache } from '../../../core/reply-cache/reply-cache.ts';
 import { newFakeTime } from '../../support/fake-time.ts';
+import { newGate } from '../../support/gate.ts';
 
 const key = { organisationId: 'o', workspaceId: 'w', digest: 'd', generation: 0 };
 const reply = (text: string): CachedReply => ({
@@ -15,10 +17,10 @@ const stored = (text: string): StoredReply => ({
   labels: { namespace: null, model: null, endpoint: null },
 });
 
-function start(channels: NoticeChannel<object>[] = []) {
+function start(channels: NoticeChannel<object>[] = [], remote: RemoteReplies | null = null) {
   const time = newFakeTime();
   const cache = createReplyCache({
-    ...{ remote: null, clock: time.clock, timers: time.timers, memoryBytesMax: 1_000_000, channels },
+    ...{ remote, clock: time.clock, timers: time.timers, memoryBytesMax: 1_000_000, channels },
   });
   const lead = async () => {
     const joined = await cache.join(key);
@@ -107,6 +109,35 @@ describe('entries', () => {
     expect(textOf(await other.cache.join(key))).toBe('lead');
   });
 
+  it('are dropped again when the store has the refreshed reply, because another process may have read the old one meanwhile', async () => {
+    const [left, right] = channelPair();
+    const written = newGate<void>();
+    let inStore = 'old';
+    const remote = storeOf(() => inStore, written.opened);
+    const here = start([left], remote);
+    const other = start([right], remote);
+    here.cache.refresh(key).end(stored('new'));
+    expect(textOf(await other.cache.join(key))).toBe('old');
+    inStore = 'new';
+    written.open();
+    await written.opened;
+    await Promise.resolve();
+    expect(textOf(await other.cache.join(key))).toBe('new');
+  });
+
+  it('are not kept if a refresh elsewhere overtook their look-up', async () => {
+    const [left, right] = channelPair();
+    let inStore = 'old';
+    const remote = storeOf(() => inStore, Promise.resolve());
+    const here = start([left], remote);
+    const other = start([right], remote);
+    const lookUp = other.cache.join(key);
+    here.cache.refresh(key);
+    expect(textOf(await lookUp)).toBe('old');
+    inStore = 'new';
+    expect(textOf(await other.cache.join(key))).toBe('new');
+  });
+
   it.each([
     ['JSON bytes that are no notice', Buffer.from('{"digest":5}')],
     ['bytes that are no JSON', Buffer.from('{')],
@@ -120,6 +151,17 @@ describe('entries', () => {
     expect(textOf(await cache.join(key))).toBe('x');
   });
 });
+
+/** A shared store with one reply. `written` resolves when it has taken a reply. */
+function storeOf(text: () => string, written: Promise<void>): RemoteReplies {
+  return {
+    find: async () => ({ kind: 'hit', reply: reply(text()), ttlMs: 60_000 }),
+    store: () => written,
+    similar: async () => null,
+    release() {},
+    close() {},
+  };
+}
 
 /** Two ends of one channel. */
 function channelPair(): [NoticeChannel<object>, NoticeChannel<object>] {
