@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -118,6 +118,16 @@ describe('a plugin in a package of its own', () => {
     const { plugin } = await import(pathToFileURL(join(cwd, 'dist/index.js')).href);
     expect(plugin).toMatchObject({ apiVersion: 1, name: 'deny-texts' });
   }, 300_000);
+
+  it('is tested as docs/guides/plugins.md describes', async () => {
+    const [plugin, test] = [...readFileSync(join(root, 'docs/guides/plugins.md'), 'utf8').matchAll(/^```js\n(.*?)^```$/gms)];
+    const cwd = join(folder, 'guide');
+    mkdirSync(cwd);
+    writeFileSync(join(cwd, 'require-team.mjs'), plugin?.[1] as string);
+    writeFileSync(join(cwd, 'require-team.test.mjs'), test?.[1] as string);
+    const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap'], { cwd, env });
+    expect(stdout).toContain('# pass 2');
+  });
 
   it('fails to compile if a hook has the wrong type', async () => {
     const cwd = join(folder, 'deny-texts');

@@ -202,9 +202,7 @@ export type { TextRewriter } from './text/text-rewriter.ts';
 export { GatewayError };
 
 /** Lets the compiler check a plugin where it is written. */
-export function definePlugin<Config>(plugin: Plugin<Config>): Plugin<Config>;
-export function definePlugin(plugin: Extension): Extension;
-export function definePlugin(plugin: Extension): Extension {
+export function definePlugin<Config>(plugin: Plugin<Config> | Extension): Plugin<Config> | Extension {
   return plugin;
 }
 
