@@ -56,6 +56,24 @@ describe('documents', () => {
     expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(120);
   });
 
+  it('every row of the failure table names tests that are there', () => {
+    const rowsOf = (name: string, heading: string) =>
+      tableBelow(read(name), heading)
+        .split('\n')
+        .slice(2)
+        .map((row) => row.split('|').map((cell) => cell.trim()));
+    const tested = rowsOf('test/failure-table/README.md', 'Failure table');
+    const [rows, tests] = [tested.map((cells) => cells[1]), tested.map((cells) => cells[2] ?? '')];
+    expect(rows).toEqual(rowsOf('ARCHITECTURE.md', 'When something fails').map((cells) => cells[1]));
+    for (const cell of tests) {
+      const named = [...cell.matchAll(/`([^`]+\.test\.ts)`/g)].map((match) => match[1] as string);
+      expect(named).not.toEqual([]);
+      expect(named.filter((name) => !existsSync(join(root, name.includes('/') ? name : `test/failure-table/${name}`)))).toEqual(
+        [],
+      );
+    }
+  });
+
   it('docs/providers.md is current; npm run docs:providers writes it', () => {
     expect(read('docs/providers.md')).toBe(providersMarkdown());
   });

@@ -32,9 +32,9 @@ describe('failure table: traffic', () => {
     it.each([
       ['is slow', () => stallBeforeHead(), 408, 'request_timeout'],
       ['resets the connection', () => cutBeforeHead(), 502, 'upstream_reset'],
-      ['answers garbage', () => garbage(), 502, 'upstream_invalid'],
+      ['replies with garbage', () => garbage(), 502, 'upstream_invalid'],
     ])(
-      '%s: the cause is said, it is tried again as configured, and a fallback hides it',
+      '%s: the error names the cause, the call is retried as configured, and a fallback replies instead',
       async (name, behaviour, status, code) => {
         const prefix = `/${name.replaceAll(' ', '-')}`;
         gateway.upstream.on(`${prefix}${path}`, behaviour());
@@ -61,7 +61,7 @@ describe('failure table: traffic', () => {
       },
     );
 
-    it('breaks off a stream that has begun: it ends with an error event, and is closed', async () => {
+    it('breaks off a stream that has begun: the stream ends with an error event, and the record is not `success`', async () => {
       const cut = stallThenCut([chunk('one')]);
       gateway.upstream.once(path, cut);
       const reply = await gateway.call('/chat/completions', { body: chat({ stream: true }) });
@@ -75,7 +75,7 @@ describe('failure table: traffic', () => {
     });
   });
 
-  it('client leaves: the call to the provider ends too, and the usage is recorded', async () => {
+  it('client leaves: the call to the provider ends too, and the record says `aborted` with the usage so far', async () => {
     const held = stallMidStream([chunk('one')], [chunk('two')]);
     gateway.upstream.once(path, held);
     const leaving = new AbortController();
@@ -89,7 +89,11 @@ describe('failure table: traffic', () => {
     expect(reply.status).toBe(200);
     leaving.abort();
     expect(await request.closed).toBe('client-left');
-    expect((await gateway.logOf(trace)).outcome).toBe('aborted');
+    const log = await gateway.logOf(trace);
+    expect(log.outcome).toBe('aborted');
+    expect(log.metrics.usage_source).toBe('estimate');
+    expect(log.metrics.req_units).toBeGreaterThan(0);
+    expect(log.metrics.res_units).toBeGreaterThan(0);
     held.release();
   });
 
