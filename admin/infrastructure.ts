@@ -5,8 +5,8 @@ import { defineResource } from './define-resource.ts';
 import { idempotencyKeys } from './http/idempotency/entity.ts';
 import { forgetExpiredKeys } from './http/idempotency/repeat.ts';
 import { jobs } from './jobs/entity.ts';
+import { clearPassedBudgets, forgetOldWindows } from './leases/clean-ledger.ts';
 import { limitBudgets, limitLeases, limitWindows } from './leases/entity.ts';
-import { clearPassedBudgets, forgetOldWindows } from './leases/keep-ledger.ts';
 import { outbox } from './publish/entity.ts';
 import { dataKeys } from './secrets/entity.ts';
 

@@ -16,7 +16,7 @@ export const chainStart = '';
  * without the key breaks the chain. The order of the fields is part of the format.
  */
 export function hashEntry(auditKey: Uint8Array, entry: HashedEntry): string {
-  const said = [
+  const parts = [
     entry.previousHash,
     entry.seq,
     entry.id,
@@ -39,5 +39,5 @@ export function hashEntry(auditKey: Uint8Array, entry: HashedEntry): string {
     entry.clientIp,
     entry.country ?? null,
   ];
-  return createHmac('sha256', auditKey).update(canonicalJson(said)).digest('base64url');
+  return createHmac('sha256', auditKey).update(canonicalJson(parts)).digest('base64url');
 }

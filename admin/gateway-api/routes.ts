@@ -9,8 +9,8 @@ import type { AdminServices } from '../http/route.ts';
 import { validate } from '../http/validate.ts';
 import { errorReply, toAdminError } from '../http/write-error.ts';
 import { createRefusalStore } from '../identity/jwt/store-refusals.ts';
+import { reportCrossedBudgets } from '../leases/report-budgets.ts';
 import { serveLeases } from '../leases/serve-leases.ts';
-import { tellOfCrossedBudgets } from '../leases/tell-of-budgets.ts';
 import { readApiKeyDocuments } from '../resources/api-keys/to-document.ts';
 import { batchStoreApp } from '../resources/batches/store-routes.ts';
 import { cachedRepliesApp } from '../resources/cached-replies/serve-cached-replies.ts';
@@ -105,7 +105,7 @@ export function internalApp(services: AdminServices): Hono {
     const nowMs = services.clock.elapsed();
     if (nowMs - warnedAtMs < tellEveryMs) return;
     warnedAtMs = nowMs;
-    await tellOfCrossedBudgets(services.database.em(), services.mailer);
+    await reportCrossedBudgets(services.database.em(), services.mailer);
   }
 }
 

@@ -38,9 +38,9 @@ export function servePublicRoute(route: PublicRoute, services: AdminServices): (
       expired.signal.addEventListener('abort', () => reject(deadline), { once: true });
     });
     try {
-      const answer = run(route, services, c, requestId, headers, expired.signal);
-      answer.catch(() => {});
-      const reply = await Promise.race([answer, late]);
+      const attemptReply = run(route, services, c, requestId, headers, expired.signal);
+      attemptReply.catch(() => {});
+      const reply = await Promise.race([attemptReply, late]);
       return c.json(allowReply(route, reply, services.strictReplies, services.log) as object, 200, headers);
     } catch (thrown) {
       const error = toAdminError(thrown);

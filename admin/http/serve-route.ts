@@ -37,9 +37,9 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
       }, deadlineMs);
     });
     try {
-      const answer = call.run(expired.signal);
-      answer.catch(() => {});
-      const result = await Promise.race([answer, late]);
+      const reply = call.run(expired.signal);
+      reply.catch(() => {});
+      const result = await Promise.race([reply, late]);
       if (result instanceof RawReply) return c.body(result.body, result.status, { ...call.headers, ...result.headers });
       return c.json(result as object, 200, call.headers);
     } catch (thrown) {

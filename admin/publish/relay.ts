@@ -82,7 +82,7 @@ export function startRelay(database: Pick<Database, 'em'>, publish: (notice: Cha
 const batchSize = 1_000;
 
 /** Number of the newest changes that stay available to gateways. */
-const changesKept = 100_000;
+const changesMax = 100_000;
 const pruneEvery = 1_000;
 
 async function publishSome(database: Pick<Database, 'em'>, sendRead: (rows: readonly OutboxEvent[]) => void): Promise<number> {
@@ -95,7 +95,7 @@ async function publishSome(database: Pick<Database, 'em'>, sendRead: (rows: read
   await em.nativeUpdate(outbox, { publishedAt: null, revision: { $lte: last.revision } }, { publishedAt: new Date() });
   // Old rows are deleted from time to time. A gateway that was unreachable for longer reads everything again.
   if (Math.floor(last.revision / pruneEvery) > Math.floor((first.revision - 1) / pruneEvery)) {
-    await em.nativeDelete(outbox, { revision: { $lte: last.revision - changesKept } });
+    await em.nativeDelete(outbox, { revision: { $lte: last.revision - changesMax } });
   }
   return rows.length;
 }

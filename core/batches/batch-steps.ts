@@ -6,5 +6,5 @@ import { noteBatch } from './note-batch.ts';
 export const batchSteps: AttemptSteps = {
   beforeSend: (ctx, { resolved }, outgoing, transport, allow) =>
     allow ? checkBatch(ctx, resolved, outgoing, transport, allow) : outgoing,
-  onAnswer: (ctx, { target, resolved }, answer) => noteBatch(ctx, target, resolved, answer),
+  afterSend: (ctx, { target, resolved }, reply) => noteBatch(ctx, target, resolved, reply),
 };

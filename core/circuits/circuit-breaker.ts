@@ -1,8 +1,8 @@
-import type { Breaker, BreakerSettings, HealthNotice } from '../contract/plugin/circuits.ts';
+import type { Breaker, BreakerSettings, CircuitNotice } from '../contract/plugin/circuits.ts';
 import type { Clock } from '../contract/values/clock.ts';
 
 /** State change that a circuit reports to other gateways. */
-export type Change = Pick<HealthNotice, 'state' | 'until'>;
+export type Change = Pick<CircuitNotice, 'state' | 'until'>;
 
 /**
  * closed → open → one trial call → closed or open again.

@@ -1,10 +1,10 @@
 import { newEntryCache } from '../contract/entry-cache.ts';
 import {
   type BreakerSettings,
-  type Health,
-  type HealthNotice,
-  healthNotice,
-  healthNoticeBytesMax,
+  type CircuitNotice,
+  type Circuits,
+  circuitNotice,
+  circuitNoticeBytesMax,
 } from '../contract/plugin/circuits.ts';
 import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
 import { readNotice } from '../contract/protocol/read-notice.ts';
@@ -12,16 +12,16 @@ import type { Clock } from '../contract/values/clock.ts';
 import type { Log } from '../contract/values/log.ts';
 import { type Change, CircuitBreaker } from './circuit-breaker.ts';
 
-export interface HealthOptions {
+export interface CircuitsOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Gateway processes of this machine. */
   readonly processes: number;
   /** Channels to other gateways. A notice is sent on all of them and may arrive on more than one. */
-  readonly channels: readonly NoticeChannel<HealthNotice>[];
+  readonly channels: readonly NoticeChannel<CircuitNotice>[];
 }
 
-export interface RunningHealth extends Health {
+export interface RunningCircuits extends Circuits {
   /** Counts of this process since its start. */
   readonly counts: { opened: number; invalidNotices: number };
   /** Number of circuits that are open now, as seen by this process. */
@@ -39,7 +39,7 @@ const breakersMax = 10_000;
 const noticeMsMax = 86_400_000;
 
 /** The circuits of this process, kept in step with those of others by small notices. */
-export function startHealth(options: HealthOptions): RunningHealth {
+export function startCircuits(options: CircuitsOptions): RunningCircuits {
   const { clock, log, channels } = options;
   const breakers = newEntryCache<string, CircuitBreaker>(breakersMax);
   const unclaimed = newEntryCache<string, Change>(breakersMax);
@@ -87,7 +87,7 @@ export function startHealth(options: HealthOptions): RunningHealth {
 
   function receive(input: unknown): void {
     if (closed) return;
-    const notice = readNotice(healthNotice, input, healthNoticeBytesMax);
+    const notice = readNotice(circuitNotice, input, circuitNoticeBytesMax);
     if (!notice) {
       counts.invalidNotices++;
       return;

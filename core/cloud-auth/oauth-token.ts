@@ -50,9 +50,9 @@ export async function askForToken(services: SignServices, request: TokenRequest,
 
 /** Statuses below 500 mean that the credentials are not accepted. The same status decides about retries and fallbacks. */
 function refusal(status: number, body: JsonObject | null, who: string): GatewayError {
-  const said = [body?.error, body?.error_description].filter((text) => typeof text === 'string' && text !== '');
+  const reasons = [body?.error, body?.error_description].filter((text) => typeof text === 'string' && text !== '');
   // Only the first line: the rest is trace ids and time stamps.
-  const words = said.join(': ').split(/[\r\n]/, 1)[0] as string;
+  const words = reasons.join(': ').split(/[\r\n]/, 1)[0] as string;
   return new GatewayError('upstream_status', {
     status: status >= 400 ? status : 502,
     message: `${who}: the token endpoint replied with ${status}${words === '' ? '' : `: ${words.slice(0, 500)}`}`,

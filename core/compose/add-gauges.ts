@@ -1,5 +1,5 @@
 import type { GatewayTasks } from '../../workers/gateway-tasks.ts';
-import type { RunningHealth } from '../circuits/start-circuits.ts';
+import type { RunningCircuits } from '../circuits/start-circuits.ts';
 import type { BodyMemory } from '../contract/values/body-memory.ts';
 import type { DocumentStore } from '../documents/document-store.ts';
 import type { HttpServer } from '../http/server.ts';
@@ -16,7 +16,7 @@ export interface Counted {
   readonly memory: BodyMemory;
   readonly sessions: OpenSessions;
   readonly journal: RunningJournal;
-  readonly health: RunningHealth;
+  readonly circuits: RunningCircuits;
   readonly retryBudget: RetryBudget;
   readonly leases: LeaseClient;
   readonly documents: DocumentStore;
@@ -26,7 +26,7 @@ export interface Counted {
 
 /** Adds the gauges of `GET /metrics` that do not count requests. */
 export function addGauges(metrics: Metrics, counted: Counted): void {
-  const { server, memory, sessions, journal, health, retryBudget, leases, documents, secretManagers, workers } = counted;
+  const { server, memory, sessions, journal, circuits, retryBudget, leases, documents, secretManagers, workers } = counted;
   metrics.gauge('requests_in_flight', 'Requests whose reply is not complete', () => server.openRequests);
   metrics.gauge('body_bytes_held', 'Bytes of request and reply bodies in memory', () => memory.usedBytes);
   metrics.gauge('realtime_sessions', 'WebSocket sessions that are open', () => sessions.count);
@@ -34,12 +34,12 @@ export function addGauges(metrics: Metrics, counted: Counted): void {
   metrics.gauge('spool_bytes', 'Records on disk that wait to be sent to the control plane', () => journal.spool.backlog().bytes);
   metrics.counter('records_lost_total', 'Records that could not be written to disk', () => journal.spool.counts.lost);
   metrics.counter('records_shipped_total', 'Records stored by the control plane', () => journal.shipper.counts.inserted);
-  metrics.gauge('circuits_open', 'Targets whose circuit is open', () => health.openBreakers());
-  metrics.counter('circuits_opened_total', 'Circuits opened by this process', () => health.counts.opened);
+  metrics.gauge('circuits_open', 'Targets whose circuit is open', () => circuits.openBreakers());
+  metrics.counter('circuits_opened_total', 'Circuits opened by this process', () => circuits.counts.opened);
   metrics.counter(
     'circuit_notices_invalid_total',
     'Circuit notices of other gateways that could not be parsed',
-    () => health.counts.invalidNotices,
+    () => circuits.counts.invalidNotices,
   );
   metrics.counter('retries_total', 'Retries sent to the same target', () => retryBudget.counts.allowed);
   metrics.counter('retries_refused_total', 'Retries rejected by the retry budget', () => retryBudget.counts.refused);

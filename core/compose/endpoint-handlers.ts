@@ -28,6 +28,6 @@ function handlerOf(endpoint: Endpoint | null, request: InboundRequest): Endpoint
   return handlers[endpoint?.name ?? ''] ?? null;
 }
 
-function replyOf(answer: (options: PipelineOptions, ctx: RequestContext) => Promise<Reply>): EndpointHandler {
-  return async (options, ctx) => ({ kind: 'replaced', reply: await answer(options, ctx) });
+function replyOf(reply: (options: PipelineOptions, ctx: RequestContext) => Promise<Reply>): EndpointHandler {
+  return async (options, ctx) => ({ kind: 'replaced', reply: await reply(options, ctx) });
 }

@@ -4,12 +4,12 @@ import { didYouMean } from '../../config/did-you-mean.ts';
 import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
 import { createGatewayTasks, cutForCount } from '../../workers/gateway-tasks.ts';
-import { startHealth } from '../circuits/start-circuits.ts';
+import { startCircuits } from '../circuits/start-circuits.ts';
 import type { Journal, SemanticCacheDefaults } from '../contract/plugin/core-plugin.ts';
 import { keyPurposes } from '../contract/protocol/documents.ts';
 import type { GuardrailTest } from '../contract/protocol/guardrail-checks.ts';
 import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
-import { dropSubject, healthSubject, recallSubject } from '../contract/protocol/notice-subjects.ts';
+import { circuitSubject, dropSubject, recallSubject } from '../contract/protocol/notice-subjects.ts';
 import { ownStoreOrigin, ownStoreProvider } from '../contract/provider/own-store.ts';
 import { BodyMemory } from '../contract/values/body-memory.ts';
 import { GatewayError } from '../contract/values/errors.ts';
@@ -139,11 +139,11 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     createIpcChannel(process, subject),
     ...(natsBus ? [createBusChannel<Notice>(natsBus, subject)] : []),
   ];
-  const health = startHealth({
+  const circuits = startCircuits({
     clock,
     log,
     processes: process.send ? settings.gatewayProcesses : 1,
-    channels: channelsOf(healthSubject),
+    channels: channelsOf(circuitSubject),
   });
   const retryBudget = createRetryBudget({ clock, percent: settings.retryBudgetPercent, floor: settings.retryBudgetFloor });
   const metrics = createMetrics(slot);
@@ -232,7 +232,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       journal,
       replies,
       semanticCache: semanticCacheOf(settings),
-      health,
+      circuits,
       leases,
       log,
       clock,
@@ -374,7 +374,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     memory,
     sessions,
     journal: spool,
-    health,
+    circuits,
     retryBudget,
     leases,
     documents,
@@ -403,7 +403,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       await tokens.close();
       await spool.close(lastShipmentMs);
       keyCheck.stop();
-      health.close();
+      circuits.close();
       replies.close();
       await loaded.close();
       peer.close();

@@ -12,7 +12,7 @@ import {
   guardrailTest,
   guardrailTestsPath,
 } from '../contract/protocol/guardrail-checks.ts';
-import { answerControlPlane } from '../control-plane/serve-control-plane.ts';
+import { replyToControlPlane } from '../control-plane/serve-control-plane.ts';
 import type { Handle } from '../pipeline/run.ts';
 
 export interface GuardrailAnswers {
@@ -31,8 +31,8 @@ export function guardrailRoutes(
   { services, test }: GuardrailAnswers,
 ): readonly (readonly [string, Handle])[] {
   const answer = <Question>(question: v.GenericSchema<unknown, Question>, reply: (question: Question) => object): Handle =>
-    answerControlPlane({ clusterKey, question, atOnceMax, answer: async (asked) => reply(asked) });
-  const tests = answerControlPlane({
+    replyToControlPlane({ clusterKey, question, atOnceMax, answer: async (asked) => reply(asked) });
+  const tests = replyToControlPlane({
     clusterKey,
     question: guardrailTest,
     atOnceMax,

@@ -9,7 +9,7 @@ import { tokenCheckPath } from '../contract/protocol/tokens.ts';
 import { batchUsagePath, batchUsageQuestion } from '../contract/provider/batch-usage.ts';
 import type { UpstreamTransport } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
-import { answerControlPlane } from '../control-plane/serve-control-plane.ts';
+import { replyToControlPlane } from '../control-plane/serve-control-plane.ts';
 import { createConnectionTests } from '../control-plane/test-connection.ts';
 import { usageOfLine } from '../formats/stored/usage-of-line.ts';
 import { createTokenChecks } from '../jwt/serve-token-checks.ts';
@@ -57,20 +57,20 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
     secretManagers,
   };
   const reading = { ...providerAccess, usageOf: usageOfLine, now: clock.now, newId: () => randomUUID() };
-  const batchUsage = answerControlPlane({
+  const batchUsage = replyToControlPlane({
     clusterKey: clusterKeyText,
     question: batchUsageQuestion,
     atOnceMax: batchesReadMax,
     owner: { of: ({ document }) => document.organisationId, max: batchesReadOfOneMax },
     answer: (question, signal) => readBatchUsage(question, { ...reading, signal }),
   });
-  const configChecks = answerControlPlane({
+  const configChecks = replyToControlPlane({
     clusterKey: clusterKeyText,
     question: configCheck,
     atOnceMax: configChecksMax,
     answer: async ({ config }) => ({ errors: options.checkConfig(config) }),
   });
-  const plugins = answerControlPlane({
+  const plugins = replyToControlPlane({
     clusterKey: clusterKeyText,
     question: loadedPluginsQuestion,
     atOnceMax: configChecksMax,

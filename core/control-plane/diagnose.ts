@@ -24,12 +24,12 @@ export function callFields(
 }
 
 /**
- * Returns the checks of the fields that follow from a status of the provider. `said` is the provider's own explanation,
+ * Returns the checks of the fields that follow from a status of the provider. `stated` is the provider's own explanation,
  * sanitised.
  */
-export function statusChecks({ host, credential }: CallFields, status: number, said: string): ConnectionCheck[] {
+export function statusChecks({ host, credential }: CallFields, status: number, stated: string): ConnectionCheck[] {
   const reached: ConnectionCheck = { field: host, status: 'ok', message: 'the provider replied' };
-  const words = said === '' ? '' : `: ${said}`;
+  const words = stated === '' ? '' : `: ${stated}`;
   if (status >= 200 && status < 300)
     return [reached, { field: credential, status: 'ok', message: 'the provider accepts the credential' }];
   if (status === 401)
@@ -48,7 +48,7 @@ export function statusChecks({ host, credential }: CallFields, status: number, s
     return [{ field: host, status: 'failed', message: `the address replies with a redirect (${status}), which is not followed` }];
   }
   // Some providers return 400 for a malformed key.
-  const isCredential = /api[ _-]?key|token|credential|signature|unauthori[sz]ed/i.test(said);
+  const isCredential = /api[ _-]?key|token|credential|signature|unauthori[sz]ed/i.test(stated);
   return [
     reached,
     { field: isCredential ? credential : host, status: 'failed', message: `the provider rejected the call (${status})${words}` },

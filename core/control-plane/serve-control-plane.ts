@@ -20,13 +20,13 @@ const requestBytesMax = 1024 * 1024;
 const busy = [503, { error: 'busy' }] as const;
 
 /** Serves one kind of request of the control plane: JSON with the cluster key. Other requests get 404. */
-export function answerControlPlane<Question>(
+export function replyToControlPlane<Question>(
   options: ControlPlaneQuestions<Question>,
 ): (request: InboundRequest, sink: ReplySink) => void {
   let running = 0;
   const runningOf = new Map<string, number>();
 
-  async function answer(request: InboundRequest, signal: AbortSignal): Promise<readonly [number, object]> {
+  async function sendReply(request: InboundRequest, signal: AbortSignal): Promise<readonly [number, object]> {
     const question = await read(request, options.question);
     if (question === null) return [400, { error: 'malformed' }];
     const name = options.owner?.of(question.value) ?? '';
@@ -50,7 +50,7 @@ export function answerControlPlane<Question>(
     running += 1;
     const left = new AbortController();
     sink.onAbort(() => left.abort());
-    answer(request, left.signal)
+    sendReply(request, left.signal)
       .then(([status, body]) => reply(status, body))
       .catch(() => reply(500, { error: 'internal' }))
       .finally(() => {

@@ -16,7 +16,7 @@ import type { ResolvedTarget, TargetBuilder } from '../pipeline/target/build-tar
 import { buildOpened, type DocumentOpener, hasMapped, openDocument } from '../pipeline/target/open-document.ts';
 import { senderOf } from '../pipeline/target/sender-of.ts';
 import { type CallFields, callFields, errorChecks, statusChecks } from './diagnose.ts';
-import { answerControlPlane } from './serve-control-plane.ts';
+import { replyToControlPlane } from './serve-control-plane.ts';
 
 export interface ConnectionTestOptions extends DocumentOpener {
   readonly builder: TargetBuilder;
@@ -33,7 +33,7 @@ const deploymentsMax = 4;
 
 /** Serves `connectionTestPath`. Makes the cheapest authenticated call of a provider and returns the meaning of its outcome. */
 export function createConnectionTests(options: ConnectionTestOptions): (request: InboundRequest, sink: ReplySink) => void {
-  return answerControlPlane({
+  return replyToControlPlane({
     clusterKey: options.clusterKey,
     question: connectionTest,
     atOnceMax,
@@ -86,8 +86,8 @@ async function check(given: ProviderDocument, options: ConnectionTestOptions, fi
       options.builder.build(adapter, document.slug, document.settings, credentials, headers),
     );
     const list = resolved.adapter.models?.path(resolved.settings) ?? below(resolved, '/models');
-    const { status, said } = await ask(resolved, 'GET', resolved.basePath + list, null, document, options);
-    const checks = statusChecks(fields, status, said);
+    const { status, message } = await ask(resolved, 'GET', resolved.basePath + list, null, document, options);
+    const checks = statusChecks(fields, status, message);
     if (checks.some((one) => one.status === 'failed')) return checks;
     return [...checks, ...(await checkDeployments(resolved, document, options))];
   } catch (thrown) {
@@ -106,9 +106,9 @@ async function checkDeployments(
     probes.slice(0, deploymentsMax).map(async (probe): Promise<ConnectionCheck> => {
       const field = `configurations.${probe.field}`;
       const path = resolved.basePath + probe.path;
-      const { status, said } = await ask(resolved, 'POST', path, JSON.stringify(probe.body), document, options);
+      const { status, message } = await ask(resolved, 'POST', path, JSON.stringify(probe.body), document, options);
       if (status === 404)
-        return { field, status: 'failed', message: `the deployment does not exist (404)${said && `: ${said}`}` };
+        return { field, status: 'failed', message: `the deployment does not exist (404)${message && `: ${message}`}` };
       if (status === 401 || status === 403 || status >= 500) return { field, status: 'unknown', message: `answered ${status}` };
       return { field, status: 'ok', message: 'the deployment exists' };
     }),
@@ -126,7 +126,7 @@ async function ask(
   body: string | null,
   document: ProviderDocument,
   options: ConnectionTestOptions,
-): Promise<{ readonly status: number; readonly said: string }> {
+): Promise<{ readonly status: number; readonly message: string }> {
   const headers = ['accept', 'application/json', ...(body === null ? [] : ['content-type', 'application/json'])];
   const call: OutgoingCall = {
     method,
@@ -144,9 +144,9 @@ async function ask(
     replyBytesMax,
     () => new GatewayError('upstream_invalid', { message: 'The reply is too long' }),
   );
-  if (reply.status < 300) return { status: reply.status, said: '' };
+  if (reply.status < 300) return { status: reply.status, message: '' };
   const error = resolved.adapter.error(reply.status, parse(reply.body), reply.headers);
-  return { status: reply.status, said: conceal(error.message, resolved) };
+  return { status: reply.status, message: conceal(error.message, resolved) };
 }
 
 /** Returns the provider's message on one line, without the parts that repeat the credential. */

@@ -17,12 +17,12 @@ export function annotateSources(): (reply: JsonObject) => JsonObject {
     if (listed.length > 0) sources = listed;
     if (choice === undefined || done) return reply;
     const field = isObject(choice.delta) ? 'delta' : 'message';
-    const said = isObject(choice[field]) ? choice[field] : {};
-    if (typeof said.content === 'string') text += said.content;
+    const message = isObject(choice[field]) ? choice[field] : {};
+    if (typeof message.content === 'string') text += message.content;
     if (typeof choice.finish_reason !== 'string' || sources.length === 0) return reply;
     done = true;
-    if (objectsIn(said.annotations).length > 0) return reply;
-    const annotated = { ...choice, [field]: { ...said, annotations: annotationsOf(text, sources) } };
+    if (objectsIn(message.annotations).length > 0) return reply;
+    const annotated = { ...choice, [field]: { ...message, annotations: annotationsOf(text, sources) } };
     return { ...reply, choices: [annotated, ...objectsIn(reply.choices).slice(1)] };
   };
 }

@@ -22,7 +22,7 @@ export interface UnreadyReason {
 }
 
 /** Answers the request if it is for one of the edge's own routes. Calls `failed` if the metrics cannot be collected. */
-export function answerBuiltIn(
+export function replyBuiltIn(
   builtIns: BuiltIns,
   request: InboundRequest,
   sink: ReplySink,
@@ -40,7 +40,7 @@ export function answerBuiltIn(
       return true;
     case '/ready':
     case '/v1/ready':
-      answerReady(builtIns.unready(), sink);
+      replyReady(builtIns.unready(), sink);
       return true;
     case '/metrics':
       if (builtIns.metrics === null) return false;
@@ -61,7 +61,7 @@ export function answerBuiltIn(
   }
 }
 
-function answerReady(reasons: readonly UnreadyReason[], sink: ReplySink): void {
+function replyReady(reasons: readonly UnreadyReason[], sink: ReplySink): void {
   if (reasons.length === 0) return sink.send(200, json, JSON.stringify({ status: 'success', message: 'Ready' }));
   sink.send(503, [...json, 'retry-after', '1'], JSON.stringify({ status: 'failure', message: 'Not ready', reasons }));
 }

@@ -4,7 +4,7 @@ import { BodyIntake } from '../contract/values/body-intake.ts';
 import { compileProxyRules, originOf } from '../contract/values/client-origin.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { findHeaders, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
-import { answerBuiltIn, type BuiltIns } from './built-in-routes.ts';
+import { type BuiltIns, replyBuiltIn } from './built-in-routes.ts';
 import { CorkAnchor } from './cork-anchor.ts';
 import { compileCors } from './cors.ts';
 import { acceptsEmptyNames } from './empty-names.ts';
@@ -164,7 +164,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     else sink.closeAfter = closesWithoutBody || !request.hasLength;
     if (cors !== null) sink.extraHeaders = cors.replyHeaders(request);
     try {
-      answer(request, sink);
+      sendReply(request, sink);
     } catch (error) {
       options.failed('request handler', error);
       if (sink.started) sink.destroy();
@@ -172,12 +172,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     }
   }
 
-  function answer(request: ParsedRequest, sink: UwsReplySink): void {
+  function sendReply(request: ParsedRequest, sink: UwsReplySink): void {
     if (edge.draining) return refuse(new GatewayError('draining'), request, sink);
     if (request.error !== null) return refuse(request.error, request, sink);
     const preflight = cors?.preflight(request);
     if (preflight) return sink.send(204, preflight, '');
-    if (answerBuiltIn(options.builtIns, request, sink, (error) => options.failed('metrics', error))) return;
+    if (replyBuiltIn(options.builtIns, request, sink, (error) => options.failed('metrics', error))) return;
     if (openRequests > settings.requestsInFlightMax) return refuse(new GatewayError('overloaded'), request, sink);
     options.handle(request, sink);
   }

@@ -212,9 +212,9 @@ export class UwsFrameSocket implements FrameSocket {
   closed(code: number, reason: string): void {
     this.#ws = null;
     if (this.#flusher !== null) clearTimeout(this.#flusher);
-    const said = this.#closedWith ?? saidByAddon(code, reason);
+    const close = this.#closedWith ?? closeOfAddon(code, reason);
     const byRule = this.#refused || (this.#closedWith === null && code === closeCodes.cut && brokenRules.has(reason));
-    this.#call(() => this.#listener?.onClose(said.code, said.reason, byRule));
+    this.#call(() => this.#listener?.onClose(close.code, close.reason, byRule));
     this.#over();
   }
 
@@ -272,7 +272,7 @@ const brokenRules: ReadonlySet<string> = new Set([
  * Corrects the code and reason of the addon. The addon rejects a client's codes 1012 to 3999 as an invalid close frame, so only
  * the fact that the client closed is known. The addon's own reason for a connection that just ended is removed.
  */
-function saidByAddon(code: number, reason: string): { code: number; reason: string } {
+function closeOfAddon(code: number, reason: string): { code: number; reason: string } {
   if (code === closeCodes.cut && reason === 'Received invalid close payload') return { code: closeCodes.none, reason: '' };
   if (code === closeCodes.cut && !brokenRules.has(reason)) return { code, reason: '' };
   return { code, reason };

@@ -20,16 +20,16 @@ export function createTokenChecks(options: {
 }): (request: InboundRequest, sink: ReplySink) => void {
   const transportKey = deriveKey(options.clusterKey, keyPurposes.transport);
   return (request, sink) => {
-    const answer = (status: number, body: object) =>
+    const reply = (status: number, body: object) =>
       sink.send(status, ['content-type', 'application/json', 'cache-control', 'no-store'], JSON.stringify(body));
-    if (!isFromControlPlane(request, options.clusterKeyText)) return answer(404, { error: 'not found' });
+    if (!isFromControlPlane(request, options.clusterKeyText)) return reply(404, { error: 'not found' });
     read(request)
       .then(async (check) => {
-        if (check === null) return answer(400, { error: 'malformed' });
+        if (check === null) return reply(400, { error: 'malformed' });
         const context = tokenVerdictContext(hash('sha256', check.token, 'hex'), check.requestId);
-        answer(200, { sealed: seal(transportKey, JSON.stringify(await verdictOf(check)), context) });
+        reply(200, { sealed: seal(transportKey, JSON.stringify(await verdictOf(check)), context) });
       })
-      .catch(() => answer(500, { error: 'internal' }));
+      .catch(() => reply(500, { error: 'internal' }));
   };
 
   async function verdictOf({ method, path, requestId, ...ask }: v.InferOutput<typeof tokenCheck>): Promise<TokenVerdict> {

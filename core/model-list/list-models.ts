@@ -81,14 +81,14 @@ function modelsOf(document: WorkspaceModelsDocument | null, slugs: ReadonlySet<s
 
 /** Reads all lists at the same time. A failed one is left out if another succeeds. If all fail, the first error is thrown. */
 async function readUpstream(ctx: RequestContext, named: ReadonlyMap<string, Target>, dispatcher: Dispatcher): Promise<ModelList> {
-  const answers = await Promise.allSettled([...named.values()].map((target) => readProviderModels(ctx, target, dispatcher)));
+  const replies = await Promise.allSettled([...named.values()].map((target) => readProviderModels(ctx, target, dispatcher)));
   const models: ProviderModel[] = [];
   let failure: unknown = null;
-  for (const answer of answers) {
-    if (answer.status === 'fulfilled') models.push(...answer.value);
-    else failure ??= answer.reason;
+  for (const reply of replies) {
+    if (reply.status === 'fulfilled') models.push(...reply.value);
+    else failure ??= reply.reason;
   }
-  if (failure !== null && answers.every((answer) => answer.status === 'rejected')) throw failure;
+  if (failure !== null && replies.every((reply) => reply.status === 'rejected')) throw failure;
   if (failure !== null) ctx.replyHeaders.push(`${ctx.headerPrefix}incomplete`, 'true');
   return { models, total: models.length };
 }

@@ -3,34 +3,39 @@ import type { Reply } from '../contract/plugin/plugin.ts';
 import { GatewayError, reasonOf, wasCalled } from '../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http.ts';
 import { isPromise } from '../contract/values/json.ts';
-import type { Answer, StreamedAnswer } from './answer.ts';
 import { addGatewayHeaders } from './attempt/reply-headers.ts';
 import { streamError } from './attempt/stream-error.ts';
+import type { AttemptReply, StreamedReply } from './attempt-reply.ts';
 import { nameSvcOption } from './plan/name-svc-options.ts';
 import type { PipelineOptions } from './run.ts';
 import { beginCount, completeUsage } from './usage/estimate-usage.ts';
 
-/** Sends the answer of a provider or of a handler, and ends the request. Throws the error of an answer that is one. */
-export async function deliver(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: Answer): Promise<void> {
-  switch (answer.kind) {
+/** Sends the reply of a provider or of a handler, and ends the request. Throws if the attempt failed. */
+export async function deliver(
+  options: PipelineOptions,
+  ctx: RequestContext,
+  sink: ReplySink,
+  attemptReply: AttemptReply,
+): Promise<void> {
+  switch (attemptReply.kind) {
     case 'error':
-      throw answer.error;
+      throw attemptReply.error;
     case 'upgraded':
       throw new GatewayError('internal', { detail: 'a provider replied with 101 although no upgrade was requested' });
     case 'replaced':
-      return sendReply(options, ctx, sink, answer.reply);
+      return sendReply(options, ctx, sink, attemptReply.reply);
     case 'streamed':
-      return endStream(options, ctx, sink, answer);
+      return endStream(options, ctx, sink, attemptReply);
     case 'plain': {
-      const head = { status: answer.status, headers: answer.headers };
-      const reply = ctx.stream ? null : answer.body;
-      const isUncounted = answer.error === null && beginCount(ctx, reply);
+      const head = { status: attemptReply.status, headers: attemptReply.headers };
+      const reply = ctx.stream ? null : attemptReply.body;
+      const isUncounted = attemptReply.error === null && beginCount(ctx, reply);
       for (const hook of ctx.plan.onReply) {
         const outcome = hook(ctx, head);
         const replacement = isPromise(outcome) ? await outcome : outcome;
         if (replacement) return sendReply(options, ctx, sink, replacement);
       }
-      let { body } = answer;
+      let { body } = attemptReply;
       for (const hook of ctx.plan.onChunk) {
         const passed = hook(ctx, body);
         body = passed ?? noBytes;
@@ -39,12 +44,12 @@ export async function deliver(options: PipelineOptions, ctx: RequestContext, sin
       }
       if (isUncounted) await completeUsage(ctx, options.services, reply);
       if (ctx.aborted) return;
-      addGatewayHeaders(ctx, answer.headers, head.status, answer.call);
+      addGatewayHeaders(ctx, attemptReply.headers, head.status, attemptReply.call);
       complete(
         options,
         ctx,
         sink,
-        { kind: answer.error ? 'failed' : 'success', status: head.status, error: answer.error },
+        { kind: attemptReply.error ? 'failed' : 'success', status: head.status, error: attemptReply.error },
         head.headers,
         body,
       );
@@ -52,16 +57,16 @@ export async function deliver(options: PipelineOptions, ctx: RequestContext, sin
   }
 }
 
-async function endStream(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, answer: StreamedAnswer): Promise<void> {
-  if (!answer.error) {
+async function endStream(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, reply: StreamedReply): Promise<void> {
+  if (!reply.error) {
     if (beginCount(ctx, null)) await completeUsage(ctx, options.services, null);
-    end(options, ctx, { kind: answer.status < 400 ? 'success' : 'failed', status: answer.status, error: null });
+    end(options, ctx, { kind: reply.status < 400 ? 'success' : 'failed', status: reply.status, error: null });
     return options.services.journal.whenSafe(() => sink.end());
   }
   const format = ctx.endpoint?.format ?? 'plain';
-  end(options, ctx, { kind: 'cut', status: answer.status, error: answer.error });
-  if (format === 'plain' || answer.raw) return sink.destroy();
-  if (!answer.errorSent) sink.write(Buffer.from(streamError(answer.error, format, ctx.streamEvents)));
+  end(options, ctx, { kind: 'cut', status: reply.status, error: reply.error });
+  if (format === 'plain' || reply.raw) return sink.destroy();
+  if (!reply.errorSent) sink.write(Buffer.from(streamError(reply.error, format, ctx.streamEvents)));
   options.services.journal.whenSafe(() => sink.end());
 }
 
@@ -146,7 +151,7 @@ function complete(
 ): void {
   ctx.replyBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   ctx.firstByteAtMs = options.services.clock.elapsed();
-  // The record is safe before the last byte leaves: a client that has its answer has been counted.
+  // The record is safe before the last byte leaves: a client that has its reply has been counted.
   end(options, ctx, outcome);
   options.services.journal.whenSafe(() => {
     try {

@@ -8,9 +8,9 @@ import { GatewayError, reasonOf, toGatewayError } from '../contract/values/error
 import type { ReplySink } from '../contract/values/http.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
 import type { Timers } from '../contract/values/timers.ts';
-import type { Answer } from './answer.ts';
 import type { OutgoingOptions } from './attempt/outgoing-call.ts';
 import type { RetryBudget } from './attempt/retry-budget.ts';
+import type { AttemptReply } from './attempt-reply.ts';
 import { runTarget } from './retry-loop.ts';
 import { type AttemptSteps, clientClosed } from './run-attempt.ts';
 import { isRefusal } from './target/refusal.ts';
@@ -38,22 +38,22 @@ export interface Dispatcher {
 
 /**
  * The loop over targets. A target's retries are used up before the strategy is asked for the next target. The strategy is asked
- * until it has none left or the total time is over. The client gets the last answer. After the first byte was sent there is no
+ * until it has none left or the total time is over. The client gets the last reply. After the first byte was sent there is no
  * further attempt.
  */
-export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher: Dispatcher): Promise<Answer> {
+export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher: Dispatcher): Promise<AttemptReply> {
   const { plan } = ctx;
   const { clock } = dispatcher.services;
   const dueMs = plan.totalTimeMs === null ? Number.POSITIVE_INFINITY : clock.elapsed() + plan.totalTimeMs;
   const { metadata } = ctx;
   let last: AttemptResult | null = null;
-  let answer: Answer | null = null;
+  let reply: AttemptReply | null = null;
   for (;;) {
     const target = plan.onTarget(ctx, last);
-    if (!target) return answer ?? { kind: 'error', error: new GatewayError('missing_provider') };
-    if (answer !== null && dueMs !== Number.POSITIVE_INFINITY && clock.elapsed() >= dueMs) {
+    if (!target) return reply ?? { kind: 'error', error: new GatewayError('missing_provider') };
+    if (reply !== null && dueMs !== Number.POSITIVE_INFINITY && clock.elapsed() >= dueMs) {
       ctx.decide(target.path, 'total_time');
-      return answer;
+      return reply;
     }
     const { targetPath, metadata: metadataBefore } = ctx;
     ctx.targetPath = target.path;
@@ -64,27 +64,27 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
     if (resolved instanceof GatewayError) {
       last = unresolved(ctx, target, resolved);
       ctx.attempts.push(last);
-      // A provider's answer is more useful to the caller than the error of a target that was not called.
-      if (answer !== null && resolved.code === 'invalid_provider') {
+      // A provider's reply is more useful to the caller than the error of a target that was not called.
+      if (reply !== null && resolved.code === 'invalid_provider') {
         ctx.targetPath = targetPath;
         ctx.metadata = metadataBefore;
-      } else answer = { kind: 'error', error: resolved };
+      } else reply = { kind: 'error', error: resolved };
       continue;
     }
     ctx.provider = resolved.adapter.id;
     ctx.providerSlug = resolved.slug;
     const attemptsBefore = ctx.attempts.length;
     const leave = plan.onTargetStart.length === 0 ? null : enter(ctx, target, dispatcher.services.log);
-    answer = await runTarget(ctx, sink, target, resolved, dueMs, dispatcher);
+    reply = await runTarget(ctx, sink, target, resolved, dueMs, dispatcher);
     if (resolved.renew) {
-      const renewed = await renewCredential(ctx, answer, resolved.renew, () => resolveOrFail(ctx, target, dispatcher));
-      if (renewed && clock.elapsed() < dueMs) answer = await runTarget(ctx, sink, target, renewed, dueMs, dispatcher);
+      const renewed = await renewCredential(ctx, reply, resolved.renew, () => resolveOrFail(ctx, target, dispatcher));
+      if (renewed && clock.elapsed() < dueMs) reply = await runTarget(ctx, sink, target, renewed, dueMs, dispatcher);
     }
-    leave?.(ctx.attempts.length === attemptsBefore || answer.kind === 'replaced' ? null : (ctx.attempts.at(-1) as AttemptResult));
+    leave?.(ctx.attempts.length === attemptsBefore || reply.kind === 'replaced' ? null : (ctx.attempts.at(-1) as AttemptResult));
     // If the client disconnected, its record is already written, with the attempt that was in progress.
-    if (ctx.aborted) return answer;
+    if (ctx.aborted) return reply;
     last = ctx.attempts.at(-1) as AttemptResult;
-    if (answer.kind === 'streamed' || answer.kind === 'replaced' || answer.kind === 'upgraded' || ctx.bodyTaken) return answer;
+    if (reply.kind === 'streamed' || reply.kind === 'replaced' || reply.kind === 'upgraded' || ctx.bodyTaken) return reply;
   }
 }
 
@@ -144,13 +144,13 @@ function unresolved(ctx: RequestContext, target: Target, error: GatewayError): A
  */
 export async function renewCredential(
   ctx: RequestContext,
-  answer: Answer,
+  reply: AttemptReply,
   renew: () => Promise<boolean>,
   resolve: () => Maybe<ResolvedTarget | GatewayError>,
 ): Promise<ResolvedTarget | null> {
-  if (ctx.aborted || !isRefused(ctx, answer)) return null;
+  if (ctx.aborted || !isRefused(ctx, reply)) return null;
   const renewing = renew();
-  const isOver = answer.kind === 'streamed' || ctx.bodyTaken;
+  const isOver = reply.kind === 'streamed' || ctx.bodyTaken;
   if (isOver || !(await renewing) || ctx.aborted) return null;
   try {
     const found = await resolve();
@@ -162,7 +162,7 @@ export async function renewCredential(
 }
 
 /** Returns true if the provider itself refused, not a plugin or the gateway. */
-function isRefused(ctx: RequestContext, answer: Answer): boolean {
-  if (answer.kind === 'replaced' || (answer.kind === 'error' && answer.error.source !== 'upstream')) return false;
+function isRefused(ctx: RequestContext, reply: AttemptReply): boolean {
+  if (reply.kind === 'replaced' || (reply.kind === 'error' && reply.error.source !== 'upstream')) return false;
   return isRefusal(ctx.attempts.at(-1)?.status ?? 0);
 }

@@ -2,8 +2,8 @@ import type { AttemptResult, RequestContext } from '../contract/plugin/context.t
 import type { Retry, Target } from '../contract/plugin/plan.ts';
 import type { ReplySink } from '../contract/values/http.ts';
 import type { Timers } from '../contract/values/timers.ts';
-import type { Answer } from './answer.ts';
 import { mayRetry, retryWaitMs } from './attempt/retry-wait.ts';
+import type { AttemptReply } from './attempt-reply.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { clientClosed, runAttempt } from './run-attempt.ts';
 import type { ResolvedTarget } from './target/resolve-target.ts';
@@ -16,7 +16,7 @@ export function runTarget(
   resolved: ResolvedTarget,
   dueMs: number,
   dispatcher: Dispatcher,
-): Promise<Answer> {
+): Promise<AttemptReply> {
   if (target.retry !== null) return runRetries(ctx, sink, target, target.retry, resolved, dueMs, dispatcher);
   const beganMs = dispatcher.services.clock.elapsed();
   const given = { target, resolved, isLast: true, beganMs, timeMs: dueMs - beganMs };
@@ -36,7 +36,7 @@ async function runRetries(
   resolved: ResolvedTarget,
   requestDueMs: number,
   dispatcher: Dispatcher,
-): Promise<Answer> {
+): Promise<AttemptReply> {
   const { clock, random } = dispatcher.services;
   const account = retry.attempts > 0 ? dispatcher.retryBudget.of(ctx.identity?.organisationId ?? '', resolved.origin) : null;
   account?.request();
@@ -50,11 +50,11 @@ async function runRetries(
     const beganMs = clock.elapsed();
     const timeMs = Math.min(retry.attemptTimeMs ?? Number.POSITIVE_INFINITY, dueMs - beganMs);
     const given = { target, resolved, isLast: retries >= retry.attempts, beganMs, timeMs };
-    const answer = await runAttempt(ctx, sink, given, dispatcher);
-    if (ctx.aborted) return answer;
+    const reply = await runAttempt(ctx, sink, given, dispatcher);
+    if (ctx.aborted) return reply;
     const last = ctx.attempts.at(-1) as AttemptResult;
-    const stands = answer.kind === 'streamed' || answer.kind === 'replaced' || answer.kind === 'upgraded';
-    if (stands || ctx.bodyTaken || !mayRetry(retry, last)) return answer;
+    const stands = reply.kind === 'streamed' || reply.kind === 'replaced' || reply.kind === 'upgraded';
+    if (stands || ctx.bodyTaken || !mayRetry(retry, last)) return reply;
     const waitMs = given.isLast ? null : retryWaitMs(retry, retries, waitedMs, last, random);
     const isLate = waitMs !== null && clock.elapsed() + waitMs >= dueMs;
     const isTooMuch = waitMs !== null && !isLate && !account?.retry();
@@ -62,7 +62,7 @@ async function runRetries(
     if (isTooMuch) ctx.decide(target.path, 'retry_budget');
     if (waitMs === null || isLate || isTooMuch) {
       ctx.retryAttemptCount = -1;
-      return answer;
+      return reply;
     }
     waitedMs += waitMs;
     await waitUnlessLeft(ctx, waitMs, dispatcher.timers);

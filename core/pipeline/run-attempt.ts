@@ -7,12 +7,12 @@ import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { ReplySink } from '../contract/values/http.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
-import type { Answer } from './answer.ts';
 import { judgeOf } from './attempt/judge-response.ts';
 import { type Outgoing, outgoingCall, signedCall } from './attempt/outgoing-call.ts';
 import { mayRetry } from './attempt/retry-wait.ts';
 import { runSteps } from './attempt/run-steps.ts';
 import { attempt } from './attempt/send-attempt.ts';
+import type { AttemptReply } from './attempt-reply.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { stepBytes } from './request/large-json/json-steps.ts';
 import { targetOfModel } from './target/named-models.ts';
@@ -44,34 +44,34 @@ export interface AttemptSteps {
     transport: StepTransport,
     allow: ((model: string) => void) | null,
   ): Maybe<Outgoing>;
-  /** Runs with the provider's answer. Must not throw. */
-  onAnswer(ctx: RequestContext, plan: AttemptPlan, answer: Answer): void;
+  /** Runs with the provider's reply. Must not throw. */
+  afterSend(ctx: RequestContext, plan: AttemptPlan, reply: AttemptReply): void;
 }
 
 /**
  * Runs one attempt, and adds its result to `ctx.attempts` unless the client has disconnected. Never throws: errors are part of
- * the answer.
+ * the reply.
  */
 export async function runAttempt(
   ctx: RequestContext,
   sink: ReplySink,
   given: AttemptPlan,
   dispatcher: Dispatcher,
-): Promise<Answer> {
-  const answer = await send(ctx, sink, given, dispatcher);
-  if (!ctx.aborted) addResult(ctx, answer, given, dispatcher.services.clock);
-  return answer;
+): Promise<AttemptReply> {
+  const reply = await send(ctx, sink, given, dispatcher);
+  if (!ctx.aborted) addResult(ctx, reply, given, dispatcher.services.clock);
+  return reply;
 }
 
 /** Shapes the call, sends it, and follows its reply. */
-async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, dispatcher: Dispatcher): Promise<Answer> {
+async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, dispatcher: Dispatcher): Promise<AttemptReply> {
   const { target } = given;
   const steps = ctx.endpoint?.operation ? dispatcher.stepsOf[ctx.endpoint.operation] : undefined;
   try {
     for (const hook of ctx.plan.onAttempt) {
       const outcome = hook(ctx, target);
       const reply = isPromise(outcome) ? await outcome : outcome;
-      if (reply) return 'action' in reply ? deniedAnswer(reply.reply) : { kind: 'replaced', reply };
+      if (reply) return 'action' in reply ? deniedReply(reply.reply) : { kind: 'replaced', reply };
     }
     const allow = given.resolved.ofModel ?? null;
     const resolved = allow ? await targetOfModel(ctx, target, given.resolved) : given.resolved;
@@ -95,8 +95,8 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
     if (ctx.aborted) return clientClosed();
     const { clock } = dispatcher.services;
     const judge = judgeOf(ctx, target, clock);
-    const onLeft = (answer: Answer): void => addResult(ctx, answer, given, clock);
-    const answer = await (isStepwise
+    const onLeft = (reply: AttemptReply): void => addResult(ctx, reply, given, clock);
+    const attemptReply = await (isStepwise
       ? runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, resolved, dispatcher), judge)
       : attempt(ctx, sink, resolved, outgoing, {
           sender: senderOf(resolved, dispatcher.transport),
@@ -106,8 +106,8 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
           onLeft: () => onLeft(clientClosed()),
           isFinal: (status) => isFinal(ctx, given, status),
         }));
-    steps?.onAnswer(ctx, given, answer);
-    return judge === null ? answer : await judge.whole(answer, onLeft);
+    steps?.afterSend(ctx, given, attemptReply);
+    return judge === null ? attemptReply : await judge.whole(attemptReply, onLeft);
   } catch (thrown) {
     return { kind: 'error', error: toGatewayError(thrown) };
   }
@@ -137,8 +137,8 @@ function isFinal(ctx: RequestContext, given: AttemptPlan, status: number): boole
   return true;
 }
 
-/** The answer of an attempt that a plugin denied before the provider was called. */
-function deniedAnswer({ status, headers, body }: Reply): Answer {
+/** The reply of an attempt that a plugin denied before the provider was called. */
+function deniedReply({ status, headers, body }: Reply): AttemptReply {
   const error = new GatewayError('request_denied', { status });
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   return { kind: 'plain', status, headers: [...headers], body: bytes, error, retryAfterMs: null, call: null };
@@ -180,25 +180,25 @@ function signCall(
   return adapter.sign?.(call, settings, credentials, services, ctx.metadata);
 }
 
-/** The answer of a request whose client has disconnected. */
-export function clientClosed(): Answer {
+/** The reply of a request whose client has disconnected. */
+export function clientClosed(): AttemptReply {
   return { kind: 'error', error: new GatewayError('client_closed') };
 }
 
 /** Adds the result of an attempt for strategies and records. */
-function addResult(ctx: RequestContext, answer: Answer, given: AttemptPlan, clock: Clock): void {
-  const error = answer.kind === 'replaced' ? null : answer.error;
-  const status = answer.kind === 'error' ? answer.error.status : answer.kind === 'replaced' ? answer.reply.status : answer.status;
+function addResult(ctx: RequestContext, reply: AttemptReply, given: AttemptPlan, clock: Clock): void {
+  const error = reply.kind === 'replaced' ? null : reply.error;
+  const status = reply.kind === 'error' ? reply.error.status : reply.kind === 'replaced' ? reply.reply.status : reply.status;
   const durationMs = Math.max(0, clock.elapsed() - given.beganMs);
-  const streamedAtMs = answer.kind === 'streamed' ? ctx.firstByteAtMs : null;
+  const streamedAtMs = reply.kind === 'streamed' ? ctx.firstByteAtMs : null;
   ctx.attempts.push({
     ...resultShape(given),
     status,
     errorCode: error?.code ?? null,
     durationMs,
-    ok: answer.kind === 'upgraded' || (answer.kind !== 'error' && status >= 200 && status < 300),
+    ok: reply.kind === 'upgraded' || (reply.kind !== 'error' && status >= 200 && status < 300),
     error,
-    retryAfterMs: answer.kind === 'plain' ? answer.retryAfterMs : null,
+    retryAfterMs: reply.kind === 'plain' ? reply.retryAfterMs : null,
     firstByteMs: streamedAtMs === null ? durationMs : Math.max(0, streamedAtMs - given.beganMs),
   });
 }

@@ -6,8 +6,8 @@ import type { BodyMemory } from '../contract/values/body-memory.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
 import { isPromise } from '../contract/values/json.ts';
-import type { Answer } from './answer.ts';
 import { adoptProtocolKeys } from './attempt/socket-call.ts';
+import type { AttemptReply } from './attempt-reply.ts';
 import { deliver, end, refuse } from './deliver.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { type AdoptOptions, adoptPlan } from './plan/adopt-plan.ts';
@@ -22,7 +22,7 @@ import { checkTraceId, traceIdOf } from './request/trace-id.ts';
 type Match = Endpoint | 'control-plane' | 'reserved' | 'not-found' | 'method-not-allowed';
 
 /**
- * Serves an endpoint that is not one call to a provider. Returns the answer to send, or null if it was sent or the client has
+ * Serves an endpoint that is not one call to a provider. Returns the reply to send, or null if it was sent or the client has
  * disconnected. `end` is called at the end of a WebSocket session.
  */
 export type EndpointHandler = (
@@ -30,7 +30,7 @@ export type EndpointHandler = (
   ctx: RequestContext,
   sink: ReplySink,
   end: (outcome: SessionOutcome) => void,
-) => Promise<Answer | null>;
+) => Promise<AttemptReply | null>;
 
 /** Endpoints beside the main path; see core/compose/endpoint-handlers.ts. */
 export interface EndpointHandlers {
@@ -106,12 +106,12 @@ async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
   if (ctx.aborted) return;
   if (ctx.gatewayHeaders.has('debug-route')) await options.endpoints.debugRoute(ctx, options.dispatcher);
   if (ctx.aborted) return;
-  const answer = reply ? ({ kind: 'replaced', reply } as const) : await answerOf(options, ctx, sink);
-  if (answer !== null && !ctx.aborted) await deliver(options, ctx, sink, answer);
+  const attemptReply = reply ? ({ kind: 'replaced', reply } as const) : await replyOf(options, ctx, sink);
+  if (attemptReply !== null && !ctx.aborted) await deliver(options, ctx, sink, attemptReply);
 }
 
-/** Calls the handler of the endpoint, or a provider on the main path. Returns null if the answer has been sent. */
-function answerOf(options: PipelineOptions, ctx: RequestContext, sink: ReplySink): Promise<Answer | null> {
+/** Calls the handler of the endpoint, or a provider on the main path. Returns null if the reply has been sent. */
+function replyOf(options: PipelineOptions, ctx: RequestContext, sink: ReplySink): Promise<AttemptReply | null> {
   const handle = options.endpoints.handlerOf(ctx.endpoint, ctx.request);
   if (handle === null) return dispatch(ctx, sink, options.dispatcher);
   return handle(options, ctx, sink, ({ kind, error }) => end(options, ctx, { kind, status: 101, error }));

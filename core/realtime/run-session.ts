@@ -6,9 +6,9 @@ import type { SessionOutcome, Sessions } from '../contract/plugin/web-socket.ts'
 import { GatewayError, reasonOf } from '../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http.ts';
 import { isPromise } from '../contract/values/json.ts';
-import type { Answer, UpgradedAnswer } from '../pipeline/answer.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
 import { chosenProtocol } from '../pipeline/attempt/socket-call.ts';
+import type { AttemptReply, UpgradedReply } from '../pipeline/attempt-reply.ts';
 import { type Dispatcher, dispatch } from '../pipeline/dispatch.ts';
 import { sessionReader } from './session-events.ts';
 
@@ -29,7 +29,7 @@ export async function runSession(
   ctx: RequestContext,
   sink: ReplySink,
   end: (outcome: SessionOutcome) => void,
-): Promise<Answer | null> {
+): Promise<AttemptReply | null> {
   if (!ctx.request.webSocketProtocols) throw new GatewayError('upgrade_required');
   const { sessions, services } = options;
   if (!sessions || !sink.acceptWebSocket) throw new GatewayError('internal', { detail: 'no handler for WebSocket sessions' });
@@ -39,10 +39,10 @@ export async function runSession(
   const slot = sessions.reserve(ctx.identity ?? nobody);
   let started = false;
   try {
-    const answer = await dispatch(ctx, sink, options.dispatcher);
-    if (answer.kind !== 'upgraded') return answer;
-    const provider = answer.socket;
-    const head = { status: answer.status, headers: headOf(ctx, answer) };
+    const attemptReply = await dispatch(ctx, sink, options.dispatcher);
+    if (attemptReply.kind !== 'upgraded') return attemptReply;
+    const provider = attemptReply.socket;
+    const head = { status: attemptReply.status, headers: headOf(ctx, attemptReply) };
     for (const hook of ctx.plan.onReply) {
       const outcome = hook(ctx, head);
       const reply = isPromise(outcome) ? await outcome : outcome;
@@ -50,7 +50,7 @@ export async function runSession(
       provider.terminate();
       return { kind: 'replaced', reply };
     }
-    const client = sink.acceptWebSocket(head.headers, chosenProtocol(ctx.request.webSocketProtocols, answer.protocol));
+    const client = sink.acceptWebSocket(head.headers, chosenProtocol(ctx.request.webSocketProtocols, attemptReply.protocol));
     if (client === null) {
       provider.terminate();
       return null;
@@ -61,7 +61,7 @@ export async function runSession(
       ctx,
       client,
       provider,
-      readUsage: sessionReader(ctx, answer.adapter.realtime?.usage ?? null, options.dispatcher.passedUsage),
+      readUsage: sessionReader(ctx, attemptReply.adapter.realtime?.usage ?? null, options.dispatcher.passedUsage),
       readsBinary: !ctx.endpoint?.isRealtime,
       isEstimated: sessionTraffic(ctx.endpoint?.proxyPath ?? '') === 'unknown',
       counted: () => firstError(ctx, ctx.plan.onSessionUsage),
@@ -103,8 +103,8 @@ async function firstError(
 const nobody = { organisationId: '', workspaceId: '', keyId: '' };
 
 /** The gateway's own headers come first, because headers that do not fit are left out from the end. */
-function headOf(ctx: RequestContext, answer: UpgradedAnswer): HeaderList {
+function headOf(ctx: RequestContext, reply: UpgradedReply): HeaderList {
   const headers: HeaderList = [];
   addGatewayHeaders(ctx, headers, 101, null);
-  return [...headers, ...answer.headers];
+  return [...headers, ...reply.headers];
 }

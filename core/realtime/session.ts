@@ -41,7 +41,7 @@ interface Side {
   readonly relay: Relay;
   messages: number;
   bytes: number;
-  heardAtMs: number;
+  receivedAtMs: number;
   pingedAtMs: number;
   closed: boolean;
 }
@@ -132,8 +132,8 @@ export class Session {
         from.messages++;
         from.bytes += data.length;
         if (this.#estimate) this.#addEstimate(data, isBinary, from === this.#client);
-        from.heardAtMs = this.#clock.elapsed();
-        this.#activeAtMs = from.heardAtMs;
+        from.receivedAtMs = this.#clock.elapsed();
+        this.#activeAtMs = from.receivedAtMs;
         const passed = pass(data, isBinary);
         if (passed === null || this.#over) return;
         from.relay.pass(passed, isBinary);
@@ -146,7 +146,7 @@ export class Session {
       // `from` accepts bytes again, so `to` may continue sending.
       onDrain: () => this.#goOn(to),
       onPong: () => {
-        from.heardAtMs = this.#clock.elapsed();
+        from.receivedAtMs = this.#clock.elapsed();
       },
       onClose: (code, reason, byRule) => {
         from.closed = true;
@@ -157,7 +157,7 @@ export class Session {
   }
 
   #goOn(side: Side): void {
-    if (!this.#over && side.relay.goOn()) side.heardAtMs = this.#clock.elapsed();
+    if (!this.#over && side.relay.goOn()) side.receivedAtMs = this.#clock.elapsed();
   }
 
   #fromProvider(data: Uint8Array, isBinary: boolean): Uint8Array | null {
@@ -244,7 +244,7 @@ export class Session {
   #isDead(side: Side, nowMs: number): boolean {
     // A paused side is not read, so its heartbeats cannot arrive.
     if (side.relay.paused) return false;
-    if (nowMs - side.heardAtMs >= deadAfterMs) return true;
+    if (nowMs - side.receivedAtMs >= deadAfterMs) return true;
     if (nowMs - side.pingedAtMs < pingEveryMs) return false;
     side.pingedAtMs = nowMs;
     side.socket.ping();
@@ -277,5 +277,5 @@ const openBrace = 123;
 
 function sideOf(socket: FrameSocket, other: FrameSocket, nowMs: number): Side {
   const relay = new Relay(socket, other);
-  return { socket, relay, messages: 0, bytes: 0, heardAtMs: nowMs, pingedAtMs: nowMs, closed: false };
+  return { socket, relay, messages: 0, bytes: 0, receivedAtMs: nowMs, pingedAtMs: nowMs, closed: false };
 }

@@ -65,28 +65,30 @@ export function createSecretManagers(options: SecretManagersOptions): RunningSec
 
   function valuesOf(document: ProviderDocument): Maybe<MappedValues> {
     const found = mappedOf(document).map((mapped) => cache.get(askedFor(document, mapped)));
-    return found.some(isPromise) ? Promise.all(found).then((all) => join(document, all)) : join(document, found as Answer[]);
+    return found.some(isPromise)
+      ? Promise.all(found).then((all) => join(document, all))
+      : join(document, found as SecretResult[]);
   }
 
-  function join(document: ProviderDocument, answers: readonly Answer[]): MappedValues {
+  function join(document: ProviderDocument, results: readonly SecretResult[]): MappedValues {
     const known = joined.get(document);
-    if (known?.contents.every((content, index) => content === answers[index])) return known.values;
+    if (known?.contents.every((content, index) => content === results[index])) return known.values;
     const credentials: Record<string, Secret> = {};
     const settings: Record<string, unknown> = {};
     for (const [index, mapped] of mappedOf(document).entries()) {
-      const answer = answers[index] as Answer;
+      const result = results[index] as SecretResult;
       try {
-        if (answer instanceof SecretError) throw answer;
-        if (mapped.isSecret) credentials[mapped.field] = new Secret(pickValue(answer, mapped));
-        else settings[mapped.field] = pickSetting(answer, mapped);
+        if (result instanceof SecretError) throw result;
+        if (mapped.isSecret) credentials[mapped.field] = new Secret(pickValue(result, mapped));
+        else settings[mapped.field] = pickSetting(result, mapped);
       } catch (thrown) {
         // A value that was missing may exist now.
-        if (thrown !== answer) void cache.renew(askedFor(document, mapped));
+        if (thrown !== result) void cache.renew(askedFor(document, mapped));
         throw unavailable(document, mapped, errorOf(thrown));
       }
     }
     const values = { credentials, settings };
-    joined.set(document, { contents: answers as readonly SecretContent[], values });
+    joined.set(document, { contents: results as readonly SecretContent[], values });
     return values;
   }
 
@@ -109,10 +111,10 @@ export function createSecretManagers(options: SecretManagersOptions): RunningSec
     check: (document) =>
       Promise.all(
         mappedOf(document).map(async (mapped) => {
-          const answer = await cache.ask(askedFor(document, mapped));
+          const result = await cache.ask(askedFor(document, mapped));
           try {
-            if (answer instanceof SecretError) throw answer;
-            (mapped.isSecret ? pickValue : pickSetting)(answer, mapped);
+            if (result instanceof SecretError) throw result;
+            (mapped.isSecret ? pickValue : pickSetting)(result, mapped);
             return null;
           } catch (thrown) {
             return errorOf(thrown).message;
@@ -133,7 +135,7 @@ function ofFairSize(content: SecretContent): SecretContent {
   throw refused(`the secret is longer than ${secretCharactersMax} characters`);
 }
 
-type Answer = SecretContent | SecretError;
+type SecretResult = SecretContent | SecretError;
 
 function mappedOf(document: ProviderDocument): readonly MappedSecretDocument[] {
   return document.mappedSecrets ?? [];

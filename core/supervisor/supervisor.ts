@@ -4,7 +4,7 @@ import { noticeSubjects } from '../contract/protocol/notice-subjects.ts';
 import { exitCodes, type FirstStartMessage, type ProcessMessage } from '../contract/protocol/process-messages.ts';
 import { reloadMessage, stopMessage } from '../contract/protocol/stop-requests.ts';
 import type { Log } from '../contract/values/log.ts';
-import { answerMetricsRequests } from '../telemetry/metrics-ipc.ts';
+import { serveMetricsRequests } from '../telemetry/metrics-ipc.ts';
 import { readyText } from './ready-text.ts';
 import { type ChildPlan, type Death, SupervisedChild, type SupervisorClock } from './supervised-child.ts';
 import { watchGateways } from './watch-gateways.ts';
@@ -84,7 +84,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     if (child.plan.role !== 'gateway') return;
     // Each scrape adds a listener to every worker while it waits, so many listeners are not a leak.
     worker.setMaxListeners(0);
-    answerMetricsRequests(worker, () => gateways.map((gateway) => gateway.worker).filter((each) => each !== null));
+    serveMetricsRequests(worker, () => gateways.map((gateway) => gateway.worker).filter((each) => each !== null));
   }
 
   function onMessage(child: SupervisedChild, raw: unknown): void {

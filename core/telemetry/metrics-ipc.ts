@@ -37,11 +37,11 @@ const replyTimeoutMs = 2000;
 /** The side of a gateway process: requests the metrics of all processes and sends its own on request. `channel` is `process`. */
 export function createMetricsPeer(channel: MetricsChannel, metrics: Pick<Metrics, 'collect' | 'text'>): MetricsPeer {
   let lastId = 0;
-  const answer = async (message: unknown) => {
+  const attemptReply = async (message: unknown) => {
     if (!isObject(message) || message.type !== metricsMessages.collect) return;
     send(channel, { type: metricsMessages.part, id: message.id, metrics: await metrics.collect() });
   };
-  channel.on('message', answer);
+  channel.on('message', attemptReply);
   return {
     async gather() {
       if (!channel.send) return metrics.text();
@@ -52,7 +52,7 @@ export function createMetricsPeer(channel: MetricsChannel, metrics: Pick<Metrics
       const text = (await reply)?.text;
       return typeof text === 'string' ? text : metrics.text();
     },
-    close: () => void channel.off('message', answer),
+    close: () => void channel.off('message', attemptReply),
   };
 }
 
@@ -60,13 +60,13 @@ export function createMetricsPeer(channel: MetricsChannel, metrics: Pick<Metrics
  * The side of the primary, once per forked gateway: replies to its requests with the metrics of all `gateways()`. Returns a
  * function that stops it.
  */
-export function answerMetricsRequests(worker: MetricsChannel, gateways: () => readonly MetricsChannel[]): () => void {
-  const answer = async (message: unknown) => {
+export function serveMetricsRequests(worker: MetricsChannel, gateways: () => readonly MetricsChannel[]): () => void {
+  const reply = async (message: unknown) => {
     if (!isObject(message) || message.type !== metricsMessages.request) return;
     send(worker, { type: metricsMessages.reply, id: message.id, text: await aggregateMetrics(gateways()) });
   };
-  worker.on('message', answer);
-  return () => void worker.off('message', answer);
+  worker.on('message', reply);
+  return () => void worker.off('message', reply);
 }
 
 let lastCollectId = 0;

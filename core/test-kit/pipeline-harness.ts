@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createGatewayTasks } from '../../workers/gateway-tasks.ts';
-import { startHealth } from '../circuits/start-circuits.ts';
+import { startCircuits } from '../circuits/start-circuits.ts';
 import { type ChainParts, composeChain } from '../compose/compose-chain.ts';
 import { composePipeline, type PipelineParts } from '../compose/compose-pipeline.ts';
 import { guardrailOpener } from '../compose/open-sealed.ts';
@@ -132,7 +132,7 @@ export function createHarness(
   const memory = options.memory ?? new BodyMemory(64 * 1024 * 1024);
   const log = (level: string) => (fields: JsonObject, message: string) => void logs.push({ level, fields, message });
   const clock = { now: options.now ?? Date.now, elapsed: options.elapsed ?? (() => performance.now()) };
-  const health = startHealth({
+  const circuits = startCircuits({
     clock,
     processes: options.processes ?? 1,
     channels: [],
@@ -156,7 +156,7 @@ export function createHarness(
         whenSafe: options.whenSafe ?? ((callback) => callback()),
         healthy: () => true,
       },
-      health,
+      circuits,
       replies:
         options.replies ??
         createReplyCache({ remote: null, clock, timers: realTimers, memoryBytesMax: 64 * 1024 * 1024, channels: [] }),
@@ -283,7 +283,7 @@ export function createHarness(
     },
     async close() {
       plans.close();
-      health.close();
+      circuits.close();
       await workers.close();
     },
   };

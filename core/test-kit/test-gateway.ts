@@ -32,7 +32,7 @@ export interface TestGateway {
    * Answers calls of `services.fetch` to this origin, such as `https://policy.example`. Calls to other origins fail as if nothing listened
    * there; private addresses are rejected as in production.
    */
-  service(origin: string, answer: ServiceAnswer): void;
+  service(origin: string, answer: ServiceHandler): void;
   /** Saves a config and returns its slug, for `config` of requests. */
   saveConfig(slug: string, config: JsonObject): string;
   /** Sends one request and waits for the end of its reply. */
@@ -112,7 +112,7 @@ export interface LogLine {
 
 /** Starts a gateway for tests of plugins. Throws an Error, as a gateway does at start, if a plugin breaks the contract. */
 export function createTestGateway(options: TestGatewayOptions): TestGateway {
-  const services = new Map<string, ServiceAnswer>();
+  const services = new Map<string, ServiceHandler>();
   const harness = startHarness(options, services);
   return {
     provider: (...replies) => harness.script(...replies),
@@ -146,9 +146,9 @@ export function createTestGateway(options: TestGatewayOptions): TestGateway {
   };
 }
 
-type ServiceAnswer = (call: ServiceCall) => ServiceReply | Promise<ServiceReply>;
+type ServiceHandler = (call: ServiceCall) => ServiceReply | Promise<ServiceReply>;
 
-function startHarness(options: TestGatewayOptions, services: ReadonlyMap<string, ServiceAnswer>): Harness {
+function startHarness(options: TestGatewayOptions, services: ReadonlyMap<string, ServiceHandler>): Harness {
   const { plugins, providers = { openai: 'openai', anthropic: 'anthropic' }, hookTimeoutMs = 5000 } = options;
   for (const plugin of plugins) {
     const issue = checkPlugin(plugin);
@@ -205,7 +205,7 @@ function toReply(sink: FakeSink, records: readonly RequestRecord[]): TestReply {
   };
 }
 
-function serviceTransport(services: ReadonlyMap<string, ServiceAnswer>): UpstreamTransport {
+function serviceTransport(services: ReadonlyMap<string, ServiceHandler>): UpstreamTransport {
   return {
     send({ origin, path, method, headers, body }, handler) {
       let isOpen = true;

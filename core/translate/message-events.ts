@@ -7,7 +7,7 @@ import { adaptInReply, dropFromReply, dropUnread } from '../formats/reply-notes.
 /**
  * Receives the content of a chat message, piece by piece, in the order of the reply. Every function returns the resulting events.
  */
-export interface SaidSink {
+export interface MessageSink {
   /** A piece of reasoning: text, signature, or a sealed block. `key` differs between reasoning blocks. */
   reasoningPart(key: unknown, piece: JsonObject): JsonObject[];
   /** `key` differs between native text blocks; undefined if the provider has none. */
@@ -26,7 +26,7 @@ export interface SaidSink {
 }
 
 /** Reads a chat reply, whole or delta by delta, with the same result. */
-export interface SaidReader {
+export interface MessageReader {
   add(from: JsonObject, logprobs: unknown): JsonObject[];
   /** Returns the last events, at the end of the reply. */
   finish(): JsonObject[];
@@ -45,7 +45,7 @@ const knownTypes: ReadonlySet<unknown> = new Set(['text', 'thinking', 'redacted_
  * Converts the content of chat messages and deltas to a reply of another format, in the order of the provider's native blocks if
  * it has any. Reports all content without an equivalent, including unknown fields and blocks.
  */
-export function saidReader(to: SaidSink, call: OperationCall): SaidReader {
+export function messageReader(to: MessageSink, call: OperationCall): MessageReader {
   /** All text so far. Offsets of annotations refer to it. */
   let text = '';
   let waiting: JsonObject[] = [];
@@ -63,10 +63,10 @@ export function saidReader(to: SaidSink, call: OperationCall): SaidReader {
       return to.annotation(annotation, cited);
     });
   };
-  const speak = (said: string, tokens: readonly unknown[], key: unknown): JsonObject[] => {
-    if (said === '') return [];
-    text += said;
-    return to.text(said, tokens, key);
+  const speak = (spokenText: string, tokens: readonly unknown[], key: unknown): JsonObject[] => {
+    if (spokenText === '') return [];
+    text += spokenText;
+    return to.text(spokenText, tokens, key);
   };
   const closeNative = (): JsonObject[] => {
     if (open === null) return [];
@@ -111,9 +111,9 @@ export function saidReader(to: SaidSink, call: OperationCall): SaidReader {
     waiting.push(...objectsIn(from.annotations));
     // Text that has no block, such as a plan for tool calls, comes before those that have.
     if (texts !== '' && spoken.endsWith(texts)) spoken = spoken.slice(0, spoken.length - texts.length);
-    const say = (said: string, key: unknown): void => {
-      events.push(...speak(said, tokens, key));
-      if (said !== '') tokens = [];
+    const say = (text: string, key: unknown): void => {
+      events.push(...speak(text, tokens, key));
+      if (text !== '') tokens = [];
     };
     const speakFirst = (): void => {
       say(spoken, undefined);

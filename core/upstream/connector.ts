@@ -82,8 +82,8 @@ export function createConnector(target: ConnectTarget, options: ConnectorOptions
  * opened during a look-up share it, because the system's resolver has only a few threads for the whole process.
  */
 function guardedLookup(resolve: Resolve, judge: (address: string) => string | null): LookupFunction {
-  type Answer = (error: Error | null, addresses: readonly LookupAddress[]) => void;
-  let waiting: Answer[] = [];
+  type LookupCallback = (error: Error | null, addresses: readonly LookupAddress[]) => void;
+  let waiting: LookupCallback[] = [];
   return (hostname, options, callback) => {
     waiting.push((error, addresses) => {
       const first = addresses[0];

@@ -1,5 +1,5 @@
 import type { PassedRequest, RequestContext } from '../../core/contract/plugin/context.ts';
-import { answersWithTokens, makesImages } from '../../core/contract/plugin/passed-traffic.ts';
+import { makesImages, repliesWithTokens } from '../../core/contract/plugin/passed-traffic.ts';
 import type { ModelRates } from '../../core/contract/protocol/leases.ts';
 import { imageRate } from '../../core/contract/values/image-rate.ts';
 import type { JsonObject } from '../../core/contract/values/json.ts';
@@ -22,7 +22,7 @@ const charactersPerToken = 3;
 const attachmentTokens = 1_000;
 const depthMax = 32;
 
-const answers: ReadonlySet<string> = new Set(['chatComplete', 'complete', 'messages', 'createModelResponse']);
+const writesText: ReadonlySet<string> = new Set(['chatComplete', 'complete', 'messages', 'createModelResponse']);
 const promptKeys = ['system', 'instructions', 'messages', 'prompt', 'input', 'tools', 'contents'] as const;
 const maximumKeys = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'] as const;
 const attachments: ReadonlySet<string> = new Set(['data', 'url', 'image_url', 'file_data', 'b64_json']);
@@ -34,14 +34,14 @@ export function estimateTokens(ctx: RequestContext): TokenEstimate {
   let input = 0;
   if (params) for (const key of promptKeys) input += tokensIn(params[key], key, 0);
   input = Math.ceil(input);
-  if (ctx.endpoint?.operation && !answers.has(ctx.endpoint.operation)) return { input, output: 0, isStated: true };
+  if (ctx.endpoint?.operation && !writesText.has(ctx.endpoint.operation)) return { input, output: 0, isStated: true };
   const stated = params && maximumOf(params);
   return stated ? { input, output: stated, isStated: true } : { input, output: outputDefault, isStated: false };
 }
 
 /** Estimates the tokens of a pass-through request from the facts that were read from its bytes. */
 function passedTokens(ctx: RequestContext, { params, inputTokens: input }: PassedRequest): TokenEstimate {
-  if (!answersWithTokens(ctx.endpoint?.proxyPath ?? '')) return { input, output: 0, isStated: true };
+  if (!repliesWithTokens(ctx.endpoint?.proxyPath ?? '')) return { input, output: 0, isStated: true };
   const stated = maximumOf(params);
   return stated ? { input, output: stated, isStated: true } : { input, output: outputDefault, isStated: false };
 }

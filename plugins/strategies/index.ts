@@ -157,7 +157,7 @@ function leaf(target: Target | null, name: string | undefined, range: Range, set
     walk.warnings.push(`${path}: cb_config has no effect here, because the target names no stored provider (@slug)`);
     return node;
   }
-  const breaker = walk.services.health.breaker(stateKey, path, settings);
+  const breaker = walk.services.circuits.breaker(stateKey, path, settings);
   walk.watches.add(range.from, watchBreaker(breaker, settings, path));
   return { ...node, isOpen: () => breaker.isOpen() };
 }

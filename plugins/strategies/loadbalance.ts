@@ -85,7 +85,7 @@ export function eligibleOf(weights: readonly number[]): number[] {
 /** Fills `loads` if the algorithm counts requests. */
 function algorithmOf({ strategy, children, weights, capacities, watches, services }: BalanceOptions, loads: Load[]): Algorithm {
   const { algorithm = 'weighted', sticky } = strategy;
-  const { clock, health, random } = services;
+  const { clock, circuits, random } = services;
   if (algorithm === 'weighted') return sticky?.enabled ? byIdentity(sticky, weights, clock) : byWeight(weights, random);
   if (algorithm === 'round_robin') return inTurn(weights);
   for (const _child of children) loads.push(new Load(clock));
@@ -93,7 +93,7 @@ function algorithmOf({ strategy, children, weights, capacities, watches, service
   if (algorithm === 'least_latency') return leastLatency(loads, random);
   if (algorithm === 'least_busy') return leastBusy(loads, weights, random);
   const onFull = (ctx: RequestContext, child: number) => ctx.decide((children[child] as Node).path, 'at_capacity');
-  return priorityCapacity(loads, capacities, health.processes, onFull);
+  return priorityCapacity(loads, capacities, circuits.processes, onFull);
 }
 
 function byWeight(weights: readonly number[], random: () => number): Algorithm {

@@ -74,7 +74,7 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
         }
         if (row.reply) return JSON.parse(await services.vault.open(em(), contextOf(row), row.reply)) as StoredReply;
         // Milliseconds lie between the commit of a change and storing its reply, unless the process dies in between.
-        if (attempt === replyTries) {
+        if (attempt === replyAttempts) {
           throw new AdminError(
             'AB07',
             'The first request with this idempotency-key was executed, but its reply is not stored. Read the item to see the result',
@@ -106,7 +106,7 @@ export function repeatOf(of: RepeatOf, services: Pick<AdminServices, 'vault' | '
   };
 }
 
-const replyTries = 20;
+const replyAttempts = 20;
 const replyWaitMs = 25;
 
 /** Deletes expired keys of the whole installation; for a job. */

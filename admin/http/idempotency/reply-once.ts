@@ -4,7 +4,7 @@ import type { AdminServices } from '../route.ts';
 import type { Repeat, StoredReply } from './repeat.ts';
 
 /** The current request: its effects so far, and the headers of its reply. */
-export interface Answering {
+export interface Replying {
   readonly id: string;
   readonly wrote: () => boolean;
   readonly headers: Record<string, string>;
@@ -15,7 +15,7 @@ export interface Answering {
  * Replies with the result of `handle`, or with the stored reply to the first request with the same `idempotency-key`. `repeat`
  * null: no key was sent.
  */
-export async function replyOnce(repeat: Repeat | null, call: Answering, handle: () => Promise<unknown>): Promise<unknown> {
+export async function replyOnce(repeat: Repeat | null, call: Replying, handle: () => Promise<unknown>): Promise<unknown> {
   if (repeat === null) return handle();
   const known = await repeat.find();
   if (known) return replay(known, call);
@@ -31,7 +31,7 @@ export async function replyOnce(repeat: Repeat | null, call: Answering, handle: 
   }
 }
 
-function replay(stored: StoredReply, { headers }: Answering): unknown {
+function replay(stored: StoredReply, { headers }: Replying): unknown {
   Object.assign(headers, stored.headers, { 'idempotency-replayed': 'true' });
   return stored.reply;
 }
@@ -39,7 +39,7 @@ function replay(stored: StoredReply, { headers }: Answering): unknown {
 /**
  * Stores the reply. The change is already committed; if storing fails, a repeated request is refused instead of being run again.
  */
-async function keep(repeat: Repeat, reply: unknown, { id, headers, log }: Answering): Promise<void> {
+async function keep(repeat: Repeat, reply: unknown, { id, headers, log }: Replying): Promise<void> {
   const { etag } = headers;
   try {
     await repeat.keep({ reply, headers: etag === undefined ? {} : { etag } });

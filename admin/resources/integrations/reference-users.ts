@@ -10,8 +10,8 @@ export const referenceUsers: Dependent = {
   async refuse(em, row, actor) {
     const users = await usersOf(em, row);
     if (users.length === 0) return null;
-    const mayKnow = ['organisation_integrations.list', 'workspace_integrations.list'].some((scope) => actor.scopes.has(scope));
-    const slugs = mayKnow ? `: ${users.map(({ slug }) => slug).join(', ')}` : '';
+    const maySee = ['organisation_integrations.list', 'workspace_integrations.list'].some((scope) => actor.scopes.has(scope));
+    const slugs = maySee ? `: ${users.map(({ slug }) => slug).join(', ')}` : '';
     return `This secret reference is used by ${users.length} integrations or virtual keys${slugs}. Change them first`;
   },
   async changed(change, row) {

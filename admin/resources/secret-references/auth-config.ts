@@ -31,8 +31,8 @@ export function mergeAuthConfig(type: SecretManagerType, sent: Readonly<Record<s
   if (fields === undefined) throw invalid(`auth_config.${by}: one of ${Object.keys(ways).join(', ')} is expected`);
 
   const before = Object.entries(known.auth).filter(([name]) => name === by || Object.hasOwn(fields, name));
-  const said = Object.entries(sent).filter(([name, value]) => !(fields[name]?.secret && isMasked(value)));
-  const merged: Record<string, unknown> = { ...Object.fromEntries(before), ...Object.fromEntries(said), [by]: way };
+  const stated = Object.entries(sent).filter(([name, value]) => !(fields[name]?.secret && isMasked(value)));
+  const merged: Record<string, unknown> = { ...Object.fromEntries(before), ...Object.fromEntries(stated), [by]: way };
   const isUnchanged = (name: string) => fields[name]?.secret === true && name in known.secretHints && !(name in merged);
   refuseMove(known, merged, Object.keys(fields).filter(isUnchanged));
 

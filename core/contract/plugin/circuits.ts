@@ -1,13 +1,13 @@
 import * as v from 'valibot';
 
 /** Largest notice in bytes. Longer notices are ignored. */
-export const healthNoticeBytesMax = 2048;
+export const circuitNoticeBytesMax = 2048;
 
 /**
  * Reports that a circuit changed its state. The notice is a hint: the receiver validates it, limits `until` to its own cool-down
  * and drops it after that time. If a notice is lost, the other gateways detect the failures themselves.
  */
-export const healthNotice = v.object({
+export const circuitNotice = v.object({
   /** `<organisation id>:<workspace id>:<config slug>:<version id>` */
   key: v.pipe(v.string(), v.minLength(1), v.maxLength(600)),
   path: v.pipe(v.string(), v.maxLength(200), v.regex(/^config(\.targets\[\d{1,4}\]){0,8}$/)),
@@ -15,7 +15,7 @@ export const healthNotice = v.object({
   /** Milliseconds since the epoch: end of the cool-down, or of the wait for a trial call; 0 for `closed`. */
   until: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
 });
-export type HealthNotice = v.InferOutput<typeof healthNotice>;
+export type CircuitNotice = v.InferOutput<typeof circuitNotice>;
 
 /** Conditions under which the circuit of a target opens, and for how long. */
 export interface BreakerSettings {
@@ -48,7 +48,7 @@ export interface Breaker {
 }
 
 /** State of targets that outlives a single plan, as seen by this process. */
-export interface Health {
+export interface Circuits {
   /** Number of gateway processes on this machine. They share every figure that applies to the machine. */
   readonly processes: number;
   /** Returns the circuit of a target, always the same one for the same key and path. */

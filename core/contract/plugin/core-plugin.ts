@@ -6,7 +6,7 @@ import type { SettingNames } from '../provider/setting-names.ts';
 import type { GatewayError } from '../values/errors.ts';
 import type { Maybe } from '../values/json.ts';
 import type { CallHold } from './call-hold.ts';
-import type { Health } from './circuits.ts';
+import type { Circuits } from './circuits.ts';
 import type { AttemptResult, RequestContext } from './context.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import type { EmbeddingModel, Target } from './plan.ts';
@@ -74,7 +74,7 @@ export interface CoreServices extends Services {
   /** Calls a stored provider for a request. */
   readonly callProvider: CallProvider;
   /** Circuits of targets, shared with other gateways. */
-  readonly health: Health;
+  readonly circuits: Circuits;
   /** This process's shares of limits; absent: nothing is limited. */
   readonly leases?: Leases;
   /** Returns an index in `ctx.slots` that belongs to the caller alone. Call it once, at start. */

@@ -58,7 +58,7 @@ export function isEstimable(path: string): boolean {
 }
 
 /** False for requests whose replies have no text tokens. Nothing is reserved for these replies. */
-export function answersWithTokens(path: string): boolean {
+export function repliesWithTokens(path: string): boolean {
   return !withoutTokens.test(path);
 }
 

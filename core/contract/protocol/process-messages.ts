@@ -1,4 +1,4 @@
-import type { HealthNotice } from '../plugin/circuits.ts';
+import type { CircuitNotice } from '../plugin/circuits.ts';
 import type { ChangeNotice } from './documents.ts';
 import type { RecallNotice } from './leases.ts';
 
@@ -9,7 +9,7 @@ import type { RecallNotice } from './leases.ts';
  * A supervised process stops on the supervisor's message and ignores signals to the process group (`stop-requests.ts`): the
  * supervisor decides the order. It exits when the IPC channel is gone.
  */
-export type ProcessMessage = ReadyMessage | FirstStartMessage | ChangesMessage | HealthMessage | AliveMessage | RecallMessage;
+export type ProcessMessage = ReadyMessage | FirstStartMessage | ChangesMessage | CircuitMessage | AliveMessage | RecallMessage;
 
 /** Sent once, when the process listens and is ready to serve. */
 interface ReadyMessage {
@@ -44,9 +44,9 @@ interface ChangesMessage {
 }
 
 /** Sent by a gateway process when a circuit changed its state, passed on to every other gateway process of the machine. */
-interface HealthMessage {
-  readonly type: 'svc.health';
-  readonly notice: HealthNotice;
+interface CircuitMessage {
+  readonly type: 'svc.circuits';
+  readonly notice: CircuitNotice;
 }
 
 /** Sent by a gateway process that lacks units of a budget, passed on to every other gateway process of the machine. */

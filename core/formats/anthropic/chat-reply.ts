@@ -17,7 +17,7 @@ export function chatReply(reply: JsonObject, call: OperationCall, provider: stri
   const usage = usageOfReply(reply);
   const message: JsonObject = {
     role: 'assistant',
-    ...saidBy(blocks, refusalOf(reply), call),
+    ...messageOf(blocks, refusalOf(reply), call),
     ...(call.strict ? {} : { content_blocks: blocks }),
   };
   const choice = { index: 0, message, logprobs: null, finish_reason: finishReasonOf(stop_reason, call.strict) };
@@ -53,7 +53,7 @@ export function refusalOf(from: JsonObject): string | null {
  * Returns the fields of a chat message: text, reasoning, citations and tool calls. `content` is null without text, as OpenAI
  * returns it for a message of tool calls alone.
  */
-function saidBy(blocks: readonly JsonObject[], refusal: string | null, call: OperationCall): JsonObject {
+function messageOf(blocks: readonly JsonObject[], refusal: string | null, call: OperationCall): JsonObject {
   let content: string | null = null;
   let reasoning = '';
   const annotations: JsonObject[] = [];

@@ -47,8 +47,8 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
     counts = laterCounts(counts, message.usage);
     const opening = started ? [] : emit({ role: 'assistant', content: '' });
     started = true;
-    const said = objectsIn(message.content).flatMap((block, index) => [...blockStart(index, block), ...blockStop(index)]);
-    return [...opening, ...said, ...messageEnd(message, null)];
+    const events = objectsIn(message.content).flatMap((block, index) => [...blockStart(index, block), ...blockStop(index)]);
+    return [...opening, ...events, ...messageEnd(message, null)];
   };
 
   const blockStart = (index: unknown, block: JsonObject): StreamEvent[] => {

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { dropUnread } from '../reply-notes.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { toLogprobs } from './logprobs.ts';
-import { partsReader, type Said, wholeBlocks } from './reply-parts.ts';
+import { partsReader, type ReplyMessage, wholeBlocks } from './reply-parts.ts';
 import { extraContent } from './signatures.ts';
 import { toChatUsage, usageOfReply } from './usage.ts';
 
@@ -23,7 +23,7 @@ export function chatReply(reply: JsonObject, call: OperationCall, provider: stri
     modelStatus: _status,
     ...others
   } = reply;
-  const answers = Array.isArray(candidates) ? candidates.filter(isObject) : [];
+  const found = Array.isArray(candidates) ? candidates.filter(isObject) : [];
   const refusal = refusalOf(promptFeedback);
   const usage = usageOfReply(reply);
   if (call.strict && refusal === null) dropUnread({ promptFeedback }, nothingRead, call);
@@ -34,9 +34,9 @@ export function chatReply(reply: JsonObject, call: OperationCall, provider: stri
     model: typeof modelVersion === 'string' ? modelVersion : call.model,
     provider,
     choices:
-      answers.length === 0 && refusal !== null
+      found.length === 0 && refusal !== null
         ? [{ index: 0, message: refusedMessage(refusal), logprobs: null, finish_reason: 'content_filter' }]
-        : answers.map((candidate, index) => choiceOf(candidate, index, call)),
+        : found.map((candidate, index) => choiceOf(candidate, index, call)),
     ...(usage === null ? {} : { usage: toChatUsage(usage, call.strict) }),
     ...(call.strict || promptFeedback === undefined ? {} : { promptFeedback }),
     ...others,
@@ -66,26 +66,26 @@ export function lenientFields(candidate: JsonObject): JsonObject {
 }
 
 /** The fields of a message or delta that carry more than text. */
-export function saidFields(said: Said): JsonObject {
+export function messageFields(message: ReplyMessage): JsonObject {
   return {
-    ...(said.reasoning === '' ? {} : { reasoning_content: said.reasoning }),
-    ...(said.annotations.length > 0 ? { annotations: said.annotations } : {}),
-    ...(said.citations.length > 0 ? { citations: said.citations } : {}),
-    ...(said.images.length > 0 ? { images: said.images } : {}),
-    ...(said.signature === null ? {} : extraContent(said.signature)),
+    ...(message.reasoning === '' ? {} : { reasoning_content: message.reasoning }),
+    ...(message.annotations.length > 0 ? { annotations: message.annotations } : {}),
+    ...(message.citations.length > 0 ? { citations: message.citations } : {}),
+    ...(message.images.length > 0 ? { images: message.images } : {}),
+    ...(message.signature === null ? {} : extraContent(message.signature)),
   };
 }
 
 function choiceOf(candidate: JsonObject, position: number, call: OperationCall): JsonObject {
   const reader = partsReader(call);
-  const said = reader.read(candidate);
+  const found = reader.read(candidate);
   const message: JsonObject = {
     role: 'assistant',
-    content: said.content,
+    content: found.content,
     refusal: null,
-    ...(said.toolCalls.length > 0 ? { tool_calls: said.toolCalls } : {}),
-    ...saidFields(said),
-    ...(call.strict ? {} : { content_blocks: wholeBlocks(said.blocks) }),
+    ...(found.toolCalls.length > 0 ? { tool_calls: found.toolCalls } : {}),
+    ...messageFields(found),
+    ...(call.strict ? {} : { content_blocks: wholeBlocks(found.blocks) }),
   };
   return {
     index: typeof candidate.index === 'number' ? candidate.index : position,

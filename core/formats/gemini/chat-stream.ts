@@ -1,14 +1,14 @@
 import type { OperationCall, StreamEvent, StreamTranslator } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { chatChunks } from '../openai/chat-chunks.ts';
-import { lenientFields, refusalOf, saidFields } from './chat-reply.ts';
+import { lenientFields, messageFields, refusalOf } from './chat-reply.ts';
 import { streamError } from './errors.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { toLogprobs } from './logprobs.ts';
 import { type PartsReader, partsReader } from './reply-parts.ts';
 import { laterCounts, toChatUsage, usageOf } from './usage.ts';
 
-interface Answer {
+interface Candidate {
   readonly parts: PartsReader;
   calls: number;
   ended: boolean;
@@ -21,42 +21,42 @@ interface Answer {
  */
 export function chatStream(call: OperationCall, provider: string): StreamTranslator {
   const { head, withUsage, chunk, choiceOf } = chatChunks(call, provider);
-  const answers = new Map<number, Answer>();
+  const candidates = new Map<number, Candidate>();
   let counts: JsonObject | null = null;
   let broken = false;
 
-  const opened = (index: number): { answer: Answer; role: JsonObject } => {
-    const known = answers.get(index);
-    if (known) return { answer: known, role: {} };
-    const answer: Answer = { parts: partsReader(call), calls: 0, ended: false };
-    answers.set(index, answer);
-    return { answer, role: { role: 'assistant', content: '' } };
+  const opened = (index: number): { open: Candidate; role: JsonObject } => {
+    const known = candidates.get(index);
+    if (known) return { open: known, role: {} };
+    const open: Candidate = { parts: partsReader(call), calls: 0, ended: false };
+    candidates.set(index, open);
+    return { open, role: { role: 'assistant', content: '' } };
   };
 
   const candidateChunk = (candidate: JsonObject): StreamEvent[] => {
     const index = typeof candidate.index === 'number' ? candidate.index : 0;
-    const { answer, role } = opened(index);
-    const said = answer.parts.read(candidate);
-    const toolCalls = said.toolCalls.map((toolCall) => ({ index: answer.calls++, ...toolCall }));
+    const { open, role } = opened(index);
+    const message = open.parts.read(candidate);
+    const toolCalls = message.toolCalls.map((toolCall) => ({ index: open.calls++, ...toolCall }));
     const delta: JsonObject = {
       ...role,
-      ...(said.content === null || said.content === '' ? {} : { content: said.content }),
+      ...(message.content === null || message.content === '' ? {} : { content: message.content }),
       ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
-      ...saidFields(said),
-      ...(call.strict || said.blocks.length === 0 ? {} : { content_blocks: said.blocks }),
+      ...messageFields(message),
+      ...(call.strict || message.blocks.length === 0 ? {} : { content_blocks: message.blocks }),
     };
-    const ends = typeof candidate.finishReason === 'string' && !answer.ended;
-    if (ends) answer.ended = true;
-    const reason = ends ? finishReasonOf(candidate.finishReason, answer.parts.callsTools(), call.strict) : null;
+    const ends = typeof candidate.finishReason === 'string' && !open.ended;
+    if (ends) open.ended = true;
+    const reason = ends ? finishReasonOf(candidate.finishReason, open.parts.callsTools(), call.strict) : null;
     const more = call.strict ? {} : lenientFields(candidate);
     if (Object.keys(delta).length === 0 && reason === null && Object.keys(more).length === 0) return [];
     return [choiceOf({ index, delta, logprobs: toLogprobs(candidate.logprobsResult), finish_reason: reason, ...more })];
   };
 
   const refusedChunk = (refusal: string): StreamEvent[] => {
-    const { answer, role } = opened(0);
-    if (answer.ended) return [];
-    answer.ended = true;
+    const { open, role } = opened(0);
+    if (open.ended) return [];
+    open.ended = true;
     return [choiceOf({ index: 0, delta: { ...role, refusal }, logprobs: null, finish_reason: 'content_filter' })];
   };
 
@@ -66,7 +66,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
       if (isObject(data.error)) {
         broken = true;
         // Until the first byte is sent, the pipeline can fall back to another target.
-        return answers.size === 0 ? [] : [inBandError(data.error, provider)];
+        return candidates.size === 0 ? [] : [inBandError(data.error, provider)];
       }
       if (typeof data.responseId === 'string') head.id ??= data.responseId;
       if (typeof data.modelVersion === 'string') head.model = data.modelVersion;
@@ -76,7 +76,7 @@ export function chatStream(call: OperationCall, provider: string): StreamTransla
       return refusal === null ? events : [...events, ...refusedChunk(refusal)];
     },
     end() {
-      const whole = answers.size > 0 && [...answers.values()].every((answer) => answer.ended);
+      const whole = candidates.size > 0 && [...candidates.values()].every((open) => open.ended);
       if (broken || !whole) return [];
       const usage =
         withUsage && counts !== null ? [chunk({ choices: [], usage: toChatUsage(usageOf(counts), call.strict) })] : [];

@@ -7,7 +7,7 @@ import { noteOnce } from '../note-once.ts';
 import { passedImageParams } from '../openai/passed-params.ts';
 import { imageList } from './image-reply.ts';
 import { imageSizeOf } from './image-size.ts';
-import { noAnswer } from './reply-content.ts';
+import { noContent } from './reply-content.ts';
 import { geminiStreamReader } from './usage.ts';
 
 /** Aspect ratios of Imagen. */
@@ -110,5 +110,5 @@ function imagenReply(reply: JsonObject, call: OperationCall, provider: string): 
   if (images.length > 0) return { ...imageList(images, call), provider, ...others };
   const filtered = (Array.isArray(predictions) ? predictions.filter(isObject) : []).map((one) => one.raiFilteredReason);
   const reason = filtered.find((text) => typeof text === 'string');
-  throw noAnswer(provider, { candidates: [{ finishMessage: reason }] }, 'image');
+  throw noContent(provider, { candidates: [{ finishMessage: reason }] }, 'image');
 }

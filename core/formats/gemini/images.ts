@@ -7,7 +7,7 @@ import { noteOnce } from '../note-once.ts';
 import { drawnUsage, imageList, imageTokens } from './image-reply.ts';
 import { imageSizeOf } from './image-size.ts';
 import { traitsOf } from './models.ts';
-import { inlineDataOf, mediaStreamReader, noAnswer } from './reply-content.ts';
+import { inlineDataOf, mediaStreamReader, noContent } from './reply-content.ts';
 
 /** OpenAI image parameters that Gemini lacks, with the values that have no effect. */
 const lost: Readonly<Record<string, readonly unknown[]>> = {
@@ -111,7 +111,7 @@ function imageParts(params: JsonObject, call: OperationCall): JsonObject[] {
 
 function imageReply(reply: JsonObject, call: OperationCall, provider: string): JsonObject {
   const images = inlineDataOf(reply, 'image/');
-  if (images.length === 0) throw noAnswer(provider, reply, 'image');
+  if (images.length === 0) throw noContent(provider, reply, 'image');
   const {
     candidates: _candidates,
     usageMetadata: counts,

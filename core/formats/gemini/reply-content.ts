@@ -8,13 +8,13 @@ import { geminiStreamReader } from './usage.ts';
  * Returns the error for a reply without the requested content: the prompt was blocked, the result was withheld, or the model
  * replied in text. The status is 400, as for other content refusals, so that the target is not retried.
  */
-export function noAnswer(provider: string, reply: JsonObject, wanted: string): GatewayError {
+export function noContent(provider: string, reply: JsonObject, wanted: string): GatewayError {
   const [candidate] = Array.isArray(reply.candidates) ? reply.candidates.filter(isObject) : [];
   const why =
     refusalOf(reply.promptFeedback) ??
     textIn(candidate?.finishMessage) ??
     heldBack(candidate?.finishReason) ??
-    saidInstead(candidate) ??
+    textInstead(candidate) ??
     'no reason given';
   return new GatewayError('upstream_status', {
     status: 400,
@@ -53,7 +53,7 @@ export function mediaStreamReader(provider: string, kind: string, wanted: string
     },
     usage: reader.usage,
     complete: reader.complete,
-    error: () => reader.error?.() ?? (reader.complete() && !seen ? noAnswer(provider, last, wanted) : null),
+    error: () => reader.error?.() ?? (reader.complete() && !seen ? noContent(provider, last, wanted) : null),
   };
 }
 
@@ -61,7 +61,7 @@ function heldBack(reason: unknown): string | null {
   return typeof reason === 'string' && reason !== 'STOP' ? reason : null;
 }
 
-function saidInstead(candidate: JsonObject | undefined): string | null {
+function textInstead(candidate: JsonObject | undefined): string | null {
   const texts = partsOf({ candidates: [candidate] }).map(({ text }) => textIn(text) ?? '');
   return textIn(texts.join(''));
 }

@@ -17,7 +17,7 @@ export interface BlockPiece {
 }
 
 /** Content of some parts of a candidate, in the fields of a chat message or delta. Empty fields are left out. */
-export interface Said {
+export interface ReplyMessage {
   readonly content: string | null;
   readonly reasoning: string;
   readonly toolCalls: readonly JsonObject[];
@@ -32,12 +32,12 @@ export interface Said {
 
 /** Reads the parts of one candidate, all at once or chunk by chunk: both give the same blocks. */
 export interface PartsReader {
-  read(candidate: JsonObject): Said;
+  read(candidate: JsonObject): ReplyMessage;
   callsTools(): boolean;
 }
 
 /** `Said` while it is being built. */
-interface Saying {
+interface OpenMessage {
   content: string | null;
   reasoning: string;
   readonly toolCalls: JsonObject[];
@@ -61,9 +61,9 @@ export function partsReader(call: OperationCall): PartsReader {
     last += 1;
     return { index: last, delta: opening };
   };
-  const reasoningPart = (said: string): BlockPiece =>
-    piece('thinking', { type: 'thinking', thinking: said, signature: '' }, { thinking: said });
-  const spoken = (said: string): BlockPiece => piece('text', { type: 'text', text: said }, { text: said });
+  const reasoningPart = (text: string): BlockPiece =>
+    piece('thinking', { type: 'thinking', thinking: text, signature: '' }, { thinking: text });
+  const spoken = (text: string): BlockPiece => piece('text', { type: 'text', text: text }, { text: text });
   /** A signature belongs to the reasoning before it. Without any, it gets a block of its own. */
   const sealed = (signature: string, part: SignedPart): BlockPiece => {
     const marked = toBlockSignature(signature, part);
@@ -72,68 +72,73 @@ export function partsReader(call: OperationCall): PartsReader {
     return made;
   };
 
-  const addCall = (said: Saying, { id, name, args }: JsonObject, signature: string | null): void => {
-    if (signature !== null) said.blocks.push(sealed(signature, `call.${calls}`));
+  const addCall = (message: OpenMessage, { id, name, args }: JsonObject, signature: string | null): void => {
+    if (signature !== null) message.blocks.push(sealed(signature, `call.${calls}`));
     const callId = typeof id === 'string' && id !== '' ? id : call.newId('call_');
-    said.blocks.push(piece('other', { type: 'tool_use', id: callId, name, input: args ?? {} }, null));
+    message.blocks.push(piece('other', { type: 'tool_use', id: callId, name, input: args ?? {} }, null));
     const fn = { name, arguments: JSON.stringify(args ?? {}) };
-    said.toolCalls.push({ id: callId, type: 'function', function: fn, ...(signature === null ? {} : extraContent(signature)) });
+    message.toolCalls.push({
+      id: callId,
+      type: 'function',
+      function: fn,
+      ...(signature === null ? {} : extraContent(signature)),
+    });
     calls += 1;
   };
-  const endPending = (said: Saying): void => {
-    if (pending !== null) addCall(said, pending.whole(), pending.signature);
+  const endPending = (message: OpenMessage): void => {
+    if (pending !== null) addCall(message, pending.whole(), pending.signature);
     pending = null;
   };
-  const addPiece = (said: Saying, functionCall: JsonObject, signature: string | null): void => {
+  const addPiece = (message: OpenMessage, functionCall: JsonObject, signature: string | null): void => {
     if (typeof functionCall.name === 'string') {
-      endPending(said);
+      endPending(message);
       pending = partialCall(functionCall, signature);
     }
     pending?.add(functionCall);
-    if (functionCall.willContinue !== true) endPending(said);
+    if (functionCall.willContinue !== true) endPending(message);
   };
-  const addText = (said: Saying, words: string, signature: string | null): void => {
-    if (words !== '' || signature === null) said.content = (said.content ?? '') + words;
+  const addText = (message: OpenMessage, words: string, signature: string | null): void => {
+    if (words !== '' || signature === null) message.content = (message.content ?? '') + words;
     text += words;
-    if (words !== '') said.blocks.push(spoken(words));
+    if (words !== '') message.blocks.push(spoken(words));
     if (signature === null) return;
-    said.signature = signature;
-    said.blocks.push(sealed(signature, 'text'));
+    message.signature = signature;
+    message.blocks.push(sealed(signature, 'text'));
   };
 
-  const addPart = (said: Saying, part: JsonObject): void => {
+  const addPart = (message: OpenMessage, part: JsonObject): void => {
     const signature = typeof part.thoughtSignature === 'string' ? part.thoughtSignature : null;
     const { functionCall, inlineData } = part;
-    if (isObject(functionCall) && isPieceOfCall(functionCall, pending)) return addPiece(said, functionCall, signature);
-    endPending(said);
+    if (isObject(functionCall) && isPieceOfCall(functionCall, pending)) return addPiece(message, functionCall, signature);
+    endPending(message);
     if (isObject(functionCall)) {
       // A piece without a name is the end of a call that had already ended. It is ignored.
-      if (functionCall.name !== undefined) addCall(said, functionCall, signature);
+      if (functionCall.name !== undefined) addCall(message, functionCall, signature);
     } else if (part.thought === true && typeof part.text === 'string') {
-      said.reasoning += part.text;
-      said.blocks.push(reasoningPart(part.text));
-      if (signature !== null) said.blocks.push(sealed(signature, 'thought'));
-    } else if (typeof part.text === 'string') addText(said, part.text, signature);
+      message.reasoning += part.text;
+      message.blocks.push(reasoningPart(part.text));
+      if (signature !== null) message.blocks.push(sealed(signature, 'thought'));
+    } else if (typeof part.text === 'string') addText(message, part.text, signature);
     else if (part.thought !== true && isObject(inlineData) && String(inlineData.mimeType).startsWith('image/')) {
       const extra = signature === null ? {} : extraContent(signature);
-      said.images.push({ type: 'image_url', image_url: { url: dataUrlOf(inlineData) }, ...extra });
-      if (signature !== null) said.blocks.push(sealed(signature, `image.${images}`));
+      message.images.push({ type: 'image_url', image_url: { url: dataUrlOf(inlineData) }, ...extra });
+      if (signature !== null) message.blocks.push(sealed(signature, `image.${images}`));
       images += 1;
     } else {
       if (call.strict) dropFromReply(call, contentOf(part));
-      said.blocks.push(piece('other', { type: kindOf(part), ...part }, null));
+      message.blocks.push(piece('other', { type: kindOf(part), ...part }, null));
     }
   };
 
   return {
     callsTools: () => calls > 0,
     read(candidate) {
-      const said: Saying = { content: null, reasoning: '', toolCalls: [], images: [], signature: null, blocks: [] };
+      const message: OpenMessage = { content: null, reasoning: '', toolCalls: [], images: [], signature: null, blocks: [] };
       const parts = isObject(candidate.content) && Array.isArray(candidate.content.parts) ? candidate.content.parts : [];
-      for (const part of parts.filter(isObject)) addPart(said, part);
-      if (typeof candidate.finishReason === 'string') endPending(said);
+      for (const part of parts.filter(isObject)) addPart(message, part);
+      if (typeof candidate.finishReason === 'string') endPending(message);
       const citations = call.strict ? [] : documentsOf(candidate);
-      return { ...said, annotations: annotationsOf(candidate, text, call), citations };
+      return { ...message, annotations: annotationsOf(candidate, text, call), citations };
     },
   };
 }

@@ -4,7 +4,7 @@ import { badParam } from '../bad-param.ts';
 import { spokenCharacters } from '../media/media-usage.ts';
 import { noteOnce } from '../note-once.ts';
 import { traitsOf } from './models.ts';
-import { inlineDataOf, mediaStreamReader, noAnswer } from './reply-content.ts';
+import { inlineDataOf, mediaStreamReader, noContent } from './reply-content.ts';
 import { type SpeechFormat, speechBytes, speechStream } from './speech-audio.ts';
 import { usageOfReply } from './usage.ts';
 
@@ -26,7 +26,7 @@ export function geminiSpeech(provider: string, path: (call: OperationCall) => st
     toProvider: speechRequest,
     toBytes: (reply, call) => {
       const audio = inlineDataOf(reply, 'audio/');
-      if (audio.length === 0) throw noAnswer(provider, reply, 'audio');
+      if (audio.length === 0) throw noContent(provider, reply, 'audio');
       return speechBytes(audio, formatOf(call.params));
     },
     translateStream: (call) => speechStream(formatOf(call.params)),

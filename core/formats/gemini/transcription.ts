@@ -1,8 +1,8 @@
 import type { Operation, OperationCall, StreamTranslator } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { type Heard, verboseTranscript, writtenTranscript } from '../media/transcript.ts';
-import { noAnswer, partsOf } from './reply-content.ts';
-import { heardOf } from './transcription-reply.ts';
+import { type Transcription, verboseTranscript, writtenTranscript } from '../media/transcript.ts';
+import { noContent, partsOf } from './reply-content.ts';
+import { transcriptionOf } from './transcription-reply.ts';
 import { type Task, transcriptionRequest } from './transcription-request.ts';
 import { geminiStreamReader, usageOf, usageOfReply } from './usage.ts';
 
@@ -11,23 +11,23 @@ import { geminiStreamReader, usageOf, usageOfReply } from './usage.ts';
  * prompt. Other models get one. `path` returns the path of the model, without the method.
  */
 export function geminiTranscription(provider: string, path: (call: OperationCall) => string, task: Task): Operation {
-  const heard = (reply: JsonObject, call: OperationCall): Heard => {
-    const said = heardOf(reply, call);
-    if (said === null) throw noAnswer(provider, reply, 'transcript');
-    return said;
+  const transcription = (reply: JsonObject, call: OperationCall): Transcription => {
+    const found = transcriptionOf(reply, call);
+    if (found === null) throw noContent(provider, reply, 'transcript');
+    return found;
   };
   return {
     path: (call) => `${path(call)}:${call.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
     toContent: (params, call) => ({ kind: 'json', body: transcriptionRequest(params, call, task) }),
-    fromProvider: (reply, call) => transcript(reply, heard(reply, call), call, task),
-    toBytes: (reply, call) => writtenTranscript(heard(reply, call), call.params.response_format),
+    fromProvider: (reply, call) => transcript(reply, transcription(reply, call), call, task),
+    toBytes: (reply, call) => writtenTranscript(transcription(reply, call), call.params.response_format),
     translateStream: () => transcriptStream(),
     usage: usageOfReply,
     streamReader: () => geminiStreamReader(provider),
   };
 }
 
-function transcript(reply: JsonObject, heard: Heard, call: OperationCall, task: Task): JsonObject {
+function transcript(reply: JsonObject, transcription: Transcription, call: OperationCall, task: Task): JsonObject {
   const {
     candidates: _candidates,
     usageMetadata,
@@ -38,8 +38,8 @@ function transcript(reply: JsonObject, heard: Heard, call: OperationCall, task: 
     ...others
   } = reply;
   const counted = isObject(usageMetadata) ? { usage: transcriptUsage(usageMetadata) } : {};
-  if (call.params.response_format !== 'verbose_json') return { text: heard.text, ...counted, ...others };
-  return { ...verboseTranscript(heard, task), ...counted, ...others };
+  if (call.params.response_format !== 'verbose_json') return { text: transcription.text, ...counted, ...others };
+  return { ...verboseTranscript(transcription, task), ...counted, ...others };
 }
 
 /** Translates a stream of generateContent to OpenAI's events: `transcript.text.delta` … `transcript.text.done`. */

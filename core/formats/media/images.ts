@@ -20,14 +20,14 @@ export interface ImageQuirks {
   /** Makes the remaining changes to a reply. Returns the same object if it changes nothing. */
   readonly reply?: (reply: JsonObject, call: OperationCall) => JsonObject;
   /** True if some models reply with the image bytes instead of JSON. */
-  readonly answersWithImage?: boolean;
+  readonly repliesWithImage?: boolean;
 }
 
 /** Image generations of an OpenAI-compatible provider (https://platform.openai.com/docs/api-reference/images/create). */
 export function imageGenerations(id: string, path: (call: OperationCall) => string, quirks: ImageQuirks = {}): Operation {
   return {
     ...images(id, quirks.pathOf ?? path),
-    ...(quirks.answersWithImage ? { fromBytes: listOfOne } : {}),
+    ...(quirks.repliesWithImage ? { fromBytes: listOfOne } : {}),
     toProvider: (params, call) => {
       const body = withoutRefused(withRenames(params, quirks, call), quirks, call);
       return quirks.request ? quirks.request(body, call) : body;

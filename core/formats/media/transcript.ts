@@ -3,7 +3,7 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import { type SpokenSegment, toSrt, toVtt } from './subtitles.ts';
 
 /** Transcribed text, in segments if the provider reports times. */
-export interface Heard {
+export interface Transcription {
   readonly text: string;
   readonly language: string | null;
   readonly segments: readonly SpokenSegment[];
@@ -11,40 +11,46 @@ export interface Heard {
 }
 
 /** Returns a transcript in a `response_format` that is not JSON. Null for JSON formats. */
-export function writtenTranscript(heard: Heard, format: unknown): BytesReply | null {
+export function writtenTranscript(transcription: Transcription, format: unknown): BytesReply | null {
   const written = plainForms[String(format)];
-  return written ? { contentType: written.contentType, body: Buffer.from(written.write(heard)) } : null;
+  return written ? { contentType: written.contentType, body: Buffer.from(written.write(transcription)) } : null;
 }
 
 /**
  * Returns a transcript as OpenAI's `verbose_json`. The duration defaults to the end of the last segment, for providers that
  * report none.
  */
-export function verboseTranscript(heard: Heard, task: 'transcribe' | 'translate', durationSeconds?: number): JsonObject {
-  const duration = durationSeconds ?? heard.segments.at(-1)?.end;
+export function verboseTranscript(
+  transcription: Transcription,
+  task: 'transcribe' | 'translate',
+  durationSeconds?: number,
+): JsonObject {
+  const duration = durationSeconds ?? transcription.segments.at(-1)?.end;
   return {
     task,
-    ...(heard.language === null ? {} : { language: heard.language }),
+    ...(transcription.language === null ? {} : { language: transcription.language }),
     ...(duration === undefined ? {} : { duration }),
-    text: heard.text,
-    segments: heard.segments.map(({ start, end, text }, id) => ({ id, start, end, text })),
-    ...(heard.words.length > 0 ? { words: heard.words.map(({ start, end, text }) => ({ word: text, start, end })) } : {}),
+    text: transcription.text,
+    segments: transcription.segments.map(({ start, end, text }, id) => ({ id, start, end, text })),
+    ...(transcription.words.length > 0
+      ? { words: transcription.words.map(({ start, end, text }) => ({ word: text, start, end })) }
+      : {}),
   };
 }
 
 interface PlainForm {
   readonly contentType: string;
-  readonly write: (heard: Heard) => string;
+  readonly write: (transcription: Transcription) => string;
 }
 
 /** Formats that are not JSON. */
 const plainForms: Readonly<Record<string, PlainForm>> = {
   text: { contentType: 'text/plain; charset=utf-8', write: ({ text }) => `${text}\n` },
-  srt: { contentType: 'application/x-subrip; charset=utf-8', write: (heard) => toSrt(cuesOf(heard)) },
-  vtt: { contentType: 'text/vtt; charset=utf-8', write: (heard) => toVtt(cuesOf(heard)) },
+  srt: { contentType: 'application/x-subrip; charset=utf-8', write: (transcription) => toSrt(cuesOf(transcription)) },
+  vtt: { contentType: 'text/vtt; charset=utf-8', write: (transcription) => toVtt(cuesOf(transcription)) },
 };
 
 /** Text without times becomes one cue without times. */
-function cuesOf({ segments, text }: Heard): readonly SpokenSegment[] {
+function cuesOf({ segments, text }: Transcription): readonly SpokenSegment[] {
   return segments.length > 0 || text === '' ? segments : [{ start: 0, end: 0, text }];
 }

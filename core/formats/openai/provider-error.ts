@@ -12,9 +12,9 @@ import { retryAfterMs } from '../retry-after.ts';
 export function providerError(id: string): (status: number, body: JsonObject | null, headers: HeaderList) => ProviderError {
   return (status, body, headers) => {
     const error: JsonObject = isObject(body?.error) ? body.error : (body ?? {});
-    const said = messageIn(body) ?? `the provider replied with status ${status} and no message`;
+    const text = messageIn(body) ?? `the provider replied with status ${status} and no message`;
     return {
-      message: `${id} error: ${said}`,
+      message: `${id} error: ${text}`,
       type: textOf(error.type),
       param: textOf(error.param),
       code: textOf(error.code),

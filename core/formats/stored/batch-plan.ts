@@ -16,8 +16,8 @@ export function endpointOf(call: OperationCall): unknown {
  */
 export function modelBesideLines(call: OperationCall, ...before: readonly unknown[]): string | null {
   const { model, input_file_id: file } = call.params;
-  const said = [...before, model, storedText(call, 'provider_model'), readUploadNote(file).model];
-  return (said.find((one) => typeof one === 'string' && one !== '') as string | undefined) ?? null;
+  const stated = [...before, model, storedText(call, 'provider_model'), readUploadNote(file).model];
+  return (stated.find((one) => typeof one === 'string' && one !== '') as string | undefined) ?? null;
 }
 
 /** Returns the `metadata` of a new batch: at most 16 texts. Null for none. Throws `bad_request`. */

@@ -17,9 +17,9 @@ const noteMax = 600;
  * needed. Returns an empty string if the headers are absent. `model` takes precedence over `provider_model`.
  */
 export function noteOfUpload(call: OperationCall, model: unknown = null): string {
-  const said = [storedText(call, 'provider_batch_endpoint'), textOrNull(model) ?? storedText(call, 'provider_model')];
-  if (said.every((value) => value === null)) return '';
-  const note = `.${Buffer.from(JSON.stringify(said)).toString('base64url')}`;
+  const stated = [storedText(call, 'provider_batch_endpoint'), textOrNull(model) ?? storedText(call, 'provider_model')];
+  if (stated.every((value) => value === null)) return '';
+  const note = `.${Buffer.from(JSON.stringify(stated)).toString('base64url')}`;
   if (note.length > noteMax)
     throw badParam('provider_model', 'too long to be stored with a file. Set the model when creating the batch');
   return note;

@@ -6,7 +6,7 @@ import type { Clock } from '../../contract/values/clock.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { withoutHeader } from '../../contract/values/http.ts';
 import { isPromise, type Maybe } from '../../contract/values/json.ts';
-import type { Answer, PlainAnswer } from '../answer.ts';
+import type { AttemptReply, PlainReply } from '../attempt-reply.ts';
 import { countRoughly } from '../usage/estimate-usage.ts';
 import type { JudgeStream } from './reply-stream.ts';
 
@@ -19,7 +19,7 @@ export interface Judge {
   /** Judges a response that is not held by its head, while it starts. */
   readonly head: JudgeStream;
   /** Judges a whole response that the provider accepted. `onLeft` is called first if the client disconnects meanwhile. */
-  whole(answer: Answer, onLeft: (answer: Answer) => void): Maybe<Answer>;
+  whole(reply: AttemptReply, onLeft: (reply: AttemptReply) => void): Maybe<AttemptReply>;
 }
 
 /** Returns null if no plugin judges responses. */
@@ -27,14 +27,14 @@ export function judgeOf(ctx: RequestContext, target: Target, clock: Clock): Judg
   if (ctx.plan.onAttemptResponse.length === 0) return null;
   return {
     head: (head) => judgeHead(ctx, target, head, clock),
-    whole(answer, onLeft) {
-      if (answer.kind !== 'plain' || answer.error !== null || ctx.aborted) return answer;
+    whole(reply, onLeft) {
+      if (reply.kind !== 'plain' || reply.error !== null || ctx.aborted) return reply;
       // The attempt is recorded even if the client disconnects while a plugin decides.
       ctx.abortUpstream = () => {
-        countRoughly(ctx, ctx.stream ? null : answer.body);
-        onLeft(answer);
+        countRoughly(ctx, ctx.stream ? null : reply.body);
+        onLeft(reply);
       };
-      return judgeWhole(ctx, target, answer, clock).finally(() => {
+      return judgeWhole(ctx, target, reply, clock).finally(() => {
         ctx.abortUpstream = null;
       });
     },
@@ -42,11 +42,11 @@ export function judgeOf(ctx: RequestContext, target: Target, clock: Clock): Judg
 }
 
 /**
- * Runs the `onAttemptResponse` hooks of the plan on a whole response, in the client's format. Returns the answer as the verdicts change
- * it. The answer of `deny` and `fail` is that of a failed attempt. Throws what a hook throws.
+ * Runs the `onAttemptResponse` hooks of the plan on a whole response, in the client's format. Returns the reply as the verdicts change
+ * it. The reply of `deny` and `fail` is that of a failed attempt. Throws what a hook throws.
  */
-async function judgeWhole(ctx: RequestContext, target: Target, answer: PlainAnswer, clock: Clock): Promise<Answer> {
-  let judged = answer;
+async function judgeWhole(ctx: RequestContext, target: Target, reply: PlainReply, clock: Clock): Promise<AttemptReply> {
+  let judged = reply;
   for (const judge of ctx.plan.onAttemptResponse) {
     const { status, headers, body } = judged;
     const beganMs = clock.elapsed();
@@ -58,23 +58,28 @@ async function judgeWhole(ctx: RequestContext, target: Target, answer: PlainAnsw
       const changed = typeof verdict.body === 'string' ? Buffer.from(verdict.body) : verdict.body;
       const remaining = withoutHeader(withoutHeader(headers, 'content-length'), 'content-encoding');
       judged = { ...judged, status: verdict.status ?? status, headers: remaining, body: changed };
-    } else if (verdict.action !== 'pass') return failedAnswer(ctx, verdict, answer);
+    } else if (verdict.action !== 'pass') return failedReply(ctx, verdict, reply);
   }
   return judged;
 }
 
 /**
  * Runs the `onAttemptResponse` hooks on the head of a response that is not held. Returns null if the response passes, and otherwise the
- * answer of the failed attempt. Throws what a hook throws.
+ * reply of the failed attempt. Throws what a hook throws.
  */
-function judgeHead(ctx: RequestContext, target: Target, head: Omit<AttemptResponse, 'body'>, clock: Clock): Maybe<Answer | null> {
+function judgeHead(
+  ctx: RequestContext,
+  target: Target,
+  head: Omit<AttemptResponse, 'body'>,
+  clock: Clock,
+): Maybe<AttemptReply | null> {
   const response: AttemptResponse = { status: head.status, headers: head.headers, body: null };
-  const next = (at: number): Maybe<Answer | null> => {
+  const next = (at: number): Maybe<AttemptReply | null> => {
     const { onAttemptResponse } = ctx.plan;
     for (let i = at; i < onAttemptResponse.length; i++) {
       const judge = onAttemptResponse[i] as JudgeHook;
       const beganMs = clock.elapsed();
-      const conclude = (verdict: Verdict | undefined | void): Answer | null => {
+      const conclude = (verdict: Verdict | undefined | void): AttemptReply | null => {
         if (!verdict) return null;
         if (verdict.action === 'change')
           throw new GatewayError('internal', {
@@ -82,7 +87,7 @@ function judgeHead(ctx: RequestContext, target: Target, head: Omit<AttemptRespon
             detail: `plugin ${judge.plugin}, onAttemptResponse: a stream that is not held cannot be changed; declare reads: { response: 'body' }`,
           });
         noteVerdict(ctx, target, judge.plugin, verdict, head.status, clock.elapsed() - beganMs);
-        return verdict.action === 'pass' ? null : failedAnswer(ctx, verdict, null);
+        return verdict.action === 'pass' ? null : failedReply(ctx, verdict, null);
       };
       const outcome = judge.hook(ctx, response, target);
       if (isPromise(outcome)) return outcome.then((verdict) => conclude(verdict) ?? next(i + 1));
@@ -94,16 +99,20 @@ function judgeHead(ctx: RequestContext, target: Target, head: Omit<AttemptRespon
   return next(0);
 }
 
-function failedAnswer(ctx: RequestContext, verdict: Verdict & { action: 'deny' | 'fail' }, answer: PlainAnswer | null): Answer {
+function failedReply(
+  ctx: RequestContext,
+  verdict: Verdict & { action: 'deny' | 'fail' },
+  reply: PlainReply | null,
+): AttemptReply {
   // The provider bills the response: its usage is added to that of the attempts that follow.
-  if (answer !== null) countRoughly(ctx, ctx.stream ? null : answer.body);
+  if (reply !== null) countRoughly(ctx, ctx.stream ? null : reply.body);
   ctx.denyUsage();
   if (verdict.action === 'fail') return { kind: 'error', error: verdict.error };
-  return deniedResponse(verdict.reply, answer?.call ?? null);
+  return deniedResponse(verdict.reply, reply?.call ?? null);
 }
 
-/** Returns the answer of an attempt whose response was denied with this reply. */
-export function deniedResponse({ status, headers, body }: Reply, call: OperationCall | null): PlainAnswer {
+/** Returns the result of an attempt whose response was denied with this reply. */
+export function deniedResponse({ status, headers, body }: Reply, call: OperationCall | null): PlainReply {
   const error = new GatewayError('response_denied', { status });
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   return { kind: 'plain', status, headers: [...headers], body: bytes, error, retryAfterMs: null, call };

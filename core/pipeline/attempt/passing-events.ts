@@ -7,7 +7,7 @@ import { lateNotes } from './reply-headers.ts';
 /** The end of an event stream. */
 export interface StreamEnd {
   /** Bytes to send to the client after the last bytes of the provider; empty for none. */
-  readonly owed: string;
+  readonly rest: string;
   /** The reason if the stream ended early. */
   readonly error: GatewayError | null;
   /** True if the client has already received the error in an event of the provider. */
@@ -64,11 +64,11 @@ export class PassingEvents {
   /** `prefix` is the prefix of the reply's own headers. */
   end(provider: string, prefix: string): StreamEnd {
     const text = this.#events.end();
-    const owed = this.isTranslated ? text + lateNotes(prefix, this.#call, this.#headed) : '';
+    const rest = this.isTranslated ? text + lateNotes(prefix, this.#call, this.#headed) : '';
     const error = this.#reader.error?.() ?? null;
-    if (error !== null || this.#reader.complete()) return { owed, error, errorSent: error !== null };
+    if (error !== null || this.#reader.complete()) return { rest, error, errorSent: error !== null };
     const message = `${provider} ended the stream before it was complete`;
     // The closing events of a translator would make a truncated stream look complete.
-    return { owed: '', error: new GatewayError('stream_incomplete', { message }), errorSent: false };
+    return { rest: '', error: new GatewayError('stream_incomplete', { message }), errorSent: false };
   }
 }

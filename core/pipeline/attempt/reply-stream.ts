@@ -3,10 +3,10 @@ import type { Reply, ReplyHead } from '../../contract/plugin/plugin.ts';
 import type { Clock } from '../../contract/values/clock.ts';
 import type { HeaderList, ReplySink } from '../../contract/values/http.ts';
 import { isPromise, type Maybe } from '../../contract/values/json.ts';
-import type { Answer } from '../answer.ts';
+import type { AttemptReply } from '../attempt-reply.ts';
 
-/** Judges a response by its head. Returns the answer of the failed attempt, or null if the response passes. */
-export type JudgeStream = (head: ReplyHead) => Maybe<Answer | null>;
+/** Judges a response by its head. Returns the reply of the failed attempt, or null if the response passes. */
+export type JudgeStream = (head: ReplyHead) => Maybe<AttemptReply | null>;
 
 /**
  * A reply that is sent to the client chunk by chunk. No byte is sent before the first chunk, so until then another target can
@@ -22,7 +22,7 @@ export class ReplyStream {
   #held: Uint8Array[] | null = null;
   #decided: Promise<void> | null = null;
   #replaced: Reply | null = null;
-  #rejected: Answer | null = null;
+  #rejected: AttemptReply | null = null;
   #failure: unknown = null;
   readonly #judge: JudgeStream | null;
 
@@ -52,8 +52,8 @@ export class ReplyStream {
     return this.#failure;
   }
 
-  /** The answer of the failed attempt if a verdict rejected the response. */
-  get rejected(): Answer | null {
+  /** The reply of the failed attempt if a verdict rejected the response. */
+  get rejected(): AttemptReply | null {
     return this.#rejected;
   }
 
@@ -98,8 +98,8 @@ export class ReplyStream {
   }
 
   /** Sends the end of a complete stream, and its head if it has not gone yet. */
-  end(owed: string): void {
-    if (owed !== '') this.write(Buffer.from(owed));
+  end(rest: string): void {
+    if (rest !== '') this.write(Buffer.from(rest));
     const { streamFilter } = this.#ctx;
     if (streamFilter !== null) this.#send(streamFilter.end());
     this.start();
@@ -131,7 +131,7 @@ export class ReplyStream {
   }
 
   async #decideLater(
-    judging: Promise<Answer | null> | null,
+    judging: Promise<AttemptReply | null> | null,
     first: Promise<Reply | undefined | void> | null,
     next: number,
   ): Promise<void> {

@@ -21,12 +21,12 @@ export function mayRetry(retry: Retry | null, last: AttemptResult): boolean {
  */
 export function retryWaitMs(
   retry: Retry,
-  tries: number,
+  retries: number,
   waitedMs: number,
   last: AttemptResult,
   random: () => number,
 ): number | null {
   const asked = retry.useRetryAfter && last.status === 429 ? last.retryAfterMs : null;
-  const waitMs = asked ?? random() * 1000 * 2 ** tries;
+  const waitMs = asked ?? random() * 1000 * 2 ** retries;
   return waitMs > waitMsMax || waitedMs + waitMs > waitMsMax ? null : waitMs;
 }

@@ -3,7 +3,7 @@ import type { StepReply } from '../../contract/provider/provider.ts';
 import type { Clock } from '../../contract/values/clock.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../../contract/values/http.ts';
-import type { Answer } from '../answer.ts';
+import type { AttemptReply } from '../attempt-reply.ts';
 import type { StepTransport } from '../run-attempt.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { incoming } from './exchange-stream.ts';
@@ -24,14 +24,14 @@ export async function runSteps(
   outgoing: Outgoing,
   given: StepTransport,
   judge: Judge | null,
-): Promise<Answer> {
+): Promise<AttemptReply> {
   const { operation, operationCall } = outgoing;
   if (!operation?.steps || !operationCall) throw new GatewayError('internal', { detail: 'an operation without steps' });
   const steps = stepsOf(ctx, resolved, outgoing, given);
   try {
     const reply = await operation.steps(operationCall, steps.services);
     if (ctx.aborted) return { kind: 'error', error: new GatewayError('client_closed') };
-    return await answer(ctx, sink, resolved, outgoing, reply, given.clock, judge);
+    return await sendReply(ctx, sink, resolved, outgoing, reply, given.clock, judge);
   } finally {
     steps.abort();
   }
@@ -50,7 +50,7 @@ export function stepsOf(ctx: RequestContext, resolved: ResolvedTarget, outgoing:
   return steps;
 }
 
-async function answer(
+async function sendReply(
   ctx: RequestContext,
   sink: ReplySink,
   resolved: ResolvedTarget,
@@ -58,7 +58,7 @@ async function answer(
   reply: StepReply,
   clock: Clock,
   judge: Judge | null,
-): Promise<Answer> {
+): Promise<AttemptReply> {
   const { status, contentType, body } = reply;
   const headers: HeaderList = ['content-type', contentType];
   const { operationCall } = outgoing;

@@ -10,7 +10,7 @@ import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../../contract/values/http.ts';
 import { isPromise } from '../../contract/values/json.ts';
 import type { Usage } from '../../contract/values/usage.ts';
-import type { Answer } from '../answer.ts';
+import type { AttemptReply } from '../attempt-reply.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { ReplyMeter, unansweredUsage } from '../usage/reply-meter.ts';
@@ -18,7 +18,7 @@ import { HeldReply } from './held-reply.ts';
 import { deniedResponse, type Judge } from './judge-response.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { PassingEvents } from './passing-events.ts';
-import { plainAnswer } from './plain-answer.ts';
+import { plainReply } from './plain-reply.ts';
 import { contentLength, isHeld, isJson, isStream } from './reply-body.ts';
 import { addGatewayHeaders, passedHeaders } from './reply-headers.ts';
 import { ReplyStream } from './reply-stream.ts';
@@ -42,7 +42,7 @@ export function attempt(
   resolved: ResolvedTarget,
   outgoing: Outgoing,
   options: AttemptOptions,
-): Promise<Answer> {
+): Promise<AttemptReply> {
   // An accepted response that a further attempt replaces is billed too. Its usage does not belong to this attempt.
   if (ctx.attempts.at(-1)?.ok) ctx.denyUsage();
   ctx.usage = null;
@@ -68,7 +68,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   readonly #resolved: ResolvedTarget;
   readonly #outgoing: Outgoing;
   readonly #options: AttemptOptions;
-  readonly #resolve: (answer: Answer) => void;
+  readonly #resolve: (reply: AttemptReply) => void;
   #status = 0;
   #headers: HeaderList = [];
   #held: HeldReply | null = null;
@@ -88,7 +88,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     resolved: ResolvedTarget,
     outgoing: Outgoing,
     options: AttemptOptions,
-    resolve: (answer: Answer) => void,
+    resolve: (reply: AttemptReply) => void,
   ) {
     this.#ctx = ctx;
     this.#sink = sink;
@@ -240,9 +240,9 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   #endPlain(): void {
     const body = this.#held?.body ?? noBytes;
     const reply = { status: this.#status, headers: this.#headers, body };
-    const answer = plainAnswer(this.#ctx, this.#resolved.adapter, this.#outgoing, reply, this.#count);
-    if (isPromise(answer)) void answer.then((given) => this.#settle(given));
-    else this.#settle(answer);
+    const attemptReply = plainReply(this.#ctx, this.#resolved.adapter, this.#outgoing, reply, this.#count);
+    if (isPromise(attemptReply)) void attemptReply.then((given) => this.#settle(given));
+    else this.#settle(attemptReply);
   }
 
   #endStream(): void {
@@ -250,14 +250,14 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     if (stream.failure !== null) return this.#fail(toGatewayError(stream.failure));
     if (stream.rejected) return this.#reject(stream.rejected);
     if (stream.replacement) return this.#replace(stream.replacement);
-    const { owed, error, errorSent } = this.#events?.end(this.#resolved.adapter.id, this.#ctx.headerPrefix) ?? wholeEnd;
+    const { rest, error, errorSent } = this.#events?.end(this.#resolved.adapter.id, this.#ctx.headerPrefix) ?? wholeEnd;
     if (error) this.#countUnfinished();
     else if (!this.#meter) this.#count(this.#events?.usage ?? usageOfCall(this.#outgoing), this.#events?.count ?? 0);
     if (error && !this.#sink.started) return this.#settle({ kind: 'error', error });
     try {
-      if (error === null) stream.end(owed);
+      if (error === null) stream.end(rest);
       else {
-        if (owed !== '') stream.write(Buffer.from(owed));
+        if (rest !== '') stream.write(Buffer.from(rest));
         stream.start();
       }
     } catch (thrown) {
@@ -267,12 +267,12 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   }
 
   /** A verdict ended the attempt. The provider bills the tokens it has generated so far. */
-  #reject(answer: Answer): void {
+  #reject(reply: AttemptReply): void {
     this.exchange?.abort();
     if (this.settled) return;
     this.#countUnfinished();
     this.#ctx.denyUsage();
-    this.#settle(answer);
+    this.#settle(reply);
   }
 
   #replace(reply: Reply): void {
@@ -313,14 +313,14 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     this.#ctx.streamEvents = events;
   };
 
-  #settle(answer: Answer): void {
+  #settle(reply: AttemptReply): void {
     if (this.settled) return;
     this.settled = true;
     if (this.#receivedBytes > smallBytes) this.#ctx.memory?.intake.leave(this);
-    this.#resolve(answer);
+    this.#resolve(reply);
   }
 }
 
 const noBytes = new Uint8Array(0);
 /** The end of a reply that is not an event stream. */
-const wholeEnd = { owed: '', error: null, errorSent: false };
+const wholeEnd = { rest: '', error: null, errorSent: false };

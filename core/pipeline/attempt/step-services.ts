@@ -141,7 +141,7 @@ async function errorOf(resolved: ResolvedTarget, response: StepResponse): Promis
   const error = resolved.adapter.error(response.status, parsed, response.headers);
   return new GatewayError('upstream_status', {
     status: response.status,
-    message: parsed ? error.message : `${resolved.adapter.id} answered ${response.status}: ${excerpt(bytes)}`,
+    message: parsed ? error.message : `${resolved.adapter.id} replied with status ${response.status}: ${excerpt(bytes)}`,
     retryAfterMs: error.retryAfterMs ?? undefined,
   });
 }

@@ -161,7 +161,7 @@ export class ReplyMeter {
   }
 }
 
-/** Returns the usage of a request that its provider has not begun to answer. */
+/** Returns the usage of a request that its provider has not begun to reply. */
 export function unansweredUsage(passed: PassedRequest | null): Usage | null {
   return passed && { ...emptyUsage(), inputTokens: passed.inputTokens, estimated: true };
 }

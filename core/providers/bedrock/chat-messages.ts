@@ -72,8 +72,8 @@ function assistantContent(message: JsonObject, path: string, call: OperationCall
   const reasoning = passed.flatMap((block) => reasoningBlock(block, call));
   const native = passed.flatMap((block) => nativeBlock(block, call));
   if (message.reasoning_content && reasoning.length === 0) noteOnce(call.dropped, 'messages.reasoning_content');
-  const said = contentBlocks(message.content, `${path}.content`, names);
-  return [...reasoning, ...native, ...said, ...textBlocks(message.refusal), ...toolUses(message, path, call)];
+  const blocks = contentBlocks(message.content, `${path}.content`, names);
+  return [...reasoning, ...native, ...blocks, ...textBlocks(message.refusal), ...toolUses(message, path, call)];
 }
 
 /** Reasoning is accepted only with a signature, and only by makers that sign it. All others reject the field. */

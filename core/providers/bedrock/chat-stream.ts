@@ -112,10 +112,10 @@ export function chatStream(call: OperationCall): StreamTranslator {
   /** A delta of a kind without a field of its own (an image, the result of a server tool). The block is sent whole. */
   const nativeDelta = (index: unknown, delta: JsonObject): StreamEvent[] => {
     const block = heldOf(index);
-    const [kind, said] = Object.entries(delta)[0] ?? [];
+    const [kind, value] = Object.entries(delta)[0] ?? [];
     if (kind === undefined) return [];
-    if (kind === 'toolUse' && isObject(said)) block.input += String(said.input ?? '');
-    else block.native = merged(block.native ?? {}, kind, said);
+    if (kind === 'toolUse' && isObject(value)) block.input += String(value.input ?? '');
+    else block.native = merged(block.native ?? {}, kind, value);
     return [];
   };
 
@@ -193,11 +193,11 @@ function endingOf(data: JsonObject, call: OperationCall): JsonObject {
 }
 
 /** Merges a delta into a block: lists are appended, fields of objects are replaced. */
-function merged(block: JsonObject, kind: string, said: unknown): JsonObject {
+function merged(block: JsonObject, kind: string, value: unknown): JsonObject {
   const known = block[kind];
-  if (!isObject(known)) return { ...block, [kind]: Array.isArray(said) ? { content: said } : said };
-  if (Array.isArray(said)) return { ...block, [kind]: { ...known, content: [...objectsIn(known.content), ...said] } };
-  return { ...block, [kind]: isObject(said) ? { ...known, ...said } : said };
+  if (!isObject(known)) return { ...block, [kind]: Array.isArray(value) ? { content: value } : value };
+  if (Array.isArray(value)) return { ...block, [kind]: { ...known, content: [...objectsIn(known.content), ...value] } };
+  return { ...block, [kind]: isObject(value) ? { ...known, ...value } : value };
 }
 
 function argumentsDelta(tool: ToolBlock, text: string): JsonObject {

@@ -57,11 +57,11 @@ export async function readIfThere(
 async function storageError(services: StepServices, response: StepResponse): Promise<GatewayError> {
   const { status } = response;
   const xml = await textOf(response);
-  const said = tagIn(xml, 'Message');
-  if (said !== null) {
+  const message = tagIn(xml, 'Message');
+  if (message !== null) {
     return new GatewayError('upstream_status', {
       status,
-      message: `bedrock error: S3: ${said} (${tagIn(xml, 'Code') ?? status})`,
+      message: `bedrock error: S3: ${message} (${tagIn(xml, 'Code') ?? status})`,
     });
   }
   if (xml === '') return new GatewayError('upstream_status', { status, message: `bedrock error: S3 answered ${status}` });

@@ -48,9 +48,9 @@ function lineOf(row: JsonObject, call: OperationCall): Uint8Array {
   const id = call.newId('batch_req_');
   const body = objectOf(row.body);
   const error = objectOf(row.error);
-  const said = error?.message ?? (typeof row.error === 'string' ? row.error : '');
-  if (body === null || said !== '') {
-    return outputLine(id, row.custom_id, { response: null, error: { code: error?.code ?? 'failed', message: String(said) } });
+  const message = error?.message ?? (typeof row.error === 'string' ? row.error : '');
+  if (body === null || message !== '') {
+    return outputLine(id, row.custom_id, { response: null, error: { code: error?.code ?? 'failed', message: String(message) } });
   }
   const reply = 'embeddings' in body ? (embed.fromProvider as Reply)(body, call) : withBilledUnits(chatReply(body, call), body);
   return outputLine(id, row.custom_id, {

@@ -100,11 +100,11 @@ async function madeOf(file: string, call: OperationCall, services: StepServices,
 async function found(id: string, call: OperationCall, services: StepServices, beside: string | null): Promise<Input> {
   // A model that is not allowed is rejected before the provider is called.
   const named = beside === null ? null : callOfLine(call, { model: beside }).model;
-  const said = readDatasetName((await validatedDataset(services, id)).name);
-  if (named === null && !said)
+  const dataset = readDatasetName((await validatedDataset(services, id)).name);
+  if (named === null && !dataset)
     throw badParam('model', 'required for a batch of a dataset that was not uploaded through the gateway');
-  const model = named ?? callOfLine(call, { model: said?.model }).model;
-  return { endpoint: endpointOf(call) ?? said?.endpoint ?? null, dataset: id, model };
+  const model = named ?? callOfLine(call, { model: dataset?.model }).model;
+  return { endpoint: endpointOf(call) ?? dataset?.endpoint ?? null, dataset: id, model };
 }
 
 /** Makes one exchange about batches. The provider wraps a batch in an object. */

@@ -49,9 +49,9 @@ function assistantMessage(
 ): JsonObject {
   const toolCalls = toolCallsOf(message, path);
   const reasoning = reasoningOf(message, call);
-  const said = contentOf(message.content ?? message.refusal ?? '', `${path}.content`);
-  const plan = message.tool_plan ?? (toolCalls.length > 0 && typeof said === 'string' && said !== '' ? said : undefined);
-  const spoken = plan === said ? '' : said;
+  const text = contentOf(message.content ?? message.refusal ?? '', `${path}.content`);
+  const plan = message.tool_plan ?? (toolCalls.length > 0 && typeof text === 'string' && text !== '' ? text : undefined);
+  const spoken = plan === text ? '' : text;
   const texts = typeof spoken === 'string' ? (spoken === '' ? [] : [{ type: 'text', text: spoken }]) : spoken;
   const content = reasoning.length > 0 ? [...reasoning, ...texts] : spoken;
   return {

@@ -21,7 +21,7 @@ export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
   for (const part of parts) reportPart(part.type, call);
   const toolCalls = Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : [];
   const usage = usageOfReply(reply);
-  const said: JsonObject = {
+  const chatMessage: JsonObject = {
     role: 'assistant',
     content: texts.length === 0 && toolCalls.length > 0 ? null : texts.join(''),
     refusal: null,
@@ -30,7 +30,12 @@ export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
     ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map(withArguments) } : {}),
     ...(call.strict ? {} : { content_blocks: parts, ...(message.citations ? { citations: message.citations } : {}) }),
   };
-  const choice = { index: 0, message: said, logprobs: logprobs ?? null, finish_reason: finishReasonOf(reason, call.strict) };
+  const choice = {
+    index: 0,
+    message: chatMessage,
+    logprobs: logprobs ?? null,
+    finish_reason: finishReasonOf(reason, call.strict),
+  };
   return {
     id: typeof id === 'string' ? id : call.newId('chatcmpl-'),
     object: 'chat.completion',

@@ -24,12 +24,12 @@ export function chatStream(call: OperationCall): StreamTranslator {
   const startOf: TextStarts = (index) => starts.get(index) ?? starts.values().next().value ?? spoken;
 
   /** A piece of content and its block, for clients without strict compliance. */
-  const content = (index: unknown, said: JsonObject): StreamEvent[] => {
-    const { type: stated, text, thinking } = said;
+  const content = (index: unknown, delta: JsonObject): StreamEvent[] => {
+    const { type: stated, text, thinking } = delta;
     if (stated !== undefined && stated !== 'text' && stated !== 'thinking') {
       reportPart(stated, call);
       opened.add(index);
-      return call.strict ? [] : emit({ content_blocks: [{ index, delta: said }] });
+      return call.strict ? [] : emit({ content_blocks: [{ index, delta: delta }] });
     }
     const [type, piece] = typeof thinking === 'string' ? (['thinking', thinking] as const) : (['text', text] as const);
     if (typeof piece !== 'string' || piece === '') return [];

@@ -42,7 +42,7 @@ export const workersAiImages: ImageQuirks = {
     if (!isObject(result)) return reply;
     return { created: call.nowSeconds, data: [{ b64_json: result.image }], ...rest };
   },
-  answersWithImage: true,
+  repliesWithImage: true,
 };
 
 /** Jina: Cohere's form with token counts. Documents are texts or `{text}`. */

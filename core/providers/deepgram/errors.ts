@@ -6,9 +6,9 @@ import { retryAfterMs } from '../../formats/retry-after.ts';
 /** `{err_code, err_msg, request_id}`, and of newer parts `{category, message, details, request_id}`. */
 export function errorOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderError {
   const { err_code: code, err_msg: text, category, message, details } = body ?? {};
-  const said = [text, message, details].find((value) => typeof value === 'string' && value !== '');
+  const found = [text, message, details].find((value) => typeof value === 'string' && value !== '');
   return {
-    message: `deepgram error: ${said ?? `the provider replied with status ${status}`}`,
+    message: `deepgram error: ${found ?? `the provider replied with status ${status}`}`,
     type: typeof category === 'string' ? category : null,
     param: null,
     code: typeof code === 'string' ? code : null,

@@ -5,7 +5,7 @@ import type { Usage } from '../../contract/values/usage.ts';
 import { badParam } from '../../formats/bad-param.ts';
 import { unitUsage } from '../../formats/media/media-usage.ts';
 import { type SpokenSegment, segmentsOfWords } from '../../formats/media/subtitles.ts';
-import { type Heard, verboseTranscript, writtenTranscript } from '../../formats/media/transcript.ts';
+import { type Transcription, verboseTranscript, writtenTranscript } from '../../formats/media/transcript.ts';
 import { typedEventsReader } from '../../formats/typed-events-reader.ts';
 import { pathWithQuery } from './query.ts';
 
@@ -14,7 +14,7 @@ export const createTranscription: Operation = {
   path: ({ params }) => pathWithQuery('/listen', queryOf(params)),
   toContent: audioOf,
   fromProvider: transcriptReply,
-  toBytes: (reply, call) => writtenTranscript(heardOf(reply), call.params.response_format),
+  toBytes: (reply, call) => writtenTranscript(transcriptionOf(reply), call.params.response_format),
   usage: durationUsage,
   // Never streamed as events, but the contract requires a reader.
   streamReader: () => typedEventsReader('deepgram', []),
@@ -42,19 +42,20 @@ function queryOf(params: JsonObject): JsonObject {
 function transcriptReply(reply: JsonObject, call: OperationCall): JsonObject {
   const { metadata, results, ...others } = reply;
   if (!isObject(results)) return reply;
-  const heard = heardOf(reply);
+  const transcription = transcriptionOf(reply);
   const duration = isObject(metadata) && typeof metadata.duration === 'number' ? metadata.duration : undefined;
-  if (call.params.response_format === 'verbose_json') return { ...verboseTranscript(heard, 'transcribe', duration), ...others };
+  if (call.params.response_format === 'verbose_json')
+    return { ...verboseTranscript(transcription, 'transcribe', duration), ...others };
   const usage = duration === undefined ? {} : { usage: { type: 'duration', seconds: duration } };
-  return { text: heard.text, ...usage, ...others };
+  return { text: transcription.text, ...usage, ...others };
 }
 
 /** Reads the first channel's first alternative. Others exist only on request. */
-function heardOf({ results }: JsonObject): Heard {
+function transcriptionOf({ results }: JsonObject): Transcription {
   const [channel] = isObject(results) && Array.isArray(results.channels) ? results.channels : [];
   const [best] = isObject(channel) && Array.isArray(channel.alternatives) ? channel.alternatives : [];
-  const { transcript, words: said }: JsonObject = isObject(best) ? best : {};
-  const words = Array.isArray(said) ? said.filter(isObject).flatMap(wordOf) : [];
+  const { transcript, words: spokenWords }: JsonObject = isObject(best) ? best : {};
+  const words = Array.isArray(spokenWords) ? spokenWords.filter(isObject).flatMap(wordOf) : [];
   const language = isObject(channel) && typeof channel.detected_language === 'string' ? channel.detected_language : null;
   return { text: typeof transcript === 'string' ? transcript : '', language, segments: segmentsOfWords(words), words };
 }

@@ -71,7 +71,7 @@ const statuses: Readonly<Record<string, string>> = {
 
 function toJob(job: JsonObject): JsonObject {
   const status = statuses[String(job.state ?? '').replace(/^JOB_STATE_/, '')] ?? 'running';
-  const said = isObject(job.status) ? job.status : {};
+  const jobStatus = isObject(job.status) ? job.status : {};
   const hyperparameters = { n_epochs: job.epochs ?? 'auto', batch_size: 'auto', learning_rate_multiplier: 'auto' };
   return {
     id: lastOf(job.name),
@@ -89,7 +89,7 @@ function toJob(job: JsonObject): JsonObject {
     organization_id: typeof job.name === 'string' ? (job.name.split('/')[1] ?? null) : null,
     hyperparameters,
     method: { type: 'supervised', supervised: { hyperparameters } },
-    error: status === 'failed' ? { code: said.code ?? null, message: said.message ?? '', param: null } : null,
+    error: status === 'failed' ? { code: jobStatus.code ?? null, message: jobStatus.message ?? '', param: null } : null,
     seed: 0,
     metadata: null,
   };

@@ -27,7 +27,7 @@ export const fireworksImages: ImageQuirks = {
     if (!Array.isArray(base64)) return reply;
     return { created: call.nowSeconds, data: base64.map((image) => ({ b64_json: image })), ...rest };
   },
-  answersWithImage: true,
+  repliesWithImage: true,
 };
 
 function isFlux(model: unknown): boolean {

@@ -71,8 +71,8 @@ function textCompletion(chat: JsonObject, member: 'message' | 'delta'): JsonObje
     ...chat,
     object: 'text_completion',
     choices: choices.map((choice) => {
-      const said = choice[member];
-      const text = isObject(said) && typeof said.content === 'string' ? said.content : '';
+      const message = choice[member];
+      const text = isObject(message) && typeof message.content === 'string' ? message.content : '';
       return { text, index: choice.index, logprobs: null, finish_reason: choice.finish_reason ?? null };
     }),
   };

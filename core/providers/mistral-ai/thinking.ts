@@ -81,11 +81,11 @@ function hasReasoning(message: unknown): message is JsonObject & { reasoning_con
 function asParts(message: JsonObject & { reasoning_content: string }): JsonObject {
   const { reasoning_content: reasoning, content, ...rest } = message;
   const thinking = reasoning === '' ? [] : [{ type: 'thinking', thinking: [{ type: 'text', text: reasoning }] }];
-  const said = Array.isArray(content)
+  const texts = Array.isArray(content)
     ? content
     : typeof content === 'string' && content !== ''
       ? [{ type: 'text', text: content }]
       : [];
-  const parts = [...thinking, ...said];
+  const parts = [...thinking, ...texts];
   return { ...rest, content: parts.length > 0 ? parts : content };
 }

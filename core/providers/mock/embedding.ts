@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../contract/values/json.ts';
-import { textOf, wordCount } from './answer.ts';
+import { textOf, wordCount } from './chat-reply.ts';
 
 /** Returns the reply to an embeddings request: unit vectors that depend on the text alone, `dimensions` long (default 8). */
 export function embeddingReply(body: JsonObject, model: string, withUsage: boolean): JsonObject {

@@ -46,7 +46,7 @@ export function silence(): Uint8Array {
 }
 
 /** Returns a transcript that states the size of the audio. */
-export function heard(bytes: number): JsonObject {
+export function transcript(bytes: number): JsonObject {
   return { text: `${bytes} bytes were heard` };
 }
 

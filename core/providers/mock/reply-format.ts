@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
-import type { MockAnswer } from './answer.ts';
+import type { MockReply } from './chat-reply.ts';
 
 /** The kind of reply object, chat or text completion, and its call. */
 export interface ReplyFrame {
@@ -11,29 +11,29 @@ export interface ReplyFrame {
 }
 
 /** Returns the plain reply. */
-export function plainReply(frame: ReplyFrame, answer: MockAnswer): JsonObject {
+export function plainReply(frame: ReplyFrame, reply: MockReply): JsonObject {
   const choice =
     frame.kind === 'chat'
-      ? { index: 0, message: chatMessage(answer), logprobs: null, finish_reason: answer.finishReason }
-      : { index: 0, text: answer.text, logprobs: null, finish_reason: answer.finishReason };
+      ? { index: 0, message: chatMessage(reply), logprobs: null, finish_reason: reply.finishReason }
+      : { index: 0, text: reply.text, logprobs: null, finish_reason: reply.finishReason };
   const object = frame.kind === 'chat' ? 'chat.completion' : 'text_completion';
-  return { ...headOf(frame, object), choices: [choice], ...(answer.usage ? { usage: answer.usage } : {}) };
+  return { ...headOf(frame, object), choices: [choice], ...(reply.usage ? { usage: reply.usage } : {}) };
 }
 
 /** Returns the events of the streamed reply, `[DONE]` included, as text. */
-export function streamedReply(frame: ReplyFrame, answer: MockAnswer, chunks: number | null, body: JsonObject): string[] {
-  const asked = isObject(body.stream_options) && body.stream_options.include_usage === true && answer.usage !== null;
+export function streamedReply(frame: ReplyFrame, reply: MockReply, chunks: number | null, body: JsonObject): string[] {
+  const asked = isObject(body.stream_options) && body.stream_options.include_usage === true && reply.usage !== null;
   const object = frame.kind === 'chat' ? 'chat.completion.chunk' : 'text_completion';
   const head = { ...headOf(frame, object), ...(asked ? { usage: null } : {}) };
-  const choices = frame.kind === 'chat' ? chatChoices(answer, chunks) : textChoices(answer, chunks);
+  const choices = frame.kind === 'chat' ? chatChoices(reply, chunks) : textChoices(reply, chunks);
   const events: JsonObject[] = choices.map((choice) => ({ ...head, choices: [choice] }));
-  if (asked) events.push({ ...head, choices: [], usage: answer.usage });
+  if (asked) events.push({ ...head, choices: [], usage: reply.usage });
   return [...events.map((event) => `data: ${JSON.stringify(event)}\n\n`), 'data: [DONE]\n\n'];
 }
 
-function chatMessage(answer: MockAnswer): JsonObject {
-  if (answer.toolCalls.length === 0) return { role: 'assistant', content: answer.text, refusal: null };
-  const calls = answer.toolCalls.map((call) => ({
+function chatMessage(reply: MockReply): JsonObject {
+  if (reply.toolCalls.length === 0) return { role: 'assistant', content: reply.text, refusal: null };
+  const calls = reply.toolCalls.map((call) => ({
     id: call.id,
     type: 'function',
     function: { name: call.name, arguments: call.arguments },
@@ -41,28 +41,28 @@ function chatMessage(answer: MockAnswer): JsonObject {
   return { role: 'assistant', content: null, refusal: null, tool_calls: calls };
 }
 
-function chatChoices(answer: MockAnswer, chunks: number | null): JsonObject[] {
+function chatChoices(reply: MockReply, chunks: number | null): JsonObject[] {
   const choice = (delta: JsonObject, finish: string | null = null): JsonObject => ({
     index: 0,
     delta,
     logprobs: null,
     finish_reason: finish,
   });
-  const calls = answer.toolCalls.flatMap((call, index) => [
+  const calls = reply.toolCalls.flatMap((call, index) => [
     choice({ tool_calls: [{ index, id: call.id, type: 'function', function: { name: call.name, arguments: '' } }] }),
     ...pieces(call.arguments, chunks).map((piece) => choice({ tool_calls: [{ index, function: { arguments: piece } }] })),
   ]);
   return [
-    choice({ role: 'assistant', content: answer.toolCalls.length > 0 ? null : '', refusal: null }),
-    ...pieces(answer.text, chunks).map((piece) => choice({ content: piece })),
+    choice({ role: 'assistant', content: reply.toolCalls.length > 0 ? null : '', refusal: null }),
+    ...pieces(reply.text, chunks).map((piece) => choice({ content: piece })),
     ...calls,
-    choice({}, answer.finishReason),
+    choice({}, reply.finishReason),
   ];
 }
 
-function textChoices(answer: MockAnswer, chunks: number | null): JsonObject[] {
+function textChoices(reply: MockReply, chunks: number | null): JsonObject[] {
   const choice = (text: string, finish: string | null): JsonObject => ({ index: 0, text, logprobs: null, finish_reason: finish });
-  return [...pieces(answer.text, chunks).map((piece) => choice(piece, null)), choice('', answer.finishReason)];
+  return [...pieces(reply.text, chunks).map((piece) => choice(piece, null)), choice('', reply.finishReason)];
 }
 
 /** Splits the text into this many pieces of about equal length, or into one per word with the space that follows it. */

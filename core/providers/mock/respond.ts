@@ -3,9 +3,9 @@ import { isCredentialHeader } from '../../contract/values/credential-headers.ts'
 import type { HeaderList } from '../../contract/values/http.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
 import { isObject } from '../../contract/values/json.ts';
-import { answerTo } from './answer.ts';
+import { replyTo } from './chat-reply.ts';
 import { embeddingReply } from './embedding.ts';
-import { heard, type MockMedia, mediaReply, modelsReply, silence } from './media.ts';
+import { type MockMedia, mediaReply, modelsReply, silence, transcript } from './media.ts';
 import type { MockBehaviour } from './model-name.ts';
 import { parseModelName } from './model-name.ts';
 import { plainReply, streamedReply } from './reply-format.ts';
@@ -60,7 +60,7 @@ export async function respondToForm(bytes: Uint8Array, contentType: string): Pro
   if ('refused' in asked) return asked.refused;
   const file = form.get('file');
   if (!(file instanceof File)) return lacks('file');
-  return timed(asked.behaviour, [JSON.stringify(heard(file.size))], false);
+  return timed(asked.behaviour, [JSON.stringify(transcript(file.size))], false);
 }
 
 /** Returns the reply to a JSON body of one of the operations. */
@@ -82,11 +82,11 @@ export function respond(operation: Exclude<MockOperation, 'audio'>, bytes: Uint8
   if (operation !== 'chat' && operation !== 'text') {
     return timed(behaviour, [JSON.stringify(mediaReply(operation, body, nowMs))], false);
   }
-  const answer = answerTo(body, behaviour);
+  const reply = replyTo(body, behaviour);
   const id = `${operation === 'chat' ? 'chatcmpl' : 'cmpl'}-${randomUUID()}`;
   const frame = { kind: operation, id, model: String(body.model), createdSeconds: Math.floor(nowMs / 1000) };
-  if (body.stream === true) return timed(behaviour, streamedReply(frame, answer, behaviour.chunks, body), true);
-  return timed(behaviour, [JSON.stringify(plainReply(frame, answer))], false);
+  if (body.stream === true) return timed(behaviour, streamedReply(frame, reply, behaviour.chunks, body), true);
+  return timed(behaviour, [JSON.stringify(plainReply(frame, reply))], false);
 }
 
 /**

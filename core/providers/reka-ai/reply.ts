@@ -16,10 +16,10 @@ export function chatReply(reply: JsonObject, call: OperationCall): JsonObject {
     model: model ?? call.model,
     provider: 'reka-ai',
     choices: listOf(responses).map(({ message, finish_reason: reason }, index) => {
-      const said = isObject(message) ? message : {};
-      const toolCalls = listOf(said.tool_calls).map(toolCall);
-      const content = textOf(said.content, call);
-      dropUnread(said, readFields, call);
+      const part = isObject(message) ? message : {};
+      const toolCalls = listOf(part.tool_calls).map(toolCall);
+      const content = textOf(part.content, call);
+      dropUnread(part, readFields, call);
       return {
         index,
         message: {
@@ -65,13 +65,13 @@ export function chatStream(call: OperationCall): StreamTranslator {
         id = data.id ?? call.newId('chatcmpl-');
         events.push(choice({ role: 'assistant', content: '' }));
       }
-      const said = isObject(response.chunk) ? response.chunk : {};
-      const text = textOf(said.content, call);
-      dropUnread(said, readFields, call);
+      const content = isObject(response.chunk) ? response.chunk : {};
+      const text = textOf(content.content, call);
+      dropUnread(content, readFields, call);
       const fresh = text.startsWith(sent) ? text.slice(sent.length) : text;
       sent = text.startsWith(sent) ? text : sent + text;
       if (fresh !== '') events.push(choice({ content: fresh }));
-      for (const item of listOf(said.tool_calls)) {
+      for (const item of listOf(content.tool_calls)) {
         if (called.has(item.id)) continue;
         events.push(choice({ tool_calls: [{ index: called.size, ...toolCall(item) }] }));
         called.add(item.id);

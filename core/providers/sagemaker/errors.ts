@@ -9,10 +9,10 @@ import { retryAfterMs } from '../../formats/retry-after.ts';
  */
 export function errorOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderError {
   const { OriginalMessage: original, OriginalStatusCode: originalStatus, ErrorCode: errorCode, Message: upper } = body ?? {};
-  const said = containerMessage(original) ?? textOf(body?.message) ?? textOf(upper);
+  const found = containerMessage(original) ?? textOf(body?.message) ?? textOf(upper);
   const from = typeof originalStatus === 'number' ? `the container replied with ${originalStatus}: ` : '';
   return {
-    message: `sagemaker error: ${from}${said ?? `status ${status}`}`,
+    message: `sagemaker error: ${from}${found ?? `status ${status}`}`,
     type: kindOf(findHeader(headers, 'x-amzn-errortype') ?? body?.__type),
     param: null,
     code: textOf(errorCode),

@@ -44,8 +44,8 @@ function createDecoder(): StreamDecoder {
 function errorOfFrame({ headers, payload }: AwsFrame): StreamEvent | null {
   const type = headers.get(':message-type');
   if (type === 'event') return null;
-  const said = parseObject(payload.toString('utf8'));
-  const { Message: upper, message = upper, ErrorCode: code = headers.get(':exception-type') } = said ?? {};
+  const parsed = parseObject(payload.toString('utf8'));
+  const { Message: upper, message = upper, ErrorCode: code = headers.get(':exception-type') } = parsed ?? {};
   return { event: 'error', data: { error: { message: message ?? headers.get(':error-message'), type: code } } };
 }
 

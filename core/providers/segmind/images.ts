@@ -12,7 +12,7 @@ export const imageGenerate: Operation = {
     refuses: ['response_format', 'quality', 'background', 'moderation', 'output_compression', 'user'],
     request: imageRequest,
     reply: imageReply,
-    answersWithImage: true,
+    repliesWithImage: true,
   }),
   usage: imageUsage,
 };

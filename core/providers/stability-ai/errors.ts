@@ -7,9 +7,9 @@ import { retryAfterMs } from '../../formats/retry-after.ts';
 export function errorOf(status: number, body: JsonObject | null, headers: HeaderList): ProviderError {
   const { errors, message, name } = body ?? {};
   const list = Array.isArray(errors) ? errors.filter((text) => typeof text === 'string').join('; ') : '';
-  const said = list !== '' ? list : message;
+  const found = list !== '' ? list : message;
   return {
-    message: `stability-ai error: ${typeof said === 'string' && said !== '' ? said : `the provider replied with status ${status}`}`,
+    message: `stability-ai error: ${typeof found === 'string' && found !== '' ? found : `the provider replied with status ${status}`}`,
     type: typeof name === 'string' && name !== '' ? name : null,
     param: null,
     code: null,

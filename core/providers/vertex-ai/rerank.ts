@@ -66,9 +66,9 @@ function recordOf(document: unknown, path: string): JsonObject {
   if (typeof document === 'string') return { content: document };
   if (!isObject(document)) throw badParam(path, 'a text or an object is expected');
   const { title, text, content } = document;
-  const said = text ?? content;
-  if (typeof said !== 'string' && typeof title !== 'string') return { content: JSON.stringify(document) };
-  return { ...(typeof title === 'string' ? { title } : {}), ...(typeof said === 'string' ? { content: said } : {}) };
+  const passage = text ?? content;
+  if (typeof passage !== 'string' && typeof title !== 'string') return { content: JSON.stringify(document) };
+  return { ...(typeof title === 'string' ? { title } : {}), ...(typeof passage === 'string' ? { content: passage } : {}) };
 }
 
 function rankReply(reply: JsonObject, call: OperationCall): JsonObject {

@@ -105,9 +105,10 @@ async function impersonated(url: string, file: ExternalAccount, federated: Token
   if (status === 200 && typeof accessToken === 'string' && !Number.isNaN(expiresAtMs)) {
     return { value: new Secret(accessToken), expiresAtMs };
   }
-  const said = isObject(reply?.error) && typeof reply.error.message === 'string' ? `: ${reply.error.message.slice(0, 500)}` : '';
+  const reason =
+    isObject(reply?.error) && typeof reply.error.message === 'string' ? `: ${reply.error.message.slice(0, 500)}` : '';
   throw new GatewayError('upstream_status', {
-    message: `${who}: the service account cannot be impersonated (${status})${said}`,
+    message: `${who}: the service account cannot be impersonated (${status})${reason}`,
     status: status >= 400 ? status : 502,
   });
 }

@@ -5,7 +5,7 @@ import { badParam } from '../../formats/bad-param.ts';
 import { fieldOf } from '../../formats/media/image-content.ts';
 import { spokenCharacters } from '../../formats/media/media-usage.ts';
 import { type SpokenSegment, segmentsOfWords } from '../../formats/media/subtitles.ts';
-import { type Heard, verboseTranscript, writtenTranscript } from '../../formats/media/transcript.ts';
+import { type Transcription, verboseTranscript, writtenTranscript } from '../../formats/media/transcript.ts';
 import { transcriptionUsage } from '../../formats/media/transcriptions.ts';
 import { noteOnce } from '../../formats/note-once.ts';
 import { typedEventsReader } from '../../formats/typed-events-reader.ts';
@@ -42,9 +42,12 @@ export const createTranscription: Operation = {
   fromProvider: (reply, call) => {
     if (call.params.response_format !== 'verbose_json') return reply;
     const { text: _text, language: _language, duration, words: _words, ...others } = reply;
-    return { ...verboseTranscript(heardOf(reply), 'transcribe', typeof duration === 'number' ? duration : undefined), ...others };
+    return {
+      ...verboseTranscript(transcriptionOf(reply), 'transcribe', typeof duration === 'number' ? duration : undefined),
+      ...others,
+    };
   },
-  toBytes: (reply, call) => writtenTranscript(heardOf(reply), call.params.response_format),
+  toBytes: (reply, call) => writtenTranscript(transcriptionOf(reply), call.params.response_format),
   usage: transcriptionUsage,
   streamReader: () => typedEventsReader('x-ai', []),
 };
@@ -110,14 +113,15 @@ function transcriptionForm(params: JsonObject, call: OperationCall): RequestCont
   return { kind: 'form', parts: [...fields, { ...file, name: 'file' }] };
 }
 
-function heardOf({ text, language, words }: JsonObject): Heard {
-  const said = (Array.isArray(words) ? words.filter(isObject) : []).flatMap(({ text: word, start, end }): SpokenSegment[] =>
-    typeof word === 'string' && typeof start === 'number' && typeof end === 'number' ? [{ start, end, text: word }] : [],
+function transcriptionOf({ text, language, words }: JsonObject): Transcription {
+  const spokenWords = (Array.isArray(words) ? words.filter(isObject) : []).flatMap(
+    ({ text: word, start, end }): SpokenSegment[] =>
+      typeof word === 'string' && typeof start === 'number' && typeof end === 'number' ? [{ start, end, text: word }] : [],
   );
   return {
     text: typeof text === 'string' ? text : '',
     language: typeof language === 'string' && language !== '' ? language : null,
-    segments: segmentsOfWords(said),
-    words: said,
+    segments: segmentsOfWords(spokenWords),
+    words: spokenWords,
   };
 }

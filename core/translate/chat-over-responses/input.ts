@@ -57,9 +57,9 @@ function spokenItems(message: JsonObject, path: string, customCalls: Set<unknown
 }
 
 function spokenContent(message: JsonObject, path: string): JsonObject[] {
-  const said = partsOf(message.content, `${path}.content`);
+  const contentParts = partsOf(message.content, `${path}.content`);
   const refusal = typeof message.refusal === 'string' && message.refusal !== '' ? message.refusal : null;
-  const parts = said.map((part) => (part.type === 'text' ? { type: 'output_text', text: part.text } : part));
+  const parts = contentParts.map((part) => (part.type === 'text' ? { type: 'output_text', text: part.text } : part));
   return refusal === null ? parts : [...parts, { type: 'refusal', refusal }];
 }
 

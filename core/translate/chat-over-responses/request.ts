@@ -76,8 +76,8 @@ function limitOf(params: JsonObject, call: OperationCall): JsonObject {
 function textOf(params: JsonObject): JsonObject {
   const { response_format: asked, verbosity, text } = params;
   const format = isObject(asked) && isObject(asked.json_schema) ? { type: 'json_schema', ...asked.json_schema } : asked;
-  const said = { ...(isObject(format) ? { format } : {}), ...(typeof verbosity === 'string' ? { verbosity } : {}) };
-  return Object.keys(said).length === 0 ? {} : { text: { ...(isObject(text) ? text : {}), ...said } };
+  const textOptions = { ...(isObject(format) ? { format } : {}), ...(typeof verbosity === 'string' ? { verbosity } : {}) };
+  return Object.keys(textOptions).length === 0 ? {} : { text: { ...(isObject(text) ? text : {}), ...textOptions } };
 }
 
 function reasoningOf(params: JsonObject): JsonObject {

@@ -75,9 +75,9 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
     const text = String(delta ?? '');
     return say({ reasoning_content: parted + text, ...native(index, 'thinking', { thinking: inBlock + text }) });
   };
-  const argumentsOf = (tool: Tool, said: unknown): JsonObject => {
+  const argumentsOf = (tool: Tool, sent: unknown): JsonObject => {
     tool.hasText = true;
-    const piece = tool.type === 'function' ? { function: { arguments: said } } : { custom: { input: said } };
+    const piece = tool.type === 'function' ? { function: { arguments: sent } } : { custom: { input: sent } };
     return { tool_calls: [{ index: tool.position, ...piece }] };
   };
   const annotation = (given: JsonObject): StreamEvent[] => {
@@ -104,8 +104,8 @@ export function chatStream(reader: StreamReader, call: OperationCall): StreamTra
       return say(native(index, 'redacted_thinking', begun.has(index) ? { signature } : { data: signature }));
     }
     const tool = tools.get(index);
-    const said = item.arguments ?? item.input;
-    return tool && !tool.hasText && typeof said === 'string' && said !== '' ? say(argumentsOf(tool, said)) : [];
+    const sent = item.arguments ?? item.input;
+    return tool && !tool.hasText && typeof sent === 'string' && sent !== '' ? say(argumentsOf(tool, sent)) : [];
   };
   const end = (response: JsonObject): StreamEvent[] => {
     head(response);

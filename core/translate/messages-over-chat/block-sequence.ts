@@ -5,10 +5,10 @@ import { objectsIn } from '../../formats/objects-in.ts';
 import { webAddressIn } from '../../formats/openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
 import { sealBlock } from '../../formats/sealed-blocks.ts';
-import { fieldsOf, inputOf, type SaidSink } from '../message-events.ts';
+import { fieldsOf, inputOf, type MessageSink } from '../message-events.ts';
 
 /** Converts pieces of a reply, in any order, to the content block events of a Messages stream. */
-export interface BlockSequence extends SaidSink {
+export interface BlockSequence extends MessageSink {
   /** Closes what is open. */
   finish(): JsonObject[];
   callsTools(): boolean;

@@ -2,7 +2,7 @@ import type { OperationCall } from '../../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
 import { dropFromReply, dropUnread } from '../../formats/reply-notes.ts';
-import { saidReader } from '../message-events.ts';
+import { messageReader } from '../message-events.ts';
 import { idInFormat, passedFields, reportChoice } from '../reply-fields.ts';
 import { blockSequence, blocksOfEvents } from './block-sequence.ts';
 import { endingOf } from './stop-reason.ts';
@@ -15,9 +15,9 @@ export function toMessagesReply(completion: JsonObject, usage: Usage | null, cal
   const { id, model, choices } = completion;
   const choice = Array.isArray(choices) && isObject(choices[0]) ? choices[0] : {};
   const blocks = blockSequence(call, seals);
-  const said = saidReader(blocks, call);
-  const events = isObject(choice.message) ? said.add(choice.message, choice.logprobs) : [];
-  const content = blocksOfEvents([...events, ...said.finish(), ...blocks.finish()]);
+  const reader = messageReader(blocks, call);
+  const events = isObject(choice.message) ? reader.add(choice.message, choice.logprobs) : [];
+  const content = blocksOfEvents([...events, ...reader.finish(), ...blocks.finish()]);
   reportMessagesChoice(choice, call);
   if (Array.isArray(choices) && choices.length > 1) dropFromReply(call, 'choices');
   return {

@@ -15,9 +15,9 @@ const stopReasons: Readonly<Record<string, string>> = {
 };
 
 /** Returns `stop_reason` and `stop_sequence` of a reply that ended with this choice. */
-export function endingOf(choice: JsonObject, said: Pick<BlockSequence, 'callsTools' | 'refuses'>): JsonObject {
+export function endingOf(choice: JsonObject, blocks: Pick<BlockSequence, 'callsTools' | 'refuses'>): JsonObject {
   const { finish_reason: finishReason, stop_sequence: sequence, stop_reason: matched } = choice;
-  const reason = said.refuses() ? 'refusal' : stopReasonOf(finishReason, said.callsTools());
+  const reason = blocks.refuses() ? 'refusal' : stopReasonOf(finishReason, blocks.callsTools());
   // vLLM and similar servers return the stop sequence in `stop_reason`.
   const stop = [sequence, matched].find((text) => typeof text === 'string' && text !== '') ?? null;
   const stopped = stop !== null && (reason === 'end_turn' || reason === 'stop_sequence');

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { emptyUsage } from '../../contract/values/usage.ts';
 import { errorIn } from '../../formats/openai/chat-stream-reader.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
-import { saidReader } from '../message-events.ts';
+import { messageReader } from '../message-events.ts';
 import { idInFormat, keepFields, passedFields } from '../reply-fields.ts';
 import { blockSequence } from './block-sequence.ts';
 import { messagesUsage, reportMessagesChoice } from './reply.ts';
@@ -19,7 +19,7 @@ export function messagesStream(chat: Operation, chatCall: OperationCall, call: O
   const inner = chat.translateStream?.(chatCall) ?? null;
   const reader = chat.streamReader();
   const blocks = blockSequence(call, seals);
-  const said = saidReader(blocks, call);
+  const messages = messageReader(blocks, call);
   let started = false;
   let over = false;
   /** The choice that stated the finish reason. */
@@ -50,7 +50,7 @@ export function messagesStream(chat: Operation, chatCall: OperationCall, call: O
     if (over) return [];
     over = true;
     const begun = start({});
-    const closing = [...said.finish(), ...blocks.finish()].map(messagesEvent);
+    const closing = [...messages.finish(), ...blocks.finish()].map(messagesEvent);
     const usage = messagesUsage(reader.usage() ?? emptyUsage());
     return [
       ...begun,
@@ -79,7 +79,7 @@ export function messagesStream(chat: Operation, chatCall: OperationCall, call: O
     if (typeof choice.finish_reason === 'string') last = choice;
     reportMessagesChoice(choice, call);
     const begun = start(data);
-    return [...begun, ...(isObject(choice.delta) ? said.add(choice.delta, choice.logprobs).map(messagesEvent) : [])];
+    return [...begun, ...(isObject(choice.delta) ? messages.add(choice.delta, choice.logprobs).map(messagesEvent) : [])];
   };
 
   return {

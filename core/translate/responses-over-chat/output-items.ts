@@ -4,7 +4,7 @@ import { fileCitationOf } from '../../formats/document-citations.ts';
 import { webAddressIn } from '../../formats/openai/url-citations.ts';
 import { adaptInReply, dropFromReply } from '../../formats/reply-notes.ts';
 import { sealBlock } from '../../formats/sealed-blocks.ts';
-import type { SaidSink } from '../message-events.ts';
+import type { MessageSink } from '../message-events.ts';
 import { messageItem } from './output-message.ts';
 import { reasoningItem } from './output-reasoning.ts';
 import { toolItem } from './output-tool.ts';
@@ -20,7 +20,7 @@ export interface OutputItem {
 }
 
 /** Converts pieces of a reply, in any order, to output items and the events of a Responses stream. */
-export interface OutputItems extends SaidSink {
+export interface OutputItems extends MessageSink {
   /** Closes what is open. */
   finish(cut: boolean): JsonObject[];
   /** The items so far, in their order. */

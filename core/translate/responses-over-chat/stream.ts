@@ -2,7 +2,7 @@ import type { Operation, OperationCall, StreamEvent, StreamTranslator } from '..
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { errorIn } from '../../formats/openai/chat-stream-reader.ts';
 import { dropFromReply } from '../../formats/reply-notes.ts';
-import { saidReader } from '../message-events.ts';
+import { messageReader } from '../message-events.ts';
 import { idInFormat, keepFields, reportChoice } from '../reply-fields.ts';
 import { outputItems } from './output-items.ts';
 import { type Ending, endingOf, responseObject } from './response-object.ts';
@@ -17,7 +17,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
   const inner = chat.translateStream?.(chatCall) ?? null;
   const reader = chat.streamReader();
   const items = outputItems(call, seals);
-  const said = saidReader(items, call);
+  const messages = messageReader(items, call);
   /** Top-level fields that the response preserves. */
   const passed: JsonObject = {};
   let { id, model, sequence } = { id: '', model: call.model, sequence: 0 };
@@ -49,7 +49,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
     over = true;
     const opening = start({});
     const ending = endingOf(finishReason);
-    const closing = [...said.finish(), ...items.finish(ending.status === 'incomplete')].map(send);
+    const closing = [...messages.finish(), ...items.finish(ending.status === 'incomplete')].map(send);
     return [...opening, ...closing, send({ type: `response.${ending.status}`, response: response(ending) })];
   };
   const fail = (error: unknown): StreamEvent[] => {
@@ -76,7 +76,7 @@ export function responseStream(chat: Operation, chatCall: OperationCall, call: O
     if (typeof choice.finish_reason === 'string') finishReason = choice.finish_reason;
     reportChoice(choice, call);
     const opening = start(data);
-    return [...opening, ...(isObject(choice.delta) ? said.add(choice.delta, choice.logprobs).map(send) : [])];
+    return [...opening, ...(isObject(choice.delta) ? messages.add(choice.delta, choice.logprobs).map(send) : [])];
   };
 
   return {

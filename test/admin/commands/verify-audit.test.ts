@@ -12,7 +12,7 @@ import { copyEmptyDatabase } from '../support/pgdata-template.ts';
 import { startPlaneWith, testSettings } from '../support/plane.ts';
 import { newReadyDatabase, ruleDatabases } from '../support/test-database.ts';
 
-function verify(settings: Settings, ...options: string[]): Promise<{ code: number; said: string }> {
+function verify(settings: Settings, ...options: string[]): Promise<{ code: number; text: string }> {
   const env = {
     PATH: process.env.PATH ?? '',
     ...compileCacheEnv,
@@ -23,7 +23,7 @@ function verify(settings: Settings, ...options: string[]): Promise<{ code: numbe
   };
   return new Promise((resolve) => {
     execFile(process.execPath, sourceArguments('admin/commands/verify-audit.ts', ...options), { env }, (error, out, err) =>
-      resolve({ code: error ? Number(error.code) : 0, said: out + err }),
+      resolve({ code: error ? Number(error.code) : 0, text: out + err }),
     );
   });
 }
@@ -57,7 +57,7 @@ describe.each(ruleDatabases)('npm run audit:verify, on %s', (name) => {
 
       const bad = await verify(settings);
       expect(bad.code).toBe(1);
-      expect(bad.said).toMatch(
+      expect(bad.text).toMatch(
         new RegExp(
           `organisation ${organisationId}: entry 2 \\(row [0-9a-f-]{36}\\): it was changed; 1 entries before it are intact`,
         ),

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clearPassedBudgets, forgetOldWindows } from '../../../admin/leases/keep-ledger.ts';
+import { clearPassedBudgets, forgetOldWindows } from '../../../admin/leases/clean-ledger.ts';
 import { grantLeases } from '../../../admin/leases/ledger.ts';
-import { tellOfCrossedBudgets } from '../../../admin/leases/tell-of-budgets.ts';
+import { reportCrossedBudgets } from '../../../admin/leases/report-budgets.ts';
 import type { Mail } from '../../../admin/mail/mailer.ts';
 import type { BudgetAsk } from '../../../core/contract/protocol/leases.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
@@ -19,7 +19,7 @@ describe.each(databases)('budget notices, on %s', (name) => {
 
   const tell = async (): Promise<Mail[]> => {
     const mails: Mail[] = [];
-    await tellOfCrossedBudgets(plane.control.services.database.em(), { on: true, send: (mail) => void mails.push(mail) });
+    await reportCrossedBudgets(plane.control.services.database.em(), { on: true, send: (mail) => void mails.push(mail) });
     return mails;
   };
 

@@ -1,10 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type RunningHealth, startHealth } from '../../../core/circuits/start-circuits.ts';
+import { type RunningCircuits, startCircuits } from '../../../core/circuits/start-circuits.ts';
 import { createBusChannel, createIpcChannel } from '../../../core/compose/notice-channels.ts';
-import type { BreakerSettings, HealthNotice } from '../../../core/contract/plugin/circuits.ts';
+import type { BreakerSettings, CircuitNotice } from '../../../core/contract/plugin/circuits.ts';
 import type { NoticeChannel } from '../../../core/contract/protocol/notice-channel.ts';
-import { healthSubject } from '../../../core/contract/protocol/notice-subjects.ts';
+import { circuitSubject } from '../../../core/contract/protocol/notice-subjects.ts';
 import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 
@@ -24,15 +24,15 @@ beforeEach(() => {
 });
 
 interface Gateway {
-  readonly health: RunningHealth;
-  readonly sent: HealthNotice[];
+  readonly health: RunningCircuits;
+  readonly sent: CircuitNotice[];
   hear(message: unknown): void;
 }
 
 function newGateway(peers: Gateway[] = []): Gateway {
-  const sent: HealthNotice[] = [];
+  const sent: CircuitNotice[] = [];
   let onNotice: (message: unknown) => void = () => {};
-  const channel: NoticeChannel<HealthNotice> = {
+  const channel: NoticeChannel<CircuitNotice> = {
     send: (notice) => {
       sent.push(notice);
       for (const peer of peers) if (peer !== gateway) peer.hear(JSON.parse(JSON.stringify(notice)));
@@ -42,7 +42,7 @@ function newGateway(peers: Gateway[] = []): Gateway {
     },
     close: () => {},
   };
-  const health = startHealth({ clock: time.clock, log: newMemoryLog(), processes: 1, channels: [channel] });
+  const health = startCircuits({ clock: time.clock, log: newMemoryLog(), processes: 1, channels: [channel] });
   const gateway: Gateway = { health, sent, hear: (message) => onNotice(message) };
   peers.push(gateway);
   return gateway;
@@ -151,15 +151,15 @@ describe('circuit notice channels', () => {
     const source = Object.assign(new EventEmitter(), { send: (message: object) => void sent.push(message) });
     const sent: object[] = [];
     const heard: unknown[] = [];
-    const channel = createIpcChannel(source, healthSubject);
+    const channel = createIpcChannel(source, circuitSubject);
     channel.listen((message) => heard.push(message));
     channel.send({ key, path, state: 'closed', until: 0 });
-    expect(sent).toEqual([{ type: 'svc.health', notice: { key, path, state: 'closed', until: 0 } }]);
+    expect(sent).toEqual([{ type: 'svc.circuits', notice: { key, path, state: 'closed', until: 0 } }]);
     source.emit('message', { type: 'svc.changes', notice: 1 });
-    source.emit('message', { type: 'svc.health', notice: 2 });
+    source.emit('message', { type: 'svc.circuits', notice: 2 });
     source.emit('message', null);
     channel.close();
-    source.emit('message', { type: 'svc.health', notice: 3 });
+    source.emit('message', { type: 'svc.circuits', notice: 3 });
     expect(heard).toEqual([2]);
     source.send = () => {
       throw new Error('ERR_IPC_CHANNEL_CLOSED');
@@ -167,7 +167,7 @@ describe('circuit notice channels', () => {
     expect(() => channel.send({ key, path, state: 'closed', until: 0 })).not.toThrow();
   });
 
-  it('bus: uses the subject svc.health in both directions', () => {
+  it('bus: uses the subject svc.circuits in both directions', () => {
     const published: unknown[] = [];
     const listeners = new Map<string, (message: Uint8Array) => void>();
     const channel = createBusChannel(
@@ -175,15 +175,15 @@ describe('circuit notice channels', () => {
         publish: (subject, notice) => void published.push([subject, notice]),
         subscribe: (subject, listener) => void listeners.set(subject, listener),
       },
-      healthSubject,
+      circuitSubject,
     );
     const heard: unknown[] = [];
     channel.listen((message) => heard.push(message));
     channel.send({ key, path, state: 'closed', until: 0 });
-    listeners.get('svc.health')?.(Buffer.from('a'));
+    listeners.get('svc.circuits')?.(Buffer.from('a'));
     channel.close();
-    listeners.get('svc.health')?.(Buffer.from('b'));
-    expect(published).toEqual([['svc.health', { key, path, state: 'closed', until: 0 }]]);
+    listeners.get('svc.circuits')?.(Buffer.from('b'));
+    expect(published).toEqual([['svc.circuits', { key, path, state: 'closed', until: 0 }]]);
     expect(heard.map(String)).toEqual(['a']);
   });
 });

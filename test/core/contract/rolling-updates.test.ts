@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { healthNotice } from '../../../core/contract/plugin/circuits.ts';
+import { circuitNotice } from '../../../core/contract/plugin/circuits.ts';
 import { requestRecord } from '../../../core/contract/plugin/record.ts';
 import { connectionDiagnosis, connectionTest } from '../../../core/contract/protocol/connection-test.ts';
 import * as documents from '../../../core/contract/protocol/documents.ts';
@@ -13,7 +13,7 @@ const messages: Record<string, unknown> = {
   ...internalApi,
   connectionDiagnosis,
   connectionTest,
-  healthNotice,
+  healthNotice: circuitNotice,
   leasesBody,
   leasesReply,
   ratesReply,

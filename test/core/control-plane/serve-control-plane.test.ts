@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
-import { answerControlPlane } from '../../../core/control-plane/serve-control-plane.ts';
+import { replyToControlPlane } from '../../../core/control-plane/serve-control-plane.ts';
 import { FakeSink, fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
 import { until } from '../../support/until.ts';
 
@@ -11,7 +11,7 @@ const clusterKey = 'a-key-of-the-cluster-that-is-long-enough';
 /** Questions that are answered when the test decides, or aborted when the caller disconnects. */
 function newQuestions() {
   const open: { readonly answer: (body: object) => void; readonly signal: AbortSignal }[] = [];
-  const serve = answerControlPlane({
+  const serve = replyToControlPlane({
     clusterKey,
     question: v.object({ owner: v.string() }),
     atOnceMax: 3,

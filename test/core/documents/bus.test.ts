@@ -75,7 +75,7 @@ describe.skipIf(natsMissing)('the bus between machines', () => {
       const made = createNatsBus({ url: server.url, log: newMemoryLog(), random: () => 0.5 });
       const notices: unknown[] = [];
       let connected = 0;
-      made.subscribe('svc.health', (message) => notices.push(JSON.parse(Buffer.from(message).toString())));
+      made.subscribe('svc.circuits', (message) => notices.push(JSON.parse(Buffer.from(message).toString())));
       made.start(
         () => {},
         () => (connected += 1),
@@ -87,13 +87,13 @@ describe.skipIf(natsMissing)('the bus between machines', () => {
     const two = await open();
     bus = one.made;
     try {
-      one.made.publish('svc.health', { n: 1 });
+      one.made.publish('svc.circuits', { n: 1 });
       await until(() => two.notices.length === 1);
       await server.kill();
-      one.made.publish('svc.health', { n: 2 });
+      one.made.publish('svc.circuits', { n: 2 });
       await server.start();
       await until(() => one.connected() === 2 && two.connected() === 2);
-      one.made.publish('svc.health', { n: 3 });
+      one.made.publish('svc.circuits', { n: 3 });
       await until(() => two.notices.some((notice) => (notice as { n: number }).n === 3));
       // Messages sent at the moment the connection breaks may still arrive; none arrives twice or out of order.
       expect(two.notices.filter((notice) => (notice as { n: number }).n !== 2)).toEqual([{ n: 1 }, { n: 3 }]);
@@ -101,7 +101,7 @@ describe.skipIf(natsMissing)('the bus between machines', () => {
     } finally {
       await two.made.close();
     }
-    one.made.publish('svc.health', { n: 4 });
+    one.made.publish('svc.circuits', { n: 4 });
   });
 
   it('waits for a server that is down at start', async () => {

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
-import type { Answer } from '../../../core/pipeline/answer.ts';
+import type { AttemptReply } from '../../../core/pipeline/attempt-reply.ts';
 import { renewCredential } from '../../../core/pipeline/dispatch.ts';
 
 /**
  * The effect for clients is tested in test/core/secret-managers. These tests cover cases that no provider can cause on demand.
  */
-const refusal: Answer = { kind: 'error', error: new GatewayError('upstream_status', { status: 401 }) };
+const refusal: AttemptReply = { kind: 'error', error: new GatewayError('upstream_status', { status: 401 }) };
 
 function refused(): RequestContext {
   return { aborted: false, bodyTaken: false, attempts: [{ status: 401 }] } as unknown as RequestContext;

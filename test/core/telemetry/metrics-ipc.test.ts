@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
 import { createMetrics } from '../../../core/telemetry/metrics.ts';
-import { aggregateMetrics, answerMetricsRequests, createMetricsPeer } from '../../../core/telemetry/metrics-ipc.ts';
+import { aggregateMetrics, createMetricsPeer, serveMetricsRequests } from '../../../core/telemetry/metrics-ipc.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
 
 let workers: Worker[] = [];
@@ -13,7 +13,7 @@ async function fork(count: number): Promise<Worker[]> {
   cluster.setupPrimary({ exec: fileURLToPath(new URL('metrics-child.ts', import.meta.url)), execArgv: [] });
   workers = Array.from({ length: count }, (_, slot) => cluster.fork({ SLOT: String(slot) }));
   await Promise.all(workers.map((worker) => once(worker, 'message')));
-  for (const worker of workers) answerMetricsRequests(worker, () => workers);
+  for (const worker of workers) serveMetricsRequests(worker, () => workers);
   return workers;
 }
 

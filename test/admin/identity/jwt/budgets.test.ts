@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { forgetOldWindows } from '../../../../admin/leases/clean-ledger.ts';
 import { limitBudgets } from '../../../../admin/leases/entity.ts';
-import { forgetOldWindows } from '../../../../admin/leases/keep-ledger.ts';
 import { grantLeases } from '../../../../admin/leases/ledger.ts';
 import type { BudgetAsk } from '../../../../core/contract/protocol/leases.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';

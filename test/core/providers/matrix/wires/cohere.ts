@@ -7,7 +7,7 @@ const ends = { end: 'COMPLETE', length: 'MAX_TOKENS', filter: 'COMPLETE', 'stop-
 /** https://docs.cohere.com/reference/chat and its stream; text beside tool calls is their plan. */
 export const cohere: Wire = {
   plain(answer) {
-    const { plan, content } = saidBy(answer);
+    const { plan, content } = messageOf(answer);
     const calls = callsOf(answer);
     const message: JsonObject = { role: 'assistant' };
     if (content.length > 0) message.content = content;
@@ -16,7 +16,7 @@ export const cohere: Wire = {
     return { id: 'c1', message, finish_reason: ends[answer.end], usage: usageOf(answer) };
   },
   stream(answer) {
-    const { plan, content } = saidBy(answer);
+    const { plan, content } = messageOf(answer);
     return [
       { id: 'c1', type: 'message-start', delta: { message: { role: 'assistant', content: [], tool_plan: '', tool_calls: [] } } },
       ...content.flatMap((part, index) => {
@@ -55,7 +55,7 @@ export const cohere: Wire = {
   limited: { id: 'e1', message: 'You have exceeded the rate limit.' },
 };
 
-function saidBy({ thoughts, text, calls }: ModelAnswer): { plan?: string; content: JsonObject[] } {
+function messageOf({ thoughts, text, calls }: ModelAnswer): { plan?: string; content: JsonObject[] } {
   const thinking = (thoughts ?? []).map((thought) => ({ type: 'thinking', thinking: thought.text }));
   if (text === undefined) return { content: thinking };
   return calls ? { plan: text, content: thinking } : { content: [...thinking, { type: 'text', text }] };

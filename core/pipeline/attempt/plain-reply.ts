@@ -5,7 +5,7 @@ import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject, type Maybe } from '../../contract/values/json.ts';
 import { messagesErrorType } from '../../contract/values/messages-errors.ts';
 import type { Usage } from '../../contract/values/usage.ts';
-import type { Answer, PlainAnswer } from '../answer.ts';
+import type { AttemptReply, PlainReply } from '../attempt-reply.ts';
 import { stepBytes } from '../request/large-json/json-steps.ts';
 import { encodeLarge, parseLarge } from '../request/large-json/large-json.ts';
 import { JsonStepError } from '../request/large-json/parse-steps.ts';
@@ -20,16 +20,16 @@ import type { WholeReply } from './whole-reply.ts';
 type CountUsage = (usage: Usage | null, events: number) => void;
 
 /**
- * Turns a reply that was read whole into the answer of the route, and passes its usage to `count`. Returns a promise for large JSON, which is parsed
+ * Returns the reply of the route for a response that was read whole, and passes its usage to `count`. Large JSON gives a promise and is parsed
  * and written in turns of the event loop. Never throws or rejects.
  */
-export function plainAnswer(
+export function plainReply(
   ctx: RequestContext,
   adapter: ProviderAdapter,
   outgoing: Outgoing,
   reply: WholeReply,
   count: CountUsage,
-): Maybe<Answer> {
+): Maybe<AttemptReply> {
   const { status, headers, body } = reply;
   const { operation, operationCall } = outgoing;
   const ok = status >= 200 && status < 300;
@@ -37,38 +37,38 @@ export function plainAnswer(
     const error = ok ? null : errorOf(ctx, adapter, reply, parseJson(body), false).error;
     return plain(reply, passedHeaders(headers, null), body, error, null);
   }
-  if (!ok) return errorAnswer(ctx, adapter, operationCall, reply);
+  if (!ok) return errorReply(ctx, adapter, operationCall, reply);
   try {
-    if (operationCall.stream && isStream(headers, operation)) return streamAnswer(ctx, operation, operationCall, reply, count);
+    if (operationCall.stream && isStream(headers, operation)) return streamReply(ctx, operation, operationCall, reply, count);
     if (!isJson(headers)) {
-      if (operation.fromBytes) return bytesAnswer(operation, operation.fromBytes, operationCall, reply, count);
+      if (operation.fromBytes) return bytesReply(operation, operation.fromBytes, operationCall, reply, count);
       if (operation.passesBytes) {
         count(usageOfCall(outgoing), 0);
         return plain(reply, passedHeaders(headers, null), body, null, operationCall);
       }
     }
-    if (body.length > stepBytes) return largeAnswer(ctx, adapter, operation, operationCall, reply, count).catch(unusable);
+    if (body.length > stepBytes) return largeReply(ctx, adapter, operation, operationCall, reply, count).catch(unusable);
     const shaped = shapeReply(adapter, operation, operationCall, reply, parseJson(body), count);
     if (shaped.kind !== 'json') return shaped;
-    return jsonAnswer(reply, Buffer.from(JSON.stringify(shaped.json)), operationCall);
+    return jsonReply(reply, Buffer.from(JSON.stringify(shaped.json)), operationCall);
   } catch (thrown) {
     return unusable(thrown);
   }
 }
 
 /** Returns the error for a reply that the adapter could not read. If the adapter gives a reason, it throws a GatewayError. */
-function unusable(thrown: unknown): Answer {
+function unusable(thrown: unknown): AttemptReply {
   return { kind: 'error', error: toGatewayError(thrown, 'upstream_invalid') };
 }
 
-async function largeAnswer(
+async function largeReply(
   ctx: RequestContext,
   adapter: ProviderAdapter,
   operation: Operation,
   call: OperationCall,
   given: WholeReply,
   count: CountUsage,
-): Promise<Answer> {
+): Promise<AttemptReply> {
   ctx.holdBytes(given.body.length);
   const reply = await parseLarge(ctx, given.body).catch((thrown: unknown) => {
     if (thrown instanceof JsonStepError) return null;
@@ -76,14 +76,14 @@ async function largeAnswer(
   });
   const shaped = shapeReply(adapter, operation, call, given, reply, count);
   if (shaped.kind !== 'json') return shaped;
-  return jsonAnswer(given, await encodeLarge(ctx, shaped.json, given.body.length), call);
+  return jsonReply(given, await encodeLarge(ctx, shaped.json, given.body.length), call);
 }
 
-function jsonAnswer(given: WholeReply, body: Uint8Array, call: OperationCall): Answer {
+function jsonReply(given: WholeReply, body: Uint8Array, call: OperationCall): AttemptReply {
   return plain(given, passedHeaders(given.headers, 'application/json'), body, null, call);
 }
 
-/** Returns the answer, or the JSON that is to be written as its body. */
+/** Returns the reply, or the JSON that is to be written as its body. */
 function shapeReply(
   adapter: ProviderAdapter,
   operation: Operation,
@@ -91,7 +91,7 @@ function shapeReply(
   given: WholeReply,
   reply: JsonObject | null,
   count: CountUsage,
-): Answer | { readonly kind: 'json'; readonly json: JsonObject } {
+): AttemptReply | { readonly kind: 'json'; readonly json: JsonObject } {
   const { headers, body } = given;
   if (!reply) {
     const message = `Invalid response received from ${adapter.id}: ${excerpt(body)}`;
@@ -106,13 +106,13 @@ function shapeReply(
 }
 
 /** Returns a reply that is not JSON as the JSON of the route. */
-function bytesAnswer(
+function bytesReply(
   operation: Operation,
   fromBytes: NonNullable<Operation['fromBytes']>,
   call: OperationCall,
   given: WholeReply,
   count: CountUsage,
-): Answer {
+): AttemptReply {
   const { headers, body } = given;
   const reply = fromBytes({ contentType: findHeader(headers, 'content-type') ?? '', body }, call);
   count(operation.usage(reply, call) ?? usageOfCall({ operation, operationCall: call }), 0);
@@ -120,13 +120,13 @@ function bytesAnswer(
 }
 
 /** Translates a stream that a plugin reads whole at once instead of chunk by chunk. */
-function streamAnswer(
+function streamReply(
   ctx: RequestContext,
   operation: Operation,
   call: OperationCall,
   given: WholeReply,
   count: CountUsage,
-): Answer {
+): AttemptReply {
   const { headers, body } = given;
   const translator = operation.translateStream?.(call) ?? null;
   const reader = operation.streamReader();
@@ -144,8 +144,8 @@ function streamAnswer(
   return plain(given, passed, translator ? Buffer.from(text) : body, null, call);
 }
 
-/** Returns the answer for an error response on a shaped route. */
-function errorAnswer(ctx: RequestContext, adapter: ProviderAdapter, call: OperationCall, given: WholeReply): Answer {
+/** Returns the reply for an error response on a shaped route. */
+function errorReply(ctx: RequestContext, adapter: ProviderAdapter, call: OperationCall, given: WholeReply): AttemptReply {
   const { error, reply } = errorOf(ctx, adapter, given, parseJson(given.body), true);
   const headers = passedHeaders(given.headers, 'application/json');
   return plain(given, headers, Buffer.from(JSON.stringify(reply)), error, call);
@@ -194,6 +194,6 @@ function plain(
   body: Uint8Array,
   error: GatewayError | null,
   call: OperationCall | null,
-): PlainAnswer {
+): PlainReply {
   return { kind: 'plain', status, headers, body, error, retryAfterMs: error?.retryAfterMs ?? null, call };
 }

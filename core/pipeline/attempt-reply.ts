@@ -5,18 +5,18 @@ import type { GatewayError } from '../contract/values/errors.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 
 /** The result of one attempt. */
-export type Answer =
+export type AttemptReply =
   /** The reply is being sent. */
-  | StreamedAnswer
+  | StreamedReply
   /** The whole reply is in memory, no byte was sent. */
-  | PlainAnswer
+  | PlainReply
   /** The provider accepted a WebSocket, which has not been read yet. */
-  | UpgradedAnswer
+  | UpgradedReply
   /** A plugin replied instead of the provider. */
   | { readonly kind: 'replaced'; readonly reply: Reply }
   | { readonly kind: 'error'; readonly error: GatewayError };
 
-export interface StreamedAnswer {
+export interface StreamedReply {
   readonly kind: 'streamed';
   readonly status: number;
   /** The reason if the stream ended early. */
@@ -27,7 +27,7 @@ export interface StreamedAnswer {
   readonly raw: boolean;
 }
 
-export interface UpgradedAnswer {
+export interface UpgradedReply {
   readonly kind: 'upgraded';
   readonly status: 101;
   readonly headers: HeaderList;
@@ -38,7 +38,7 @@ export interface UpgradedAnswer {
   readonly error: null;
 }
 
-export interface PlainAnswer {
+export interface PlainReply {
   readonly kind: 'plain';
   readonly status: number;
   readonly headers: HeaderList;

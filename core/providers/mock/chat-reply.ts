@@ -4,7 +4,7 @@ import type { MockBehaviour } from './model-name.ts';
 import { exampleOf } from './schema-example.ts';
 
 /** Content of the mock's reply to one request, before it becomes a plain or streamed reply. */
-export interface MockAnswer {
+export interface MockReply {
   readonly text: string;
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
   readonly finishReason: 'stop' | 'length' | 'tool_calls';
@@ -13,23 +13,23 @@ export interface MockAnswer {
 }
 
 /** Returns the reply to a chat or text completion request. It depends only on its input. */
-export function answerTo(body: JsonObject, behaviour: MockBehaviour): MockAnswer {
+export function replyTo(body: JsonObject, behaviour: MockBehaviour): MockReply {
   const messages = Array.isArray(body.messages) ? body.messages.filter(isObject) : [];
   const last = messages.at(-1);
   const promptText = messages.length > 0 ? messages.map((message) => textOf(message.content)).join('\n') : textOf(body.prompt);
   // A tool result is followed by text, never by the same call again, so that agent loops end.
   const callsTools = behaviour.tools.length > 0 && last?.role !== 'tool';
-  const said = behaviour.text ?? echoOf(messages, body.prompt);
+  const content = behaviour.text ?? echoOf(messages, body.prompt);
   if (callsTools) {
     const toolCalls = behaviour.tools.map((name, index) => ({
       id: `call_mock_${index + 1}`,
       name,
-      arguments: JSON.stringify(argumentsFor(name, body.tools, said)),
+      arguments: JSON.stringify(argumentsFor(name, body.tools, content)),
     }));
     const words = toolCalls.reduce((sum, call) => sum + wordCount(call.arguments), 0);
     return { text: '', toolCalls, finishReason: 'tool_calls', usage: usageOf(behaviour, promptText, words) };
   }
-  const whole = behaviour.json ? JSON.stringify(jsonFor(body.response_format, said)) : said;
+  const whole = behaviour.json ? JSON.stringify(jsonFor(body.response_format, content)) : content;
   const limit = Number(body.max_completion_tokens ?? body.max_tokens ?? Number.POSITIVE_INFINITY);
   const text = behaviour.json ? whole : firstWords(whole, limit);
   return {

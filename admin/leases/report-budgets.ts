@@ -16,7 +16,7 @@ interface Crossed {
  * admins of the organisation, and admins and managers of the workspace. For a key, also its owner and `alert_emails`. Returns the
  * number of budgets.
  */
-export async function tellOfCrossedBudgets(em: EntityManager, mailer: Pick<Mailer, 'on' | 'send'>): Promise<number> {
+export async function reportCrossedBudgets(em: EntityManager, mailer: Pick<Mailer, 'on' | 'send'>): Promise<number> {
   // Without a mail server nothing is sent. The marks stay until there is one.
   if (!mailer.on) return 0;
   // Marked first, so that two control planes do not send the same notice twice.
