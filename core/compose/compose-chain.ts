@@ -1,4 +1,5 @@
 import type { AuthKeys } from '../../plugins/auth/index.ts';
+import { checks as builtInChecks } from '../../plugins/guardrails/checks/index.ts';
 import * as builtIn from '../../plugins/index.ts';
 import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { TargetLimits } from '../contract/plugin/gateway-config.ts';
@@ -54,7 +55,7 @@ export function composeChain({ services: given, keys, added, checks, planEntries
   };
   const callProvider: CallProvider = (call) => providerCalls.call(call);
   const withoutChecks = { ...given, newSlot, slot, callProvider };
-  const services: CoreServices = { ...withoutChecks, ...(checks ? { addedChecks: checks(withoutChecks) } : {}) };
+  const services: CoreServices = { ...withoutChecks, ...(checks ? { addedChecks: distinct(checks(withoutChecks)) } : {}) };
   const own = builtInPlugins(keys).map((plugin) => (plugin.name === 'guardrails' ? timePlugin(plugin) : plugin));
   const chain = compileChain(mergePlugins(own, added.map(timePlugin)), services);
   plans.start(chain, services, openGuardrail);
@@ -63,6 +64,14 @@ export function composeChain({ services: given, keys, added, checks, planEntries
   ownPlans.start(ownChain, services, openGuardrail);
   const providerCalls = createProviderCalls(ownChain, ownPlans);
   return { services, chain, plans, providerCalls };
+}
+
+/** Returns the same checks. Throws an Error if one has the id of a built-in check. */
+function distinct(added: ReadonlyMap<string, AddedCheck>): ReadonlyMap<string, AddedCheck> {
+  for (const id of added.keys()) {
+    if (builtInChecks.has(id)) throw new Error(`PLUGINS: the check ${id} is a built-in check; rename the plugin or the check`);
+  }
+  return added;
 }
 
 /** The plugins for calls that the gateway itself makes. Their caller is known, so that the plugins before them in the chain are left out. */

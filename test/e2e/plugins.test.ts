@@ -9,13 +9,14 @@ import { until } from '../support/until.ts';
 
 /** Plugins that are no part of the service: named in PLUGINS, switched on by a config. */
 const example = 'config/examples/plugins/required-metadata.mjs';
+const topics = 'config/examples/plugins/allowed-topics.mjs';
 const throwing = join(import.meta.dirname, 'fixtures/throwing-plugin.mjs');
 const odd = join(import.meta.dirname, 'fixtures/odd-plugin.mjs');
 
 let gateway: GatewayWithUpstream;
 beforeAll(async () => {
   gateway = await startGatewayWithUpstream({
-    env: { PLUGINS: `${example},${throwing},${odd}`, PLUGIN_HOOK_TIMEOUT: '300', LOG_LEVEL: 'info' },
+    env: { PLUGINS: `${example},${throwing},${odd},${topics}`, PLUGIN_HOOK_TIMEOUT: '300', LOG_LEVEL: 'info' },
   });
 });
 afterAll(() => gateway?.close());
@@ -104,12 +105,67 @@ describe('GET /plugins/loaded', () => {
     const first = { name: 'required-metadata', package: null, version: null, api_version: 1, stage: 'limits', hooks, checks: [] };
     expect([reply.status, await reply.json()]).toMatchObject([
       200,
-      { object: 'list', total: 3, data: [first, { name: 'throwing' }, { name: 'odd' }] },
+      {
+        object: 'list',
+        total: 4,
+        data: [
+          first,
+          { name: 'throwing' },
+          { name: 'odd' },
+          { name: 'allowed-topics', stage: null, checks: [{ id: 'allowed-topics.keywords' }] },
+        ],
+      },
     ]);
   });
 
   it('needs an organisation key', async () => {
     expect([(await list(gateway.workspaceKey)).status, (await list('none')).status]).toEqual([403, 401]);
+  });
+});
+
+describe('a check of a plugin', () => {
+  const admin = (path: string, body?: JsonObject) =>
+    fetch(`${gateway.baseUrl}${path}`, {
+      ...(body ? { method: 'POST', body: JSON.stringify({ workspace_id: gateway.workspaceId, ...body }) } : {}),
+      headers: { 'x-svc-api-key': gateway.adminKey, 'content-type': 'application/json' },
+    });
+  const guardrail = (parameters: JsonObject) => ({
+    name: 'topics',
+    checks: [{ id: 'allowed-topics.keywords', parameters }],
+    actions: { deny: true },
+  });
+
+  it('is in the list of checks with the JSON Schema of its parameters', async () => {
+    const reply = await admin('/guardrails/checks');
+    const { data } = (await reply.json()) as { data: { id: string }[] };
+    expect(data.find(({ id }) => id === 'allowed-topics.keywords')).toMatchObject({
+      about: 'Passes texts that contain at least one of the topics.',
+      sides: ['input', 'output'],
+      parameters: { type: 'object', required: ['topics'], properties: { topics: { type: 'array', minItems: 1 } } },
+    });
+  });
+
+  it('is validated when a guardrail or a config is saved', async () => {
+    const wrong = await admin('/guardrails', guardrail({ topics: [] }));
+    expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringMatching(/checks\[0\]\.parameters\.topics: /)]);
+    const config = { provider: '@oai', input_guardrails: [{ 'allowed-topics.keywords': {} }] };
+    const saved = await admin('/configs', { name: 'topics', config });
+    expect([saved.status, await saved.text()]).toEqual([400, expect.stringMatching(/allowed-topics\.keywords\.topics: /)]);
+  });
+
+  it('denies requests through a saved guardrail', async () => {
+    const saved = await admin('/guardrails', guardrail({ topics: ['billing'] }));
+    const text = await saved.text();
+    expect([saved.status, text]).toEqual([200, expect.anything()]);
+    const { slug } = JSON.parse(text);
+    const config = { provider: '@oai', input_guardrails: [slug] };
+    expect((await call(config)).status).toBe(446);
+    const about = { messages: [{ role: 'user', content: 'about billing' }] };
+    const allowed = await call(config, {}, about);
+    expect(allowed.status).toBe(200);
+    expect((await gateway.logOf(allowed)).plugins).toContainEqual(
+      expect.objectContaining({ plugin: 'guardrails', hook: 'onRequest' }),
+    );
   });
 });
 
@@ -185,11 +241,10 @@ describe('a plugin that breaks its contract', () => {
 
 it('plugins: the gateway logs the loaded ones in one line', () => {
   const lines = gateway.output().match(/^.*"plugins loaded".*$/gm) ?? [];
-  expect(JSON.parse(lines[0] ?? '{}').plugins).toEqual([
-    'required-metadata (limits)',
-    'throwing (output-guardrails)',
-    'odd (output-guardrails)',
-  ]);
+  expect(JSON.parse(lines[0] ?? '{}')).toMatchObject({
+    plugins: ['required-metadata (limits)', 'throwing (output-guardrails)', 'odd (output-guardrails)', 'allowed-topics'],
+    checks: ['allowed-topics.keywords'],
+  });
 });
 
 it('plugins: the gateway does not start with one that cannot be loaded, and names it', async () => {

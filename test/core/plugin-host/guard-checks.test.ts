@@ -3,6 +3,7 @@ import { chatReply, chatStream, createTestGateway, providerReply, type TestGatew
 import * as v from 'valibot';
 import { afterAll, describe, expect, it } from 'vitest';
 import { checkPlugin } from '../../../core/plugin-host/check-plugin.ts';
+import { checks as builtInChecks } from '../../../plugins/guardrails/checks/index.ts';
 
 const started: TestGateway[] = [];
 afterAll(() => Promise.all(started.map((gateway) => gateway.close())));
@@ -177,6 +178,13 @@ describe('declarations of checks', () => {
 
   it('cannot have a prefix of built-in checks', () => {
     expect(checkPlugin(plugin([good], 'default'))).toContain('the prefix default belongs to the gateway');
+  });
+
+  it('cannot have the id of a built-in check', () => {
+    const [id = ''] = [...builtInChecks.keys()].filter((each) => !/^(default|svc)\./.test(each));
+    const [prefix = '', ...rest] = id.split('.');
+    const taken = { ...good, id: rest.join('.') };
+    expect(() => createTestGateway({ plugins: [plugin([taken], prefix)] })).toThrow(`the check ${id} is a built-in check`);
   });
 
   it('need no hooks', () => {
