@@ -3,6 +3,7 @@ import type { FrameSocket } from '../contract/plugin/web-socket.ts';
 import type { OperationCall, ProviderAdapter } from '../contract/provider/provider.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
 import type { HeaderList } from '../contract/values/http.ts';
+import type { JsonObject } from '../contract/values/json.ts';
 
 /** The result of one attempt. */
 export type AttemptReply =
@@ -43,6 +44,8 @@ export interface PlainReply {
   readonly status: number;
   readonly headers: HeaderList;
   readonly body: Uint8Array;
+  /** The object that `body` is the JSON of; null if it was not parsed. */
+  readonly json: JsonObject | null;
   /** Set if the response has an error status. */
   readonly error: GatewayError | null;
   readonly retryAfterMs: number | null;

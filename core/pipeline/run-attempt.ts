@@ -141,7 +141,7 @@ function isFinal(ctx: RequestContext, given: AttemptPlan, status: number): boole
 function deniedReply({ status, headers, body }: Reply): AttemptReply {
   const error = new GatewayError('request_denied', { status });
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  return { kind: 'plain', status, headers: [...headers], body: bytes, error, retryAfterMs: null, call: null };
+  return { kind: 'plain', status, headers: [...headers], body: bytes, json: null, error, retryAfterMs: null, call: null };
 }
 
 /** Runs the plugin hooks before the call is sent. Returns a promise if a hook is asynchronous. */

@@ -23,33 +23,37 @@ export function denialOf(results: HookResults): Reply {
   return {
     status: 446,
     headers: ['content-type', 'application/json'],
-    body: JSON.stringify({ error, hook_results: deniedResults(results) }),
+    body: `{"error":${JSON.stringify(error)},"hook_results":${deniedResults(results)}}`,
   };
 }
 
-/** Results as a denial shows them. Those of the response hold no text of it: what was denied must not leave this way. */
-export function deniedResults({ before, after }: HookResults): JsonObject {
-  return {
-    before_request_hooks: before.map((result) => toHookResult(result)),
-    after_request_hooks: after.map((result) => toHookResult(result, withoutText)),
-  };
+/** JSON of the results of a denial. Those of the response hold no text of it: what was denied must not leave this way. */
+export function deniedResults({ before, after }: HookResults): string {
+  return `{"before_request_hooks":${listJson(before)},"after_request_hooks":${listJson(after, withoutText)}}`;
 }
 
 /** Returns the body of a reply with `hook_results` as its last member; other bodies than JSON objects come back unchanged. */
-export function withHookResults(body: Uint8Array, results: Pick<HookResults, 'before'> & Partial<HookResults>): Uint8Array {
+export function withHookResults(
+  body: Uint8Array,
+  { before, after }: Pick<HookResults, 'before'> & Partial<HookResults>,
+): Uint8Array {
   let end = body.length - 1;
   while (end >= 0 && isSpace(body[end])) end--;
   if (end < 1 || body[end] !== brace) return body;
   let last = end - 1;
   while (last >= 0 && isSpace(body[last])) last--;
   const comma = body[last] === openBrace ? '' : ',';
-  const added = Buffer.from(`${comma}"hook_results":${JSON.stringify(toHookResults(results))}}`);
-  return Buffer.concat([body.subarray(0, end), added]);
+  const afterJson = after ? `,"after_request_hooks":${listJson(after)}` : '';
+  const added = `${comma}"hook_results":{"before_request_hooks":${listJson(before)}${afterJson}}}`;
+  const all = Buffer.allocUnsafe(end + Buffer.byteLength(added));
+  all.set(end === body.length ? body : body.subarray(0, end));
+  all.write(added, end);
+  return all;
 }
 
 /** The event that shows the results of the request before the first event of a stream. */
 export function firstEventOf(format: 'chat' | 'messages' | 'responses' | 'plain', before: readonly GuardrailResult[]): string {
-  const data = `data: ${JSON.stringify({ hook_results: { before_request_hooks: before.map((result) => toHookResult(result)) } })}\n\n`;
+  const data = `data: {"hook_results":{"before_request_hooks":${listJson(before)}}}\n\n`;
   return format === 'messages' ? `event: hook_results\n${data}` : data;
 }
 
@@ -60,13 +64,6 @@ function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-function toHookResults({ before, after }: Pick<HookResults, 'before'> & Partial<HookResults>): JsonObject {
-  return {
-    before_request_hooks: before.map((result) => toHookResult(result)),
-    ...(after ? { after_request_hooks: after.map((result) => toHookResult(result)) } : {}),
-  };
-}
-
 /** Data of a check that hold nothing of the text: its explanation, and what a webhook returned. */
 function withoutText(data: CheckResult['data']): JsonObject | null {
   if (data === null) return null;
@@ -74,35 +71,61 @@ function withoutText(data: CheckResult['data']): JsonObject | null {
   return { ...(explanation === undefined ? {} : { explanation }), ...(responseData === undefined ? {} : { responseData }) };
 }
 
-export function toHookResult(result: GuardrailResult, dataOf = (data: CheckResult['data']) => data): JsonObject {
-  const { guardrail, verdict, checks } = result;
-  return {
-    verdict,
-    id: guardrail.id,
-    transformed: checks.some(({ body }) => body !== undefined),
-    checks: checks.map((check) => toCheckResult(check, dataOf(check.data))),
-    feedback: feedbackOf(result),
-    execution_time: Math.round(result.durationMs),
-    async: guardrail.async,
-    type: guardrail.type,
-    created_at: new Date(result.createdAtMs).toISOString(),
-    deny: isDenied(result),
-  };
+/** Returns one result as replies show it. */
+export function toHookResult(result: GuardrailResult): JsonObject {
+  return JSON.parse(resultJson(result, (data) => data)) as JsonObject;
 }
 
-function toCheckResult(check: CheckResult, data: JsonObject | null): JsonObject {
-  const { id, verdict, error, body, durationMs, createdAtMs, failOnError } = check;
-  return {
-    data,
-    verdict,
-    id,
-    ...(error ? { error } : {}),
-    execution_time: Math.round(durationMs),
-    transformed: body !== undefined,
-    created_at: new Date(createdAtMs).toISOString(),
-    log: null,
-    fail_on_error: failOnError,
-  };
+// Every reply with guardrails has results, so they are written as text without objects in between.
+function listJson(results: readonly GuardrailResult[], dataOf = (data: CheckResult['data']) => data): string {
+  return `[${results.map((result) => resultJson(result, dataOf)).join(',')}]`;
+}
+
+function resultJson(result: GuardrailResult, dataOf: (data: CheckResult['data']) => CheckResult['data']): string {
+  const { guardrail, verdict, checks, durationMs, createdAtMs } = result;
+  const transformed = checks.some(({ body }) => body !== undefined);
+  const list = checks.map((check) => checkJson(check, dataOf(check.data))).join(',');
+  const feedback = JSON.stringify(feedbackOf(result));
+  return (
+    `{"verdict":${verdict},"id":${JSON.stringify(guardrail.id)},"transformed":${transformed},"checks":[${list}],"feedback":${feedback},` +
+    `"execution_time":${Math.round(durationMs)},"async":${guardrail.async},"type":"${guardrail.type}",` +
+    `"created_at":"${isoTime(createdAtMs)}","deny":${isDenied(result)}}`
+  );
+}
+
+function checkJson(
+  { id, verdict, error, body, durationMs, createdAtMs, failOnError }: CheckResult,
+  data: JsonObject | null,
+): string {
+  const errorJson = error ? `"error":${JSON.stringify(error)},` : '';
+  return (
+    `{"data":${data === null ? 'null' : dataJson(data)},"verdict":${verdict},"id":${JSON.stringify(id)},${errorJson}` +
+    `"execution_time":${Math.round(durationMs)},"transformed":${body !== undefined},` +
+    `"created_at":"${isoTime(createdAtMs)}","log":null,"fail_on_error":${failOnError}}`
+  );
+}
+
+/** JSON of data that a check returns again and again. */
+const written = new WeakMap<JsonObject, string>();
+
+function dataJson(data: JsonObject): string {
+  const known = written.get(data);
+  if (known !== undefined) return known;
+  const json = JSON.stringify(data);
+  if (Object.isFrozen(data)) written.set(data, json);
+  return json;
+}
+
+let lastTimeMs = 0;
+let lastTime = '';
+
+/** Checks of one request nearly always have the same time. */
+function isoTime(ms: number): string {
+  if (ms !== lastTimeMs || lastTime === '') {
+    lastTime = new Date(ms).toISOString();
+    lastTimeMs = ms;
+  }
+  return lastTime;
 }
 
 /** The feedback that the config sets for this verdict, with the ids of the checks; null if it sets none. */

@@ -329,7 +329,7 @@ class Guardrails {
           `guardrails did not check a stream of more than ${observedBytesMax} bytes`,
         );
       } else {
-        const response = { status: 200, headers: observed.headers, body: Buffer.concat(observed.chunks) };
+        const response = { status: 200, headers: observed.headers, body: Buffer.concat(observed.chunks), json: null };
         void after(readBody(ctx, response), ({ body }) => this.#runLater(ctx, observed.output, body, observed.targetPath));
       }
     }
@@ -404,11 +404,12 @@ interface ReadBody {
 }
 
 /** Reads a whole response: JSON, a stream, or plain text such as that of a transcription. */
-function readBody(ctx: RequestContext, { body: bytes, headers }: AttemptResponse): Maybe<ReadBody> {
+function readBody(ctx: RequestContext, { body: bytes, headers, json }: AttemptResponse): Maybe<ReadBody> {
   if (isPassed(ctx)) {
     return after(readPassedReply(headers, bytes ?? new Uint8Array()), (body) => ({ body, write: () => null }));
   }
-  const text = Buffer.from(bytes ?? []).toString();
+  if (json !== null) return { body: json, write: (changed) => JSON.stringify(changed) };
+  const text = bytes === null ? '' : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
   const format = ctx.endpoint?.format ?? 'plain';
   if (format !== 'plain' && /^text\/event-stream\b/i.test(findHeader([...headers], 'content-type') ?? '')) {
     const stream = new HeldStream(format, text);

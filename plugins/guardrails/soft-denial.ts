@@ -24,14 +24,14 @@ function formatOf({ endpoint }: RequestContext): Format | null {
 
 /**
  * Returns the reply with status 200 that states a denial as a message of the assistant, plain or streamed as the request asks for; null for
- * routes without such messages. `results` become `hook_results` of a plain reply.
+ * routes without such messages. `results`: JSON of `hook_results` in a plain reply.
  */
-export function softDenialOf(ctx: RequestContext, results: JsonObject, createdAtMs: number): Reply | null {
+export function softDenialOf(ctx: RequestContext, results: string, createdAtMs: number): Reply | null {
   const format = formatOf(ctx);
   if (format === null) return null;
   const body = bodies[format](ctx, Math.floor(createdAtMs / 1000));
   if (!ctx.stream) {
-    const json = JSON.stringify({ ...body, hook_results: results });
+    const json = `${JSON.stringify(body).slice(0, -1)},"hook_results":${results}}`;
     return { status: 200, headers: ['content-type', 'application/json'], body: json, isDenial: true };
   }
   const headers = ['content-type', 'text/event-stream; charset=utf-8'];

@@ -96,6 +96,8 @@ export interface AttemptResponse {
   readonly headers: Readonly<HeaderList>;
   /** The whole body; null for a stream or piped bytes that are not held (see `reads.response`). */
   readonly body: Uint8Array | null;
+  /** The object that `body` is the JSON of, if the gateway has parsed it anyway; null otherwise. Do not change it. */
+  readonly json: Readonly<JsonObject> | null;
 }
 
 /**

@@ -48,16 +48,16 @@ export function judgeOf(ctx: RequestContext, target: Target, clock: Clock): Judg
 async function judgeWhole(ctx: RequestContext, target: Target, reply: PlainReply, clock: Clock): Promise<AttemptReply> {
   let judged = reply;
   for (const judge of ctx.plan.onAttemptResponse) {
-    const { status, headers, body } = judged;
+    const { status, headers, body, json } = judged;
     const beganMs = clock.elapsed();
-    const outcome = judge.hook(ctx, { status, headers, body }, target);
+    const outcome = judge.hook(ctx, { status, headers, body, json }, target);
     const verdict = isPromise(outcome) ? await outcome : outcome;
     if (!verdict) continue;
     noteVerdict(ctx, target, judge.plugin, verdict, status, clock.elapsed() - beganMs);
     if (verdict.action === 'change') {
       const changed = typeof verdict.body === 'string' ? Buffer.from(verdict.body) : verdict.body;
       const remaining = withoutHeader(withoutHeader(headers, 'content-length'), 'content-encoding');
-      judged = { ...judged, status: verdict.status ?? status, headers: remaining, body: changed };
+      judged = { ...judged, status: verdict.status ?? status, headers: remaining, body: changed, json: null };
     } else if (verdict.action !== 'pass') return failedReply(ctx, verdict, reply);
   }
   return judged;
@@ -70,10 +70,10 @@ async function judgeWhole(ctx: RequestContext, target: Target, reply: PlainReply
 function judgeHead(
   ctx: RequestContext,
   target: Target,
-  head: Omit<AttemptResponse, 'body'>,
+  head: Omit<AttemptResponse, 'body' | 'json'>,
   clock: Clock,
 ): Maybe<AttemptReply | null> {
-  const response: AttemptResponse = { status: head.status, headers: head.headers, body: null };
+  const response: AttemptResponse = { status: head.status, headers: head.headers, body: null, json: null };
   const next = (at: number): Maybe<AttemptReply | null> => {
     const { onAttemptResponse } = ctx.plan;
     for (let i = at; i < onAttemptResponse.length; i++) {
@@ -115,7 +115,7 @@ function failedReply(
 export function deniedResponse({ status, headers, body }: Reply, call: OperationCall | null): PlainReply {
   const error = new GatewayError('response_denied', { status });
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  return { kind: 'plain', status, headers: [...headers], body: bytes, error, retryAfterMs: null, call };
+  return { kind: 'plain', status, headers: [...headers], body: bytes, json: null, error, retryAfterMs: null, call };
 }
 
 function noteVerdict(

@@ -50,7 +50,7 @@ export function plainReply(
     if (body.length > stepBytes) return largeReply(ctx, adapter, operation, operationCall, reply, count).catch(unusable);
     const shaped = shapeReply(adapter, operation, operationCall, reply, parseJson(body), count);
     if (shaped.kind !== 'json') return shaped;
-    return jsonReply(reply, Buffer.from(JSON.stringify(shaped.json)), operationCall);
+    return jsonReply(reply, Buffer.from(JSON.stringify(shaped.json)), shaped.json, operationCall);
   } catch (thrown) {
     return unusable(thrown);
   }
@@ -76,11 +76,11 @@ async function largeReply(
   });
   const shaped = shapeReply(adapter, operation, call, given, reply, count);
   if (shaped.kind !== 'json') return shaped;
-  return jsonReply(given, await encodeLarge(ctx, shaped.json, given.body.length), call);
+  return jsonReply(given, await encodeLarge(ctx, shaped.json, given.body.length), null, call);
 }
 
-function jsonReply(given: WholeReply, body: Uint8Array, call: OperationCall): AttemptReply {
-  return plain(given, passedHeaders(given.headers, 'application/json'), body, null, call);
+function jsonReply(given: WholeReply, body: Uint8Array, json: JsonObject | null, call: OperationCall): AttemptReply {
+  return plain(given, passedHeaders(given.headers, 'application/json'), body, null, call, json);
 }
 
 /** Returns the reply, or the JSON that is to be written as its body. */
@@ -102,7 +102,7 @@ function shapeReply(
   if (bytes) return plain(given, passedHeaders(headers, bytes.contentType), bytes.body, null, call);
   const shaped = operation.fromProvider ? operation.fromProvider(reply, call) : reply;
   if (shaped !== reply) return { kind: 'json', json: shaped };
-  return plain(given, passedHeaders(headers, null), body, null, call);
+  return plain(given, passedHeaders(headers, null), body, null, call, body.length > stepBytes ? null : reply);
 }
 
 /** Returns a reply that is not JSON as the JSON of the route. */
@@ -194,6 +194,7 @@ function plain(
   body: Uint8Array,
   error: GatewayError | null,
   call: OperationCall | null,
+  json: JsonObject | null = null,
 ): PlainReply {
-  return { kind: 'plain', status, headers, body, error, retryAfterMs: error?.retryAfterMs ?? null, call };
+  return { kind: 'plain', status, headers, body, json, error, retryAfterMs: error?.retryAfterMs ?? null, call };
 }

@@ -66,7 +66,7 @@ async function sendReply(
   if (!(Symbol.asyncIterator in body) || isHeld(ctx)) {
     const bytes =
       Symbol.asyncIterator in body ? await whole(body as AsyncIterable<Uint8Array>) : Buffer.from(JSON.stringify(body));
-    return { kind: 'plain', status, headers, body: bytes, error: null, retryAfterMs: null, call: operationCall };
+    return { kind: 'plain', status, headers, body: bytes, json: null, error: null, retryAfterMs: null, call: operationCall };
   }
   addGatewayHeaders(ctx, headers, status, operationCall);
   const stream = new ReplyStream(ctx, sink, clock, { status, headers }, undefined, judge?.head ?? null);

@@ -19,13 +19,15 @@ export const contains: Check = defineCheck({
     normalize: v.optional(v.boolean(), false),
   }),
   prepare({ words, operator, normalize: isNormalized }, { tasks }) {
-    const conclude = (foundWords: readonly string[]) => {
+    const outcomeOf = (foundWords: readonly string[]) => {
       const missingWords = words.filter((word) => !foundWords.includes(word));
       const verdict =
         operator === 'any' ? foundWords.length > 0 : operator === 'all' ? missingWords.length === 0 : foundWords.length === 0;
       const explanation = `Check ${verdict ? 'passed' : 'failed'} for '${operator}' words. ${reasons[operator][`${verdict}`]}`;
-      return { verdict, data: { explanation, foundWords, missingWords, operator } };
+      return { verdict, data: Object.freeze({ explanation, foundWords, missingWords, operator }) };
     };
+    const nothing = outcomeOf([]);
+    const conclude = (foundWords: readonly string[]) => (foundWords.length === 0 ? nothing : outcomeOf(foundWords));
     return ({ parts }) => after(tasks.run('find-words', { texts: parts.map(({ text }) => text), words, isNormalized }), conclude);
   },
   prepareWindow({ words, operator, normalize: isNormalized }) {
