@@ -17,7 +17,7 @@ const folders = {
   http: ['db', 'audit', 'publish', 'secrets', 'mail'],
   limits: ['db', 'http'],
   pricing: ['http'],
-  leases: ['db', 'http', 'limits', 'mail', 'pricing'],
+  leases: ['db', 'audit', 'http', 'limits', 'mail', 'pricing'],
   openapi: ['http'],
   announce: ['db', 'publish', rows],
   access: ['db', 'http', 'publish', 'announce', rows],

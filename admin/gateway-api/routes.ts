@@ -9,6 +9,7 @@ import type { AdminServices } from '../http/route.ts';
 import { validate } from '../http/validate.ts';
 import { errorReply, toAdminError } from '../http/write-error.ts';
 import { createRefusalStore } from '../identity/jwt/store-refusals.ts';
+import { auditCrossedPolicies } from '../leases/audit-crossed-policies.ts';
 import { reportCrossedBudgets } from '../leases/report-budgets.ts';
 import { serveLeases } from '../leases/serve-leases.ts';
 import { readApiKeyDocuments } from '../resources/api-keys/to-document.ts';
@@ -87,6 +88,7 @@ export function internalApp(services: AdminServices): Hono {
     if (reply.rejected.length > 0)
       services.log.warn({ ids: reply.rejected.slice(0, 20), count: reply.rejected.length }, 'could not store records');
     services.background.run(tellOfBudgets);
+    services.background.run(() => auditCrossedPolicies(services.database.em(), services.auditKey));
     return c.json(reply);
   });
   const store = new Hono();

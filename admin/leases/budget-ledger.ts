@@ -56,10 +56,10 @@ export async function grantBudgets(
 ): Promise<Grant[]> {
   if (asks.length === 0) return [];
   const rows = await tx.execute<BudgetRow[]>(
-    `insert into limit_budgets (key, organisation_id, scope, entity_id, unit, start_ms, capacity, alert_threshold, rule)
-     select key, "organisationId", scope, "entityId", unit, ?, capacity, "alertThreshold", rule
-     from jsonb_to_recordset(?::jsonb) as a(key text, "organisationId" uuid, scope text, "entityId" text, unit text,
-       capacity bigint, "alertThreshold" bigint, rule jsonb)
+    `insert into limit_budgets (key, organisation_id, scope, entity_id, value_key, unit, start_ms, capacity, alert_threshold, rule)
+     select key, "organisationId", scope, "entityId", "valueKey", unit, ?, capacity, "alertThreshold", rule
+     from jsonb_to_recordset(?::jsonb) as a(key text, "organisationId" uuid, scope text, "entityId" text, "valueKey" text,
+       unit text, capacity bigint, "alertThreshold" bigint, rule jsonb)
      order by key
      on conflict (key) do update set capacity = excluded.capacity, alert_threshold = excluded.alert_threshold, rule = excluded.rule
      returning *`,

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { BudgetRules } from '../../core/contract/protocol/budget-rules.ts';
 import type { BudgetRule } from './budget-window.ts';
 
 /** Units granted from one window of a rate limit. */
@@ -14,16 +15,18 @@ export const limitWindows = defineEntity({
   },
 });
 
-/** A budget in its current window, with its usage: tokens, or micro-USD and the nano-USD beyond them. */
+/** A budget in its current window, with its usage: tokens, requests, or micro-USD and the nano-USD beyond them. */
 export const limitBudgets = defineEntity({
   name: 'LimitBudget',
   tableName: 'limit_budgets',
   properties: {
     key: p.text().primary(),
     organisationId: p.uuid(),
-    scope: p.text().$type<'key' | 'workspace' | 'provider' | 'integration'>(),
+    scope: p.text().$type<BudgetRules['scope']>(),
     entityId: p.text(),
-    unit: p.text().$type<'cost' | 'tokens'>(),
+    /** Counter of a policy; null for other scopes. */
+    valueKey: p.text().nullable(),
+    unit: p.text().$type<BudgetRules['unit']>(),
     startMs: p.bigint('number'),
     endMs: p.bigint('number').nullable(),
     capacity: p.bigint('number'),

@@ -24,8 +24,8 @@ export async function reportCrossedBudgets(em: EntityManager, mailer: Pick<Maile
     `update limit_budgets set
        threshold_told_at = case when threshold_crossed_at is null then threshold_told_at else coalesce(threshold_told_at, now()) end,
        exhausted_told_at = case when exhausted_at is null then exhausted_told_at else coalesce(exhausted_told_at, now()) end
-     where (threshold_crossed_at is not null and threshold_told_at is null)
-       or (exhausted_at is not null and exhausted_told_at is null)
+     where scope <> 'policy' and ((threshold_crossed_at is not null and threshold_told_at is null)
+       or (exhausted_at is not null and exhausted_told_at is null))
      returning organisation_id, scope, entity_id, unit, used, capacity, exhausted_at is not null as is_exhausted`,
     [],
     'all',

@@ -25,6 +25,7 @@ interface Entry {
   /** Units of the lease that the gateway counted as used. */
   readonly reserved: number;
   readonly tokens: number;
+  readonly requests: number;
   /** Nano-USD. */
   readonly cost: number;
 }
@@ -111,14 +112,14 @@ async function addUsage(tx: EntityManager, known: BudgetRow, entries: readonly E
       }
       // A request of a window that has ended is not counted in the next one.
     } else if (entry.startMs !== Number(row.start_ms)) continue;
-    used += row.unit === 'tokens' ? entry.tokens : entry.cost;
+    used += entry[row.unit];
     counted.push(entry);
   }
   if (used !== 0) await addUsed(tx, row, used);
   return counted;
 }
 
-/** `amount`: tokens, or nano-USD. */
+/** `amount`: tokens, requests or nano-USD. */
 async function addUsed(tx: EntityManager, row: BudgetRow, amount: number): Promise<void> {
   const sum = sumOf(row, amount);
   const before = usedUnits(row);
@@ -158,10 +159,10 @@ async function noteBudgets(tx: EntityManager, stored: readonly Settled[], nowMs:
   );
   if (unknown.length === 0) return;
   await tx.execute(
-    `insert into limit_budgets (key, organisation_id, scope, entity_id, unit, start_ms, capacity, alert_threshold, rule)
-     select key, "organisationId", scope, "entityId", unit, "startMs", capacity, "alertThreshold", rule
-     from jsonb_to_recordset(?::jsonb) as a(key text, "organisationId" uuid, scope text, "entityId" text, unit text,
-       "startMs" bigint, capacity bigint, "alertThreshold" bigint, rule jsonb)
+    `insert into limit_budgets (key, organisation_id, scope, entity_id, value_key, unit, start_ms, capacity, alert_threshold, rule)
+     select key, "organisationId", scope, "entityId", "valueKey", unit, "startMs", capacity, "alertThreshold", rule
+     from jsonb_to_recordset(?::jsonb) as a(key text, "organisationId" uuid, scope text, "entityId" text, "valueKey" text,
+       unit text, "startMs" bigint, capacity bigint, "alertThreshold" bigint, rule jsonb)
      order by key, "startMs"
      on conflict (key) do nothing`,
     [JSON.stringify(unknown)],
@@ -179,8 +180,10 @@ function entriesOf({ record, cost, before }: Settled, nowMs: number): Entry[] {
     const isLast = !reservations.slice(at + 1).some((later) => later.key === key);
     const settled = before?.record.reservations?.find((one) => one.key === key && one.lease === lease && one.startMs === startMs);
     // The end of the call is unknown, so everything that was reserved for it counts as used.
-    const spent = isInterrupted ? { tokens: units, cost: units * nanoPerMicro } : { tokens, cost: costs };
-    const used = isLast ? spent : { tokens: 0, cost: 0 };
+    const spent = isInterrupted
+      ? { tokens: units, requests: units, cost: units * nanoPerMicro }
+      : { tokens, requests: settled ? 0 : 1, cost: costs };
+    const used = isLast ? spent : { tokens: 0, requests: 0, cost: 0 };
     return { key, startMs, atMs: timeOf(record, nowMs), lease, reserved: units - (settled?.units ?? 0), ...used };
   });
 }

@@ -88,7 +88,8 @@ export class DocumentStore implements DocumentReader {
       guardrail: shelf('guardrail', 0.02),
       workspace: shelf('workspace', 0.09),
       'workspace-models': shelf('workspace-models', 0.01),
-      'workspace-name': shelf('workspace-name', 0.015),
+      'workspace-policies': shelf('workspace-policies', 0.01),
+      'workspace-name': shelf('workspace-name', 0.005),
       organisation: shelf('organisation', 0.015),
       user: shelf('user', 0.03),
     };

@@ -4,14 +4,17 @@ import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } 
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { ProviderDocument, WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
 import type { Leases, ModelRates } from '../../core/contract/protocol/leases.ts';
+import type { WorkspacePoliciesDocument } from '../../core/contract/protocol/policies.ts';
 import type { GatewayError } from '../../core/contract/values/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { type Meter, metersOf } from './meters.ts';
+import { WorkspacePolicies } from './policies.ts';
+import { modelOf } from './policy-values.ts';
 import { refusalHeaders, unknownLimit } from './refusal.ts';
 import { Reservations } from './reservations.ts';
 import { refuseDeferred, refuseUnmetered } from './unmetered.ts';
 
-/** Budgets and rate limits of key, workspace, provider and integration. Requests without any cost two comparisons. */
+/** Budgets and rate limits of key, workspace, provider, integration and policies. Requests without any cost three comparisons. */
 export function limits(): CorePlugin {
   // Limits depend on no config: all plans of a process share their hooks.
   let hooks: CoreHooks | null = null;
@@ -30,12 +33,17 @@ export function limits(): CorePlugin {
 
 const none: readonly Meter[] = [];
 
+function budgetsFirst(one: Meter, other: Meter): number {
+  return Number(other.isBudget) - Number(one.isBudget);
+}
+
 function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   const { clock, documents } = services;
   const slot = services.newSlot();
   /** By the caller's identity and the workspace document. Both are one object per document. */
   const ofCaller = new WeakMap<Identity, { workspace: WorkspaceDocument | null; meters: readonly Meter[] }>();
   const ofProvider = new WeakMap<ProviderDocument, readonly Meter[]>();
+  const compiledPolicies = new WeakMap<WorkspacePoliciesDocument, WorkspacePolicies>();
 
   return {
     onRequest(ctx) {
@@ -53,12 +61,16 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     },
 
     onAttempt(ctx, target) {
-      const slug = ctx.providerSlug;
       const state = ctx.slots[slot] as Reservations | undefined;
-      if (slug === null) return state?.hasCost || state?.target ? enter(ctx, target, state, none) : undefined;
-      const document = documents.get('provider', `${ctx.identity?.workspaceId}/${slug}`);
-      if (isPromise(document)) return document.then((found) => enterWith(ctx, target, found));
-      return enterWith(ctx, target, document);
+      // A retry.
+      if (state?.target === target) return undefined;
+      const { workspace, providerSlug: slug } = ctx;
+      const policies = workspace?.hasPolicies ? documents.get('workspace-policies', workspace.id) : null;
+      const provider = slug === null ? null : documents.get('provider', `${ctx.identity?.workspaceId}/${slug}`);
+      if (isPromise(policies) || isPromise(provider)) {
+        return Promise.all([provider, policies]).then((found) => enterWith(ctx, target, ...found));
+      }
+      return enterWith(ctx, target, provider, policies);
     },
 
     onSend(ctx) {
@@ -91,20 +103,55 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     },
   };
 
-  function enterWith(ctx: RequestContext, target: Target, document: ProviderDocument | null): Maybe<undefined> {
-    const meters = document ? providerMeters(document) : none;
+  function enterWith(
+    ctx: RequestContext,
+    target: Target,
+    provider: ProviderDocument | null,
+    policies: WorkspacePoliciesDocument | null,
+  ): Maybe<undefined> {
+    const own = provider ? providerMeters(provider) : none;
+    const meters = policies ? [...own, ...policyMeters(ctx, target, provider, policies)].sort(budgetsFirst) : own;
     const state = ctx.slots[slot] as Reservations | undefined;
     if (meters.length === 0 && !state?.hasCost && !state?.target) return undefined;
     return enter(ctx, target, state ?? stateOf(ctx), meters);
   }
 
-  /** Reserves the usage of a call to this target. A retry at the same target uses the same reservation. */
+  function policyMeters(
+    ctx: RequestContext,
+    target: Target,
+    provider: ProviderDocument | null,
+    document: WorkspacePoliciesDocument,
+  ): readonly Meter[] {
+    let policies = compiledPolicies.get(document);
+    if (!policies) {
+      policies = new WorkspacePolicies(leases, document);
+      compiledPolicies.set(document, policies);
+    }
+    const meters = policies.metersOf({ ctx, target, providerId: provider?.id ?? null });
+    // A call by the gateway costs the caller money, but is no request of the caller.
+    return ctx.purpose === null ? meters : meters.filter((meter) => meter.isBudget && meter.unit !== 'requests');
+  }
+
+  /** Enters a target with its reservations. A retry at the same target uses them too; after a failure it asks again. */
   function enter(ctx: RequestContext, target: Target, state: Reservations, all: readonly Meter[]): Maybe<undefined> {
-    if (state.target === target) return undefined;
+    const failed = (error: unknown): never => {
+      state.target = null;
+      throw error;
+    };
     state.leaveTarget();
     state.target = target;
-    const meters = isFree(ctx) ? all.filter((meter) => meter.unit === 'requests') : all;
-    if (meters.some((meter) => meter.isBudget)) refuseDeferred(ctx);
+    try {
+      const reserved = reserve(ctx, target, state, all);
+      return isPromise(reserved) ? reserved.catch(failed) : reserved;
+    } catch (error) {
+      return failed(error);
+    }
+  }
+
+  /** Reserves the usage of a call to this target. */
+  function reserve(ctx: RequestContext, target: Target, state: Reservations, all: readonly Meter[]): Maybe<undefined> {
+    const meters = isFree(ctx) ? all.filter((meter) => meter.unit === 'requests' && !meter.isBudget) : all;
+    if (meters.some((meter) => meter.isBudget && meter.unit !== 'requests')) refuseDeferred(ctx);
     const priced = meters.find((meter) => meter.unit === 'cost') ?? state.own.find(({ meter }) => meter.unit === 'cost')?.meter;
     state.pricedModel = ctx.model;
     if (!priced) return state.admit(meters, state.ofTarget);
@@ -131,9 +178,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   }
 
   function ratesFor(ctx: RequestContext, target: Target): ReturnType<Leases['rates']> {
-    // Overrides do not change pass-through bytes.
-    const forced = ctx.passed === null ? target.overrideParams?.model : null;
-    const model = typeof forced === 'string' ? forced : (ctx.model ?? null);
+    const model = modelOf(ctx, target);
     if (model === null || ctx.provider === null) return null;
     const workspaceId = ctx.identity?.workspaceId ?? '';
     return leases.rates({ workspaceId, provider: ctx.provider, slug: ctx.providerSlug, model });

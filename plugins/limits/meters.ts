@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto';
 import type { EntityLimits } from '../../core/contract/plugin/context.ts';
+import { valueKeyMax } from '../../core/contract/protocol/budget-rules.ts';
 import type { RateLimitDocument, UsageLimitsDocument } from '../../core/contract/protocol/documents.ts';
 import { type LeaseAccount, type Leases, rateKeyPrefix } from '../../core/contract/protocol/leases.ts';
 import { rateWindowMs } from '../../core/contract/protocol/limit-window.ts';
+import type { RatePolicy, UsagePolicy } from '../../core/contract/protocol/policies.ts';
 
-export type Scope = 'key' | 'workspace' | 'provider' | 'integration';
+export type Scope = 'key' | 'workspace' | 'provider' | 'integration' | 'policy';
 type MeterUnit = 'requests' | 'tokens' | 'cost';
 
 /** One limit of one entity. */
@@ -18,6 +21,8 @@ export interface Meter {
   /** Decision while the remaining amount is unknown. */
   readonly onUnavailable: 'allow' | 'deny';
   readonly account: LeaseAccount;
+  /** The policy and its counter; null for limits of other scopes. */
+  readonly policy: { readonly id: string; readonly valueKey: string } | null;
 }
 
 /** The owner of a set of limits. */
@@ -59,7 +64,7 @@ function budgetMeter(leases: Leases, entity: Entity, budget: UsageLimitsDocument
     resetAt,
   });
   const onUnavailable = budget.onUnavailable ?? 'deny';
-  return { scope: entity.scope, unit: budget.type, isBudget: true, capacity, period: null, onUnavailable, account };
+  return { scope: entity.scope, unit: budget.type, isBudget: true, capacity, period: null, onUnavailable, account, policy: null };
 }
 
 function rateMeter(leases: Leases, entity: Entity, { type, unit, value, ...rest }: RateLimitDocument): Meter {
@@ -71,7 +76,70 @@ function rateMeter(leases: Leases, entity: Entity, { type, unit, value, ...rest 
     lengthMs: rateWindowMs[unit],
   });
   const onUnavailable = rest.on_unavailable ?? 'allow';
-  return { scope: entity.scope, unit: type, isBudget: false, capacity: value, period: periods[unit], onUnavailable, account };
+  return {
+    scope: entity.scope,
+    unit: type,
+    isBudget: false,
+    capacity: value,
+    period: periods[unit],
+    onUnavailable,
+    account,
+    policy: null,
+  };
+}
+
+/** Returns the meter of one counter of a usage policy. */
+export function usagePolicyMeter(leases: Leases, organisationId: string, policy: UsagePolicy, valueKey: string): Meter {
+  const { id, type, creditLimit, alertThreshold, periodicReset, periodicResetDays, nextUsageResetAt } = policy;
+  const perUnit = type === 'cost' ? microUsd : 1;
+  const capacity = Math.min(unlimited, Math.round(creditLimit * perUnit));
+  const account = leases.account({
+    kind: 'budget',
+    key: `budget:${counterId(id, valueKey)}`,
+    organisationId,
+    scope: 'policy',
+    entityId: id,
+    valueKey: valueKey.slice(0, valueKeyMax),
+    unit: type,
+    capacity,
+    alertThreshold: alertThreshold === null ? null : Math.round(alertThreshold * perUnit),
+    periodicReset,
+    periodicResetDays,
+    nextUsageResetAt,
+    resetAt: null,
+  });
+  const policyOf = { id, valueKey };
+  return {
+    scope: 'policy',
+    unit: type,
+    isBudget: true,
+    capacity,
+    period: null,
+    onUnavailable: 'deny',
+    account,
+    policy: policyOf,
+  };
+}
+
+/** Returns the meter of one counter of a rate limit policy. */
+export function ratePolicyMeter(leases: Leases, organisationId: string, policy: RatePolicy, valueKey: string): Meter {
+  const { id, type, unit, value } = policy;
+  const account = leases.account({
+    kind: 'rate',
+    key: `${rateKeyPrefix}policy:${counterId(id, valueKey)}:${unit}`,
+    organisationId,
+    capacity: value,
+    lengthMs: rateWindowMs[unit],
+  });
+  const shared = { scope: 'policy', isBudget: false, onUnavailable: 'allow' } as const;
+  return { ...shared, unit: type, capacity: value, period: periods[unit], account, policy: { id, valueKey } };
+}
+
+/** Returns the UUID of a counter of a policy. The same in every process, so that all share one row of the ledger. */
+function counterId(policyId: string, valueKey: string): string {
+  const hex = createHash('sha256').update(`${policyId}\n${valueKey}`).digest('hex');
+  // Version 8: a UUID of an own making.
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
 const periods = { rps: 'second', rpm: 'minute', rph: 'hour', rpd: 'day', rpw: 'week' } as const;

@@ -15,18 +15,27 @@ const names: Readonly<Record<Scope, string>> = {
   workspace: 'Workspace',
   provider: 'Provider',
   integration: 'Integration',
+  policy: 'Policy',
 };
 
 /** Returns the error for a request that a limit has no room for: 412 for budgets, 429 with the time to wait for rate limits. */
 export function refusal(meter: Meter, needed: number, nowMs: number): GatewayError {
-  if (meter.isBudget) return new GatewayError(`${meter.scope}_usage_limit`);
+  const { scope, policy } = meter;
+  if (policy !== null && meter.isBudget) {
+    return new GatewayError('usage_policy_limit', {
+      message: `Usage Limits Policy ${policy.id} Exceeded for value key ${policy.valueKey}`,
+    });
+  }
+  if (scope !== 'policy' && meter.isBudget) return new GatewayError(`${scope}_usage_limit`);
   const { unit, capacity, period, account } = meter;
   const tooLarge = needed > capacity && capacity > 0;
   const waitMs = Math.max(0, account.endMs - nowMs);
-  const error = new GatewayError(`${meter.scope}_rate_limit`, {
-    message:
-      `${names[meter.scope]} rate limit exceeded: ${capacity} ${unit} per ${period}` +
-      (tooLarge ? `, and this request may need ${needed}` : ''),
+  const what =
+    policy === null
+      ? `${names[scope]} rate limit exceeded`
+      : `Rate Limit Policy ${policy.id} exceeded for value key ${policy.valueKey}`;
+  const error = new GatewayError(scope === 'policy' ? 'rate_policy_limit' : `${scope}_rate_limit`, {
+    message: `${what}: ${capacity} ${unit} per ${period}${tooLarge ? `, and this request may need ${needed}` : ''}`,
     retryAfterMs: waitMs,
   });
   const left = Math.max(0, Math.min(account.left, capacity));

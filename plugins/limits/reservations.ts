@@ -43,6 +43,7 @@ export class Reservations {
   admit(meters: readonly Meter[], into: Hold[], from = 0, first = into.length): Maybe<undefined> {
     for (let at = from; at < meters.length; at++) {
       const meter = meters[at] as Meter;
+      if (this.#isCounted(meter)) continue;
       const [least, most] = this.#amounts(meter, into === this.ofTarget);
       const taken = meter.account.take(least, most);
       if (isPromise(taken)) {
@@ -79,7 +80,7 @@ export class Reservations {
   leaveTarget(): void {
     const isCalled = this.#isTargetCalled();
     for (const hold of this.ofTarget.splice(0)) {
-      if (hold.meter.unit === 'requests' && isCalled) this.#left.push(...keep(hold));
+      if (hold.meter.unit === 'requests' && !hold.meter.isBudget && isCalled) this.#left.push(...keep(hold));
       else giveUp(hold);
     }
   }
@@ -119,9 +120,11 @@ export class Reservations {
     if (outcome.kind === 'refused' && attempts.length > 0 && !attempts.some(wasCalled)) giveBackRequests(this.own);
     if (this.ofTarget.length > 0 && !this.#isTargetCalled()) giveBackRequests(this.ofTarget);
     for (const hold of [...this.own.splice(0), ...this.ofTarget.splice(0)]) {
-      const { unit } = hold.meter;
+      const { unit, isBudget } = hold.meter;
       if (unit === 'requests') {
-        records.push(...keep(hold));
+        // A budget counts requests that succeeded, a rate limit every request.
+        if (!isBudget || isCharged) records.push(...keep(hold));
+        else giveUp(hold);
         continue;
       }
       if (isCharged) {
@@ -131,6 +134,11 @@ export class Reservations {
       giveUp(hold);
     }
     ctx.reservations = records.length === 0 ? null : records;
+  }
+
+  /** True if a call of an earlier target of this request counts in this rate limit of a policy: a request counts once. */
+  #isCounted({ unit, policy, account }: Meter): boolean {
+    return policy !== null && unit === 'requests' && this.#left.some(({ key }) => key === account.key);
   }
 
   /** False if every attempt at the current target was rejected before its provider was called. */

@@ -15,6 +15,9 @@ const gatewayActions: Readonly<Record<ErrorCode, string>> = {
   workspace_rate_limit: 'Wait for `retry-after`, or raise the limit of the workspace.',
   provider_rate_limit: 'Wait for `retry-after`, raise the limit of the provider, or add a fallback.',
   integration_rate_limit: 'Wait for `retry-after`, raise the limit of the integration, or add a fallback.',
+  usage_policy_limit:
+    'Raise the limit of the policy in the message, reset its counter (`PUT …/entities/{id}/reset`), or add a fallback.',
+  rate_policy_limit: 'Wait for `retry-after`, raise the limit of the policy in the message, or add a fallback.',
   limit_unknown: 'Retry. If it persists, check that gateways reach the control plane. `on_unavailable` decides per limit.',
   forbidden: 'Use a key with the scope that the message names. Admin keys cannot call models.',
   too_many_failures: 'Wait for `retry-after`, and correct the key.',

@@ -3,6 +3,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { configs } from '../configs/entity.ts';
 import { effectiveSetting, readTenancy } from '../organisations/effective-setting.ts';
 import { blocksInlineConfig } from '../organisations/to-setting-reply.ts';
+import { ratePolicies, usagePolicies } from '../policies/entity.ts';
 import { workspaceExclusions } from '../workspace-exclusions/entity.ts';
 import { workspaces } from './entity.ts';
 
@@ -13,6 +14,10 @@ export async function toWorkspaceDocument(em: EntityManager, id: string): Promis
   const tenancy = await readTenancy(em, row.organisationId, id);
   const config = await em.findOne(configs, { workspaceId: id, isDefault: true, status: 'active' });
   const excluded = new Set((await em.find(workspaceExclusions, { workspaceId: id })).map(({ kind }) => kind));
+  const active = { organisationId: row.organisationId, workspaceId: id, status: 'active' } as const;
+  const hasPolicies =
+    (await em.findOne(usagePolicies, active, { fields: ['id'] })) !== null ||
+    (await em.findOne(ratePolicies, active, { fields: ['id'] })) !== null;
   const defaults = tenancy.organisation.defaults;
   const slugs = (list: readonly { readonly slug: string }[] | null | undefined) => (list ?? []).map((one) => one.slug);
   return {
@@ -37,6 +42,7 @@ export async function toWorkspaceDocument(em: EntityManager, id: string): Promis
     usageLimits: row.usageLimits ?? [],
     rateLimits: row.rateLimits ?? [],
     rejectUnmetered: row.rejectUnmetered,
+    hasPolicies,
     cachePurges: row.cachePurges,
     cacheGeneration: row.cacheGeneration,
   };

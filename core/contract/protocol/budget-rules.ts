@@ -2,15 +2,20 @@ import * as v from 'valibot';
 
 export const limitUnitsMax = 1e15;
 
+/** Maximum length of a policy's value key. */
+export const valueKeyMax = 4_096;
+
 /** Units of a limit: requests, tokens or micro-USD. Sums in the ledger stay exact far beyond the bound. */
 export const limitUnits = v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(limitUnitsMax));
 
 /** Rules of a budget: its owner, its size and its reset schedule. */
 export const budgetRules = v.object({
-  scope: v.picklist(['key', 'workspace', 'provider', 'integration']),
+  scope: v.picklist(['key', 'workspace', 'provider', 'integration', 'policy']),
   /** Id of the entity that owns the budget: a row id, or `<integration>-<workspace>` for an integration. */
   entityId: v.pipe(v.string(), v.maxLength(100)),
-  unit: v.picklist(['cost', 'tokens']),
+  /** Names the counter of a policy: the values that its group has in a call. */
+  valueKey: v.optional(v.pipe(v.string(), v.maxLength(valueKeyMax))),
+  unit: v.picklist(['cost', 'tokens', 'requests']),
   /** Units of one window. */
   capacity: limitUnits,
   /** An alert is sent when this much is used. */

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { savedContent } from '../plugin/guardrail-config.ts';
 import { publicJwk } from './key-set.ts';
+import { type WorkspacePoliciesDocument, workspacePoliciesDocument } from './policies.ts';
 import { mappedSecretDocument } from './secret-reference.ts';
 
 /**
@@ -16,6 +17,7 @@ import { mappedSecretDocument } from './secret-reference.ts';
  * | `guardrail` | `<workspace id or organisation id>/<slug or id>`, and `…/<id>/<version id>` for one version |
  * | `workspace` | workspace id |
  * | `workspace-models` | workspace id; changes with every `provider` of the workspace |
+ * | `workspace-policies` | workspace id; read only if the workspace document has `hasPolicies` |
  * | `workspace-name` | `<organisation id>/<slug>`; JWTs name workspaces this way |
  * | `organisation` | organisation id; exists only if JWT authentication is enabled for the organisation |
  * | `user` | `<organisation id>/<e-mail in lower case>`; exists for every e-mail, so that unknown users are cached too |
@@ -27,6 +29,7 @@ export const documentKinds = [
   'guardrail',
   'workspace',
   'workspace-models',
+  'workspace-policies',
   'workspace-name',
   'organisation',
   'user',
@@ -218,6 +221,8 @@ export const workspaceDocument = v.object({
   rateLimits: v.optional(v.array(rateLimitDocument)),
   /** True: requests whose usage no reply can state are rejected. */
   rejectUnmetered: v.optional(v.boolean()),
+  /** True if the workspace may have active policies: see `workspace-policies`. */
+  hasPolicies: v.optional(v.boolean()),
   /** Counts the purges of its cache: part of the key of each entry. */
   cachePurges: v.optional(v.number()),
   /** Counts the purges of single entries and namespaces: gateways read entries that they stored in memory earlier again. */
@@ -286,6 +291,7 @@ export const documentSchemas = {
   guardrail: guardrailDocument,
   workspace: workspaceDocument,
   'workspace-models': workspaceModelsDocument,
+  'workspace-policies': workspacePoliciesDocument,
   'workspace-name': workspaceNameDocument,
   organisation: organisationDocument,
   user: userDocument,
@@ -312,6 +318,7 @@ export interface DocumentOf {
   guardrail: GuardrailDocument;
   workspace: WorkspaceDocument;
   'workspace-models': WorkspaceModelsDocument;
+  'workspace-policies': WorkspacePoliciesDocument;
   'workspace-name': WorkspaceNameDocument;
   organisation: OrganisationDocument;
   user: UserDocument;

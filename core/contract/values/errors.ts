@@ -20,6 +20,8 @@ export const errorTable = {
   workspace_rate_limit: row(429, 'client', true, 'workspace_rate_limit_error', 'Workspace rate limit exceeded', '05'),
   provider_rate_limit: row(429, 'client', true, 'virtual_key_rate_limit_error', 'Provider rate limit exceeded'),
   integration_rate_limit: row(429, 'client', true, 'integration_rate_limit_error', 'Integration rate limit exceeded'),
+  usage_policy_limit: row(412, 'client', true, 'usage_limits_policy_exhaust_error', 'Usage Limits Policy Exceeded', '06'),
+  rate_policy_limit: row(429, 'client', true, 'rate_limits_policy_exhaust_error', 'Rate Limit Policy exceeded'),
   limit_unknown: row(503, 'gateway', true, 'service_unavailable', 'A limit cannot be checked right now. Try again shortly'),
   forbidden: row(403, 'client', false, 'permission_error', 'Forbidden!', '033'),
   too_many_failures: row(
@@ -125,6 +127,8 @@ const uncalledCodes: ReadonlySet<string | null> = new Set<ErrorCode>([
   'integration_usage_limit',
   'provider_rate_limit',
   'integration_rate_limit',
+  'usage_policy_limit',
+  'rate_policy_limit',
   'limit_unknown',
   'secret_unavailable',
 ]);

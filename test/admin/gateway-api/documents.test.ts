@@ -29,6 +29,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
       guardrail: `${plane.workspaceId}/${guardrailSlug}`,
       workspace: plane.workspaceId,
       'workspace-models': plane.workspaceId,
+      'workspace-policies': plane.workspaceId,
       'workspace-name': `${plane.organisationId}/ws-default`,
       organisation: plane.organisationId,
       user: `${plane.organisationId}/nobody@example.com`,

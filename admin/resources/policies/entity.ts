@@ -1,0 +1,55 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { PolicyCondition, PolicyTarget } from '../../../core/contract/protocol/policies.ts';
+
+const shared = {
+  id: p.uuid().primary(),
+  organisationId: p.uuid(),
+  workspaceId: p.uuid(),
+  name: p.text().nullable(),
+  description: p.text().nullable(),
+  /** As sent: gateways compile them. */
+  conditions: p.json().$type<PolicyCondition[]>(),
+  groupBy: p.json().$type<{ key: string }[]>(),
+  status: p.text().$type<'active' | 'archived'>(),
+  createdAt: p.datetime(),
+  lastUpdatedAt: p.datetime(),
+};
+
+/** Increases with every change; the `etag`. */
+const revision = () => p.integer().version();
+
+/** A budget over all calls that meet its conditions, one counter for each combination of the values it groups by. */
+export const usagePolicies = defineEntity({
+  name: 'UsagePolicy',
+  tableName: 'usage_policies',
+  properties: {
+    ...shared,
+    type: p.text().$type<'cost' | 'tokens' | 'requests'>(),
+    /** US dollars, tokens or requests. */
+    creditLimit: p.float(),
+    alertThreshold: p.float().nullable(),
+    periodicReset: p.text().$type<'weekly' | 'monthly'>().nullable(),
+    periodicResetDays: p.integer().nullable(),
+    nextUsageResetAt: p.datetime().nullable(),
+    /** Last reset of a counter by hand. */
+    lastResetAt: p.datetime().nullable(),
+    revision: revision(),
+  },
+});
+
+/** A rate limit over all calls that meet its conditions. */
+export const ratePolicies = defineEntity({
+  name: 'RatePolicy',
+  tableName: 'rate_policies',
+  properties: {
+    ...shared,
+    type: p.text().$type<'requests' | 'tokens'>(),
+    unit: p.text().$type<'rps' | 'rpm' | 'rph' | 'rpd' | 'rpw'>(),
+    value: p.bigint('number'),
+    target: p.text().$type<PolicyTarget>(),
+    revision: revision(),
+  },
+});
+
+export type UsagePolicyRow = InferEntity<typeof usagePolicies>;
+export type RatePolicyRow = InferEntity<typeof ratePolicies>;

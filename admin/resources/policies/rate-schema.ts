@@ -1,0 +1,62 @@
+import * as v from 'valibot';
+import { policyKeys, policyTargets } from '../../../core/contract/protocol/policies.ts';
+import { listOf, uuid } from '../../http/reply-schemas.ts';
+import { tenantEntries } from '../../http/schemas.ts';
+import { withoutEffect } from '../../http/unused-settings.ts';
+import { conditionsOver, createEntries, groupOver, listEntries, replyEntries, statusEntry, updateEntries } from './schema.ts';
+
+const type = v.picklist(['requests', 'tokens'], 'requests or tokens is expected');
+const unit = v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw'], 'rps, rpm, rph, rpd or rpw is expected');
+const value = v.pipe(v.number(), v.integer('a whole number is expected'), v.minValue(1, 'at least 1'), v.maxValue(1e12));
+const target = v.picklist(policyTargets, 'llm or mcp_tools is expected');
+
+/** Keys of both targets; `checkKeys` refuses those of the other target. */
+const keys = [...new Set([...policyKeys.llm, ...policyKeys.mcp_tools])];
+const conditions = conditionsOver(keys);
+const groupBy = groupOver(keys);
+
+export const createBody = v.strictObject({
+  ...createEntries,
+  conditions,
+  group_by: groupBy,
+  type,
+  unit,
+  value,
+  // The gateway serves no MCP tools in this version.
+  target: v.optional(
+    withoutEffect(target, (sent) => (sent === 'mcp_tools' ? ['mcp_tools'] : [])),
+    'llm',
+  ),
+});
+
+export const updateBody = v.strictObject({
+  ...updateEntries,
+  conditions: v.optional(conditions),
+  group_by: v.optional(groupBy),
+  type: v.optional(type),
+  target: v.optional(target),
+  unit: v.optional(unit),
+  value: v.optional(value),
+});
+
+export const listQuery = v.strictObject({
+  ...listEntries,
+  type: v.optional(type),
+  unit: v.optional(unit),
+  target: v.optional(target),
+});
+export const readQuery = v.strictObject({ ...tenantEntries, status: statusEntry });
+
+export const readReply = v.strictObject({
+  ...replyEntries,
+  type,
+  unit,
+  value: v.number(),
+  target,
+  object: v.literal('policy_rate_limits'),
+});
+export const listReply = listOf(readReply);
+export const createReply = v.strictObject({ id: uuid, object: v.literal('policy_rate_limits') });
+
+export type CreateRate = v.InferOutput<typeof createBody>;
+export type UpdateRate = v.InferOutput<typeof updateBody>;

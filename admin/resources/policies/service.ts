@@ -1,0 +1,51 @@
+import { isDeepStrictEqual } from 'node:util';
+import { invalid } from '../../http/errors.ts';
+import type { Change } from '../../publish/write-change.ts';
+
+export interface Tenant {
+  readonly organisationId: string;
+  readonly workspaceId: string;
+}
+
+/** Active policies of each kind that a workspace may have: gateways hold all of them in memory. */
+export const policiesMax = 20_000;
+
+/** Gateways read the policies of the workspace again. */
+export function announce(change: Change, row: { readonly id: string; readonly workspaceId: string }, isNew = false): void {
+  change.about(row.id);
+  change.emit({ kind: 'workspace-policies', id: row.workspaceId, op: 'upsert' });
+  // The workspace's document states that there are policies at all.
+  if (isNew) change.emit({ kind: 'workspace', id: row.workspaceId, op: 'upsert' });
+}
+
+/** Archives a policy: it applies no more. Its counters stay readable. */
+export function archivePolicy(
+  change: Change,
+  row: { id: string; workspaceId: string; status: string; lastUpdatedAt: Date },
+): void {
+  row.status = 'archived';
+  row.lastUpdatedAt = new Date();
+  announce(change, row);
+}
+
+/** Throws AB01 if a field that cannot be changed has another value. */
+export function requireSame(field: string, sent: unknown, current: unknown): void {
+  if (sent === undefined || isDeepStrictEqual(sent, current)) return;
+  throw invalid(`${field}: cannot be changed. Create a new policy instead`);
+}
+
+/** Returns the filter for a search in names and descriptions. */
+export function searching(search: string | undefined): object {
+  if (search === undefined || search === '') return {};
+  const part = { $ilike: `%${search.replace(/[\\%_]/g, '\\$&')}%` };
+  return { $or: [{ name: part }, { description: part }] };
+}
+
+/** Returns the page of a list. A `page_size` of 0 is the default size. */
+export function pageOfList(query: { readonly current_page: number; readonly page_size: number }): {
+  limit: number;
+  offset: number;
+} {
+  const limit = query.page_size === 0 ? 100 : query.page_size;
+  return { limit, offset: limit * query.current_page };
+}

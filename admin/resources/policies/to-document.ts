@@ -1,0 +1,48 @@
+import type { RatePolicy, UsagePolicy, WorkspacePoliciesDocument } from '../../../core/contract/protocol/policies.ts';
+import { isUuid } from '../../../core/contract/values/uuid.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+
+interface Row {
+  readonly organisation_id: string;
+  readonly group_by: readonly { readonly key: string }[];
+}
+
+type UsageRow = Row & Omit<UsagePolicy, 'groupBy' | 'nextUsageResetAt'> & { readonly nextUsageResetAt: Date | string | null };
+type RateRow = Row & Omit<RatePolicy, 'groupBy' | 'value'> & { readonly value: number | string };
+
+/**
+ * Returns the active policies of a workspace for calls of models; null if the id is none. Reads plain rows: a workspace may have
+ * thousands, and the ORM would build an entity for each.
+ */
+export async function toPoliciesDocument(em: EntityManager, id: string): Promise<WorkspacePoliciesDocument | null> {
+  if (!isUuid(id)) return null;
+  const [workspace] = await em.execute<{ organisation_id: string }[]>('select organisation_id from workspaces where id = ?', [
+    id,
+  ]);
+  if (!workspace) return null;
+  const usage = await em.execute<UsageRow[]>(
+    `select id, conditions, group_by, type, credit_limit as "creditLimit", alert_threshold as "alertThreshold",
+       periodic_reset as "periodicReset", periodic_reset_days as "periodicResetDays", next_usage_reset_at as "nextUsageResetAt"
+     from usage_policies where workspace_id = ? and status = 'active' order by created_at, id`,
+    [id],
+  );
+  const rate = await em.execute<RateRow[]>(
+    `select id, conditions, group_by, type, unit, value
+     from rate_policies where workspace_id = ? and status = 'active' and target = 'llm' order by created_at, id`,
+    [id],
+  );
+  return {
+    id,
+    organisationId: workspace.organisation_id,
+    usage: usage.map(({ group_by, nextUsageResetAt, ...row }) => ({
+      ...row,
+      groupBy: keysOf(group_by),
+      nextUsageResetAt: nextUsageResetAt === null ? null : new Date(nextUsageResetAt).toISOString(),
+    })),
+    rate: rate.map(({ group_by, value, ...row }) => ({ ...row, groupBy: keysOf(group_by), value: Number(value) })),
+  };
+}
+
+function keysOf(groupBy: readonly { readonly key: string }[]): string[] {
+  return groupBy.map(({ key }) => key);
+}

@@ -1,0 +1,147 @@
+import { notFound } from '../../http/errors.ts';
+import { emptyReply } from '../../http/reply-schemas.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { pageOf, tenantQuery } from '../../http/schemas.ts';
+import { listCounters, resetCounter, usageByValueKey } from './counters.ts';
+import { usagePolicies } from './entity.ts';
+import { announce, archivePolicy, pageOfList, searching } from './service.ts';
+import { toUsageReply } from './to-reply.ts';
+import {
+  countersQuery,
+  countersReply,
+  createBody,
+  createReply,
+  listQuery,
+  listReply,
+  readQuery,
+  readReply,
+  updateBody,
+} from './usage-schema.ts';
+import { createUsagePolicy, findUsagePolicy, updateUsagePolicy } from './usage-service.ts';
+
+const shared = { tenant: 'workspace', resource: 'policies', query: tenantQuery, body: null } as const;
+const item = '/policies/usage-limits/:policyUsageLimitsId';
+
+export const usagePolicyRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: '/policies/usage-limits',
+    summary: 'List usage limit policies, newest first',
+    scopes: ['policies.list'],
+    action: 'list',
+    query: listQuery,
+    reply: listReply,
+    async handle({ em, organisationId, workspaceId, query, services }) {
+      const { status, type } = query;
+      const where = { organisationId, workspaceId: workspaceId ?? '', status, ...(type === undefined ? {} : { type }) };
+      const page = { ...pageOfList(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
+      const [rows, total] = await em.findAndCount(usagePolicies, { ...where, ...searching(query.search) }, page);
+      return { object: 'list', total, data: rows.map((row) => toUsageReply(row, services.clock.now())) };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'POST',
+    path: '/policies/usage-limits',
+    summary: 'Create a usage limit policy: a budget for each group of calls that meet its conditions',
+    scopes: ['policies.create'],
+    action: 'create',
+    body: createBody,
+    reply: createReply,
+    async handle(call) {
+      const tenant = { organisationId: call.organisationId, workspaceId: call.workspaceId ?? '' };
+      const row = await call.write((change) => createUsagePolicy(change, tenant, call.body));
+      call.tag(row.revision);
+      return { id: row.id, object: 'policy_usage_limits' };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: item,
+    summary: 'Read a usage limit policy, with the usage of its counters if include_usage is true',
+    scopes: ['policies.read'],
+    action: 'read',
+    query: readQuery,
+    reply: readReply,
+    async handle(call) {
+      const { em, query, services } = call;
+      const row = await findUsagePolicy(em, call, call.params.policyUsageLimitsId ?? '', query.status);
+      call.tag(row.revision);
+      const nowMs = services.clock.now();
+      const reply = toUsageReply(row, nowMs);
+      return query.include_usage === 'true' ? { ...reply, value_key_usage_map: await usageByValueKey(em, row, nowMs) } : reply;
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'PUT',
+    path: item,
+    summary: 'Change a usage limit policy, or reset the counter in reset_usage_for_value',
+    scopes: ['policies.update'],
+    action: 'update',
+    body: updateBody,
+    reply: emptyReply,
+    async handle(call) {
+      const row = await call.write(async (change) => {
+        const found = await findUsagePolicy(change.tx, call, call.params.policyUsageLimitsId ?? '', 'active', 'to change');
+        call.match(found.revision);
+        await updateUsagePolicy(change, found, call.body);
+        return found;
+      });
+      call.tag(row.revision);
+      return {};
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'DELETE',
+    path: item,
+    summary: 'Archive a usage limit policy',
+    scopes: ['policies.delete'],
+    action: 'delete',
+    reply: emptyReply,
+    async handle(call) {
+      await call.write(async (change) => {
+        const found = await findUsagePolicy(change.tx, call, call.params.policyUsageLimitsId ?? '', 'active', 'to change');
+        call.match(found.revision);
+        archivePolicy(change, found);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: `${item}/entities`,
+    summary: 'List the counters of a usage limit policy with their usage',
+    scopes: ['policies.read'],
+    action: 'list',
+    query: countersQuery,
+    reply: countersReply,
+    async handle(call) {
+      const { em, query, services } = call;
+      const row = await findUsagePolicy(em, call, call.params.policyUsageLimitsId ?? '');
+      return listCounters(em, row, { ...pageOf(query), status: query.status, search: query.search }, services.clock.now());
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'PUT',
+    path: `${item}/entities/:entityId/reset`,
+    summary: 'Set a counter of a usage limit policy to zero',
+    scopes: ['policies.update'],
+    action: 'reset',
+    reply: emptyReply,
+    async handle(call) {
+      await call.write(async (change) => {
+        const found = await findUsagePolicy(change.tx, call, call.params.policyUsageLimitsId ?? '', 'active', 'to change');
+        if (!(await resetCounter(change.tx, found, { id: call.params.entityId ?? '' }))) throw notFound('Entity');
+        found.lastResetAt = new Date();
+        announce(change, found);
+      });
+      return {};
+    },
+  }),
+];

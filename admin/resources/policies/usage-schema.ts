@@ -1,0 +1,84 @@
+import * as v from 'valibot';
+import { policyKeys } from '../../../core/contract/protocol/policies.ts';
+import { listOf, nullableTime, uuid } from '../../http/reply-schemas.ts';
+import { pageEntries, queryFlag, tenantEntries, timestamp } from '../../http/schemas.ts';
+import { conditionsOver, createEntries, groupOver, listEntries, replyEntries, statusEntry, updateEntries } from './schema.ts';
+
+const type = v.picklist(['cost', 'tokens', 'requests'], 'cost, tokens or requests is expected');
+const amount = v.pipe(v.number(), v.finite(), v.minValue(0, 'at least 0'), v.maxValue(1e12, 'at most 1e12'));
+const conditions = conditionsOver(policyKeys.usage);
+const groupBy = groupOver(policyKeys.usage);
+
+/** The fields that decide about size and resets. `null` clears; `checkUsage` has the rules between them. */
+const budgetEntries = {
+  alert_threshold: v.nullish(amount),
+  // Some clients send "" for none.
+  periodic_reset: v.nullish(
+    v.pipe(
+      v.picklist(['weekly', 'monthly', ''], 'weekly, monthly or null is expected'),
+      v.transform((period) => (period === '' ? null : period)),
+    ),
+  ),
+  periodic_reset_days: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(365, 'at most 365 days'))),
+  next_usage_reset_at: v.nullish(timestamp),
+};
+
+export const createBody = v.strictObject({
+  ...createEntries,
+  conditions,
+  group_by: groupBy,
+  type,
+  credit_limit: amount,
+  ...budgetEntries,
+});
+
+export const updateBody = v.strictObject({
+  ...updateEntries,
+  conditions: v.optional(conditions),
+  group_by: v.optional(groupBy),
+  type: v.optional(type),
+  credit_limit: v.optional(amount),
+  ...budgetEntries,
+  /** Value key of the counter to set to zero. */
+  reset_usage_for_value: v.optional(v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(4_096))),
+});
+
+export const listQuery = v.strictObject({ ...listEntries, type: v.optional(type) });
+export const readQuery = v.strictObject({ ...tenantEntries, status: statusEntry, include_usage: queryFlag });
+export const countersQuery = v.strictObject({
+  ...tenantEntries,
+  ...pageEntries,
+  status: v.optional(v.picklist(['active', 'exhausted'], 'active or exhausted is expected')),
+  search: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+});
+
+const usage = v.strictObject({
+  current_usage: v.number(),
+  status: v.picklist(['active', 'exhausted']),
+  is_threshold_alerts_sent: v.boolean(),
+  is_exhausted_alerts_sent: v.boolean(),
+});
+
+export const readReply = v.strictObject({
+  ...replyEntries,
+  type,
+  credit_limit: v.number(),
+  alert_threshold: v.nullable(v.number()),
+  periodic_reset: v.nullable(v.picklist(['weekly', 'monthly'])),
+  periodic_reset_days: v.nullable(v.number()),
+  next_usage_reset_at: nullableTime,
+  last_reset_at: nullableTime,
+  /** With `include_usage`: the counters with the highest usage, by value key. */
+  value_key_usage_map: v.optional(v.record(v.string(), usage)),
+  object: v.literal('policy_usage_limits'),
+});
+
+export const listReply = listOf(readReply);
+export const createReply = v.strictObject({ id: uuid, object: v.literal('policy_usage_limits') });
+export const countersReply = listOf(
+  v.strictObject({ id: uuid, value_key: v.string(), ...usage.entries, object: v.literal('policy_usage_limits_entity') }),
+);
+
+export type CreateUsage = v.InferOutput<typeof createBody>;
+export type UpdateUsage = v.InferOutput<typeof updateBody>;
+export type CountersQuery = v.InferOutput<typeof countersQuery>;

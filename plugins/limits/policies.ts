@@ -1,0 +1,65 @@
+import type { Leases } from '../../core/contract/protocol/leases.ts';
+import type { RatePolicy, UsagePolicy, WorkspacePoliciesDocument } from '../../core/contract/protocol/policies.ts';
+import { type Meter, ratePolicyMeter, usagePolicyMeter } from './meters.ts';
+import { PolicyIndex } from './policy-index.ts';
+import { compileCondition, compileGroup } from './policy-matcher.ts';
+import type { PolicyCall } from './policy-values.ts';
+
+/** Meters that a policy keeps at hand, one per counter. Beyond this number they are created again when they are needed. */
+const metersMax = 10_000;
+
+/** The policies of one workspace, compiled from one version of its document. */
+export class WorkspacePolicies {
+  readonly #index: PolicyIndex<CompiledPolicy>;
+
+  constructor(leases: Leases, document: WorkspacePoliciesDocument) {
+    const { organisationId } = document;
+    const usage = document.usage.map((policy) => {
+      const meterOf = (valueKey: string) => usagePolicyMeter(leases, organisationId, policy, valueKey);
+      return [policy, new CompiledPolicy(policy, meterOf)] as const;
+    });
+    const rate = document.rate.map((policy) => {
+      const meterOf = (valueKey: string) => ratePolicyMeter(leases, organisationId, policy, valueKey);
+      return [policy, new CompiledPolicy(policy, meterOf)] as const;
+    });
+    this.#index = new PolicyIndex([...usage, ...rate]);
+  }
+
+  /** Returns the counters that a call counts in, budgets first. */
+  metersOf(call: PolicyCall): Meter[] {
+    const budgets: Meter[] = [];
+    const rates: Meter[] = [];
+    this.#index.visit(call, (policy) => {
+      const meter = policy.meterOf(call);
+      if (meter !== null) (meter.isBudget ? budgets : rates).push(meter);
+    });
+    return rates.length === 0 ? budgets : [...budgets, ...rates];
+  }
+}
+
+class CompiledPolicy {
+  readonly #matchers: ReturnType<typeof compileCondition>[];
+  readonly #valueKeyOf: ReturnType<typeof compileGroup>;
+  readonly #newMeter: (valueKey: string) => Meter;
+  readonly #meters = new Map<string, Meter>();
+
+  constructor({ conditions, groupBy }: UsagePolicy | RatePolicy, newMeter: (valueKey: string) => Meter) {
+    this.#matchers = conditions.map(compileCondition);
+    this.#valueKeyOf = compileGroup(groupBy);
+    this.#newMeter = newMeter;
+  }
+
+  /** Returns the counter of a call; null if a condition or a value of the group is missing. */
+  meterOf(call: PolicyCall): Meter | null {
+    for (const matches of this.#matchers) if (!matches(call)) return null;
+    const valueKey = this.#valueKeyOf(call);
+    if (valueKey === null) return null;
+    let meter = this.#meters.get(valueKey);
+    if (!meter) {
+      if (this.#meters.size >= metersMax) this.#meters.clear();
+      meter = this.#newMeter(valueKey);
+      this.#meters.set(valueKey, meter);
+    }
+    return meter;
+  }
+}

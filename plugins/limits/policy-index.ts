@@ -1,0 +1,124 @@
+import type { PolicyCondition } from '../../core/contract/protocol/policies.ts';
+import { isPrefix } from './policy-matcher.ts';
+import { type KeyReader, metadataNameOf, type PolicyCall, readerOf } from './policy-values.ts';
+
+/** The part of a policy that the index needs. */
+interface Indexed {
+  readonly conditions: readonly PolicyCondition[];
+  readonly groupBy: readonly string[];
+}
+
+/** Policies by the value of one key. */
+interface Shelf<T> {
+  readonly reader: KeyReader;
+  readonly byValue: Map<string, T[]>;
+  /** Policies that need any value of a metadata key. */
+  readonly any: T[];
+}
+
+/** A place in the index: policies that can only match calls with this value of this key. */
+interface Place {
+  readonly key: string;
+  /** Null: any value. */
+  readonly values: readonly string[] | null;
+}
+
+/**
+ * Finds the policies that may match a call without a look at the others. Each policy is filed under the condition that the fewest
+ * other policies share, so the work for a call depends on the policies near it, not on all policies of the workspace.
+ */
+export class PolicyIndex<T> {
+  readonly #shelves = new Map<string, Shelf<T>>();
+  readonly #byMetadata = new Map<string, Shelf<T>>();
+  /** Policies without a condition that narrows them down. */
+  readonly #always: T[] = [];
+
+  constructor(policies: readonly (readonly [Indexed, T])[]) {
+    const places = policies.map(([policy]) => placesOf(policy));
+    const sizes = new Map<string, number>();
+    for (const place of places.flat()) for (const name of namesOf(place)) sizes.set(name, (sizes.get(name) ?? 0) + 1);
+    const sizeOf = (place: Place): number => Math.max(...namesOf(place).map((name) => sizes.get(name) ?? 0));
+    policies.forEach(([, item], at) => {
+      let best: Place | null = null;
+      let least = Number.POSITIVE_INFINITY;
+      for (const place of places[at] ?? []) {
+        const size = sizeOf(place);
+        if (size < least) [best, least] = [place, size];
+      }
+      this.#file(best, item);
+    });
+  }
+
+  /** Calls `visit` with each policy that may match. */
+  visit(call: PolicyCall, visit: (item: T) => void): void {
+    for (const item of this.#always) visit(item);
+    for (const shelf of this.#shelves.values()) this.#visitShelf(shelf, call, visit);
+    if (this.#byMetadata.size === 0) return;
+    for (const name in call.ctx.metadata) {
+      const shelf = this.#byMetadata.get(name);
+      if (shelf) this.#visitShelf(shelf, call, visit);
+    }
+  }
+
+  #visitShelf({ reader, byValue, any }: Shelf<T>, call: PolicyCall, visit: (item: T) => void): void {
+    for (const item of any) visit(item);
+    const value = reader.read(call);
+    const found = value === null ? undefined : byValue.get(value);
+    if (found) for (const item of found) visit(item);
+    const alias = reader.alias?.(call) ?? null;
+    const further = alias === null ? undefined : byValue.get(alias);
+    // A policy may list both names of a value.
+    if (further) for (const item of further) if (!found?.includes(item)) visit(item);
+  }
+
+  #file(place: Place | null, item: T): void {
+    if (place === null) {
+      this.#always.push(item);
+      return;
+    }
+    const shelf = this.#shelfOf(place.key);
+    if (place.values === null) shelf.any.push(item);
+    else {
+      for (const value of new Set(place.values)) {
+        const filed = shelf.byValue.get(value);
+        if (filed) filed.push(item);
+        else shelf.byValue.set(value, [item]);
+      }
+    }
+  }
+
+  #shelfOf(key: string): Shelf<T> {
+    const name = metadataNameOf(key);
+    const shelves = name === null ? this.#shelves : this.#byMetadata;
+    let shelf = shelves.get(name ?? key);
+    if (!shelf) {
+      shelf = { reader: readerOf(key), byValue: new Map(), any: [] };
+      shelves.set(name ?? key, shelf);
+    }
+    return shelf;
+  }
+}
+
+/** The places where a policy can be filed. */
+function placesOf({ conditions, groupBy }: Indexed): Place[] {
+  const places: Place[] = [];
+  for (const { key, value } of conditions) {
+    const place = value === '*' ? null : placeOf(key, [value].flat());
+    if (place) places.push(place);
+    else if (metadataNameOf(key) !== null) places.push({ key, values: null });
+  }
+  for (const key of groupBy) if (metadataNameOf(key) !== null) places.push({ key, values: null });
+  return places;
+}
+
+/** Returns the place of values; null if they are patterns that no exact value stands for. */
+function placeOf(key: string, values: readonly string[]): Place | null {
+  if (key !== 'model' || !values.some(isPrefix)) return { key, values };
+  // `@openai/*` can only match calls of the provider type `openai`.
+  const providers = values.map((value) => /^@([^/]+)\//.exec(value)?.[1]);
+  return providers.every((provider) => provider !== undefined) ? { key: 'provider', values: providers } : null;
+}
+
+function namesOf({ key, values }: Place): string[] {
+  return values === null ? [key] : values.map((value) => `${key}=${value}`);
+}

@@ -1,0 +1,66 @@
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { Target } from '../../core/contract/plugin/plan.ts';
+import { metadataPrefix } from '../../core/contract/protocol/policies.ts';
+
+/** A call of a target, as far as policies look at it. */
+export interface PolicyCall {
+  readonly ctx: RequestContext;
+  readonly target: Target;
+  /** Row id of the stored provider; null if the request brings the provider with its credentials. */
+  readonly providerId: string | null;
+}
+
+/** Reads the value of one key of conditions and groups. */
+export interface KeyReader {
+  /** The value in counters; null if the call has none. */
+  read(call: PolicyCall): string | null;
+  /** A second name of the same value that conditions may use: a slug beside the id. */
+  alias?(call: PolicyCall): string | null;
+  /** True if conditions whose value ends in `/*` match by their beginning. */
+  readonly hasPrefixes?: true;
+}
+
+/**
+ * Readers by key. A key that is absent here has no value in any call, so policies that name it match nothing: prompts are not
+ * part of this version.
+ */
+const readers: Readonly<Record<string, KeyReader>> = {
+  api_key: { read: ({ ctx }) => ctx.identity?.keyId ?? null },
+  virtual_key: { read: ({ providerId }) => providerId, alias: ({ ctx }) => ctx.providerSlug },
+  provider: { read: ({ ctx }) => ctx.provider },
+  config: { read: ({ ctx }) => ctx.configSlug, alias: ({ ctx }) => ctx.configChoice?.document?.id ?? null },
+  model: { read: modelIn, hasPrefixes: true },
+  endpoint_type: { read: ({ ctx }) => ctx.endpoint?.name ?? null },
+  workspace_id: { read: ({ ctx }) => ctx.identity?.workspaceId ?? null, alias: ({ ctx }) => ctx.workspace?.slug ?? null },
+  organisation_id: { read: ({ ctx }) => ctx.identity?.organisationId ?? null },
+};
+
+const absent: KeyReader = { read: () => null };
+
+/** Returns the reader of a key; `metadata.<name>` reads the metadata of the request. */
+export function readerOf(key: string): KeyReader {
+  const name = metadataNameOf(key);
+  if (name === null) return readers[key] ?? absent;
+  return { read: ({ ctx }) => (Object.hasOwn(ctx.metadata, name) ? (ctx.metadata[name] ?? null) : null) };
+}
+
+/** Returns `<name>` of `metadata.<name>`; null for other keys. */
+export function metadataNameOf(key: string): string | null {
+  return key.startsWith(metadataPrefix) ? key.slice(metadataPrefix.length) : null;
+}
+
+/** Returns the model that the target will be asked for: its own override, else the model of the request. */
+export function modelOf(ctx: RequestContext, target: Target): string | null {
+  // Overrides do not change pass-through bytes.
+  const forced = ctx.passed === null ? target.overrideParams?.model : null;
+  if (typeof forced === 'string') return forced;
+  // `ctx.model` is that of the last attempt.
+  const sent = ctx.params?.model;
+  return typeof sent === 'string' ? sent : ctx.model;
+}
+
+/** `@<provider type>/<model>`, as conditions name models. */
+function modelIn({ ctx, target }: PolicyCall): string | null {
+  const model = modelOf(ctx, target);
+  return model === null || ctx.provider === null ? null : `@${ctx.provider}/${model}`;
+}

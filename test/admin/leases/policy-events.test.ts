@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { auditEntries } from '../../../admin/audit/entity.ts';
+import { auditCrossedPolicies } from '../../../admin/leases/audit-crossed-policies.ts';
+import { grantLeases } from '../../../admin/leases/ledger.ts';
+import type { BudgetAsk } from '../../../core/contract/protocol/leases.ts';
+import { sampleRecord } from '../../support/sample-record.ts';
+import { until } from '../../support/until.ts';
+import { usageBody } from '../resources/policies/probes.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { databases } from '../support/test-database.ts';
+
+describe.each(databases)('events of policies, on %s', (name) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(name);
+  });
+  afterAll(() => plane?.close());
+
+  const entriesAbout = async (policyId: string) => {
+    const em = plane.control.services.database.em();
+    const rows = await em.find(auditEntries, { resourceId: policyId, userType: 'system' }, { orderBy: { seq: 'asc' } });
+    return rows.map(({ action, requestBody }) => ({ action, ...(requestBody as object) }));
+  };
+
+  async function newPolicy(fields: object) {
+    const { id } = (await plane.ask('POST', '/policies/usage-limits', { body: { ...usageBody, ...fields } })).body;
+    const ask = (limits: Partial<BudgetAsk>): BudgetAsk => ({
+      ...{ kind: 'budget', key: `budget:${id}`, organisationId: plane.organisationId, scope: 'policy', entityId: id },
+      ...{ valueKey: 'api_key:a', unit: 'requests', alertThreshold: 2, capacity: 3, need: 1, want: 1, lease: randomUUID() },
+      ...{ seq: 1, startMs: 0, kept: 0, periodicReset: null, periodicResetDays: null, nextUsageResetAt: null, resetAt: null },
+      ...limits,
+    });
+    const count = async (requests: number) => {
+      for (let i = 0; i < requests; i++) {
+        const one = ask({ seq: 1 });
+        const [grant] = await grantLeases(plane.control.services.database, [one], Date.now());
+        const reservations = [{ key: one.key, lease: one.lease, startMs: grant?.startMs ?? 0, units: 1 }];
+        const record = { ...sampleRecord(), id: randomUUID(), organisationId: plane.organisationId, reservations };
+        await plane.internal('POST', '/records', [{ ...record, workspaceId: plane.workspaceId }]);
+      }
+    };
+    return { id: id as string, count };
+  }
+
+  it('a counter that crosses its threshold and one that is exhausted get one audit entry each', async () => {
+    const policy = await newPolicy({ type: 'requests', credit_limit: 3, alert_threshold: 2 });
+    await policy.count(1);
+    expect(await entriesAbout(policy.id)).toEqual([]);
+    await policy.count(1);
+    await until(async () => (await entriesAbout(policy.id)).length === 1, { what: 'the entry about the threshold' });
+    await policy.count(1);
+    await until(async () => (await entriesAbout(policy.id)).length === 2, { what: 'the entry about the end' });
+    const facts = { policy_id: policy.id, name: 'Per key', value_key: 'api_key:a', type: 'requests', credit_limit: 3 };
+    expect(await entriesAbout(policy.id)).toMatchObject([
+      { action: 'threshold', ...facts, current_usage: 2, alert_threshold: 2 },
+      { action: 'exhausted', ...facts, current_usage: 3 },
+    ]);
+    expect(await auditCrossedPolicies(plane.control.services.database.em(), plane.control.services.auditKey)).toBe(0);
+    const listed = await plane.ask('GET', `/policies/usage-limits/${policy.id}/entities?status=exhausted`);
+    expect(listed.body.data).toMatchObject([{ value_key: 'api_key:a', current_usage: 3, is_exhausted_alerts_sent: true }]);
+  });
+
+  it('a higher limit makes an exhausted counter active again', async () => {
+    const policy = await newPolicy({ type: 'requests', credit_limit: 3 });
+    await policy.count(3);
+    const list = async (status: string) =>
+      (await plane.ask('GET', `/policies/usage-limits/${policy.id}/entities?status=${status}`)).body.total;
+    expect([await list('exhausted'), await list('active')]).toEqual([1, 0]);
+    await plane.ask('PUT', `/policies/usage-limits/${policy.id}`, { body: { credit_limit: 4 } });
+    expect([await list('exhausted'), await list('active')]).toEqual([0, 1]);
+  });
+});

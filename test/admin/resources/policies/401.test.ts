@@ -1,0 +1,4 @@
+import { refusesUnknownKeys } from '../../support/refusal-suites.ts';
+import { allProbes } from './probes.ts';
+
+refusesUnknownKeys('policies', allProbes);

@@ -1,0 +1,4 @@
+import { refusesMissingScopes } from '../../support/refusal-suites.ts';
+import { allProbes } from './probes.ts';
+
+refusesMissingScopes('policies', allProbes);
