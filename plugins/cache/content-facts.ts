@@ -67,7 +67,8 @@ const reversing = listed(
   accept reject close stop end off out down left right inside outside exclude against buy sell import export upload download encrypt decrypt
   encode decode push pull lock unlock install uninstall true false always only all both half double twice public private internal external
   input output read write hot cold pros cons advantages disadvantages benefits risks cheap cheapest expensive positive negative from tomorrow
-  yesterday daily weekly monthly yearly male female men women`,
+  yesterday daily weekly monthly yearly male female men women forbidden prohibited banned incorrect invalid inactive incomplete inaccurate
+  indirect insecure inedible insufficient inappropriate`,
 );
 
 /** Prefixes of negation, without frequent words that only look alike. */

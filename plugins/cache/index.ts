@@ -7,7 +7,7 @@ import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { collectingHooks, collectReply, labelsOf, leave } from './collect.ts';
 import { convertReply, formOf } from './forms/convert.ts';
 import { isCached } from './is-cached.ts';
-import { cacheDigest } from './key.ts';
+import { type CacheDigest, createCacheDigest } from './key.ts';
 import { cacheConfig } from './schema.ts';
 import { createSemantic, type Semantic, type SemanticRequest } from './semantic.ts';
 
@@ -24,7 +24,10 @@ export function cache(): CorePlugin {
     onConfig(_config, { targets }, services) {
       const [first = null] = targets.map((target) => target.cache);
       if (targets.every((target) => target.cache === null)) return null;
-      store ??= { replies: services.replies, slot: services.newSlot(), semantic: createSemantic(services) };
+      store ??= {
+        ...{ replies: services.replies, slot: services.newSlot() },
+        ...{ digest: createCacheDigest(), semantic: createSemantic(services) },
+      };
       // If all targets share one rule, look up the cache before a target is chosen.
       const isShared = targets.every((target) => JSON.stringify(target.cache) === JSON.stringify(first));
       return isShared && first !== null ? byRequest(store, first) : byTarget(store);
@@ -35,6 +38,7 @@ export function cache(): CorePlugin {
 interface Store {
   readonly replies: ReplyCache;
   readonly slot: number;
+  readonly digest: CacheDigest;
   readonly semantic: Semantic;
 }
 
@@ -47,7 +51,7 @@ interface Lookup {
 
 function byRequest(store: Store, rule: CacheRule): CoreHooks {
   return {
-    onRequest: (ctx) => (isCached(ctx) ? lookUp(store, ctx, { rule, path: null, key: keyOf(ctx, null) }) : undefined),
+    onRequest: (ctx) => (isCached(ctx) ? lookUp(store, ctx, { rule, path: null, key: keyOf(store, ctx, null) }) : undefined),
     ...collectingHooks(store.slot),
   };
 }
@@ -58,7 +62,7 @@ function byTarget(store: Store): CoreHooks {
     onAttempt(ctx, { cache: rule, path }) {
       // The pending entry of an earlier target must not store the reply of this one.
       leave(store.slot, ctx);
-      if (rule !== null && isCached(ctx)) return lookUp(store, ctx, { rule, path, key: keyOf(ctx, path) });
+      if (rule !== null && isCached(ctx)) return lookUp(store, ctx, { rule, path, key: keyOf(store, ctx, path) });
       ctx.cacheStatus = null;
       return undefined;
     },
@@ -66,9 +70,9 @@ function byTarget(store: Store): CoreHooks {
   };
 }
 
-function keyOf(ctx: RequestContext, path: string | null): CacheKey {
+function keyOf({ digest }: Store, ctx: RequestContext, path: string | null): CacheKey {
   const { organisationId = '', workspaceId = '' } = ctx.identity ?? {};
-  return { organisationId, workspaceId, digest: cacheDigest(ctx, path), generation: ctx.workspace?.cacheGeneration ?? 0 };
+  return { organisationId, workspaceId, digest: digest(ctx, path), generation: ctx.workspace?.cacheGeneration ?? 0 };
 }
 
 function lookUp(store: Store, ctx: RequestContext, lookup: Lookup): Maybe<Reply | undefined> {

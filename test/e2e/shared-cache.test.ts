@@ -49,14 +49,14 @@ describe.each(ruleDatabases)('the cache of two gateway processes, on %s', (name)
     expect(calls()).toBe(1);
   });
 
-  it('calls the provider once for equal requests at the same time', async () => {
+  it('calls the provider once for 1,000 equal requests at the same time', async () => {
     const gate = newGate();
     gateway.upstream.on(chatPath, async (exchange) => {
       await gate.opened;
       exchange.response.setHeader('content-type', 'application/json');
       exchange.response.end(JSON.stringify(answerOf('once')));
     });
-    const asked = Array.from({ length: 100 }, () => ask('at once'));
+    const asked = Array.from({ length: 1_000 }, () => ask('at once'));
     await until(() => calls() >= 1, { what: 'the call of the leader' });
     gate.open();
     const replies = await Promise.all(asked);

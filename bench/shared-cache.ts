@@ -1,0 +1,94 @@
+/**
+ * Latency of cache hits from the memory of a gateway process, from the store that all gateways share, and of semantic hits.
+ *
+ *   node bench/shared-cache.ts [--entries 1000] [--postgres postgresql://…]
+ *
+ * One gateway process and one client that sends one request after another. The memory of the process holds a quarter of the entries, which are
+ * asked for in turn, so that each reply comes from the store. Without --postgres the control plane uses its embedded database.
+ */
+import { Agent, request } from 'node:http';
+import { parseArgs } from 'node:util';
+import { newReadyDatabase } from '../test/admin/support/test-database.ts';
+import { embeds } from '../test/support/fake-embeddings.ts';
+import { startGatewayWithUpstream } from '../test/support/gateway-with-upstream.ts';
+
+const { values } = parseArgs({ options: { entries: { type: 'string', default: '1000' }, postgres: { type: 'string' } } });
+const entries = Number(values.entries);
+/** Four times the smallest `CACHE_MEMORY_MAX`, by the size of a reply and its entry. */
+const replyBytes = Math.ceil((4 * 1_048_576) / entries);
+
+if (values.postgres) process.env.TEST_DATABASE_URL = values.postgres;
+const database = values.postgres ? await newReadyDatabase() : null;
+const gateway = await startGatewayWithUpstream({
+  env: {
+    ...{ GATEWAY_PROCESSES: '1', CACHE_MEMORY_MAX: '1048576', CACHE_STORE_TIMEOUT: '5000', SEMANTIC_CACHE_TIMEOUT: '5000' },
+    ...{ SEMANTIC_CACHE_EMBEDDING_PROVIDER: 'oai', ...(database ? { DATABASE_URL: database.url } : {}) },
+  },
+});
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+try {
+  gateway.upstream.on('/v1/embeddings', embeds);
+  gateway.upstream.on('/v1/chat/completions', ({ response }) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ id: 'c', object: 'chat.completion', choices: [], filler: 'x'.repeat(replyBytes) }));
+  });
+  const simple = { provider: '@oai', cache: { mode: 'simple' } };
+  const semantic = { provider: '@oai', cache: { mode: 'semantic' } };
+  for (let i = 0; i < entries; i++) await ask(simple, `entry ${i}`);
+  await report('from memory', 'HIT', () => ask(simple, `entry ${entries - 1}`));
+  await report('from the shared store', 'HIT', (i) => ask(simple, `entry ${i}`));
+  for (let i = 0; i < entries; i++) await ask(semantic, `what is topic ${word(i)}`);
+  await report('semantic, with the call for the embedding', 'SEMANTIC HIT', (i) =>
+    ask(semantic, `please tell me what is topic ${word(i)}`),
+  );
+  await report('miss, with the call to the provider', 'MISS', (i) => ask(simple, `new ${i}`));
+} finally {
+  agent.destroy();
+  await gateway.close();
+  await database?.drop();
+}
+
+/** A word without digits, which would be a fact of the text. */
+function word(i: number): string {
+  return [...String(i)].map((digit) => 'uvwxyzabcd'[Number(digit)]).join('');
+}
+
+async function report(
+  title: string,
+  status: string,
+  call: (i: number) => Promise<{ status: string; ms: number }>,
+): Promise<void> {
+  const times: number[] = [];
+  let others = 0;
+  for (let i = 0; i < entries; i++) {
+    const reply = await call(i);
+    if (reply.status === status) times.push(reply.ms);
+    else others++;
+  }
+  times.sort((left, right) => left - right);
+  const at = (share: number): string =>
+    (times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN).toFixed(2);
+  console.log(`${title}: ${times.length} replies, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms; ${others} with another cache status`);
+}
+
+function ask(config: object, content: string): Promise<{ status: string; ms: number }> {
+  const { hostname, port } = new URL(gateway.origin);
+  const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] });
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    'x-svc-api-key': gateway.workspaceKey,
+    'x-svc-config': JSON.stringify(config),
+  };
+  const startedAtMs = performance.now();
+  return new Promise((resolve, reject) => {
+    const sent = request({ hostname, port, agent, method: 'POST', path: '/v1/chat/completions', headers }, (response) => {
+      response.resume();
+      response.on('end', () =>
+        resolve({ status: String(response.headers['x-svc-cache-status']), ms: performance.now() - startedAtMs }),
+      );
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
