@@ -58,7 +58,7 @@ export function createSemantic(services: CoreServices): Semantic {
       if ((paused.get(pauseKey(ctx, embedding)) ?? 0) > clock.elapsed()) return null;
       const partition = partitionDigest(ctx, path, [prompt.rest, contentFacts(prompt.text), embedding]);
       const request: SemanticRequest = {
-        threshold: Math.max(defaults.threshold, rule.threshold ?? 0),
+        threshold: Math.max(defaults.threshold, ctx.workspace?.settings?.cacheSimilarityThreshold ?? 0, rule.threshold ?? 0),
         similar: null,
         embedded: embed(ctx, embedding, prompt.text).then((vector) => {
           request.similar = vector === null ? null : { partition, vector };

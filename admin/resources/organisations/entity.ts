@@ -20,6 +20,8 @@ export interface OrganisationSettings extends SharedSettings {
   default_workspace_user_api_key_auto_create?: boolean;
   /** Seconds: cache lifetime of replies if a config sets none, and its maximum. */
   cache_ttl?: number | null;
+  /** Least similarity of hits of the semantic cache, 0 to 1. Deployments and configs can only raise it. */
+  cache_similarity_threshold?: number | null;
   /** JSON schemas that metadata of new and changed keys and workspaces must meet. */
   api_key_metadata_schema?: Record<string, unknown> | null;
   workspace_metadata_schema?: Record<string, unknown> | null;

@@ -3,6 +3,7 @@ import { withoutEffect } from '../../http/unused-settings.ts';
 import { jwtBody, jwtReply } from '../../identity/jwt/schema.ts';
 import { metadataSchema } from './metadata-schema.ts';
 import {
+  cacheSimilarity,
   cacheTtl,
   dataPlaneSecuritySettingsBody,
   dataPlaneSecuritySettingsReply,
@@ -30,6 +31,7 @@ export const updateBody = v.strictObject({
       ...sharedSettingEntries,
       default_workspace_user_api_key_auto_create: v.optional(v.boolean()),
       cache_ttl: v.optional(cacheTtl),
+      cache_similarity_threshold: v.optional(cacheSimilarity),
       api_key_metadata_schema: v.optional(v.nullable(metadataSchema)),
       workspace_metadata_schema: v.optional(v.nullable(metadataSchema)),
     }),
@@ -84,6 +86,7 @@ export const organisationReply = v.strictObject({
       ...sharedSettingReplyEntries,
       default_workspace_user_api_key_auto_create: v.boolean(),
       cache_ttl: v.nullable(v.number()),
+      cache_similarity_threshold: v.nullable(v.number()),
       api_key_metadata_schema: schemaReply,
       workspace_metadata_schema: schemaReply,
     }),

@@ -67,6 +67,11 @@ export const sharedSettingEntries = {
 /** Seconds; the ceiling of the reference. */
 export const cacheTtl = seconds(60, 25_923_000);
 
+/** Least similarity of hits of the semantic cache. */
+export const cacheSimilarity = v.nullable(
+  v.pipe(v.number(), v.minValue(0, 'a number from 0 to 1 is expected'), v.maxValue(1, 'a number from 0 to 1 is expected')),
+);
+
 export const sessionTtl = seconds(900, 31_536_000);
 
 /** Settings of resources that this version does not have. */

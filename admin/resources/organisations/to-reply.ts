@@ -17,6 +17,7 @@ export function toOrganisation(row: Organisation) {
       ...reply.settings,
       default_workspace_user_api_key_auto_create: own.default_workspace_user_api_key_auto_create ?? false,
       cache_ttl: own.cache_ttl ?? null,
+      cache_similarity_threshold: own.cache_similarity_threshold ?? null,
       api_key_metadata_schema: own.api_key_metadata_schema ?? null,
       workspace_metadata_schema: own.workspace_metadata_schema ?? null,
     },

@@ -32,6 +32,7 @@ export async function toWorkspaceDocument(em: EntityManager, id: string): Promis
       userKeyMetadata: row.settings?.user_key_metadata === 1,
       userKeyMetadataOverride: row.settings?.user_key_metadata_override === 1,
       cacheTtlSeconds: tenancy.organisation.settings?.cache_ttl ?? null,
+      cacheSimilarityThreshold: tenancy.organisation.settings?.cache_similarity_threshold ?? null,
     },
     guardrails: {
       organisationInput: excluded.has('input') ? [] : slugs(defaults?.input_guardrails),

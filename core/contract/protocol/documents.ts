@@ -206,6 +206,8 @@ export const workspaceDocument = v.object({
       userKeyMetadataOverride: v.boolean(),
       /** Lifetime of cached replies if the config sets none, and its maximum; null: not set. */
       cacheTtlSeconds: v.nullable(v.number()),
+      /** Least similarity of hits of the semantic cache; null: the one of the deployment. */
+      cacheSimilarityThreshold: v.optional(v.nullable(v.number())),
     }),
   ),
   /** Slugs of the guardrails every request runs: the organisation's (less those the workspace is excluded from), and its own. */

@@ -6,10 +6,11 @@ import type {
   SimilarKey,
   SimilarReply,
 } from '../../../core/contract/protocol/cached-replies.ts';
+import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { embeddingsReply } from '../../support/fake-embeddings.ts';
 import { newGate } from '../../support/gate.ts';
-import { answer, chatReply, createHarness, type Harness, type Script } from '../../support/pipeline-harness.ts';
+import { answer, chatReply, createHarness, type Harness, type Script, workspaceId } from '../../support/pipeline-harness.ts';
 
 interface Asked {
   readonly similar: SimilarKey;
@@ -49,6 +50,9 @@ const cached = (cache: object = {}) => ({
     cache: { mode: 'semantic', embedding: { provider: 'two', model: 'e' }, ...cache },
   }),
 });
+const noSettings = {
+  ...{ blockInlineConfig: false, debugLog: true, userKeyMetadata: false, userKeyMetadataOverride: false, cacheTtlSeconds: null },
+};
 const user = (content: unknown) => ({ role: 'user', content });
 const hit: SimilarReply = {
   reply: {
@@ -107,6 +111,20 @@ describe('the semantic cache', () => {
     await chat([user('two')], {}, cached({ threshold: 0.98 }));
     await chat([user('three')], {}, cached({ threshold: 0.5 }));
     expect(asked.map(({ minScore }) => minScore)).toEqual([0.95, 0.98, 0.95]);
+  });
+
+  it.each([
+    [0.99, 0.97, 0.99],
+    [0.96, 0.97, 0.97],
+    [0.5, undefined, 0.95],
+  ])('asks for at least %d of the organisation, with %s in the config', async (organisation, config, expected) => {
+    const { chat, asked, gateway } = start();
+    const id = `workspace ${workspaceId}`;
+    const document = gateway.documents.get(id) as WorkspaceDocument;
+    const settings = { ...noSettings, cacheSimilarityThreshold: organisation };
+    gateway.documents.set(id, { ...document, settings });
+    await chat([user('one')], {}, cached(config === undefined ? {} : { threshold: config }));
+    expect(asked[0]?.minScore).toBe(expected);
   });
 
   it('embeds the messages without the system text', async () => {

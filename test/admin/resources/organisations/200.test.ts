@@ -52,6 +52,7 @@ describe.each(databases)('the organisation, on %s', (database) => {
       userKeyMetadata: false,
       userKeyMetadataOverride: false,
       cacheTtlSeconds: 600,
+      cacheSimilarityThreshold: null,
     });
     expect((await put({ data_plane_security_settings: { block_inline_config: false } })).status).toBe(200);
     expect((await read()).name).toBe('Renamed');

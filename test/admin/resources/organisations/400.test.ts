@@ -16,6 +16,7 @@ const settings: readonly [string, unknown, string][] = [
     'settings.user_api_key_auto_create_scopes[0]',
   ],
   ['a debug log of 2', { debug_log: 2 }, 'settings.debug_log'],
+  ['a similarity above 1', { cache_similarity_threshold: 1.1 }, 'settings.cache_similarity_threshold'],
   ['a cache time above the ceiling', { cache_ttl: 25_923_001 }, 'settings.cache_ttl'],
   ['no keys at all', { user_api_key_count: 0 }, 'settings.user_api_key_count'],
   ['a setting of workspaces', { user_key_metadata: 1 }, 'settings.user_key_metadata'],

@@ -104,6 +104,12 @@ export const ofOrganisation: Readonly<Record<string, Readonly<Record<string, Row
       after: 1,
     },
     // The effect in gateways is tested in test/plugins/cache/organisation-ttl.test.ts.
+    cache_similarity_threshold: {
+      value: 0.97,
+      shows: (plane) => documentSetting(plane, 'cacheSimilarityThreshold'),
+      before: null,
+      after: 0.97,
+    },
     cache_ttl: { value: 600, shows: (plane) => documentSetting(plane, 'cacheTtlSeconds'), before: null, after: 600 },
     api_key_metadata_schema: {
       value: schema,
