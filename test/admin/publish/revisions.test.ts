@@ -17,10 +17,10 @@ describe.each(databases)('revisions and notices, on %s', (database) => {
   const create = (name: string) => plane.ask('POST', '/configs', { body: { name, slug: name, config: { provider: '@mock' } } });
 
   it('have no gaps after concurrent changes, including rejected ones, and are published in order', async () => {
-    const names = Array.from({ length: 24 }, (_, index) => `many-${index % 20}`);
+    const names = Array.from({ length: 12 }, (_, index) => `many-${index % 10}`);
     const replies = await Promise.all(names.map(create));
-    expect(replies.filter((one) => one.status === 200)).toHaveLength(20);
-    expect(replies.filter((one) => one.status === 409)).toHaveLength(4);
+    expect(replies.filter((one) => one.status === 200)).toHaveLength(10);
+    expect(replies.filter((one) => one.status === 409)).toHaveLength(2);
     const revisions = (await plane.events()).map((one) => one.revision);
     expect(revisions).toEqual(revisions.map((_, index) => index + 1));
     await until(() => plane.notices.length >= revisions.length, { what: 'all notices' });
@@ -36,11 +36,15 @@ describe.each(databases)('revisions and notices, on %s', (database) => {
   it('are published at start if an earlier run left some', async () => {
     const { database: store } = plane.control.services;
     await store.em().nativeUpdate(outbox, { revision: { $gt: 3 } }, { publishedAt: null });
+    // The relay of the control plane may wake meanwhile and publish some of them.
     const late: ChangeNotice[] = [];
+    const published = plane.notices.length;
     const relay = startRelay(store, (notice) => void late.push(notice), newMemoryLog());
     await relay.close();
     const all = await plane.events();
-    expect(late.map((one) => one.revision)).toEqual(all.slice(3).map((one) => one.revision));
+    const revisions = new Set([...late, ...plane.notices.slice(published)].map((one) => one.revision));
+    expect([...revisions].sort((a, b) => a - b)).toEqual(all.slice(3).map((one) => one.revision));
+    expect(late).not.toEqual([]);
     expect(all.filter((one) => one.publishedAt === null)).toEqual([]);
   });
 
