@@ -1,4 +1,5 @@
-import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../contract/provider/provider.ts';
+import type { Credentials, OutgoingCall, ProviderSettings } from '../contract/provider/provider.ts';
+import type { SignServices } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';

@@ -1,4 +1,5 @@
-import type { Credentials, ProviderSettings, SignServices } from '../contract/provider/provider.ts';
+import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
+import type { SignServices } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
 import { Secret } from '../contract/values/secret.ts';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { SignServices, TokenRequest } from '../contract/provider/provider.ts';
+import type { SignServices, TokenRequest } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';

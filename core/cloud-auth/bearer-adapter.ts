@@ -1,11 +1,6 @@
 import type * as v from 'valibot';
-import type {
-  Credentials,
-  OutgoingCall,
-  ProviderAdapter,
-  ProviderSettings,
-  SignServices,
-} from '../contract/provider/provider.ts';
+import type { Credentials, OutgoingCall, ProviderAdapter, ProviderSettings } from '../contract/provider/provider.ts';
+import type { SignServices } from '../contract/provider/sign-services.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
 import type { Token } from './token-cache.ts';
 

@@ -1,4 +1,4 @@
-import type { SignServices } from '../contract/provider/provider.ts';
+import type { SignServices } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 
 /**

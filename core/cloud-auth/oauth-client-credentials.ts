@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import type { Credentials, ProviderAdapter, SignServices } from '../contract/provider/provider.ts';
+import type { Credentials, ProviderAdapter } from '../contract/provider/provider.ts';
+import type { SignServices } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { JsonObject, Maybe } from '../contract/values/json.ts';
 import { oauthSettings } from '../provider-settings/common.ts';

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import type { ProviderAdapter, SignServices } from '../contract/provider/provider.ts';
+import type { ProviderAdapter } from '../contract/provider/provider.ts';
+import type { SignServices } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import { bearerAdapter } from './bearer-adapter.ts';

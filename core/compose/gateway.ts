@@ -65,6 +65,7 @@ import { guardrailOpener, headerOpener, modelHeaderOpener, referenceOpener, secr
 import { outboundParsers } from './outbound-parsers.ts';
 import { createPluginFetch } from './plugin-fetch.ts';
 import { createRequestLog } from './request-log.ts';
+import { unreadyReasons } from './unready-reasons.ts';
 
 export interface Gateway {
   readonly port: number;
@@ -75,19 +76,6 @@ export interface Gateway {
   /** Lets running requests end, ships their records, closes everything. Resolves when nothing is left open. */
   close(): Promise<void>;
 }
-
-const shutdown: UnreadyReason = { dependency: 'shutdown', message: 'This gateway is shutting down' };
-
-const noDocuments: UnreadyReason = {
-  dependency: 'control-plane',
-  message:
-    'The control plane has not replied yet, and DATA_DIR contains no documents of an earlier run. Check CONTROL_PLANE_URL, CLUSTER_KEY and the log of this gateway',
-};
-
-const noRoomForRecords: UnreadyReason = {
-  dependency: 'records',
-  message: 'The spool is full (SPOOL_MAX or the disk of DATA_DIR). Free space, or restore the control plane',
-};
 
 /** States nothing about the caller's key. With a different ENCRYPTION_KEY no key can be verified. */
 const wrongKey = new GatewayError('unavailable', {
@@ -330,15 +318,13 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   });
 
   let stopping = false;
-  const unready = (): UnreadyReason[] => {
-    const reasons: UnreadyReason[] = [];
-    if (stopping) reasons.push(shutdown);
-    const keyIssue = keyCheck.issue();
-    if (keyIssue !== null) reasons.push({ dependency: 'keys', message: keyIssue });
-    if (!loaded.ready()) reasons.push(noDocuments);
-    if (!journal.healthy()) reasons.push(noRoomForRecords);
-    return reasons;
-  };
+  const unready = () =>
+    unreadyReasons({
+      isStopping: stopping,
+      keyIssue: keyCheck.issue(),
+      hasDocuments: loaded.ready(),
+      hasRoomForRecords: journal.healthy(),
+    });
   const server: HttpServer = await createHttpServer({
     settings,
     handle: (request, sink) => {

@@ -1,5 +1,5 @@
 import type { PluginRequest, Services } from '../contract/plugin/plugin.ts';
-import type { SignServices } from '../contract/provider/provider.ts';
+import type { SignServices } from '../contract/provider/sign-services.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 import { isObject } from '../contract/values/json.ts';
 

@@ -5,7 +5,8 @@ import {
   connectionTestMs,
 } from '../contract/protocol/connection-test.ts';
 import type { ProviderDocument } from '../contract/protocol/documents.ts';
-import type { OutgoingCall, SignServices } from '../contract/provider/provider.ts';
+import type { OutgoingCall } from '../contract/provider/provider.ts';
+import type { SignServices } from '../contract/provider/sign-services.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import { isCredentialHeader } from '../contract/values/credential-headers.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';

@@ -1,18 +1,10 @@
 import type { ArrivingBody, BodyIntake } from '../contract/values/body-intake.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { BodyConsumer, BodyControl, RequestBody } from '../contract/values/http.ts';
+import { BodyCollector } from './body-collector.ts';
 
 /** Bytes buffered for a reader that has not started or has paused. Above this the socket is paused. */
 const heldBytesMax = 256 * 1024;
-/** Initial size of the buffer that collects a body. */
-const firstBufferBytes = 256 * 1024;
-/**
- * Maximum size of a buffer that is replaced by one of twice its size. A larger body gets a buffer for all of it, because copying
- * 16 MB to double it blocks the process, and the operating system provides pages only when bytes arrive.
- */
-const doubledBytesMax = 1024 * 1024;
-/** Maximum size of a buffer that is not doubled, for a body of unknown length. */
-const unknownLengthBytes = 64 * 1024 * 1024;
 /** Uploads up to this size are never held back. */
 const smallBytes = 64 * 1024;
 /** Bytes that are processed in one turn when an upload is held back. */
@@ -53,7 +45,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
   /** Number of bytes and time of the last sweep that saw progress. */
   private sweptBytes = -1;
   private progressAtMs = 0;
-  private collector: Collector | null = null;
+  private collector: BodyCollector | null = null;
   private consumer: Pipe | null = null;
 
   constructor(length: number, source: BodySource, intake: BodyIntake) {
@@ -67,7 +59,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
     if (this.length > maxBytes || this.receivedBytes > maxBytes) return Promise.reject(this.fail(tooLarge(maxBytes)));
     if (this.complete && this.held.length <= 1) return this.onlyChunk(onGrow, onChunk);
     return new Promise((resolve, reject) => {
-      const collector = new Collector(this.length, maxBytes, resolve, reject, onGrow, onChunk);
+      const collector = new BodyCollector(this.length, maxBytes, resolve, reject, onGrow, onChunk);
       try {
         for (const chunk of this.takeHeld()) collector.add(chunk, false);
         collector.look(Number.POSITIVE_INFINITY);
@@ -198,7 +190,7 @@ export class UwsRequestBody implements RequestBody, ArrivingBody {
     return Promise.resolve(chunk);
   }
 
-  private collect(collector: Collector, chunk: ArrayBuffer, mayLook: boolean): void {
+  private collect(collector: BodyCollector, chunk: ArrayBuffer, mayLook: boolean): void {
     if (this.receivedBytes > collector.bytesMax) {
       this.fail(tooLarge(collector.bytesMax));
       return;
@@ -281,91 +273,6 @@ export const emptyBody: RequestBody = {
     return { resume: () => {}, discard: () => {} };
   },
 };
-
-/** Collects a body in one buffer. Counts bytes as they arrive, not by the declared length. */
-class Collector {
-  readonly bytesMax: number;
-  readonly reject: (error: Error) => void;
-  private readonly length: number;
-  private readonly resolve: (bytes: Uint8Array) => void;
-  private readonly onGrow: ((bytes: number) => void) | undefined;
-  private readonly onChunk: ((chunk: Uint8Array) => void) | undefined;
-  private buffer: Uint8Array = noBytes;
-  private used = 0;
-  private counted = 0;
-  /** Bytes that `onChunk` has processed. */
-  private seen = 0;
-
-  constructor(
-    length: number,
-    bytesMax: number,
-    resolve: (bytes: Uint8Array) => void,
-    reject: (error: Error) => void,
-    onGrow: ((bytes: number) => void) | undefined,
-    onChunk: ((chunk: Uint8Array) => void) | undefined,
-  ) {
-    this.length = length;
-    this.bytesMax = bytesMax;
-    this.resolve = resolve;
-    this.reject = reject;
-    this.onGrow = onGrow;
-    this.onChunk = onChunk;
-  }
-
-  /** Stores a chunk. `borrowed`: its bytes are valid in this call only. Throws the error of `onGrow`. */
-  add(chunk: Uint8Array, borrowed: boolean): void {
-    if (chunk.length === 0) return;
-    if (this.used === 0 && chunk.length === this.length && !borrowed) {
-      this.onGrow?.(chunk.length);
-      this.buffer = chunk;
-      this.used = chunk.length;
-      return;
-    }
-    const need = this.used + chunk.length;
-    if (need > this.counted) this.count(need);
-    if (need > this.buffer.length) this.grow(need);
-    this.buffer.set(chunk, this.used);
-    this.used = need;
-  }
-
-  /** True if `onChunk` has not processed all bytes. */
-  get isBehind(): boolean {
-    return this.onChunk !== undefined && this.seen < this.used;
-  }
-
-  /** Passes at most `bytesMax` stored bytes to `onChunk`. Returns true if there are more. Throws the error of `onChunk`. */
-  look(bytesMax: number): boolean {
-    if (!this.isBehind) return false;
-    const to = Math.min(this.used, this.seen + bytesMax);
-    this.onChunk?.(this.buffer.subarray(this.seen, to));
-    this.seen = to;
-    return this.isBehind;
-  }
-
-  private get limit(): number {
-    return this.length > 0 ? this.length : this.bytesMax;
-  }
-
-  end(): void {
-    this.resolve(this.used === this.buffer.length ? this.buffer : this.buffer.subarray(0, this.used));
-  }
-
-  /** Doubles the counted bytes, up to the length of the body. */
-  private count(need: number): void {
-    const first = this.length > 0 ? firstBufferBytes : need;
-    const counted = Math.max(need, Math.min(this.counted === 0 ? first : this.counted * 2, this.limit));
-    this.onGrow?.(counted - this.counted);
-    this.counted = counted;
-  }
-
-  private grow(need: number): void {
-    const known = this.length > 0 ? this.limit : Math.min(this.limit, unknownLengthBytes);
-    const wanted = this.counted <= doubledBytesMax ? this.counted : Math.max(known, this.buffer.length * 2);
-    const grown = Buffer.allocUnsafe(Math.max(need, Math.min(wanted, this.limit)));
-    grown.set(this.buffer.subarray(0, this.used));
-    this.buffer = grown;
-  }
-}
 
 /** A consumer and its position. */
 class Pipe {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { keySetBytesMax, keysMax } from '../contract/protocol/key-set.ts';
-import type { SignServices } from '../contract/provider/provider.ts';
+import type { SignServices } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { type FetchKeySet, goodKeys } from './key-sets.ts';
 

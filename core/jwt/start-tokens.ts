@@ -2,7 +2,7 @@ import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
 import { checkKeySetUrl } from '../contract/protocol/key-set.ts';
 import type { TokenVerifier } from '../contract/protocol/tokens.ts';
-import type { SignServices } from '../contract/provider/provider.ts';
+import type { SignServices } from '../contract/provider/sign-services.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { Log } from '../contract/values/log.ts';

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Target } from '../contract/plugin/plan.ts';
-import type { ListedModel, ModelList, ModelPage, OutgoingCall } from '../contract/provider/provider.ts';
+import type { ListedModel, ModelList, ModelPage } from '../contract/provider/model-list.ts';
+import type { OutgoingCall } from '../contract/provider/provider.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { readWholeReply, type WholeReply } from '../pipeline/attempt/whole-reply.ts';

@@ -2,7 +2,8 @@ import type { AttemptResult, RequestContext } from '../contract/plugin/context.t
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { PassedUsage } from '../contract/plugin/passed-usage.ts';
 import type { Target } from '../contract/plugin/plan.ts';
-import type { OperationName, SignServices } from '../contract/provider/provider.ts';
+import type { OperationName } from '../contract/provider/provider.ts';
+import type { SignServices } from '../contract/provider/sign-services.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import { GatewayError, reasonOf, toGatewayError } from '../contract/values/errors.ts';
 import type { ReplySink } from '../contract/values/http.ts';

@@ -1,7 +1,8 @@
 import type { ProviderDocument } from '../contract/protocol/documents.ts';
 import type { MappedValues, SecretManagers } from '../contract/protocol/secret-managers.ts';
 import type { MappedSecretDocument, SecretManagerType } from '../contract/protocol/secret-reference.ts';
-import type { Credentials, SignServices } from '../contract/provider/provider.ts';
+import type { Credentials } from '../contract/provider/provider.ts';
+import type { SignServices } from '../contract/provider/sign-services.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';

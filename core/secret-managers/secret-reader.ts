@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
-import type { Credentials, SignServices } from '../contract/provider/provider.ts';
+import type { Credentials } from '../contract/provider/provider.ts';
+import type { SignServices } from '../contract/provider/sign-services.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { checkOutboundUrl, type TrustedHosts } from '../contract/values/outbound-url.ts';
 import type { Secret } from '../contract/values/secret.ts';

@@ -5,6 +5,8 @@ import type { HeaderList } from '../values/http.ts';
 import type { JsonObject, Maybe } from '../values/json.ts';
 import type { Secret } from '../values/secret.ts';
 import type { Usage } from '../values/usage.ts';
+import type { DeploymentProbe, ModelList } from './model-list.ts';
+import type { SignServices } from './sign-services.ts';
 import type { UpstreamSender } from './upstream.ts';
 
 /** Operations whose JSON is shaped; all others pass through. */
@@ -133,35 +135,6 @@ export interface Realtime {
   path(query: URLSearchParams, model: string, settings: ProviderSettings): string;
   /** Token counts in an event of the provider; null if it has none. */
   usage(event: JsonObject): Usage | null;
-}
-
-/** Services for schemes that request a token from another service. */
-export interface SignServices {
-  /**
-   * Makes one HTTP exchange over the gateway's own connector and returns the whole reply (≤ 1 MiB). With `metadata` it may call
-   * the cloud's instance metadata addresses, if the deployment allows it. All other calls to them are rejected. Rejects with
-   * GatewayError.
-   */
-  fetch(request: TokenRequest): Promise<{ readonly status: number; readonly headers: HeaderList; readonly body: Uint8Array }>;
-  /** Milliseconds since the epoch. */
-  now(): number;
-  /**
-   * True if this call may use the machine's own cloud identity (metadata service, token files of the orchestrator): the
-   * deployment allows it, and the provider is a stored one. False or absent: `metadata` requests are rejected.
-   */
-  readonly machineIdentity?: boolean;
-  /** Returns true if the deployment lists the host of this origin, by name or address. Absent: no host is listed. */
-  trusts?(origin: string): boolean;
-}
-
-export interface TokenRequest {
-  readonly url: string;
-  readonly method: 'GET' | 'POST' | 'PUT';
-  readonly headers: HeaderList;
-  readonly body: string | null;
-  readonly metadata?: boolean;
-  /** The tenant whose connections are used; absent: the connections shared by all token endpoints. */
-  readonly tenant?: string;
 }
 
 export interface OutgoingCall {
@@ -316,40 +289,6 @@ export type RequestContent =
 export interface BytesReply {
   readonly contentType: string;
   readonly body: Uint8Array;
-}
-
-/** How a provider lists its models. */
-export interface ModelList {
-  /** Path below the base URL, with a query if the list has pages. */
-  path(settings: ProviderSettings): string;
-  /** Reads one page of the provider's list. Entries that are not models are left out. */
-  read(reply: JsonObject): ModelPage;
-}
-
-export interface ModelPage {
-  readonly models: readonly ListedModel[];
-  /** Path of the next page, or null. */
-  readonly nextPath?: string | null;
-}
-
-/** One POST that shows whether a deployment exists. */
-export interface DeploymentProbe {
-  /** Path of the deployment's name in the configurations of the integration. */
-  readonly field: string;
-  /** Path below the origin's base path, with its query. */
-  readonly path: string;
-  readonly body: JsonObject;
-}
-
-/** One model of a provider's list in OpenAI's terms. */
-export interface ListedModel {
-  readonly id: string;
-  /** Unix seconds; 0 if the provider does not send it. */
-  readonly created: number;
-  /** Empty if the provider does not send it. */
-  readonly ownedBy: string;
-  /** Further fields that the provider returns. They are included in the list unless a name clashes. */
-  readonly more?: JsonObject;
 }
 
 /** The properties of a call that an operation may read. One per attempt. */

@@ -1,4 +1,4 @@
-import type { SignServices } from '../../contract/provider/provider.ts';
+import type { SignServices } from '../../contract/provider/sign-services.ts';
 import { metadataOrigins, metadataTenant, type UpstreamTransport } from '../../contract/provider/upstream.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { readWholeReply } from '../attempt/whole-reply.ts';

@@ -1,4 +1,4 @@
-import type { ModelList } from '../../contract/provider/provider.ts';
+import type { ModelList } from '../../contract/provider/model-list.ts';
 import { isObject } from '../../contract/values/json.ts';
 import { chatPath, isSingleModel, mediaPath } from './address.ts';
 

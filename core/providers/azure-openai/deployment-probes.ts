@@ -1,4 +1,5 @@
-import type { DeploymentProbe, ProviderSettings } from '../../contract/provider/provider.ts';
+import type { DeploymentProbe } from '../../contract/provider/model-list.ts';
+import type { ProviderSettings } from '../../contract/provider/provider.ts';
 import { isObject } from '../../contract/values/json.ts';
 import { proxyPath } from './address.ts';
 

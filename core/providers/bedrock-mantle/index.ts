@@ -2,13 +2,8 @@ import { awsKeyHeaders, signUnlessKeyed } from '../../cloud-auth/aws-call.ts';
 import { authTypeOf } from '../../cloud-auth/aws-identity.ts';
 import { regionOf } from '../../cloud-auth/aws-region.ts';
 import type { Labels } from '../../cloud-auth/aws-session-tags.ts';
-import type {
-  Credentials,
-  OutgoingCall,
-  ProviderAdapter,
-  ProviderSettings,
-  SignServices,
-} from '../../contract/provider/provider.ts';
+import type { Credentials, OutgoingCall, ProviderAdapter, ProviderSettings } from '../../contract/provider/provider.ts';
+import type { SignServices } from '../../contract/provider/sign-services.ts';
 import { findHeader } from '../../contract/values/http.ts';
 import type { Maybe } from '../../contract/values/json.ts';
 import { providerError } from '../../formats/openai/provider-error.ts';

@@ -2,7 +2,8 @@ import { acceptAwsStream, signAwsCall } from '../../cloud-auth/aws-call.ts';
 import { authTypeOf } from '../../cloud-auth/aws-identity.ts';
 import { awsOrigin, regionOf } from '../../cloud-auth/aws-region.ts';
 import { type Labels, refuseTagsWithoutRole } from '../../cloud-auth/aws-session-tags.ts';
-import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider/provider.ts';
+import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
+import type { SignServices } from '../../contract/provider/sign-services.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { Maybe } from '../../contract/values/json.ts';
 

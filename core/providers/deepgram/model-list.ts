@@ -1,4 +1,4 @@
-import type { ListedModel, ModelList } from '../../contract/provider/provider.ts';
+import type { ListedModel, ModelList } from '../../contract/provider/model-list.ts';
 import { isObject } from '../../contract/values/json.ts';
 
 /** https://developers.deepgram.com/reference/manage/models/list: transcribing (`stt`) and speaking (`tts`) models, each version of them. */

@@ -1,7 +1,8 @@
 import { acceptAwsStream, signAwsCall } from '../../cloud-auth/aws-call.ts';
 import { authTypeOf } from '../../cloud-auth/aws-identity.ts';
 import type { Labels } from '../../cloud-auth/aws-session-tags.ts';
-import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider/provider.ts';
+import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
+import type { SignServices } from '../../contract/provider/sign-services.ts';
 import type { Maybe } from '../../contract/values/json.ts';
 
 /** Signs a call of any kind. Throws `invalid_config` naming the missing setting. */

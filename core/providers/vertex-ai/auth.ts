@@ -1,5 +1,6 @@
 import { createTokenCache, type Token, tokenKey } from '../../cloud-auth/token-cache.ts';
-import type { Credentials, OutgoingCall, ProviderSettings, SignServices } from '../../contract/provider/provider.ts';
+import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
+import type { SignServices } from '../../contract/provider/sign-services.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import { isPromise, type Maybe } from '../../contract/values/json.ts';

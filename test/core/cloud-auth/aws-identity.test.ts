@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { awsIdentity } from '../../../core/cloud-auth/aws-identity.ts';
 import { machineIdentity } from '../../../core/cloud-auth/aws-machine-identity.ts';
-import type { SignServices, TokenRequest } from '../../../core/contract/provider/provider.ts';
+import type { SignServices, TokenRequest } from '../../../core/contract/provider/sign-services.ts';
 import { findHeader } from '../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { Secret } from '../../../core/contract/values/secret.ts';

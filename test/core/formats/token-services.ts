@@ -1,4 +1,4 @@
-import type { SignServices, TokenRequest } from '../../../core/contract/provider/provider.ts';
+import type { SignServices, TokenRequest } from '../../../core/contract/provider/sign-services.ts';
 
 /** A token endpoint that keeps what it was asked and gives the answers of a script, the last one forever. */
 export interface FakeTokenEndpoint extends SignServices {

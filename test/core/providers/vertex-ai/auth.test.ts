@@ -1,6 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { OutgoingCall, SignServices, TokenRequest } from '../../../../core/contract/provider/provider.ts';
+import type { OutgoingCall } from '../../../../core/contract/provider/provider.ts';
+import type { SignServices, TokenRequest } from '../../../../core/contract/provider/sign-services.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { Secret } from '../../../../core/contract/values/secret.ts';
 import { vertexAi } from '../../../../core/providers/vertex-ai/index.ts';
