@@ -1,7 +1,6 @@
 import { detectAll } from 'tinyld';
 import type { LanguageGuess, WorkerTasks } from '../../core/contract/plugin/worker-tasks.ts';
 
-const charsMax = 10_000;
 const guessesMax = 5;
 
 /**
@@ -9,7 +8,7 @@ const guessesMax = 5;
  * 70 MB of profiles in 130 ms, so the task never runs inline.
  */
 export default function detectLanguage({ text }: WorkerTasks['detect-language']['input']): readonly LanguageGuess[] {
-  return detectAll(text.slice(0, charsMax))
+  return detectAll(text)
     .slice(0, guessesMax)
     .map(({ lang, accuracy }) => ({ language: lang, share: accuracy }));
 }

@@ -1,77 +1,8 @@
-import type { PiiCategory } from '../../core/contract/plugin/pii-categories.ts';
-import type { Finding, PiiInput, Span } from '../../core/contract/plugin/worker-tasks.ts';
-import type { Detector } from '../pii/detector.ts';
-import { nationalIds } from '../pii/national-ids.ts';
-import { numbers, phoneNumbers } from '../pii/numbers.ts';
-import { addresses, persons } from '../pii/persons.ts';
-import { decodeBase64 } from './decode-base64.ts';
-import { originalRange, unmask } from './unmask.ts';
+import type { Found, PiiInput } from '../../core/contract/plugin/worker-tasks.ts';
+import { searchPii } from '../pii/search-pii.ts';
+import { redactFindings } from '../redact-findings.ts';
 
-/** In this order: where two findings overlap, that of the earlier detector stays. */
-export const detectors: readonly Detector[] = [...numbers, ...nationalIds, ...phoneNumbers, ...addresses, ...persons];
-
-/** Length of the text before and after the end of one text that is searched for data split over this end. */
-const seamChars = 64;
-
-/** Finds personal data in texts, also split over two of them, between invisible characters, in full-width forms and in base64. */
-export default function findPii({ texts, categories }: PiiInput): readonly Finding<PiiCategory>[] {
-  const wanted = detectors.filter(({ category }) => categories.includes(category));
-  const covered = texts.map((text) => new Uint8Array(text.length));
-  const found: Finding<PiiCategory>[] = [];
-  const add = (kind: PiiCategory, value: string, spans: readonly Span[]): void => {
-    if (spans.some((span) => covered[span.text]?.subarray(span.start, span.end).includes(1))) return;
-    for (const span of spans) covered[span.text]?.fill(1, span.start, span.end);
-    found.push({ kind, value, spans });
-  };
-  for (const [text, original] of texts.entries()) {
-    const unmasked = unmask(original);
-    const spanOf = (start: number, end: number) => ({ text, ...originalRange(unmasked, start, end) });
-    for (const { category, value, start, end } of search(unmasked.text, wanted)) add(category, value, [spanOf(start, end)]);
-    for (const { text: decoded, start, end } of decodeBase64(unmasked.text)) {
-      const first = search(decoded, wanted).next().value;
-      if (first) add(first.category, unmasked.text.slice(start, end), [spanOf(start, end)]);
-    }
-  }
-  for (let text = 1; text < texts.length; text++) {
-    for (const { category, value, spans } of acrossSeam(texts, text, wanted)) add(category, value, spans);
-  }
-  return found.sort((left, right) => order(left.spans[0], right.spans[0]));
-}
-
-interface Match {
-  readonly category: PiiCategory;
-  readonly value: string;
-  readonly start: number;
-  readonly end: number;
-}
-
-function* search(text: string, wanted: readonly Detector[]): Generator<Match> {
-  for (const { category, pattern, isValid } of wanted) {
-    for (const match of text.matchAll(pattern)) {
-      const value = match.groups?.value ?? match[0];
-      const [start, end] = match.indices?.groups?.value ?? [match.index, match.index + value.length];
-      if (!isValid || isValid(value)) yield { category, value, start, end };
-    }
-  }
-}
-
-/** Returns what begins in the text before and ends in this one. */
-function acrossSeam(texts: readonly string[], text: number, wanted: readonly Detector[]) {
-  const before = texts[text - 1] as string;
-  const tail = before.slice(-seamChars);
-  const offset = before.length - tail.length;
-  return [...search(tail + (texts[text] as string).slice(0, seamChars), wanted)]
-    .filter(({ start, end }) => start < tail.length && end > tail.length)
-    .map(({ category, value, start, end }) => ({
-      category,
-      value,
-      spans: [
-        { text: text - 1, start: offset + start, end: before.length },
-        { text, start: 0, end: end - tail.length },
-      ],
-    }));
-}
-
-function order(left: Span | undefined, right: Span | undefined): number {
-  return (left?.text ?? 0) - (right?.text ?? 0) || (left?.start ?? 0) - (right?.start ?? 0);
+/** Finds personal data. Texts are rewritten here and not by the caller, because thousands of findings would take long to copy. */
+export default function findPii(input: PiiInput): Found {
+  return redactFindings(input, searchPii(input.texts, input.categories));
 }

@@ -1,7 +1,6 @@
 import type { GibberishRating, WorkerTasks } from '../../core/contract/plugin/worker-tasks.ts';
 import { seedText } from '../language/seed-text.ts';
 
-const charsMax = 20_000;
 /** Texts with fewer Latin letters are not rated. */
 const lettersMin = 12;
 
@@ -13,9 +12,9 @@ const model = learn(seedText);
  * for prose, and below −4.3 for random letters and runs of the keyboard. Null: too few Latin letters.
  */
 export default function rateGibberish({ text }: WorkerTasks['rate-gibberish']['input']): GibberishRating {
-  const letters = lettersOf(text.slice(0, charsMax));
+  const letters = lettersOf(text);
   const count = letters.replaceAll(' ', '').length;
-  const latin = count / Math.max(1, [...text.slice(0, charsMax).matchAll(/\p{L}/gu)].length);
+  const latin = count / Math.max(1, [...text.matchAll(/\p{L}/gu)].length);
   if (count < lettersMin || latin < 0.5) return { likelihood: null, repetition: 0 };
   let sum = 0;
   let steps = 0;

@@ -1,6 +1,6 @@
 import type { InjectionScore, WorkerTasks } from '../../core/contract/plugin/worker-tasks.ts';
+import { decodeBase64 } from '../decode-base64.ts';
 import { signals } from '../injection/signals.ts';
-import { decodeBase64 } from './decode-base64.ts';
 import { fold } from './normalize.ts';
 
 /** Weights of signs in the text as it is written. */

@@ -14,9 +14,9 @@ export interface WorkerTasks {
   /** Errors of a JSON value against a JSON Schema, draft 2020-12. */
   'check-schema': { readonly input: SchemaInput; readonly output: readonly SchemaError[] };
   /** Personal data in texts that belong together, in the order of the texts. */
-  'find-pii': { readonly input: PiiInput; readonly output: readonly Finding<PiiCategory>[] };
+  'find-pii': { readonly input: PiiInput; readonly output: Found };
   /** Secrets in texts that belong together, in the order of the texts. */
-  'find-secrets': { readonly input: SecretsInput; readonly output: readonly Finding<string>[] };
+  'find-secrets': { readonly input: FindInput; readonly output: Found };
   /** The texts without disguises, on one line each. */
   normalize: { readonly input: { readonly texts: readonly string[] }; readonly output: string };
   /** The words among the given ones that the texts hold. */
@@ -26,10 +26,6 @@ export interface WorkerTasks {
   'rate-gibberish': { readonly input: { readonly text: string }; readonly output: GibberishRating };
   /** Signs of prompt injection in texts. */
   'score-injection': { readonly input: { readonly texts: readonly string[] }; readonly output: InjectionScore };
-}
-
-export interface SecretsInput {
-  readonly texts: readonly string[];
 }
 
 export interface WordsInput {
@@ -60,26 +56,30 @@ export interface InjectionScore {
   readonly signals: readonly string[];
 }
 
-export interface PiiInput {
+export interface FindInput {
   readonly texts: readonly string[];
+  /** True: the texts with placeholders are returned. */
+  readonly redact: boolean;
+  /** Placeholders that the request has already, with the texts that they stand for; null: these are not wanted. */
+  readonly known: readonly (readonly [placeholder: string, value: string])[] | null;
+}
+
+export interface PiiInput extends FindInput {
   readonly categories: readonly PiiCategory[];
 }
 
-/** Something found in texts. Findings do not overlap. */
-export interface Finding<Kind extends string> {
-  readonly kind: Kind;
-  /** The text that was found, without invisible characters. */
-  readonly value: string;
-  /** Parts of the texts that it covers: one, or several if it is split over texts. */
-  readonly spans: readonly Span[];
-}
-
-export interface Span {
-  /** Index of the text. */
-  readonly text: number;
-  /** UTF-16 code units from the beginning of the text; `end` is exclusive. */
-  readonly start: number;
-  readonly end: number;
+/** Parts of texts that were found. A placeholder such as `{{EMAIL_ADDRESS_1}}` stands for each different one. */
+export interface Found {
+  /** The different kinds, in the order of the texts. */
+  readonly kinds: readonly string[];
+  /** The first 100 parts, in the order of the texts. */
+  readonly shown: readonly { readonly kind: string; readonly placeholder: string }[];
+  /** The beginning of the texts with placeholders. */
+  readonly beginning: string;
+  /** The texts with placeholders; null if they are not wanted, or nothing was found. */
+  readonly replaced: readonly string[] | null;
+  /** New placeholders with the texts that they stand for; empty if they are not wanted. */
+  readonly added: readonly (readonly [placeholder: string, value: string])[];
 }
 
 export interface PatternInput {

@@ -31,7 +31,7 @@ export const wordCount: Check = defineCheck({
     ({ minWords, maxWords, not }) =>
     ({ text: given }) => {
       const text = given.trim();
-      const count = text === '' ? 0 : text.split(/\s+/).length;
+      const count = countWords(text);
       const inside = count >= minWords && count <= maxWords;
       const verdict = inside !== not;
       const explanation = rangeText(count, 'words', minWords, maxWords, inside, not);
@@ -57,6 +57,19 @@ export const characterCount: Check = defineCheck({
       };
     },
 });
+
+/** Counts without a list of all words, which would take 30 ms for 1 MB. */
+function countWords(text: string): number {
+  let count = 0;
+  let isInWord = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    const isSpace = code < 0x80 ? code === 0x20 || (code >= 9 && code <= 13) : /\s/.test(text[i] as string);
+    if (!isSpace && !isInWord) count++;
+    isInWord = !isSpace;
+  }
+  return count;
+}
 
 function rangeText(count: number, unit: string, min: number, max: number, inside: boolean, not: boolean): string {
   const place = inside ? 'within' : 'outside';

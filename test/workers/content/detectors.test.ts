@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { signals } from '../../../workers/injection/signals.ts';
 import { secretPatterns } from '../../../workers/secrets/patterns.ts';
+import { searchSecrets } from '../../../workers/secrets/search-secrets.ts';
 import detectLanguage from '../../../workers/tasks/detect-language.ts';
-import findSecrets from '../../../workers/tasks/find-secrets.ts';
 import rateGibberish from '../../../workers/tasks/rate-gibberish.ts';
 import scoreInjection from '../../../workers/tasks/score-injection.ts';
 import { gibberish, injections, languages, secrets } from './texts.ts';
@@ -36,7 +36,7 @@ describe('precision and recall are those of the README', () => {
       return likelihood !== null && (likelihood < -4.3 || repetition > 0.55);
     }));
 
-  it('svc.secrets', () => expectRow('svc.secrets', secrets, async (text) => (await findSecrets({ texts: [text] })).length > 0));
+  it('svc.secrets', () => expectRow('svc.secrets', secrets, async (text) => (await searchSecrets([text])).length > 0));
 
   it('svc.language', () => {
     const mistakes = languages
@@ -70,7 +70,7 @@ describe('find-secrets', () => {
     ['between invisible characters', [`a ${[...key].join('\u200b')} b`], [[0, 2, 41]]],
     ['in base64', [`a ${Buffer.from(`key ${key}`).toString('base64')} b`], [[0, 2, 34]]],
   ])('%s', async (_name, texts, spans) => {
-    const [finding] = await findSecrets({ texts });
+    const [finding] = await searchSecrets(texts);
     expect(finding?.spans.map(({ text, start, end }) => [text, start, end])).toEqual(spans);
   });
 });

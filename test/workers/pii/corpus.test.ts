@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type PiiCategory, piiCategories } from '../../../core/contract/plugin/pii-categories.ts';
-import findPii, { detectors } from '../../../workers/tasks/find-pii.ts';
+import { detectors, searchPii } from '../../../workers/pii/search-pii.ts';
 
 interface Labelled {
   readonly text: string;
@@ -31,7 +31,7 @@ function scores() {
   const rows = new Map(piiCategories.map((category) => [category as string, { labels: 0, found: 0, wrong: 0, missed: 0 }]));
   const mistakes: string[] = [];
   for (const { text, labels } of corpus) {
-    const findings = findPii({ texts: [text], categories: piiCategories }).map(({ kind, spans: [span] }) => ({ kind, ...span }));
+    const findings = searchPii([text], piiCategories).map(({ kind, spans: [span] }) => ({ kind, ...span }));
     const isRight = (label: Labelled['labels'][number]) =>
       findings.some(({ kind, start = 0, end = 0 }) => kind === label.category && start < label.end && label.start < end);
     for (const label of labels) {
@@ -71,7 +71,7 @@ describe('find-pii on the labelled corpus', () => {
   it('marks exactly the labelled text of numbers with check digits', () => {
     const exact: readonly PiiCategory[] = ['CREDIT_CARD', 'IBAN', 'SSN', 'EMAIL_ADDRESS'];
     for (const { text, labels } of corpus) {
-      const findings = findPii({ texts: [text], categories: exact });
+      const findings = searchPii([text], exact);
       const expected = labels.filter(({ category }) => exact.includes(category as PiiCategory));
       expect(findings.map(({ spans }) => [spans[0]?.start, spans[0]?.end])).toEqual(
         expected.map(({ start, end }) => [start, end]),
@@ -88,7 +88,7 @@ describe('the patterns', () => {
   });
 
   it('find full-width digits, invisible characters and base64', () => {
-    const find = (text: string) => findPii({ texts: [text], categories: ['CREDIT_CARD', 'EMAIL_ADDRESS'] });
+    const find = (text: string) => searchPii([text], ['CREDIT_CARD', 'EMAIL_ADDRESS']);
     const wide = [...'4111111111111111'].map((digit) => String.fromCodePoint(digit.charCodeAt(0) + 0xfee0)).join('');
     const spread = [...'4111111111111111'].join('\u200b');
     const encoded = Buffer.from('mail me: a.b@example.com').toString('base64');
@@ -100,7 +100,7 @@ describe('the patterns', () => {
   });
 
   it('find data that is split over two texts', () => {
-    const findings = findPii({ texts: ['mail jane@exam', 'ple.com now'], categories: ['EMAIL_ADDRESS'] });
+    const findings = searchPii(['mail jane@exam', 'ple.com now'], ['EMAIL_ADDRESS']);
     expect(findings).toEqual([
       {
         kind: 'EMAIL_ADDRESS',

@@ -5,6 +5,7 @@ import { bothSides, type Check, defineCheck, excerpt } from '../check.ts';
 /** Limits that separate the texts of the corpus best; see the README here. */
 const likelihoodMin = -4.3;
 const repetitionMax = 0.55;
+const charsMax = 20_000;
 
 /** `svc.gibberish`: the text is written in a language. Texts that are short, or not in Latin script, pass. */
 export const gibberish: Check = defineCheck({
@@ -14,7 +15,7 @@ export const gibberish: Check = defineCheck({
   prepare:
     ({ not }, { tasks }) =>
     ({ text }) =>
-      after(tasks.run('rate-gibberish', { text }), (analysis) => {
+      after(tasks.run('rate-gibberish', { text: text.slice(0, charsMax) }), (analysis) => {
         const { likelihood, repetition } = analysis;
         const isGibberish = likelihood !== null && (likelihood < likelihoodMin || repetition > repetitionMax);
         const verdict = isGibberish === not;

@@ -62,6 +62,8 @@ const code = v.pipe(
   v.check((text) => isoOf[text] !== undefined || iso.has(text), 'expected a code such as eng_Latn or en'),
 );
 
+const charsMax = 10_000;
+
 /** `svc.language`: the text is in one of the languages. */
 export const language: Check = defineCheck({
   id: 'svc.language',
@@ -75,7 +77,7 @@ export const language: Check = defineCheck({
     const allowed = new Set(allowedLanguages.map((name) => isoOf[name] ?? name));
     return ({ text }) => {
       if (!/\p{L}/u.test(text)) return noText('The text has no letters', 'the language', { not, allowedLanguages });
-      return after(tasks.run('detect-language', { text }), (guesses) => {
+      return after(tasks.run('detect-language', { text: text.slice(0, charsMax) }), (guesses) => {
         const detected = guesses[0]?.language ?? null;
         if (detected === null) return noText('The language was not recognised', 'the language', { not, allowedLanguages });
         const verdict = allowed.has(detected) !== not;

@@ -3,7 +3,7 @@ import { piiCategories } from '../../../../core/contract/plugin/pii-categories.t
 import { after } from '../../maybe.ts';
 import { bothSides, type Check, defineCheck } from '../check.ts';
 import { concludeFindings } from './findings.ts';
-import { Placeholders, rememberedOf } from './placeholders.ts';
+import { rememberedOf } from './placeholders.ts';
 
 /**
  * `svc.pii`: finds personal data. With `redact` placeholders take its place and the check passes. With `restore` the originals are remembered,
@@ -22,13 +22,15 @@ export const pii: Check = defineCheck({
   prepare({ categories, redact, restore, not }, { tasks }) {
     if (redact && not) throw new Error('not: contradicts redact');
     if (restore && !redact) throw new Error('restore: requires redact');
-    const rules = { noun: 'Personal data', redact, not, member: 'detectedPII', more: { restrictedCategories: categories } };
+    const rules = { noun: 'Personal data', not, member: 'detectedPII', more: { restrictedCategories: categories } };
     return (subject) => {
+      const placeholders = restore && subject.side === 'input' ? rememberedOf(subject.ctx) : null;
       const texts = subject.parts.map(({ text }) => text);
-      const placeholders = restore && subject.side === 'input' ? rememberedOf(subject.ctx) : new Placeholders();
-      return after(tasks.run('find-pii', { texts, categories }), (findings) =>
-        concludeFindings(subject, findings, placeholders, rules),
-      );
+      const input = { texts, categories, redact, known: placeholders && [...placeholders] };
+      return after(tasks.run('find-pii', input), (found) => {
+        for (const [placeholder, value] of found.added) placeholders?.set(placeholder, value);
+        return concludeFindings(subject, found, rules);
+      });
     };
   },
 });

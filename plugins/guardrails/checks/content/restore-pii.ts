@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { withTexts } from '../../texts.ts';
 import { type Check, defineCheck } from '../check.ts';
-import { rememberedOf } from './placeholders.ts';
+import { rememberedOf, restore } from './placeholders.ts';
 
 /** `svc.restorePii`: puts the data back into a response that `svc.pii` with `restore` took out of its request. */
 export const restorePii: Check = defineCheck({
@@ -13,7 +13,7 @@ export const restorePii: Check = defineCheck({
     () =>
     ({ ctx, body, parts }) => {
       const placeholders = rememberedOf(ctx);
-      const texts = parts.map(({ text }) => placeholders.restore(text));
+      const texts = parts.map(({ text }) => restore(text, placeholders));
       const restored = texts.filter((text, index) => text !== parts[index]?.text).length;
       const data = { explanation: `Placeholders were replaced in ${restored} texts.` };
       return restored === 0 ? { verdict: true, data } : { verdict: true, data, body: withTexts(body, parts, texts) };

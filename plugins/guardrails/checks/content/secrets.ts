@@ -2,7 +2,6 @@ import * as v from 'valibot';
 import { after } from '../../maybe.ts';
 import { bothSides, type Check, defineCheck } from '../check.ts';
 import { concludeFindings } from './findings.ts';
-import { Placeholders } from './placeholders.ts';
 
 /** `svc.secrets`: finds keys, tokens and passwords. With `redact` placeholders take their place and the check passes. */
 export const secrets: Check = defineCheck({
@@ -12,13 +11,11 @@ export const secrets: Check = defineCheck({
   parameters: v.strictObject({ redact: v.optional(v.boolean(), false), not: v.optional(v.boolean(), false) }),
   prepare({ redact, not }, { tasks }) {
     if (redact && not) throw new Error('not: contradicts redact');
-    const rules = { noun: 'Secrets', redact, not, member: 'detectedSecrets', more: {} };
+    const rules = { noun: 'Secrets', not, member: 'detectedSecrets', more: {} };
     return (subject) => {
       const texts = subject.parts.map(({ text }) => text);
-      if (texts.length === 0) return concludeFindings(subject, [], new Placeholders(), rules);
-      return after(tasks.run('find-secrets', { texts }), (findings) =>
-        concludeFindings(subject, findings, new Placeholders(), rules),
-      );
+      const found = tasks.run('find-secrets', { texts, redact, known: null });
+      return after(found, (result) => concludeFindings(subject, result, rules));
     };
   },
 });
