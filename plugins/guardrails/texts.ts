@@ -138,7 +138,17 @@ function contentTexts(value: unknown, path: Path, parts: TextPart[]): void {
     if (typeof item.text === 'string') parts.push({ text: item.text, path: [...at, 'text'] });
     if (typeof item.refusal === 'string') parts.push({ text: item.refusal, path: [...at, 'refusal'] });
     if (item.type === 'tool_result') contentTexts(item.content, [...at, 'content'], parts);
+    if (item.type === 'document') documentTexts(item, at, parts);
   }
+}
+
+/** Texts of a document in a message: its title and context, and its content if that is text. */
+function documentTexts({ title, context, source }: JsonObject, path: Path, parts: TextPart[]): void {
+  contentTexts(title, [...path, 'title'], parts);
+  contentTexts(context, [...path, 'context'], parts);
+  if (!isObject(source)) return;
+  if (source.type === 'text') contentTexts(source.data, [...path, 'source', 'data'], parts);
+  contentTexts(source.content, [...path, 'source', 'content'], parts);
 }
 
 /** Joins the texts that stand at the same place of several events, such as the deltas of a stream. */
@@ -181,6 +191,8 @@ function everyText(value: unknown, path: Path, parts: TextPart[]): void {
   else if (path.length > depthMax) return;
   else if (Array.isArray(value)) for (const [index, item] of value.entries()) everyText(item, [...path, index], parts);
   else if (isObject(value)) {
+    // The source of a document in plain text.
+    if (value.type === 'text' && typeof value.data === 'string') parts.push({ text: value.data, path: [...path, 'data'] });
     for (const [key, item] of Object.entries(value)) if (!notText.has(key)) everyText(item, [...path, key], parts);
   }
 }

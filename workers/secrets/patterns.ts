@@ -35,7 +35,7 @@ export const secretPatterns: readonly SecretPattern[] = [
 ];
 
 /** Returns true for text that looks drawn at random: letters and digits with high entropy, and no placeholder. */
-export function isRandom(value: string): boolean {
+function isRandom(value: string): boolean {
   if (!/[A-Za-z]/.test(value) || !/\d/.test(value) || /^(?:\$|%|process\.|os\.|env\.)|x{4}|\*{3}|\.{3}/i.test(value))
     return false;
   return entropyOf(value) >= 3;

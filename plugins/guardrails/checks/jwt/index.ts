@@ -31,7 +31,7 @@ const parameters = v.strictObject({
   extractClaims: v.optional(v.pipe(v.array(claimName), v.maxLength(32)), []),
   claimPrefix: v.optional(v.pipe(v.string(), v.maxLength(64)), 'x-jwt-'),
 });
-export type JwtParameters = v.InferOutput<typeof parameters>;
+type JwtParameters = v.InferOutput<typeof parameters>;
 
 /**
  * `default.jwt`: a header of the request holds a valid token: a JWT whose signature a key verifies, or a token that an endpoint declares active.

@@ -14,7 +14,7 @@ export const keySet = v.union([
   v.pipe(v.string(), v.parseJson(), v.looseObject({ keys: v.pipe(v.array(jwk), v.minLength(1), v.maxLength(100)) })),
 ]);
 type Jwk = v.InferOutput<typeof jwk>;
-export type Key = Awaited<ReturnType<typeof importJWK>>;
+type Key = Awaited<ReturnType<typeof importJWK>>;
 
 /** Returns the key of a `kid` for an algorithm; null if there is none. Rejects if the keys cannot be read. */
 export type FindKey = (kid: string | undefined, algorithm: string) => Promise<Key | null>;

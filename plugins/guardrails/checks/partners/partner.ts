@@ -13,7 +13,7 @@ export interface PartnerRequest {
   readonly body: JsonObject;
 }
 
-export interface PartnerVerdict {
+interface PartnerVerdict {
   readonly verdict: boolean;
   readonly data: JsonObject;
   /** Texts to send instead, in the order of the given ones; absent: nothing is replaced. */
