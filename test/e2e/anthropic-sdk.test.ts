@@ -77,7 +77,7 @@ describe('the Anthropic client with Anthropic', () => {
     expect(gateway.upstream.last.json()).toEqual({ model, system, messages });
   });
 
-  it('reaches routes unknown to the gateway through the pass-through', async () => {
+  it('lists the models of the provider', async () => {
     gateway.upstream.once('/v1/models', reply(200, { data: [{ id: model, type: 'model' }], has_more: false }));
     const listed: string[] = [];
     for await (const item of native.models.list()) listed.push(item.id);

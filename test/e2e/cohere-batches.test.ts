@@ -163,11 +163,11 @@ describe('files of cohere', () => {
   });
 
   it.each([
-    ['for a purpose it has no type for', '{}', 'assistants', 'purpose'],
-    ['whose line is none', 'no json', 'batch', 'file line 1'],
-    ['without lines', '\n', 'batch', 'file'],
-    ['for an endpoint without batches', line('a', {}, '/v1/responses'), 'batch', 'endpoint'],
-    ['of two models', `${line('a', { messages: [] })}\n${line('b', { messages: [], model: 'other' })}`, 'batch', 'b: model'],
+    ['a purpose without a dataset type', '{}', 'assistants', 'purpose'],
+    ['a line that is not JSON', 'no json', 'batch', 'file line 1'],
+    ['no lines', '\n', 'batch', 'file'],
+    ['an endpoint without batches', line('a', {}, '/v1/responses'), 'batch', 'endpoint'],
+    ['two models', `${line('a', { messages: [] })}\n${line('b', { messages: [], model: 'other' })}`, 'batch', 'b: model'],
   ])('with %s are rejected, and no dataset remains', async (_, text, purpose, param) => {
     const { upstream } = gateway;
     upstream.on(({ url }) => url.startsWith('/v1/datasets?'), json({ id: 'in-1' }));

@@ -61,7 +61,7 @@ it('limits: two processes together admit exactly the requests of a key’s limit
   expect(Number(denied.headers['retry-after'])).toBeGreaterThan(0);
 });
 
-it('rate limits: the units of a killed process return when its successor starts, and none is handed out twice', async () => {
+it('rate limits: the units of a killed process return when its successor starts, and none is granted twice', async () => {
   const gateway = await start(2);
   const { key } = await gateway.admin.createKey({ rate_limits: [{ type: 'requests', unit: 'rpd', value: 200 }] });
   const before = await hammer(gateway, key, 60);
@@ -96,7 +96,7 @@ it('limits: budget units of a killed process are free after its successor has sh
   process.kill(killed as number, 'SIGKILL');
   await until(() => gateway.pidsOf('gateway').some((pid) => pid !== killed), { what: 'the process started again' });
   // The killed process held a quarter of the budget. All of it except the 100 that were spent becomes available again.
-  await until(async () => (await send(9_850).catch(() => null))?.status === 200, { what: 'what it held' });
+  await until(async () => (await send(9_850).catch(() => null))?.status === 200, { what: 'the units of the killed process' });
   expect((await send(9_850)).status).toBe(412);
 });
 
@@ -112,20 +112,20 @@ it('limits: a cost budget is enforced, shown with its usage, marked when exhaust
   // 10 US dollars per million tokens of output: what a request may cost at most must be left.
   expect(JSON.parse((await dear(250_000)).body).error).toMatchObject({ type: 'api_key_exhaust_error', code: '04' });
   gateway.upstream.always(reply(200, JSON.stringify(answerOf(150_000)), { 'content-type': 'application/json' }));
-  // The refused request laid its hands on what there is; it is given back in a moment.
-  await until(async () => (await dear(150_000)).status === 200, { what: 'what the refused request laid its hands on' });
+  // The rejected request has reserved the rest of the budget, which is returned in a moment.
+  await until(async () => (await dear(150_000)).status === 200, { what: 'the units of the rejected request' });
   const read = async () => (await gateway.admin.get(`/api-keys/${id}?include_usage=true`)).body as Shown;
   const first = await until(async () => ((await read()).usage_limits.current_usage > 0 ? read() : null), {
     what: 'the settlement',
   });
   expect(first.usage_limits).toMatchObject({ current_usage: 1.5, status: 'active', is_threshold_alerts_sent: true });
   expect((await dear(100_000)).status).toBe(412);
-  // More than was asked for: what a provider uses beyond its bound is counted all the same.
-  await until(async () => (await dear(40_000)).status === 200, { what: 'what the refused request laid its hands on' });
+  // More than was reserved: usage beyond the estimate is counted too.
+  await until(async () => (await dear(40_000)).status === 200, { what: 'the units of the rejected request' });
   const second = await until(async () => ((await read()).status === 'exhausted' ? read() : null), { what: 'the mark' });
   expect(second.usage_limits).toMatchObject({ current_usage: 3, status: 'exhausted', is_exhausted_alerts_sent: true });
-  // A process may still hold a share that it got before: it spends that, and no more.
-  await until(async () => (await dear(10)).status === 412, { what: 'the end of what was handed out' });
+  // A process may still hold a share: it spends that and no more.
+  await until(async () => (await dear(10)).status === 412, { what: 'the end of the granted units' });
   expect((await gateway.admin.put(`/api-keys/${id}`, { reset_usage: true })).status).toBe(200);
   await until(async () => (await dear(10)).status === 200, { what: 'the reset in the gateways' });
   expect(await read()).toMatchObject({ status: 'active', usage_limits: { status: 'active' } });

@@ -246,7 +246,7 @@ describe('model lists of the OpenAI client', () => {
     expect([bad.status, (await bad.json()).error.param]).toEqual([400, 'limit']);
   });
 
-  it('include a new provider at once', async () => {
+  it('include a new provider as soon as its change has arrived', async () => {
     await gateway.call('/models');
     await gateway.admin.createUpstream('later', gateway.upstream.openaiHost, { key: 'sk-later' });
     await addModels('later', ['gpt-4o-mini']);

@@ -78,7 +78,7 @@ describe('methods and bodies', () => {
   const oddJson = Buffer.from('{ "a" : 1.0e0,\r\n\t"a":2,  "\\u0062":"\\/" , "big":12345678901234567890 }\n\n');
   const bodies: [name: string, type: string, body: Buffer][] = [
     ['JSON with odd spacing, repeated keys and large numbers', 'application/json', oddJson],
-    ['a body that says JSON and is none', 'application/json', Buffer.from('{"broken":')],
+    ['a body of the type JSON that is not JSON', 'application/json', Buffer.from('{"broken":')],
     ['multipart', `multipart/form-data; boundary="${boundary}"`, multipart],
     ['audio', 'audio/wav', randomBytes(300_000)],
     ['one byte', 'application/octet-stream', Buffer.from([0])],
@@ -145,7 +145,7 @@ describe('methods and bodies', () => {
     expect(gateway.upstream.last.path).toBe('/v1/chat/completions');
   });
 
-  it('include HEAD without a body, and the connection stays in step', async () => {
+  it('exclude HEAD, which is 405 without a body, and the connection serves the next request', async () => {
     client = await openRawClient(gateway.port);
     client.send(head('HEAD', '/v1/anything'));
     expect((await client.reply({ toHead: true })).status).toBe(405);
@@ -177,13 +177,13 @@ describe('routing by parameters', () => {
   it.each([
     ['JSON', 'application/json', json(''), 'yes'],
     ['JSON of a megabyte', 'application/vnd.own+json; charset=utf-8', json('x'.repeat(1_000_000)), 'yes'],
-    ['JSON that says something else', 'application/json', Buffer.from('{"purpose":"assistants"}'), 'no'],
-    ['JSON that is none', 'application/json', Buffer.from('{"purpose":"batch"'), 'no'],
-    ['a list', 'application/json', Buffer.from('["purpose"]'), 'no'],
-    ['JSON larger than is read of it', 'application/json', json('x'.repeat(34_000_000)), 'no'],
+    ['JSON with another value', 'application/json', Buffer.from('{"purpose":"assistants"}'), 'no'],
+    ['invalid JSON', 'application/json', Buffer.from('{"purpose":"batch"'), 'no'],
+    ['a JSON array', 'application/json', Buffer.from('["purpose"]'), 'no'],
+    ['JSON above the limit for parsing', 'application/json', json('x'.repeat(34_000_000)), 'no'],
     ['a form', form, multipart, 'yes'],
-    ['a form too large to be kept', form, largeForm, 'yes'],
-    ['what says that it is a form and is none', 'multipart/form-data', Buffer.from('purpose=batch'), 'no'],
+    ['a form above the limit for buffering', form, largeForm, 'yes'],
+    ['a body of the type form that is not a form', 'multipart/form-data', Buffer.from('purpose=batch'), 'no'],
     ['another type', 'text/plain', Buffer.from('{"purpose":"batch"}'), 'no'],
   ])('with %s forwards the body unchanged, of known length or chunked', async (_, type, body, then) => {
     const asks = byPurpose({ 'params.purpose': 'batch' });
@@ -267,7 +267,7 @@ describe('pass-through headers', () => {
     expect(gateway.upstream.last.header('authorization')).toBe('Bearer sk-own');
   });
 
-  it('lose hop-by-hop headers in the reply, and keep the others, also repeated ones', async () => {
+  it('lose hop-by-hop headers, cookies and CORS headers in the reply, and keep the others, also repeated ones', async () => {
     const text =
       'HTTP/1.1 200 OK\r\nconnection: close, x-only-here\r\nx-only-here: 1\r\nkeep-alive: timeout=5\r\nproxy-authenticate: Basic\r\n' +
       'x-svc-provider: forged\r\nset-cookie: svc_session=a; Path=/\r\naccess-control-allow-origin: *\r\nx-twice: 1\r\nx-twice: 2\r\n' +

@@ -247,7 +247,7 @@ describe('message batches of anthropic in the format of OpenAI', () => {
 });
 
 describe('batch jobs of mistral in the format of OpenAI', () => {
-  it('can be created, read and named', async () => {
+  it('can be created with the model of options or of a header, and read with their output', async () => {
     const { upstream } = gateway;
     const job = {
       id: 'job-1',

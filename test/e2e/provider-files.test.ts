@@ -81,7 +81,7 @@ describe.each(Object.entries(openAiLike))('files and batches of %s', (name, { ai
     expect(JSON.parse(upstream.last.text)).toEqual(body);
   });
 
-  it('can be read, and the output of a batch is one stream', async () => {
+  it('can be listed, deleted and cancelled, and the output of a batch is one stream', async () => {
     const { upstream } = gateway;
     const done = { id: 'batch_1', object: 'batch', status: 'completed', output_file_id: 'file-2', error_file_id: 'file-3' };
     upstream.on(`${base}/files`, json({ object: 'list', data: [{ id: 'file-1' }], has_more: false }));
@@ -101,7 +101,7 @@ describe.each(Object.entries(openAiLike))('files and batches of %s', (name, { ai
 });
 
 describe('fine-tuning jobs of azure-ai', () => {
-  it('are those of its resource', async () => {
+  it('can be created and cancelled in its resource', async () => {
     const { upstream } = gateway;
     const client = await clientOf('foundry-jobs', 'azure-ai', { azure_auth_mode: 'default', azure_foundry_url: upstream.origin });
     const job = { id: 'ftjob-1', object: 'fine_tuning.job', status: 'running' };

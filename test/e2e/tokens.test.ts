@@ -123,7 +123,7 @@ describe('a JWT as apiKey of the OpenAI SDK', () => {
     expect(await outcome(sign({ defaults: { config_id: 'pc-nowhere' } }))).toEqual([400, 'invalid_config']);
   });
 
-  it('is rejected with a reason, in the format of an SDK', async () => {
+  it('is rejected with the status and code of its reason, and accepted within the clock tolerance', async () => {
     const now = Math.floor(Date.now() / 1000);
     expect(await outcome(sign({}, newSigningKey(key.kid)))).toEqual([401, '03']);
     expect(await outcome(sign({}, newSigningKey('unknown')))).toEqual([401, '03']);
@@ -144,7 +144,7 @@ describe('a JWT as apiKey of the OpenAI SDK', () => {
     await becomes(sign(), 403);
   });
 
-  it('may use the next key after a rotation, and earlier ones stay valid', async () => {
+  it('may use the next key after a rotation; earlier ones stay valid until the settings replace the key set', async () => {
     const next = newSigningKey();
     const old = sign();
     expect((await outcome(old))[0]).toBe(200);
@@ -204,7 +204,7 @@ describe('a JWT as apiKey of the OpenAI SDK', () => {
   });
 });
 
-it('can store files of the service, and cannot start a batch that would outlive it', async () => {
+it('a JWT can store files of the service, and cannot start a batch that would outlive it', async () => {
   const client = clientWith(sign());
   const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model: '@oai/m', messages: [] } };
   const file = await client.files.create({ purpose: 'batch', file: new File([JSON.stringify(line)], 'in.jsonl') });
@@ -341,7 +341,7 @@ describe('a JWT in the admin API', () => {
     expect((await self(gateway.workspaceKey)).status).toBe(403);
   });
 
-  it('is rejected if invalid, with an audit entry, once for a flood', async () => {
+  it('is rejected if invalid, with audit entries: few for a flood', async () => {
     const forged = sign({ sub: 'mallory' }, newSigningKey(key.kid), { typ: 'logout+jwt' });
     const before = (await trail()).length;
     for (let i = 0; i < 20; i++) {
@@ -359,7 +359,7 @@ describe('a JWT in the admin API', () => {
     expect((await ask(expired, 'GET', '/configs')).body.data.errorCode).toBe('AB05');
   });
 
-  it('is verified by a gateway only', async () => {
+  it('cannot be checked over the internal path from outside', async () => {
     const check = { token: sign(), workspace: null, clientAddress: 'a', method: 'GET', path: '/', requestId: 'r' };
     const reply = await fetch(`${gateway.origin}/internal/v1/token-checks`, {
       method: 'POST',

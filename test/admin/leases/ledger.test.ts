@@ -330,7 +330,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     expect(row).toMatchObject({ outcome: 'success', checkpoint: null });
   });
 
-  it('rejects malformed requests and duplicate keys', async () => {
+  it('rejects malformed requests, duplicate keys, and callers other than gateways', async () => {
     expect((await plane.internal('POST', '/leases', { asks: [{ kind: 'rate' }] })).status).toBe(400);
     const twice = await plane.internal('POST', '/leases', { asks: [rateAsk('twice'), rateAsk('twice')] });
     expect(twice.status).toBe(400);

@@ -134,7 +134,7 @@ describe('an assumed role', () => {
   });
 
   it.each(['', '<AssumeRoleResponse/>', roleReply('x', 0).body.replace('1970', 'never')])(
-    'is refused when its reply cannot be read',
+    'is rejected when its reply cannot be read: %j',
     async (body) => {
       const { services } = fakeServices(() => ({ status: 200, body }));
       await expect(awsIdentity(role, keys(), services)).rejects.toMatchObject({ code: 'upstream_invalid' });

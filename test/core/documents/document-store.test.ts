@@ -202,7 +202,7 @@ describe('document changes', () => {
     expect(store.keep(1)[0]?.fresh).toBe(true);
   });
 
-  it('keep a key deleted after a failed reload', async () => {
+  it('never return a key that was deleted during a failed reload', async () => {
     plane.put('api-key', 'key-a', sampleKey('key-a'));
     await store.get('api-key', 'key-a');
     const gate = newGate();

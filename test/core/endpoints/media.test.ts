@@ -108,7 +108,7 @@ describe('a binary reply', () => {
 describe('media usage', () => {
   it.each([
     [
-      'counts tokens of audio',
+      'tokens of audio',
       { text: 'x', usage: { input_tokens: 14, input_token_details: { audio_tokens: 12 }, output_tokens: 5 } },
       {},
       { audioInputTokens: 12, units: {} },
@@ -168,7 +168,7 @@ describe('a form', () => {
     expect(sent.find((part) => part.filename !== null)).toEqual(file);
   });
 
-  it('above the buffer limit is streamed once', async () => {
+  it('above the buffer limit is streamed once, without a retry', async () => {
     const harness = createHarness({ formBytesMax: 100_000 });
     harness.addConfig('pc-r', { provider: '@one', retry: { attempts: 3 } });
     const sizes: number[] = [];

@@ -180,7 +180,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     expect(all.toString()).toContain(sha256(Buffer.from('abc')));
   });
 
-  it('streams 20 MB to a consumer that pauses, in order and with its own chunks', async () => {
+  it('streams 20 MB to a consumer that pauses, in order, in chunks that stay valid', async () => {
     const body = patternBytes(20_000_000);
     const chunks: Uint8Array[] = [];
     let pauses = 0;

@@ -348,6 +348,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
     client.send(get('/v1/x'));
     await client.closed();
     expect(edge.failed).toEqual([new Error('drain callback')]);
+    await serves(await openRawClient(edge.port));
   });
 
   /** The connection still works: the reply before ended where it said. */

@@ -295,7 +295,7 @@ describe('x-svc-debug-route', () => {
     });
   });
 
-  it('is also on errors, and lists no decision twice', async () => {
+  it('is also on errors, whose record has the model', async () => {
     const gateway = createHarness(seeing);
     gateway.script(attemptReply(500, {}));
     const reply = await gateway.send({ headers });
@@ -315,7 +315,7 @@ describe('x-svc-debug-route', () => {
     expect(JSON.parse(value)).toMatchObject({ config: 'pc-long', truncated: true });
   });
 
-  it('is empty for keys that may not read configs', async () => {
+  it('names the missing scope to keys that may not read configs', async () => {
     const reply = await createHarness().send({ headers });
     expect(reply.header('x-svc-debug-route')).toBe('{"error":"the API key requires the scope configs.read"}');
   });

@@ -22,7 +22,7 @@ describe('a plain call', () => {
     expect(Buffer.from(gateway.calls[0]?.body as Uint8Array).toString()).toBe(body);
   });
 
-  it('has trace, target, attempts and provider on the reply, under the header prefix of the client', async () => {
+  it('has trace, target and provider on the reply, under the header prefix of the client', async () => {
     const gateway = createHarness();
     const headers = { 'x-svc-api-key': undefined, 'x-other-api-key': gateway.key, 'x-other-trace-id': 'trace-7' };
     const reply = await gateway.send({ headers });
@@ -33,7 +33,7 @@ describe('a plain call', () => {
     expect(gateway.records[0]?.traceId).toBe('trace-7');
   });
 
-  it('leaves one record with tokens, target and sizes', async () => {
+  it('leaves one record with tokens, target and attempts', async () => {
     const gateway = createHarness();
     await gateway.send({});
     expect(gateway.records).toHaveLength(1);
@@ -72,6 +72,7 @@ describe('a plain call', () => {
     const sent = gateway.calls[0]?.headers.join('\n') ?? '';
     expect(sent).toContain('x-keep');
     expect(sent).not.toContain('x-svc-');
+    expect(sent).not.toContain(gateway.key);
   });
 });
 
@@ -117,7 +118,7 @@ describe('a streamed call through the pipeline', () => {
     expect(reply.header('x-svc-last-used-option-index')).toBe('config.targets[1]');
   });
 
-  it('aborts the provider when the client disconnects, and records the usage so far', async () => {
+  it('aborts the call to the provider when the client disconnects, and records it as aborted', async () => {
     const gateway = createHarness();
     gateway.script((_call, handler) => {
       handler.onHead(200, ['content-type', 'text/event-stream']);
@@ -178,7 +179,7 @@ describe('fallback and retry', () => {
     ['upstream_connect', 502],
     ['upstream_reset', 502],
     ['request_timeout', 408],
-  ] as const)('turns %s into %i and falls over on it', async (code, status) => {
+  ] as const)('turns %s into %i, and a fallback continues', async (code, status) => {
     const gateway = createHarness();
     gateway.script(failWith(new GatewayError(code)));
     const alone = await gateway.send({});
@@ -340,7 +341,7 @@ describe('a provider without token counts', () => {
     expect(gateway.records[0]?.outputTokens).toBeGreaterThanOrEqual(3);
   });
 
-  it('keeps the estimate of a counted call', async () => {
+  it('is not assumed for a reply with counts', async () => {
     const gateway = createHarness();
     await gateway.send({ body });
     expect(gateway.records[0]).toMatchObject({ usageEstimated: false });
@@ -365,15 +366,15 @@ describe('JSON limits', () => {
     expect(reply.status).toBe(status);
     if (status === 400) expect(reply.text).toMatch(/nested deeper than 64 levels|more than 50000 keys/);
   });
+});
 
-  it('an expired provider is a 401 of its target, and a fallback continues', async () => {
-    const gateway = createHarness();
-    const id = [...gateway.documents.keys()].find((key) => key.endsWith('/one')) as string;
-    gateway.documents.set(id, { ...(gateway.documents.get(id) as object), expiresAt: '2020-01-01T00:00:00Z' });
-    const alone = await gateway.send({});
-    expect([alone.status, (alone.json.error as { code: string }).code]).toEqual([401, 'provider_expired']);
-    gateway.addConfig('pc-e', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
-    const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-e' }, body: { model: 'gpt-5', messages: [] } });
-    expect([reply.status, reply.header('x-svc-last-used-option-index')]).toEqual([200, 'config.targets[1]']);
-  });
+it('an expired provider is a 401 of its target, and a fallback continues', async () => {
+  const gateway = createHarness();
+  const id = [...gateway.documents.keys()].find((key) => key.endsWith('/one')) as string;
+  gateway.documents.set(id, { ...(gateway.documents.get(id) as object), expiresAt: '2020-01-01T00:00:00Z' });
+  const alone = await gateway.send({});
+  expect([alone.status, (alone.json.error as { code: string }).code]).toEqual([401, 'provider_expired']);
+  gateway.addConfig('pc-e', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
+  const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-e' }, body: { model: 'gpt-5', messages: [] } });
+  expect([reply.status, reply.header('x-svc-last-used-option-index')]).toEqual([200, 'config.targets[1]']);
 });

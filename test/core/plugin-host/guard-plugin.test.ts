@@ -103,12 +103,6 @@ describe('a malformed plugin result is a 500 that names the plugin', () => {
     expect(text).not.toContain('secret words');
   });
 
-  it('rejected promise of a synchronous hook: logged, not left unhandled', async () => {
-    const { sink, harness } = await send({ onEnd: async () => Promise.reject(new Error('too late')) });
-    expect(sink.status).toBe(200);
-    expect(JSON.stringify(harness.logs)).toContain('too late');
-  });
-
   it.each([
     ['a number', (head: { headers: unknown[] }) => head.headers.push('x-count', 5)],
     ['a name without a value', (head: { headers: unknown[] }) => head.headers.push('x-count')],
@@ -130,14 +124,6 @@ describe('a malformed plugin result is a 500 that names the plugin', () => {
     expect(sink.status).toBe(500);
     expect(sink.headers).not.toContain('x-odd');
     expect(sink.headers.length % 2).toBe(0);
-  });
-
-  it('onError: the client gets the original error', async () => {
-    const harness = createHarness({ plugins: [pluginOf({ onError: () => ({ status: 99 }) })] });
-    harness.script(failWith(new GatewayError('upstream_reset')));
-    const sink = await harness.send(chat);
-    expect(sink.status).toBe(502);
-    expect(JSON.stringify(harness.logs)).toContain('plugin odd, onError');
   });
 });
 
@@ -195,6 +181,20 @@ describe('the time limit of hooks', () => {
 });
 
 describe('errors of plugins', () => {
+  it('a rejected promise of a synchronous hook is logged, not left unhandled', async () => {
+    const { sink, harness } = await send({ onEnd: async () => Promise.reject(new Error('too late')) });
+    expect(sink.status).toBe(200);
+    expect(JSON.stringify(harness.logs)).toContain('too late');
+  });
+
+  it('a malformed result of onError is logged, and the client gets the original error', async () => {
+    const harness = createHarness({ plugins: [pluginOf({ onError: () => ({ status: 99 }) })] });
+    harness.script(failWith(new GatewayError('upstream_reset')));
+    const sink = await harness.send(chat);
+    expect(sink.status).toBe(502);
+    expect(JSON.stringify(harness.logs)).toContain('plugin odd, onError');
+  });
+
   /** An error made by another copy of the package. */
   class GatewayErrorOfOtherCopy extends Error {
     code = 'forbidden';

@@ -94,19 +94,19 @@ it('secret cache: reads a changed reference again at once', async () => {
 });
 
 describe.each([
-  ['does not answer', stallBeforeHead(), 'the secret manager did not reply in time'],
+  ['does not reply', stallBeforeHead(), 'the secret manager did not reply in time'],
   ['cuts the connection', cutBeforeHead(), 'the secret manager closed the connection before it replied'],
-  ['answers 500', reply(500, 'oops'), 'HashiCorp Vault answered 500'],
+  ['replies with 500', reply(500, 'oops'), 'HashiCorp Vault answered 500'],
   ['is sealed', reply(503, { errors: ['Vault is sealed'] }), 'HashiCorp Vault answered 503'],
   ['has too many callers', reply(429, { errors: [] }), 'HashiCorp Vault answered 429'],
-  ['sends another way', reply(307, '', { location: 'http://169.254.169.254/' }), 'HashiCorp Vault answered 307'],
-  ['sends what is no JSON', invalidJson(), 'HashiCorp Vault sent a reply that cannot be read'],
+  ['redirects', reply(307, '', { location: 'http://169.254.169.254/' }), 'HashiCorp Vault answered 307'],
+  ['sends invalid JSON', invalidJson(), 'HashiCorp Vault sent a reply that cannot be read'],
   ['sends a list', reply(200, []), 'HashiCorp Vault sent a reply that cannot be read'],
   ['sends no value', reply(200, { data: null }), 'HashiCorp Vault sent a reply without a value'],
-  ['sends more than is read', reply(200, 'x'.repeat(1_100_000)), 'the secret manager sent a reply that cannot be read'],
+  ['sends more than the limit', reply(200, 'x'.repeat(1_100_000)), 'the secret manager sent a reply that cannot be read'],
 ])('a manager that %s', (what, behaviour, reason) => {
   // Only one of them lets the time run out; the others take as long as a busy machine needs.
-  const impatientMs = what === 'does not answer' ? 100 : 5_000;
+  const impatientMs = what === 'does not reply' ? 100 : 5_000;
 
   it('is away: the last value is used, logged once, until it can be read again', async () => {
     const document = documentWith(mapped());
@@ -240,7 +240,7 @@ describe('a value that a provider has rejected', () => {
   });
 });
 
-it('secret cache: keeps at most the size that managers store', async () => {
+it('secret cache: accepts secrets of at most 65,536 characters', async () => {
   const fields = { api_key: 'sk-1', notes: 'x'.repeat(65_000) };
   vault.v2.set('secret/openai', fields);
   const document = documentWith(mapped({ key: 'api_key' }));

@@ -220,7 +220,7 @@ describe('an unavailable value', () => {
     expect(alone.error.message).toMatch(/whose secret manager cannot be reached. Try again shortly$/);
   });
 
-  it('is never repeated if it does not fit', async () => {
+  it('is not shown in the error if it is invalid', async () => {
     vault.v2.set('secret/bad', { host: 'planted not a project\u0007' });
     store('good', 'sk-planted-key');
     const setting = { target: 'configurations.aws_region', field: 'aws_region', isSecret: false };

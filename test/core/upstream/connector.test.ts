@@ -93,8 +93,8 @@ describe('host names', () => {
     ['a metadata service', ['169.254.169.254']],
     ['one public and one private address', ['8.8.8.8', '10.0.0.1']],
     ['one private and one public address', ['fd00::1', '2606:4700::1111']],
-    ['no address at all, but text', ['localhost']],
-  ])('with an address in %s are rejected without a connection', async (_what, addresses) => {
+    ['a text in place of an address', ['localhost']],
+  ])('with the DNS result %s are rejected without a connection', async (_what, addresses) => {
     const { resolve } = answering(addresses);
     const dialled: string[] = [];
     const transport = transportWith({ resolve, dial: spyingOn(dialled) });

@@ -46,7 +46,7 @@ describe('forms of chat completions', () => {
     expect(chatFromEvents(events(chatToEvents(reply, true)))).toEqual(reply);
   });
 
-  it('the event for usage is written only if it was asked for', () => {
+  it('the event for usage is written only if it is requested', () => {
     expect(chatToEvents(chatOf({ role: 'assistant', content: 'x' }), false)).not.toContain('usage');
     expect(chatToEvents(chatOf({ role: 'assistant', content: 'x' }), true)).toContain('"total_tokens":8');
   });
@@ -84,7 +84,7 @@ describe('forms of messages', () => {
     ['cut', (all: JsonObject[]) => all.slice(0, -1)],
     ['failed', (all: JsonObject[]) => [...all, { type: 'error', error: {} }]],
     [
-      'of an unknown delta',
+      'interrupted by an unknown delta',
       (all: JsonObject[]) => [
         ...all.slice(0, 2),
         { type: 'content_block_delta', index: 0, delta: { type: 'x' } },
@@ -130,7 +130,7 @@ const cached = { 'x-svc-config': '{"provider":"@one","cache":"simple"}' };
 const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
 
 describe('plain replies and streams share entries', () => {
-  it('a plain reply answers a stream, with usage if it is asked for', async () => {
+  it('a plain reply serves a stream, with usage if it is requested', async () => {
     const gateway = createHarness();
     await gateway.send({ headers: cached, body });
     const stream = await gateway.send({ headers: cached, body: { ...body, stream: true } });
@@ -150,7 +150,7 @@ describe('plain replies and streams share entries', () => {
     expect(gateway.calls).toHaveLength(1);
   });
 
-  it('a stream with usage answers a plain request; one without does not', async () => {
+  it('a stream with usage serves a plain request; one without usage does not', async () => {
     const gateway = createHarness();
     gateway.script(chatStream(['hel', 'lo']));
     await gateway.send({ headers: cached, body: { ...body, stream: true } });

@@ -208,7 +208,7 @@ describe('the semantic cache', () => {
 
   it.each([
     ['fails', answer(500, {})],
-    ['is no list of numbers', answer(200, { data: [{ embedding: 'AAAA' }] })],
+    ['is not a list of numbers', answer(200, { data: [{ embedding: 'AAAA' }] })],
     ['is empty', answer(200, { data: [] })],
     ['is zero', answer(200, { data: [{ embedding: [0, 0] }] })],
   ])('is a miss if the embedding %s', async (_what, embed) => {
@@ -226,7 +226,7 @@ describe('the semantic cache', () => {
     expect(embeddingsOf(gateway)).toHaveLength(1);
   });
 
-  it('goes on as a miss if the embedding is slow', async () => {
+  it('continues as a miss if the embedding is slow', async () => {
     const { chat, asked } = start(
       async () => hit,
       () => {},
@@ -236,7 +236,7 @@ describe('the semantic cache', () => {
     expect(asked).toEqual([]);
   });
 
-  it('goes on as a miss if the store is slow, and stores the reply with its vector', async () => {
+  it('continues as a miss if the store is slow, and stores the reply with its vector', async () => {
     const never = newGate();
     const { chat, stored } = start(async () => {
       await never.opened;
@@ -248,7 +248,7 @@ describe('the semantic cache', () => {
     never.open();
   });
 
-  it('stores a refreshed reply with its vector', async () => {
+  it('stores a refreshed reply, without looking for a similar one', async () => {
     const { chat, stored, asked } = start(async () => hit);
     const reply = await chat([user('hello')], {}, { ...cached(), 'x-svc-cache-force-refresh': 'true' } as never);
     expect([reply.header('x-svc-cache-status'), reply.text.includes('fresh')]).toEqual(['REFRESH', true]);
@@ -263,7 +263,7 @@ describe('the semantic cache', () => {
     expect(embeddingsOf(gateway)).toEqual([]);
   });
 
-  it('is turned on by x-svc-cache: semantic, and each target may have its own', async () => {
+  it('can differ by target; x-svc-cache: semantic without a model for embeddings is a simple cache', async () => {
     const { gateway, chat, asked } = start();
     const targets = [
       { provider: '@one', cache: 'off', override_params: { model: 'x' } },

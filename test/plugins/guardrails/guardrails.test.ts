@@ -160,7 +160,7 @@ describe('verdict, status and body of a chat completion', () => {
     expect(record?.guardrails?.[0]?.feedback).toEqual({ value: feedback.value, weight: feedback.weight });
   });
 
-  it('adds the results to an error of the provider, and leaves one that is not JSON alone', async () => {
+  it('adds the results to an error of the provider', async () => {
     const input_guardrails = [match('hello')];
     const failed = await ask({ input_guardrails }, { scripts: [answer(500, { error: { message: 'boom' } })] });
     expect([failed.status, json(failed.sink.text).hook_results?.before_request_hooks?.length]).toEqual([500, 1]);

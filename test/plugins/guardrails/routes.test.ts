@@ -126,7 +126,7 @@ describe('pass-through routes', () => {
     expect(passed.record?.guardrails?.[0]?.checks).toMatchObject([{ error: 'Check error', failedOpen: true }]);
   });
 
-  it('checks without text run, also for a GET', async () => {
+  it('checks without text run', async () => {
     const input_guardrails = [{ 'default.allowedRequestTypes': { blockedTypes: ['proxy'] }, deny: true }];
     expect((await ask({ input_guardrails }, path, { a: 1 }, ok)).status).toBe(446);
   });

@@ -113,7 +113,7 @@ describe('rate limits', () => {
     expect(errorOf(refused).message).toMatch(/20 tokens per day, and this request may need 50\d\d$/);
   });
 
-  it('provider: a fallback continues, without a trace of the rejection', async () => {
+  it('provider: a fallback continues, and only the record shows the rejection', async () => {
     const { harness, ask, addConfig, records } = start();
     limitProvider(harness, 'one', { rateLimits: [perDay(1)] });
     addConfig('pc-two', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
@@ -297,9 +297,9 @@ describe('budgets of a request', () => {
   });
 
   it.each([
-    ['all that was set aside when the client leaves before the provider was reached', 'connecting', 200],
-    ['what its question did not use when the client leaves before the answer', 'asked', 412],
-  ])('budgets: the reservation returns for %s', async (_case, state, status) => {
+    ['all of it if the client leaves before the provider is reached', 'connecting', 200],
+    ['the part beyond the prompt if the client leaves before the reply', 'asked', 412],
+  ])('return of a reservation: %s', async (_case, state, status) => {
     // 10 for the answer and 5 for the question are set aside.
     const { harness, ask, script, records } = start({ usageLimits: budgetOf(15, 'tokens') });
     let client: FakeSink | null = null;

@@ -78,8 +78,8 @@ describe.each(ruleDatabases)('the JWT setting, on %s', (database) => {
     ['the same URL twice', { jwks_url: 'https://a.example.com,https://a.example.com' }, 'jwt.jwks_url'],
     ['many URLs', { jwks_url: Array.from({ length: 11 }, (_, i) => `https://a${i}.example.com`).join() }, 'jwt.jwks_url'],
     ['an empty issuer', { jwks_url: 'https://a.example.com', issuer: '' }, 'jwt.issuer'],
-    ['a life of no length', { jwks_url: 'https://a.example.com', max_token_ttl: 59 }, 'jwt.max_token_ttl: at least 60'],
-    ['half a second', { jwks_url: 'https://a.example.com', max_token_ttl: 60.5 }, 'jwt.max_token_ttl'],
+    ['a lifetime below a minute', { jwks_url: 'https://a.example.com', max_token_ttl: 59 }, 'jwt.max_token_ttl: at least 60'],
+    ['a fraction of a second', { jwks_url: 'https://a.example.com', max_token_ttl: 60.5 }, 'jwt.max_token_ttl'],
     ['an unknown field', { jwks_url: 'https://a.example.com', algorithms: ['HS256'] }, 'jwt.algorithms'],
   ])('is rejected with %s, naming the field', async (_what, jwt, field) => {
     const reply = await expectRefusal(plane, () => put(jwt), 400, 'AB01', true);
@@ -100,7 +100,7 @@ describe.each(ruleDatabases)('the JWT setting, on %s', (database) => {
     expect(JSON.stringify(trail.body) + JSON.stringify(reply.body)).not.toContain('PRIVATE');
   });
 
-  it('provides for every e-mail its user and rights', async () => {
+  it('provides user and rights for an e-mail address', async () => {
     const person = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
     const id = `${plane.organisationId}/${person.email}`;
     const known = await document('user', id);

@@ -303,14 +303,14 @@ describe.each(ruleDatabases)('provider credentials sent in place, on %s', (datab
       ['another type of provider', { provider: 'anthropic' }, 'source_provider_api_key_id: has another provider type (openai)'],
       ['a key beside them', { key: 'sk-2' }, 'key: not together with source_provider_api_key_id'],
       ['an integration beside them', { integration_id: 'mock' }, 'key: credentials belong to the integration'],
-      ['no id', { source_provider_api_key_id: 'source' }, 'source_provider_api_key_id: a UUID is expected'],
+      ['a slug in place of the id', { source_provider_api_key_id: 'source' }, 'source_provider_api_key_id: a UUID is expected'],
     ];
     it.each(refused)('reject %s', async (_, more, message) => {
       const reply = await expectRefusal(plane, () => make('refused', more), 400, 'AB01', true);
       expect(reply.body.data.message).toContain(message);
     });
 
-    it('need the copy scope, and cannot leave a workspace or organisation', async () => {
+    it('need the copy scope, and a key of the workspace or organisation of the source', async () => {
       const may = await plane.newKey(['virtual_keys.create', 'virtual_keys.copy']);
       expect((await make('by-key', {}, may)).status).toBe(200);
       const mayNot = await plane.newKey(['virtual_keys.create']);

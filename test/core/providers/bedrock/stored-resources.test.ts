@@ -127,9 +127,9 @@ describe('a file in the bucket', () => {
   });
 
   it.each([
-    ['of another bucket', 's3://other-bucket/a.jsonl'],
-    ['of another scheme', 'gs://my-bucket/a.jsonl'],
-    ['that leads out of its bucket', 's3://my-bucket/../other/a.jsonl'],
+    ['another bucket', 's3://other-bucket/a.jsonl'],
+    ['another scheme', 'gs://my-bucket/a.jsonl'],
+    ['a path out of its bucket', 's3://my-bucket/../other/a.jsonl'],
   ])('is rejected for %s', async (_, address) => {
     const { harness, client } = open();
     await expect(client.files.retrieve(encodeURIComponent(address))).rejects.toMatchObject({ status: 400, param: 'id' });
@@ -234,9 +234,9 @@ describe('a Bedrock batch', () => {
   });
 
   it.each([
-    ['without a role', {}, [line('a')], 'provider_options.role_arn'],
-    ['of two models', { role_arn: role }, [line('a'), line('b', { model: 'amazon.nova-lite-v1:0' })], 'input_file_id'],
-    ['of an empty file', { role_arn: role }, [], 'input_file_id'],
+    ['no role', {}, [line('a')], 'provider_options.role_arn'],
+    ['two models', { role_arn: role }, [line('a'), line('b', { model: 'amazon.nova-lite-v1:0' })], 'input_file_id'],
+    ['an empty file', { role_arn: role }, [], 'input_file_id'],
   ])('with %s is rejected before a job is created', async (_, options, lines, param) => {
     const { harness, client } = open();
     harness.script(plain(200, jsonl(...lines)), plain(200));

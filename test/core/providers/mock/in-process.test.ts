@@ -176,7 +176,7 @@ describe('injected mock errors', () => {
   });
 });
 
-describe.each(['/v1/audio/transcriptions', '/v1/audio/translations'])('the mock asked for %s', (path) => {
+describe.each(['/v1/audio/transcriptions', '/v1/audio/translations'])('a mock call to %s', (path) => {
   const hear = async (fields: Readonly<Record<string, string | Blob>>) => {
     const form = new FormData();
     for (const [name, value] of Object.entries(fields)) form.append(name, value as string);
@@ -188,7 +188,7 @@ describe.each(['/v1/audio/transcriptions', '/v1/audio/translations'])('the mock 
   };
   const file = new Blob(['twelve bytes']);
 
-  it('says how many bytes of audio it has heard', async () => {
+  it('returns the number of received audio bytes', async () => {
     expect(await hear({ model: 'echo', file })).toEqual([200, { text: '12 bytes were heard' }]);
   });
 
@@ -196,15 +196,15 @@ describe.each(['/v1/audio/transcriptions', '/v1/audio/translations'])('the mock 
     ['no file', { model: 'echo' }, 'file'],
     ['a text in place of the file', { model: 'echo', file: 'a.wav' }, 'file'],
     ['no model', { file }, 'model'],
-  ])('refuses a form with %s', async (_, fields, param) => {
+  ])('rejects a form with %s', async (_, fields, param) => {
     expect(await hear(fields)).toMatchObject([400, { error: { param, type: 'invalid_request_error' } }]);
   });
 
-  it('replies with the status that the model name asks for', async () => {
+  it('has the status of the model name', async () => {
     expect(await hear({ model: 'status=503', file })).toMatchObject([503, { error: { type: 'server_error' } }]);
   });
 
-  it('refuses a body that is no form', async () => {
+  it('rejects a body that is not a form', async () => {
     const headers = ['content-type', 'multipart/form-data; boundary=x'];
     const recording = record(mockSender(), mockCall('nothing', { path, headers }));
     await recording.over;
@@ -277,7 +277,7 @@ describe('mock pass-through', () => {
     });
   });
 
-  it('hashes a body as it streams', () => {
+  it('counts the bytes of a body as it streams', () => {
     let consumer: BodyConsumer | null = null;
     const body = {
       length: -1,

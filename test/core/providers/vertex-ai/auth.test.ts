@@ -127,7 +127,7 @@ describe('a service account', () => {
     ['a file of another kind', { type: 'gdch_service_account' }, /type: .*gdch_service_account/],
     ['a file without a key', { ...serviceAccount(), private_key: undefined }, /private_key/],
     [
-      'a key that is none',
+      'a key that is not an RSA key',
       serviceAccount({ private_key: '-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n' }),
       /private_key: an RSA key/,
     ],
@@ -232,13 +232,13 @@ describe('workload identity federation', () => {
 
   it.each<[string, JsonObject]>([
     [
-      'its metadata service',
+      'metadata service',
       federated(
         { url: 'http://169.254.169.254/metadata/identity/oauth2/token', format: { type: 'json' } },
         { quota_project_id: 'p' },
       ),
     ],
-    ['its files', federated({ file: '/var/run/secrets/tokens/gcp' }, { quota_project_id: 'p' })],
+    ['files', federated({ file: '/var/run/secrets/tokens/gcp' }, { quota_project_id: 'p' })],
   ])('uses the machine’s %s only if the deployment allows it', async (_, file) => {
     await expect(signed(file, services([]))).rejects.toMatchObject({ code: 'forbidden' });
   });

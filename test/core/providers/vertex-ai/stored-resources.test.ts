@@ -109,7 +109,7 @@ describe('a file in the Vertex AI bucket', () => {
     expect(harness.calls[1]?.path).toContain('startOffset=svc-files%2Fbatch%2F1%2Fa.jsonl');
   });
 
-  it('needs a bucket, only its own, and rejects a custom host', async () => {
+  it('needs a bucket, and rejects ids of another one and a custom host', async () => {
     const { vertex_storage_bucket_name: _bucket, ...none } = project;
     await expect(open(none).client.files.list()).rejects.toMatchObject({ param: 'vertex_storage_bucket_name' });
     const other = open();
