@@ -9,6 +9,8 @@ import {
   type TestGateway,
 } from 'svc-gateway/test-kit';
 import { afterAll, describe, expect, it } from 'vitest';
+import { createEventRewriter } from '../../../../core/contract/plugin/text/rewrite-events.ts';
+import { StreamRewriter } from '../../../../core/contract/plugin/text/rewrite-stream.ts';
 import { randomFrom } from '../../../support/random-from.ts';
 
 const word = 'сéкрет🔒';
@@ -205,10 +207,39 @@ describe('rewriteText: streams', () => {
     expect(reply.text.trimEnd().endsWith('[DONE]')).toBe(true);
   });
 
+  it('rewrites a large event that comes in small chunks, with any line end', async () => {
+    const gateway = start();
+    const text = `${'x'.repeat(300_000)} ${word}`;
+    const frames = chatEvents([text]).replaceAll('\n', '\r\n');
+    const bytes = Buffer.from(frames);
+    gateway.provider(
+      providerStream(Array.from({ length: Math.ceil(bytes.length / 100) }, (_, at) => bytes.subarray(at * 100, at * 100 + 100))),
+    );
+    const { content } = await gateway.send({ stream: true });
+    expect(content.length).toBe(text.length - word.length + 4);
+    expect(content.endsWith('x MASK')).toBe(true);
+  });
+
   it('leaves replies alone if there is no rewriter for the request', async () => {
     const gateway = start(() => null);
     gateway.provider(providerStream([chatEvents([word])]));
     expect((await gateway.send({ stream: true })).content).toBe(word);
+  });
+});
+
+describe('rewriteText: streams that cannot be rewritten', () => {
+  const rewriter = () => new StreamRewriter(createEventRewriter('chat', maskWord));
+
+  it('fails for an event that is not JSON, and passes comments and empty data', () => {
+    expect(Buffer.from(rewriter().next(Buffer.from(': ping\n\ndata:\n\n')) ?? []).toString()).toBe(': ping\n\ndata:\n\n');
+    expect(() => rewriter().next(Buffer.from(`data: ${word}\n\n`))).toThrow('not JSON');
+  });
+
+  it('fails for an event of more than 16 MiB', () => {
+    const stream = rewriter();
+    const chunk = Buffer.alloc(1024 * 1024, 'x');
+    for (let sent = 0; sent < 16; sent++) expect(stream.next(chunk)).toBeNull();
+    expect(() => stream.next(chunk)).toThrow('too large');
   });
 });
 
