@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { EntityManager } from '../../db/open-database.ts';
 import { Partition } from './partition.ts';
 
-export interface NearestQuestion {
+interface NearestQuestion {
   readonly workspaceId: string;
   readonly partition: string;
   readonly vector: Float32Array;
@@ -11,7 +11,7 @@ export interface NearestQuestion {
   readonly nowMs: number;
 }
 
-export interface Nearest {
+interface Nearest {
   readonly digest: string;
   readonly score: number;
   readonly sealed: Uint8Array;

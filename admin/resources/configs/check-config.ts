@@ -71,6 +71,8 @@ export function* referencesOf(node: GatewayConfig, path: string): Generator<Refe
     };
   }
   if (node.virtual_key !== undefined) yield { path: at('virtual_key'), slug: node.virtual_key.replace(/^@/, ''), issue: null };
+  const embedding = node.cache?.embedding;
+  if (embedding) yield { path: at('cache.embedding.provider'), slug: embedding.provider.replace(/^@/, ''), issue: null };
   const model = node.override_params?.model;
   const named = typeof model === 'string' ? /^@(?!cf\/|hf\/)([^/]+)\//.exec(model) : null;
   if (named?.[1]) yield { path: at('override_params.model'), slug: named[1], issue: null };

@@ -33,6 +33,11 @@ describe.each(ruleDatabases)('rejected configs, on %s', (database) => {
       'config.provider: no provider @mokc in this workspace; did you mean @mock?',
     ],
     ['a misspelt key', { name: 'x', config: { strateegy: {} } }, 'config.strateegy: unknown key; did you mean strategy?'],
+    [
+      'an unknown provider of embeddings',
+      { name: 'x', config: { provider: '@mock', cache: { mode: 'semantic', embedding: { provider: 'nope', model: 'e' } } } },
+      'config.cache.embedding.provider: no provider @nope in this workspace',
+    ],
     ['an unknown virtual key', { name: 'x', config: { virtual_key: 'nope' } }, 'config.virtual_key: no provider @nope'],
     [
       'an unknown slug in a nested target',
