@@ -47,6 +47,9 @@ const tickMs = 1_000;
 const earlierMs = 100;
 /** Accounts unused for this long are removed. */
 const forgetMs = 600_000;
+/** The same while there are more accounts than `accountsMax`: groups of policies may have any number of values. */
+const forgetEarlyMs = 10_000;
+const accountsMax = 20_000;
 const asksMax = 1_000;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -93,6 +96,8 @@ export function startLeases(options: LeasesOptions): LeaseClient {
       timers.after(delayMs, () => closed || wake(account, 0));
       return;
     }
+    // Its meter may have kept it although it was removed.
+    if (!accounts.has(account.key)) accounts.set(account.key, account);
     asking.add(account);
     if (flushing) return;
     flushing = true;
@@ -139,11 +144,12 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   function tick(): void {
     if (closed) return;
     const nowMs = clock.elapsed();
+    const unusedMs = accounts.size > accountsMax ? forgetEarlyMs : forgetMs;
     for (const account of accounts.values()) {
       if (account.asking || account.hasWaiters) continue;
       const idleMs = nowMs - account.usedAtMs;
       if ((idleMs > tickMs && account.giveBack()) || account.owesReport || account.isAgeing()) wake(account, 0);
-      else if (idleMs > forgetMs && !account.isNeeded) accounts.delete(account.key);
+      else if (idleMs > unusedMs && !account.isNeeded) accounts.delete(account.key);
     }
     cancelTick = timers.after(tickMs, tick);
   }
