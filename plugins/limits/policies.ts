@@ -37,29 +37,40 @@ export class WorkspacePolicies {
   }
 }
 
+/** One policy. It is compiled when the index first finds it: most policies of a large workspace never apply in one process. */
 class CompiledPolicy {
-  readonly #matchers: ReturnType<typeof compileCondition>[];
-  readonly #valueKeyOf: ReturnType<typeof compileGroup>;
+  readonly #policy: UsagePolicy | RatePolicy;
   readonly #newMeter: (valueKey: string) => Meter;
-  readonly #meters = new Map<string, Meter>();
+  #rules: Rules | null = null;
 
-  constructor({ conditions, groupBy }: UsagePolicy | RatePolicy, newMeter: (valueKey: string) => Meter) {
-    this.#matchers = conditions.map(compileCondition);
-    this.#valueKeyOf = compileGroup(groupBy);
+  constructor(policy: UsagePolicy | RatePolicy, newMeter: (valueKey: string) => Meter) {
+    this.#policy = policy;
     this.#newMeter = newMeter;
   }
 
   /** Returns the counter of a call; null if a condition or a value of the group is missing. */
   meterOf(call: PolicyCall): Meter | null {
-    for (const matches of this.#matchers) if (!matches(call)) return null;
-    const valueKey = this.#valueKeyOf(call);
+    this.#rules ??= compile(this.#policy);
+    const { matchers, valueKeyOf, meters } = this.#rules;
+    for (const matches of matchers) if (!matches(call)) return null;
+    const valueKey = valueKeyOf(call);
     if (valueKey === null) return null;
-    let meter = this.#meters.get(valueKey);
+    let meter = meters.get(valueKey);
     if (!meter) {
-      if (this.#meters.size >= metersMax) this.#meters.clear();
+      if (meters.size >= metersMax) meters.clear();
       meter = this.#newMeter(valueKey);
-      this.#meters.set(valueKey, meter);
+      meters.set(valueKey, meter);
     }
     return meter;
   }
+}
+
+interface Rules {
+  readonly matchers: readonly ReturnType<typeof compileCondition>[];
+  readonly valueKeyOf: ReturnType<typeof compileGroup>;
+  readonly meters: Map<string, Meter>;
+}
+
+function compile({ conditions, groupBy }: UsagePolicy | RatePolicy): Rules {
+  return { matchers: conditions.map(compileCondition), valueKeyOf: compileGroup(groupBy), meters: new Map() };
 }

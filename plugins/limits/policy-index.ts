@@ -35,14 +35,13 @@ export class PolicyIndex<T> {
 
   constructor(policies: readonly (readonly [Indexed, T])[]) {
     const places = policies.map(([policy]) => placesOf(policy));
-    const sizes = new Map<string, number>();
-    for (const place of places.flat()) for (const name of namesOf(place)) sizes.set(name, (sizes.get(name) ?? 0) + 1);
-    const sizeOf = (place: Place): number => Math.max(...namesOf(place).map((name) => sizes.get(name) ?? 0));
+    const sizes = new Sizes();
+    for (const ofPolicy of places) for (const place of ofPolicy) sizes.add(place);
     policies.forEach(([, item], at) => {
       let best: Place | null = null;
       let least = Number.POSITIVE_INFINITY;
       for (const place of places[at] ?? []) {
-        const size = sizeOf(place);
+        const size = sizes.of(place);
         if (size < least) [best, least] = [place, size];
       }
       this.#file(best, item);
@@ -119,6 +118,24 @@ function placeOf(key: string, values: readonly string[]): Place | null {
   return providers.every((provider) => provider !== undefined) ? { key: 'provider', values: providers } : null;
 }
 
-function namesOf({ key, values }: Place): string[] {
-  return values === null ? [key] : values.map((value) => `${key}=${value}`);
+/** Counts the policies that could be filed under each value. */
+class Sizes {
+  readonly #byKey = new Map<string, Map<string | null, number>>();
+
+  add({ key, values }: Place): void {
+    let counts = this.#byKey.get(key);
+    if (!counts) {
+      counts = new Map();
+      this.#byKey.set(key, counts);
+    }
+    for (const value of values ?? [null]) counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+
+  /** Returns the largest number of policies that one of the values of a place finds. */
+  of({ key, values }: Place): number {
+    const counts = this.#byKey.get(key);
+    let most = 0;
+    for (const value of values ?? [null]) most = Math.max(most, counts?.get(value) ?? 0);
+    return most;
+  }
 }
