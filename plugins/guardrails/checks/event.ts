@@ -19,6 +19,7 @@ export function eventOf(subject: Subject): JsonObject {
       : { json: body, text, statusCode: 200, isTransformed: false },
     provider: ctx.provider ?? '',
     requestType,
+    ...(requestType === 'proxy' ? { requestInfo: requestInfoOf(ctx) } : {}),
     metadata,
     eventType: isInput ? 'beforeRequestHook' : 'afterRequestHook',
   };
@@ -30,6 +31,12 @@ export function requestTextOf({ ctx, side, text, operation }: Subject): string {
   return textParts(operation, 'input', ctx.params ?? {}, 'last_message')
     .map((part) => part.text)
     .join('\n');
+}
+
+/** The facts about a pass-through request, whose format is not known. */
+function requestInfoOf({ request }: Subject['ctx']): JsonObject {
+  const { method, path } = request;
+  return { method, path, contentType: request.header('content-type') ?? null };
 }
 
 /** Returns the headers of a call to a service: its own, and those of the request that are to be forwarded. */

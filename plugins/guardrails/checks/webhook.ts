@@ -10,6 +10,8 @@ const parameters = v.strictObject({
   headers,
   timeout: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000)), 3000),
   forwardHeaders,
+  /** Accepted for configs of the reference product. All guardrails run on pass-through requests, whatever it is. */
+  executeOnProxy: v.optional(v.boolean()),
 });
 type Parameters = v.InferOutput<typeof parameters>;
 

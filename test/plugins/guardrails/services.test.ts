@@ -10,7 +10,11 @@ import { chatReply, createHarness, answer as scripted } from '../../support/pipe
 type Answer = { status?: number; json?: unknown; text?: string } | 'down' | 'never';
 
 /** Sends one chat completion, with a fake service behind the `fetch` of plugins. */
-async function ask(config: JsonObject, answer: Answer, more: { headers?: Record<string, string>; body?: JsonObject } = {}) {
+async function ask(
+  config: JsonObject,
+  answer: Answer,
+  more: { headers?: Record<string, string>; path?: string; body?: JsonObject } = {},
+) {
   const calls: PluginRequest[] = [];
   const gateway = createHarness({
     fetch(request) {
@@ -23,7 +27,7 @@ async function ask(config: JsonObject, answer: Answer, more: { headers?: Record<
   });
   const body = more.body ?? { model: 'm', messages: [{ role: 'user', content: 'hello world' }] };
   const headers = { 'x-svc-config': JSON.stringify({ provider: '@one', ...config }), ...more.headers };
-  const sink = await gateway.send({ headers, body });
+  const sink = await gateway.send({ headers, body, ...(more.path ? { path: more.path } : {}) });
   return { status: sink.status, reply: JSON.parse(sink.text) as JsonObject, calls, sent: gateway.calls };
 }
 
@@ -79,6 +83,14 @@ describe('default.webhook', () => {
         },
       },
     ]);
+  });
+
+  it.each([[true], [false], [undefined]])('runs on pass-through requests with executeOnProxy %s', async (executeOnProxy) => {
+    const { calls } = await ask(input({ executeOnProxy }), { json: { verdict: true } }, { path: '/v1/some/route?a=b' });
+    expect(calls[0]?.body).toMatchObject({
+      requestType: 'proxy',
+      requestInfo: { method: 'POST', path: '/v1/some/route', contentType: 'application/json' },
+    });
   });
 
   it('forwards the headers that are named, and no other', async () => {
@@ -137,7 +149,7 @@ describe('default.webhook', () => {
     [{ headers: { 'metadata-flavor': 'Google' } }, 'headers'],
     [{ headers: { 'x-a': 'b\r\nx: y' } }, 'headers'],
     [{ timeout: 0 }, 'timeout'],
-    [{ executeOnProxy: true }, 'executeOnProxy'],
+    [{ executeOnProxy: 'yes' }, 'executeOnProxy'],
   ])('config is rejected: %j', async (parameters, field) => {
     const { status, reply } = await ask(input(parameters), 'down');
     expect(status).toBe(400);

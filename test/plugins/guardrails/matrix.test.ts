@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { messagesReply, messagesStream, responsesReply, responsesStream } from '../../../core/test-kit/provider-scripts.ts';
+import { answer, chatReply, chatStream, createHarness, type Script } from '../../support/pipeline-harness.ts';
+
+/**
+ * Route × provider × stream mode × verdict × deny × sync or async × source × fallback, each row with a request through the whole pipeline.
+ * The expectation of a row is computed from its columns alone.
+ */
+interface Route {
+  readonly name: string;
+  readonly path: string;
+  readonly provider: string;
+  readonly body: JsonObject;
+  readonly plain: (text: string) => JsonObject;
+  readonly stream: (words: readonly string[]) => Script;
+}
+
+const messages = [{ role: 'user', content: 'hello' }];
+const routes: readonly Route[] = [
+  { name: 'chat', path: '/v1/chat/completions', provider: '@one', body: { messages }, plain: chatReply, stream: chatStream },
+  {
+    name: 'chat of claude',
+    path: '/v1/chat/completions',
+    provider: '@claude',
+    body: { messages },
+    plain: messagesReply,
+    stream: messagesStream,
+  },
+  {
+    name: 'messages',
+    path: '/v1/messages',
+    provider: '@claude',
+    body: { messages, max_tokens: 9 },
+    plain: messagesReply,
+    stream: messagesStream,
+  },
+  {
+    name: 'messages of openai',
+    path: '/v1/messages',
+    provider: '@one',
+    body: { messages, max_tokens: 9 },
+    plain: chatReply,
+    stream: chatStream,
+  },
+  {
+    name: 'responses',
+    path: '/v1/responses',
+    provider: '@one',
+    body: { input: 'hello' },
+    plain: responsesReply,
+    stream: responsesStream,
+  },
+];
+
+const streams = ['plain', 'observe', 'window', 'buffer'] as const;
+const sources = ['shorthand', 'hook form', 'target'] as const;
+const sides = ['input', 'output'] as const;
+
+interface Row {
+  readonly route: Route;
+  readonly side: (typeof sides)[number];
+  readonly stream: (typeof streams)[number];
+  readonly passes: boolean;
+  readonly deny: boolean;
+  readonly isAsync: boolean;
+  readonly source: (typeof sources)[number];
+  readonly hasFallback: boolean;
+}
+
+const both = [true, false];
+const rows: Row[] = [];
+for (const route of routes)
+  for (const side of sides)
+    for (const stream of streams)
+      for (const passes of both)
+        for (const deny of both)
+          for (const isAsync of both)
+            for (const source of sources)
+              for (const hasFallback of both) {
+                // Rejected configs: modes that wait for a verdict which nothing waits for.
+                if (isAsync && (stream === 'window' || stream === 'buffer') && side === 'output') continue;
+                rows.push({ route, side, stream, passes, deny, isAsync, source, hasFallback });
+              }
+
+/** The words of the reply are far apart, so that a window has sent the first ones before it finds the last. */
+const words = ['first words of the reply, ', 'and then some mo', 're ', 'forb', 'idden'];
+const found = { input: 'hello', output: 'forbidden' };
+
+function configOf({ route, side, stream, passes, deny, isAsync, source, hasFallback }: Row): JsonObject {
+  const parameters = { words: [passes ? 'absent' : found[side]], operator: 'none' };
+  const mode = side === 'output' && stream !== 'plain' ? { stream } : {};
+  const actions = { deny, async: isAsync, id: 'g', ...mode };
+  const isHook = source === 'hook form';
+  const entry = isHook
+    ? { checks: [{ id: 'default.contains', parameters }], ...actions }
+    : { 'default.contains': parameters, ...actions };
+  const key = isHook ? (side === 'input' ? 'before_request_hooks' : 'after_request_hooks') : `${side}_guardrails`;
+  const own = { [key]: [entry] };
+  const first = { provider: route.provider, ...(source === 'target' ? own : {}) };
+  const shared = source === 'target' ? {} : own;
+  if (!hasFallback) return source === 'target' ? { strategy: { mode: 'single' }, targets: [first] } : { ...first, ...shared };
+  // The second target has guardrails too unless they belong to the first one.
+  return { strategy: { mode: 'fallback' }, targets: [first, { provider: route.provider }], ...shared };
+}
+
+interface Expected {
+  readonly status: number;
+  readonly calls: number;
+  /** True if the found text may reach the client. */
+  readonly leaves: boolean;
+  readonly outcome: string;
+}
+
+function expectationOf({ side, stream, passes, deny, isAsync, source, hasFallback }: Row): Expected {
+  const isFailed = !passes;
+  const stands = { status: 200, calls: 1, leaves: true, outcome: 'success' };
+  if (!isFailed || isAsync) return stands;
+  const isOfFirst = source === 'target';
+  if (side === 'input') {
+    if (!deny) return { ...stands, status: 246 };
+    // Guardrails of one target are a reason to call the next one. Shared ones end the request.
+    if (isOfFirst && hasFallback) return stands;
+    return { status: 446, calls: 0, leaves: false, outcome: 'refused' };
+  }
+  if (stream === 'observe') return stands;
+  if (stream === 'window') return deny ? { status: 200, calls: 1, leaves: false, outcome: 'cut' } : stands;
+  if (!deny) return { ...stands, status: 246 };
+  if (!hasFallback) return { status: 446, calls: 1, leaves: false, outcome: 'failed' };
+  return isOfFirst ? { ...stands, calls: 2 } : { status: 446, calls: 2, leaves: false, outcome: 'failed' };
+}
+
+describe('guardrails by route, stream mode, verdict, execution, source and fallback', () => {
+  const count = routes.length * sources.length * both.length * (2 * 4 * 8 - 2 * 4);
+  it(`covers ${count} rows`, () => expect(rows).toHaveLength(count));
+
+  it.each(routes.map((route) => [route.name, route] as const))(
+    '%s: has the expected status, calls, text and record in every row',
+    async (_name, route) => {
+      for (const row of rows.filter((each) => each.route === route)) {
+        const gateway = createHarness();
+        const isStream = row.stream !== 'plain';
+        gateway.script(isStream ? route.stream(words) : answer(200, route.plain(words.join(''))));
+        const sink = await gateway.send({
+          path: route.path,
+          headers: { 'x-svc-config': JSON.stringify(configOf(row)) },
+          body: { model: 'm', ...route.body, ...(isStream ? { stream: true } : {}) },
+        });
+        const { route: _route, ...columns } = row;
+        const expected = expectationOf(row);
+        const [record] = gateway.records;
+        const seen = {
+          status: sink.status,
+          calls: gateway.calls.length,
+          leaves: textOf(sink.text).includes('forbidden') || sink.text.includes('forbidden"'),
+          outcome: record?.outcome,
+        };
+        expect({ ...columns, ...seen }).toEqual({ ...columns, ...expected });
+        const verdicts = record?.guardrails?.map(({ verdict }) => verdict) ?? [];
+        expect({ ...columns, ran: verdicts.length > 0, failed: verdicts.includes(false) }).toEqual({
+          ...columns,
+          ran: true,
+          failed: !row.passes,
+        });
+      }
+    },
+  );
+});
+
+/** The text of a reply: of its deltas if it is a stream. */
+function textOf(reply: string): string {
+  const deltas = [...reply.matchAll(/"(?:content|text|delta)":"((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text);
+  return deltas.join('');
+}
