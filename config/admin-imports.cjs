@@ -45,6 +45,7 @@ const resources = {
   batches: ['files'],
   configs: ['integrations', 'logs'],
   feedbacks: ['logs'],
+  guardrails: ['plugins'],
   integrations: ['secret-references'],
   'model-configs': ['integrations'],
   'organisation-members': ['users'],

@@ -310,8 +310,9 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
 
   const { parseBaseUrl } = outbound;
   const checkConfig = (config: unknown) => plans.check(config);
-  const invocation = { match: matchEndpoint, plans, services, prefixes };
-  const guardrails = { services, test: (test: GuardrailTest) => testGuardrail(invocation, test) };
+  const openSecrets = guardrailOpener(settings.clusterKey);
+  const invocation = { match: matchEndpoint, plans, services, prefixes, openSecrets };
+  const guardrails = { services, openSecrets, test: (test: GuardrailTest) => testGuardrail(invocation, test) };
   const internal = internalRoutes({
     ...{ settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers },
     ...{ checkConfig, guardrails, loadedPlugins },

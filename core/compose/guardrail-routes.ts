@@ -3,6 +3,7 @@ import { checkSaved } from '../../plugins/guardrails/check-saved.ts';
 import { describeChecks } from '../../plugins/guardrails/describe-checks.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import {
+  type GuardrailQuestion,
   type GuardrailTest,
   type GuardrailTestReply,
   guardrailCataloguePath,
@@ -12,11 +13,14 @@ import {
   guardrailTest,
   guardrailTestsPath,
 } from '../contract/protocol/guardrail-checks.ts';
+import type { Secret } from '../contract/values/secret.ts';
 import { replyToControlPlane } from '../control-plane/serve-control-plane.ts';
 import type { Handle } from '../pipeline/run.ts';
 
 export interface GuardrailAnswers {
   readonly services: Pick<CoreServices, 'tasks' | 'fetch' | 'random' | 'addedChecks'>;
+  /** Opens the secret parameters of a question, see `guardrailOpener`. */
+  openSecrets(question: Pick<GuardrailQuestion, 'versionId' | 'secrets'>): ReadonlyMap<number, Secret>;
   test(test: GuardrailTest): Promise<GuardrailTestReply>;
 }
 
@@ -28,7 +32,7 @@ const testsOfOneMax = 4;
 /** The questions of the control plane about guardrails, by path. */
 export function guardrailRoutes(
   clusterKey: string,
-  { services, test }: GuardrailAnswers,
+  { services, openSecrets, test }: GuardrailAnswers,
 ): readonly (readonly [string, Handle])[] {
   const answer = <Question>(question: v.GenericSchema<unknown, Question>, reply: (question: Question) => object): Handle =>
     replyToControlPlane({ clusterKey, question, atOnceMax, answer: async (asked) => reply(asked) });
@@ -40,7 +44,7 @@ export function guardrailRoutes(
     answer: test,
   });
   return [
-    [guardrailChecksPath, answer(guardrailQuestion, ({ checks }) => checkSaved(checks, services))],
+    [guardrailChecksPath, answer(guardrailQuestion, (question) => checkSaved(question.checks, services, openSecrets(question)))],
     [guardrailCataloguePath, answer(guardrailCatalogueQuestion, () => ({ checks: describeChecks(services.addedChecks) }))],
     [guardrailTestsPath, tests],
   ];

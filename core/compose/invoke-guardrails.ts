@@ -1,7 +1,13 @@
 import * as v from 'valibot';
 import { invokeGuardrails } from '../../plugins/guardrails/invoke.ts';
 import { type Endpoint, type Identity, RequestContext } from '../contract/plugin/context.ts';
-import { type GuardrailReference, guardrailReference, guardrailsOf, isRule } from '../contract/plugin/guardrail-config.ts';
+import {
+  type GuardrailReference,
+  guardrailReference,
+  guardrailsOf,
+  isRule,
+  ruleOfSaved,
+} from '../contract/plugin/guardrail-config.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import {
   type GuardrailTest,
@@ -14,6 +20,7 @@ import type { InboundRequest } from '../contract/values/http.ts';
 import { issueText } from '../contract/values/input-issues.ts';
 import { loadGuardrails } from '../pipeline/plan/saved-guardrails.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
+import type { GuardrailAnswers } from './guardrail-routes.ts';
 
 const question = v.strictObject({
   guardrails: v.pipe(v.array(guardrailReference), v.minLength(1), v.maxLength(20)),
@@ -51,16 +58,19 @@ export async function answerInvocation(parts: Parts, asking: RequestContext): Pr
 }
 
 /** Runs a test of the control plane. Errors are part of the reply. */
-export async function testGuardrail(parts: Parts, test: GuardrailTest): Promise<GuardrailTestReply> {
-  const { organisationId, workspaceId, guardrail, versionId, checks, actions, side, text, model, metadata } = test;
+export async function testGuardrail(
+  parts: Parts & Pick<GuardrailAnswers, 'openSecrets'>,
+  test: GuardrailTest,
+): Promise<GuardrailTestReply> {
+  const { organisationId, workspaceId, guardrail, versionId, checks, actions, sealed, side, text, model, metadata } = test;
   const ctx = contextOf(parts, noRequest, model);
   ctx.metadata = metadata;
   try {
     const reference = { path: 'guardrail', name: guardrail ?? '', versionId, type: 'guardrail', actions: {} } as const;
-    const own = guardrailsOf({ before_request_hooks: [{ id: 'test', checks, ...actions }] }, 'input') ?? [];
+    const unsaved = { id: 'test', slug: 'test', versionId: sealed.versionId, checks, actions };
     const rules =
       guardrail === null
-        ? own.filter(isRule)
+        ? [ruleOfSaved(reference, unsaved, parts.openSecrets(sealed))]
         : await savedRules(parts, { organisationId, workspaceId: workspaceId ?? organisationId }, [reference], side);
     const { reply } = await invokeGuardrails(ctx, rules, side, text, parts.services);
     return { errors: [], reply };

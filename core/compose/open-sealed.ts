@@ -11,7 +11,9 @@ export function secretOpener(clusterKey: Uint8Array): (document: ProviderDocumen
 }
 
 /** Opens the secret parameters of saved guardrails, by index of the check. */
-export function guardrailOpener(clusterKey: Uint8Array): (document: GuardrailDocument) => ReadonlyMap<number, Secret> {
+export function guardrailOpener(
+  clusterKey: Uint8Array,
+): (document: Pick<GuardrailDocument, 'versionId' | 'secrets'>) => ReadonlyMap<number, Secret> {
   const key = deriveKey(clusterKey, keyPurposes.transport);
   return ({ versionId, secrets }) => {
     const opened = openJson<Record<string, unknown>>(key, secrets, `guardrail/${versionId}`);

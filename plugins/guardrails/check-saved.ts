@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import { type GuardrailRule, type guardrailChecks, ruleOfSaved } from '../../core/contract/plugin/guardrail-config.ts';
+import type { Secret } from '../../core/contract/values/secret.ts';
 import { bothSides, type Side } from './checks/check.ts';
 import { checkOf, compileGuardrails } from './compile.ts';
 
@@ -12,13 +13,14 @@ type Services = Parameters<typeof compileGuardrails>[2];
 export function checkSaved(
   given: v.InferOutput<typeof guardrailChecks>,
   services: Services,
+  secrets: ReadonlyMap<number, Secret> = new Map(),
 ): { errors: string[]; sides: Side[] } {
   const errors: string[] = [];
   let sides: readonly Side[] = bothSides;
   // Disabled checks may be enabled by the next version, so they are checked too.
   const enabled = given.map((check) => ({ ...check, is_enabled: true }));
   const saved = { id: '', slug: '', versionId: '', checks: enabled, actions: {} };
-  const rule: GuardrailRule = ruleOfSaved({ path: '', type: 'guardrail', actions: {} }, saved, new Map());
+  const rule: GuardrailRule = ruleOfSaved({ path: '', type: 'guardrail', actions: {} }, saved, secrets);
   for (const check of rule.checks) {
     const own = checkOf(check.id, services)?.sides ?? bothSides;
     compileGuardrails([{ ...rule, checks: [check] }], own[0] as Side, services, errors);

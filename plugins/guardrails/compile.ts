@@ -135,7 +135,8 @@ function withSecrets(parameters: JsonObject, secrets: Secret | null): JsonObject
     const last = keys.pop() as string;
     let holder: unknown = opened;
     for (const key of keys) holder = isObject(holder) && Object.hasOwn(holder, key) ? holder[key] : undefined;
-    if (isObject(holder) && Object.hasOwn(holder, last)) holder[last] = value;
+    // Credentials of the organisation have no mask.
+    if (isObject(holder) && (Object.hasOwn(holder, last) || pointer === '/credentials')) holder[last] = value;
   }
   return opened;
 }

@@ -99,6 +99,33 @@ it('a test runs unsaved checks and saved guardrails with their secrets', async (
   service.close();
 });
 
+it('a check of a partner uses the credentials of the organisation', async () => {
+  const received: (string | undefined)[] = [];
+  const partner = createServer((request, response) => {
+    received.push(request.headers['lasso-api-key'] as string | undefined);
+    response.end('{"violations_detected":false,"deputies":{},"findings":{}}');
+  });
+  await new Promise<void>((resolve) => partner.listen(0, '127.0.0.1', resolve));
+  const apiEndpoint = `http://127.0.0.1:${(partner.address() as AddressInfo).port}`;
+  const credentials = { apiKey: 'key-of-the-partner-1', apiEndpoint };
+  const plugin = await gateway.admin.post('/plugins', { plugin_provider_id: 'lasso', credentials });
+  expect(plugin.status, JSON.stringify(plugin.body)).toBe(200);
+  const { slug } = await save('partner', { checks: [{ id: 'lasso.classify', parameters: { failOnError: true } }] });
+  const key = await gateway.keyFor({ provider: '@oai', input_guardrails: [slug] });
+  expect(await ask(client(key), 'hello')).toEqual({ status: 200, ids: [slug] });
+  const rotated = { ...credentials, apiKey: 'key-of-the-partner-2' };
+  expect((await gateway.admin.put('/plugins/lasso', { credentials: rotated })).status).toBe(200);
+  await until(
+    async () => {
+      await ask(client(key), 'hello');
+      return received.at(-1) === 'key-of-the-partner-2';
+    },
+    { what: 'the new credentials' },
+  );
+  expect(received[0]).toBe('key-of-the-partner-1');
+  partner.close();
+});
+
 it('an unknown guardrail of an inline config is an error, and works as soon as it is saved', async () => {
   const config = (id: string) => JSON.stringify({ provider: '@oai', input_guardrails: [id] });
   const send = (id: string) =>

@@ -7,26 +7,35 @@ import {
   guardrailChecksPath,
   guardrailReply,
 } from '../../../core/contract/protocol/guardrail-checks.ts';
+import { newId } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
 import { askGateway } from '../../http/ask-gateway.ts';
 import { AdminError, invalid } from '../../http/errors.ts';
 import type { AdminServices } from '../../http/route.ts';
+import { sealForGateways, withPartners } from './secrets.ts';
 
 type Services = Pick<AdminServices, 'settings' | 'log'>;
+
+interface Call {
+  readonly services: Services & Pick<AdminServices, 'vault'>;
+  readonly em: EntityManager;
+  readonly organisationId: string;
+}
 
 /**
  * Has a gateway check the checks of a guardrail, and returns the sides that all of them can run on. Throws AB01 with a line per issue (an
  * unknown check, a wrong parameter, checks of different sides), and AB10 if no gateway replies.
  */
 export async function checkContent(
-  services: Services,
-  checks: readonly { readonly id: string }[],
+  { services, em, organisationId }: Call,
+  checks: readonly { readonly id: string; readonly parameters?: Readonly<Record<string, unknown>> | undefined }[],
   target: 'llm' | 'mcp_tools',
 ): Promise<GuardrailSide[]> {
   const foreign = target === 'mcp_tools' ? checks.findIndex(({ id }) => id.includes('.') && !id.startsWith('default.')) : -1;
   if (foreign !== -1) throw invalid(`checks[${foreign}].id: only checks of the service itself can run on MCP tools`);
   const { errors, sides } = await askGateway(services, {
     path: guardrailChecksPath,
-    body: { checks },
+    body: { checks, ...(await sealedFor({ services, em, organisationId }, checks)) },
     reply: guardrailReply,
     timeoutMs: guardrailChecksMs,
     what: 'check the guardrail',
@@ -45,4 +54,14 @@ export async function listChecks(services: Services): Promise<CheckDescription[]
     what: 'list the checks',
   });
   return checks;
+}
+
+/** The credentials of partners that unsaved checks need, sealed for a gateway. */
+export async function sealedFor(
+  { services, em, organisationId }: Call,
+  checks: Parameters<typeof checkContent>[1],
+): Promise<{ versionId: string; secrets: string | null }> {
+  const versionId = newId();
+  const secrets = await withPartners(em, services.vault, organisationId, checks);
+  return { versionId, secrets: sealForGateways(services.settings.clusterKey, versionId, secrets) };
 }

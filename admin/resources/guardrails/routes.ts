@@ -73,7 +73,7 @@ export const guardrailRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { organisationId, workspaceId, actor, body, services } = call;
       requireScope(actor, { workspaceId }, 'create');
-      const sides = await checkContent(services, body.checks, body.target);
+      const sides = await checkContent(call, body.checks, body.target);
       if (body.target === 'mcp_tools') call.unused('target');
       const made = await call.write((change) =>
         createGuardrail(change, services.vault, { organisationId, workspaceId }, actor, body, sides),
@@ -133,7 +133,7 @@ export const guardrailRoutes: readonly AdminRoute[] = [
       const { body, actor, services } = call;
       const name = call.params.guardrailId ?? '';
       const { target } = await findGuardrail(call.em, call, name, 'update');
-      const sides = body.checks ? await checkContent(services, body.checks, target) : null;
+      const sides = body.checks ? await checkContent(call, body.checks, target) : null;
       const row = await call.write(async (change) => {
         const found = await findGuardrail(change.tx, call, name, 'update', 'for update');
         call.match(found.revision);

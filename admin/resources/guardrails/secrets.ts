@@ -5,10 +5,14 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import { isMasked, lastCharacters, masked } from '../../secrets/sealed-fields.ts';
 import type { Vault } from '../../secrets/vault.ts';
+import { credentialsOf, partnerOf } from '../plugins/credentials-of.ts';
 import type { GuardrailVersion, StoredCheck } from './entity.ts';
 
 /** Secret parameters of the checks of one version: values by index of the check and JSON pointer below its parameters. */
 export type CheckSecrets = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** The same, with the credentials of partners as one value. */
+type AllSecrets = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** Parameters whose texts are secrets, whatever the check. */
 const secretParameters: readonly string[] = ['headers', 'credentials'];
@@ -126,9 +130,32 @@ export async function openSecrets(
 }
 
 /** Seals the secrets of a version for gateways; null if there are none. */
-export function sealForGateways(clusterKey: Uint8Array, versionId: string, secrets: CheckSecrets): string | null {
+export function sealForGateways(clusterKey: Uint8Array, versionId: string, secrets: AllSecrets): string | null {
   if (Object.keys(secrets).length === 0) return null;
   return seal(deriveKey(clusterKey, keyPurposes.transport), JSON.stringify(secrets), `guardrail/${versionId}`);
+}
+
+/** Adds the credentials of the organisation to the secrets of checks of partners that have none of their own. */
+export async function withPartners(
+  em: EntityManager,
+  vault: Vault,
+  organisationId: string,
+  checks: readonly { readonly id: string; readonly parameters?: Readonly<Record<string, unknown>> | undefined }[],
+  secrets: CheckSecrets = {},
+): Promise<AllSecrets> {
+  const partners = checks.map(({ id, parameters }) => (parameters?.credentials === undefined ? partnerOf(id) : null));
+  const known = await credentialsOf(
+    em,
+    vault,
+    organisationId,
+    partners.filter((partner) => partner !== null),
+  );
+  const all: Record<string, Readonly<Record<string, unknown>>> = { ...secrets };
+  for (const [index, partner] of partners.entries()) {
+    const credentials = partner === null ? undefined : known.get(partner);
+    if (credentials) all[index] = { ...all[index], '/credentials': credentials };
+  }
+  return all;
 }
 
 function contextOf(rowId: string, organisationId: string) {

@@ -9,6 +9,7 @@ import type { Actor } from '../../http/actor.ts';
 import { askGateway } from '../../http/ask-gateway.ts';
 import { AdminError, asReference, invalid } from '../../http/errors.ts';
 import type { AdminServices } from '../../http/route.ts';
+import { sealedFor } from './check-content.ts';
 import type { TestBody } from './schema.ts';
 import { findGuardrail, findVersion, requireScope } from './service.ts';
 
@@ -17,7 +18,7 @@ interface Call {
   readonly actor: Actor;
   readonly organisationId: string;
   readonly workspaceId: string | null;
-  readonly services: Pick<AdminServices, 'settings' | 'log'>;
+  readonly services: Pick<AdminServices, 'settings' | 'log' | 'vault'>;
 }
 
 /**
@@ -44,7 +45,8 @@ export async function testGuardrail(call: Call, body: TestBody): Promise<Invocat
     path: guardrailTestsPath,
     body: {
       ...{ organisationId, workspaceId, guardrail, versionId: body.guardrail_version_id ?? null },
-      ...{ checks: body.checks ?? [], actions: body.actions, side: body.side, text: body.text },
+      ...{ checks: body.checks ?? [], actions: body.actions, sealed: await sealedFor(call, body.checks ?? []) },
+      ...{ side: body.side, text: body.text },
       ...{ model: body.model ?? null, metadata: body.metadata },
     },
     reply: guardrailTestReply,

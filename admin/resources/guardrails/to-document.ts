@@ -2,7 +2,7 @@ import type { GuardrailDocument } from '../../../core/contract/protocol/document
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import type { DocumentSource } from '../../define-resource.ts';
 import { guardrails, guardrailVersions } from './entity.ts';
-import { openSecrets, sealForGateways } from './secrets.ts';
+import { openSecrets, sealForGateways, withPartners } from './secrets.ts';
 
 /**
  * Returns the document of the guardrail `<owner id>/<slug or id>` or `<owner id>/<id>/<version id>`; the owner is a workspace, or the
@@ -25,7 +25,8 @@ export async function toGuardrailDocument(
   const version = await em.findOne(guardrailVersions, { guardrailId: row.id, id: versionId ?? row.versionId });
   if (!version) return null;
   const { slug, organisationId, workspaceId } = row;
-  const secrets = sealForGateways(clusterKey, version.id, await openSecrets(em, vault, version));
   const { checks, actions } = version;
+  const all = await withPartners(em, vault, organisationId, checks, await openSecrets(em, vault, version));
+  const secrets = sealForGateways(clusterKey, version.id, all);
   return { id: row.id, slug, versionId: version.id, organisationId, workspaceId: workspaceId ?? null, checks, actions, secrets };
 }

@@ -15,7 +15,7 @@ export interface GuardrailRule extends GuardrailActions {
 }
 
 /** The effects of a guardrail. */
-export interface GuardrailActions {
+interface GuardrailActions {
   /** True: a failed verdict ends the attempt with 446. */
   readonly deny: boolean;
   /** True: the client receives a denial as a message of the assistant with status 200, on routes that have such messages. */

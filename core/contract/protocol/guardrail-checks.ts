@@ -24,7 +24,11 @@ export const textCharsMax = 200_000;
 export const guardrailSide = v.picklist(['input', 'output']);
 export type GuardrailSide = v.InferOutput<typeof guardrailSide>;
 
-export const guardrailQuestion = v.object({ checks: savedContent.checks });
+/** `secrets` as in `guardrailDocument`, sealed with `versionId`. */
+const sealed = { versionId: v.string(), secrets: v.nullable(v.string()) };
+
+export const guardrailQuestion = v.object({ checks: savedContent.checks, ...sealed });
+export type GuardrailQuestion = v.InferOutput<typeof guardrailQuestion>;
 
 export const guardrailReply = v.object({
   /** One line per issue, with its path below the guardrail. */
@@ -62,6 +66,8 @@ export const guardrailTest = v.object({
   guardrail: v.nullable(v.string()),
   versionId: v.nullable(v.string()),
   ...savedContent,
+  /** Secret parameters of `checks`. */
+  sealed: v.object(sealed),
   side: guardrailSide,
   text: v.string(),
   model: v.nullable(v.string()),

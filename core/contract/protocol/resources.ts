@@ -19,6 +19,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   'organisation-members': 'own',
   'organisation-utilities': 'own',
   organisations: 'own',
+  plugins: 'own',
   policies: 'standard',
   providers: 'standard',
   'secret-references': 'standard',

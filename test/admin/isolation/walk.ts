@@ -181,6 +181,7 @@ const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, u
   'PUT /organisations/{organisationId}/auth-settings': () => ({ disable_auto_provision_user: true }),
   'PUT /batches/{id}': () => ({ internal_output_file_id: 'attacker' }),
   'PUT /admin/organisation/defaults': () => ({ input_guardrails: [] }),
+  'PUT /plugins/{pluginId}': () => ({ name: 'attacker' }),
   'POST /guardrails/test': ({ workspaceId, made }) => ({ workspace_id: workspaceId, guardrail: made['/guardrails'], text: 'x' }),
   'POST /users': ({ workspaceId }) => ({
     email: 'attacker-9@example.com',

@@ -1,4 +1,5 @@
 import { guardrailRoutes } from '../../../core/compose/guardrail-routes.ts';
+import { guardrailOpener } from '../../../core/compose/open-sealed.ts';
 import type { DocumentReader } from '../../../core/contract/plugin/plugin.ts';
 import { tokenCheckPath } from '../../../core/contract/protocol/tokens.ts';
 import { createTokenChecks } from '../../../core/jwt/serve-token-checks.ts';
@@ -69,7 +70,8 @@ export async function startPlaneGateway(): Promise<PlaneGateway> {
         random: Math.random,
       };
       const test = () => Promise.reject(new Error('guardrails are not run here'));
-      for (const [path, handle] of guardrailRoutes(clusterKeyText, { services, test })) routes.set(path, handle);
+      for (const [path, handle] of guardrailRoutes(clusterKeyText, { services, openSecrets: guardrailOpener(clusterKey), test }))
+        routes.set(path, handle);
     },
     async close() {
       await stop();
