@@ -65,6 +65,7 @@ import { guardrailOpener, headerOpener, modelHeaderOpener, referenceOpener, secr
 import { outboundParsers } from './outbound-parsers.ts';
 import { createPluginFetch } from './plugin-fetch.ts';
 import { createRequestLog } from './request-log.ts';
+import { createSignAws } from './sign-aws.ts';
 import { unreadyReasons } from './unready-reasons.ts';
 
 export interface Gateway {
@@ -237,6 +238,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       providerHint: (id) => didYouMean(id, [...providers.keys()]),
       checkCustomHost: outbound.checkCustomHost,
       fetch: createPluginFetch(createTokenFetch(tokenFetch)),
+      signAws: createSignAws(clock),
     },
   });
   const { services, plans } = composed;

@@ -6,6 +6,7 @@ import { composePipeline, type PipelineParts } from '../compose/compose-pipeline
 import { guardrailOpener } from '../compose/open-sealed.ts';
 import { outboundParsers } from '../compose/outbound-parsers.ts';
 import { createPluginFetch } from '../compose/plugin-fetch.ts';
+import { createSignAws } from '../compose/sign-aws.ts';
 import type { CallHold } from '../contract/plugin/call-hold.ts';
 import type { CorePlugin, CoreServices } from '../contract/plugin/core-plugin.ts';
 import type { DocumentReader, Reply } from '../contract/plugin/plugin.ts';
@@ -173,6 +174,7 @@ export function createHarness(
       settingNames,
       isProvider: (id) => providers.has(id),
       checkCustomHost: (url) => (url.startsWith('https://') ? null : 'must begin with https://'),
+      signAws: createSignAws(clock),
       fetch: options.fetch ?? serviceFetch(options.services ?? noServices, clock.now),
     },
   });

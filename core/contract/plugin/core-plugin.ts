@@ -15,6 +15,7 @@ import type { AddedCheck } from './plugin-check.ts';
 import type { CallProvider } from './provider-call.ts';
 import type { RequestRecord } from './record.ts';
 import type { RouteExplanation } from './route-explanation.ts';
+import type { SignAws } from './sign-aws.ts';
 import type { TaskRunner } from './worker-tasks.ts';
 
 /** A built-in plugin: like a third-party one, with hooks and services that are not part of the public contract. */
@@ -79,6 +80,8 @@ export interface CoreServices extends Services {
   readonly leases?: Leases;
   /** Returns an index in `ctx.slots` that belongs to the caller alone. Call it once, at start. */
   newSlot(): number;
+  /** Signs calls to AWS. */
+  readonly signAws: SignAws;
   /** Runs CPU work, off the main thread if the input is large. */
   readonly tasks: TaskRunner;
   /** Guardrail checks of third-party plugins by id; absent: there are none. */

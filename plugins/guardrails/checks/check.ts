@@ -3,6 +3,7 @@ import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import type { Services } from '../../../core/contract/plugin/plugin.ts';
 import type { AddedCheck } from '../../../core/contract/plugin/plugin-check.ts';
 import type { CallProvider } from '../../../core/contract/plugin/provider-call.ts';
+import type { SignAws } from '../../../core/contract/plugin/sign-aws.ts';
 import type { TaskRunner } from '../../../core/contract/plugin/worker-tasks.ts';
 import type { OperationName } from '../../../core/contract/provider/provider.ts';
 import type { JsonObject, Maybe } from '../../../core/contract/values/json.ts';
@@ -41,6 +42,8 @@ export interface CheckServices {
   readonly fetch: Services['fetch'];
   /** Calls a stored provider; absent where no request is served. */
   readonly callProvider?: CallProvider;
+  /** Signs calls to AWS; absent where no request is served. */
+  readonly signAws?: SignAws;
   /** Checks of third-party plugins by id; absent: there are none. */
   readonly addedChecks?: ReadonlyMap<string, AddedCheck>;
 }

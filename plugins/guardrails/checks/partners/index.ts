@@ -3,6 +3,7 @@ import { acuvity } from './acuvity.ts';
 import { akto } from './akto.ts';
 import { aporia } from './aporia.ts';
 import { azure } from './azure.ts';
+import { bedrock } from './bedrock.ts';
 import { cato } from './cato.ts';
 import { crowdstrike } from './crowdstrike.ts';
 import { f5 } from './f5.ts';
@@ -30,6 +31,7 @@ export const partners: readonly Check[] = [
     akto,
     aporia,
     ...azure,
+    bedrock,
     cato,
     crowdstrike,
     f5,

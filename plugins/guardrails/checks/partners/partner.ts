@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { AwsCall } from '../../../../core/contract/plugin/sign-aws.ts';
 import type { HeaderList } from '../../../../core/contract/values/http.ts';
 import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
 import { withTexts } from '../../texts.ts';
@@ -11,6 +12,8 @@ export interface PartnerRequest {
   readonly url: string;
   readonly headers: HeaderList;
   readonly body: JsonObject;
+  /** The call is signed for AWS. */
+  readonly aws?: Omit<AwsCall, 'url' | 'headers' | 'body'>;
 }
 
 interface PartnerVerdict {
@@ -107,11 +110,23 @@ async function ask(partner: AnyPartner, given: Given, services: CheckServices, s
 }
 
 async function call(partner: AnyPartner, services: CheckServices, request: PartnerRequest, timeoutMs: number): Promise<unknown> {
-  const { status, body } = await callService(services, { ...request, timeoutMs });
+  const { aws, ...plain } = request;
+  const sent = aws ? await signed(plain, aws, services) : plain;
+  const { status, body } = await callService(services, { ...sent, timeoutMs });
   if (status < 200 || status > 299) throw new CallError('HttpError', `HTTP error! status: ${status}`);
   const read = v.safeParse(partner.answer, parse(body));
   if (!read.success) throw new CallError('Error', 'the reply has an unexpected form');
   return read.output;
+}
+
+async function signed(
+  { url, headers, body }: PartnerRequest,
+  aws: NonNullable<PartnerRequest['aws']>,
+  { signAws }: CheckServices,
+): Promise<{ url: string; headers: HeaderList; body: string }> {
+  if (!signAws) throw new CallError('Error', 'calls to AWS are not possible here');
+  const text = JSON.stringify(body);
+  return { url, headers: await signAws({ ...aws, url, headers, body: text }), body: text };
 }
 
 function conclude(

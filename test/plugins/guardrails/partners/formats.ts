@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 
 /** Exchanges with the service of one check, in the format that its maker publishes. */
@@ -58,7 +59,37 @@ const qualifireOf = (name: string, side: 'input' | 'output', more: JsonObject, p
   block: { status: 'failed', evaluationResults: [{ type: name }] },
 });
 
+const bedrock = { awsAccessKeyId: 'AK', awsSecretAccessKey: 'k-1', awsSessionToken: 'st', awsRegion: 'eu-west-1' };
+
 export const formats: readonly Format[] = [
+  {
+    ...{ id: 'bedrock.guard', side: 'input', parameters: { guardrailId: 'g1', guardrailVersion: '2' }, credentials: bedrock },
+    url: 'https://bedrock-runtime.eu-west-1.amazonaws.com/guardrail/g1/version/2/apply',
+    headers: [
+      ...[
+        'content-type',
+        'application/json',
+        'x-amz-date',
+        expect.stringMatching(/^\d{8}T\d{6}Z$/),
+        'x-amz-security-token',
+        'st',
+      ],
+      ...['authorization', expect.stringMatching(/^AWS4-HMAC-SHA256 Credential=AK\/\d{8}\/eu-west-1\/bedrock\/aws4_request, /)],
+    ],
+    body: { source: 'INPUT', content: [{ text: { text: 'hello world' } }] },
+    pass: { action: 'NONE', outputs: [], assessments: [{}], usage: {} },
+    block: { action: 'GUARDRAIL_INTERVENED', outputs: [{ text: 'no' }], assessments: [{ topicPolicy: { topics: [] } }] },
+    redact: {
+      parameters: { redact: true },
+      reply: {
+        action: 'GUARDRAIL_INTERVENED',
+        outputs: [{ text: 'changed' }],
+        assessments: [
+          { sensitiveInformationPolicy: { piiEntities: [{ type: 'NAME', match: 'x', action: 'ANONYMIZED' }], regexes: [] } },
+        ],
+      },
+    },
+  },
   {
     ...{ id: 'acuvity.scan', side: 'input', credentials: { apiKey: token }, url: 'https://apex.example.com/_acuvity/scan' },
     headers: ['authorization', `Bearer ${token}`],
