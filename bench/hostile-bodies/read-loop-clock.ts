@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** CPU milliseconds of the main thread of a gateway process since the last call; see loop-clock.ts. */
-export interface LoopTimes {
+interface LoopTimes {
   /** Longest block of the event loop. */
   readonly longestMs: number;
   /** 99 of 100 timers of 5 ms were late by less than this. */
