@@ -22,7 +22,11 @@ describe.each(databases)('deleting a workspace, on %s', (database) => {
     await expectChange(plane, () => remove({ name: `🧪 Lab ${round}` }), {
       resource: 'workspaces',
       action: 'delete',
-      events: [`workspace ${id} delete`, `workspace-name ${plane.organisationId}/lab-${round} delete`],
+      events: [
+        `workspace-policies ${id} delete`,
+        `workspace ${id} delete`,
+        `workspace-name ${plane.organisationId}/lab-${round} delete`,
+      ],
     });
     expect((await plane.internal('GET', `/documents/workspace/${id}`)).body.document).toBeNull();
   });
@@ -80,6 +84,7 @@ describe.each(databases)('deleting a workspace, on %s', (database) => {
       resource: 'workspaces',
       action: 'delete',
       events: [
+        `workspace-policies ${id} delete`,
         `api-key ${publicId} delete`,
         `provider ${id}/p delete`,
         `config ${id}/pc-c delete`,
