@@ -1,7 +1,7 @@
 import type { UnreadyReason } from '../http/built-in-routes.ts';
 
 /** The state of a gateway process that decides whether it is ready. */
-export interface Readiness {
+interface Readiness {
   readonly isStopping: boolean;
   /** Null if the keys match those of the control plane. */
   readonly keyIssue: string | null;

@@ -44,6 +44,9 @@ const originHeaders: ReadonlySet<string> = new Set([
 /** Both sets in one, for a single look-up per header of a reply. */
 const notPassed: ReadonlySet<string> = new Set([...hopHeaders, ...originHeaders]);
 
+/** Prefix of the gateway's own headers, unless the client uses another one. */
+const defaultPrefix = 'x-svc-';
+
 /** Name for a provider's `location`. Clients do not follow it, because a relative one would be a path of the gateway. */
 const movedLocation = 'x-svc-upstream-location';
 
@@ -75,7 +78,7 @@ export function passedHeaders(headers: HeaderList, contentType: string | null): 
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
     if (notPassed.has(name) || (contentType !== null && describesBytes.has(name))) continue;
-    if (name.startsWith('x-svc-') || name.startsWith('access-control-')) continue;
+    if (name.startsWith(defaultPrefix) || name.startsWith('access-control-')) continue;
     passed.push(name === 'location' ? movedLocation : name, headers[i + 1] as string);
   }
   return passed;
@@ -88,6 +91,7 @@ export function passedHeaders(headers: HeaderList, contentType: string | null): 
 export function addGatewayHeaders(ctx: RequestContext, headers: HeaderList, status: number, call: OperationCall | null): void {
   if (status >= 400) addRequestId(ctx, headers);
   const prefix = ctx.headerPrefix;
+  if (prefix !== defaultPrefix) removePrefixed(headers, prefix);
   headers.push(`${prefix}trace-id`, ctx.traceId);
   if (ctx.targetPath !== null) {
     headers.push(
@@ -106,6 +110,11 @@ export function addGatewayHeaders(ctx: RequestContext, headers: HeaderList, stat
     if (call.adapted.length > 0) headers.push(`${prefix}adapted`, headerList(call.adapted));
   }
   for (const item of ctx.replyHeaders) headers.push(item);
+}
+
+/** Removes headers of a provider that look like the gateway's own. */
+function removePrefixed(headers: HeaderList, prefix: string): void {
+  for (let i = headers.length - 2; i >= 0; i -= 2) if ((headers[i] as string).startsWith(prefix)) headers.splice(i, 2);
 }
 
 function addRequestId(ctx: RequestContext, headers: HeaderList): void {

@@ -198,7 +198,7 @@ function modelInQuery(query: string): string | null {
 }
 
 /** Reads a request that is passed through as its bytes pass. */
-export class PassedFacts implements PassedRequest {
+class PassedFacts implements PassedRequest {
   readonly params: JsonObject = {};
   readonly #ctx: RequestContext;
   readonly #type: string;
@@ -249,5 +249,5 @@ export class PassedFacts implements PassedRequest {
   }
 }
 
-export const jsonType = /^application\/([\w.+-]+\+)?json\b/i;
-export const formType = /^multipart\/form-data\b/i;
+const jsonType = /^application\/([\w.+-]+\+)?json\b/i;
+const formType = /^multipart\/form-data\b/i;

@@ -26,7 +26,7 @@ export async function targetOfModel(ctx: RequestContext, target: Target, resolve
  * provider will read: exactly one string `model`. Providers accept different alternatives (`Model`, a list, a default of their
  * own), so everything else is refused with `bad_request`. JSON is written anew, so that the provider reads the checked value.
  */
-export async function namedModels(ctx: RequestContext, target: Target, isRestricted: boolean): Promise<string[]> {
+async function namedModels(ctx: RequestContext, target: Target, isRestricted: boolean): Promise<string[]> {
   if (ctx.endpoint?.operation) return inParams(ctx, target, isRestricted);
   const query = new URLSearchParams(ctx.query);
   if (isSession(ctx.endpoint, ctx.request)) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
-import { answer as attemptReply, chatReply, chatStream, createHarness, failWith } from '../../support/pipeline-harness.ts';
+import { answer, chatReply, chatStream, createHarness, failWith } from '../../support/pipeline-harness.ts';
 
 describe('a plain call', () => {
   it('reaches the provider of the model slug with its stored credential, and its reply is unchanged', async () => {
@@ -31,6 +31,26 @@ describe('a plain call', () => {
     expect(reply.header('x-other-provider')).toBe('openai');
     expect(reply.headers.filter((name) => name.startsWith('x-svc-'))).toEqual([]);
     expect(gateway.records[0]?.traceId).toBe('trace-7');
+  });
+
+  it('does not pass a header of the provider that has the prefix of the client', async () => {
+    const gateway = createHarness();
+    const forged = [
+      'content-type',
+      'application/json',
+      'x-other-cache-status',
+      'HIT',
+      'x-svc-provider',
+      'forged',
+      'x-kept',
+      'yes',
+    ];
+    gateway.script(answer(200, chatReply('hello'), forged));
+    const reply = await gateway.send({ headers: { 'x-svc-api-key': undefined, 'x-other-api-key': gateway.key } });
+    expect(reply.headers.filter((_, i) => i % 2 === 0 && reply.headers[i] === 'x-other-cache-status')).toHaveLength(1);
+    expect(reply.header('x-other-cache-status')).toBe('DISABLED');
+    expect(reply.header('x-svc-provider')).toBeUndefined();
+    expect(reply.header('x-kept')).toBe('yes');
   });
 
   it('leaves one record with tokens, target and attempts', async () => {
@@ -140,7 +160,7 @@ describe('fallback and retry', () => {
   it('uses the next target after an error and names the one that replied', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-f', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
-    gateway.script(attemptReply(500, { error: { message: 'down' } }), attemptReply(200, chatReply('two')));
+    gateway.script(answer(500, { error: { message: 'down' } }), answer(200, chatReply('two')));
     const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-f' }, body: { model: 'gpt-5', messages: [] } });
     expect(reply.status).toBe(200);
     expect(reply.header('x-svc-last-used-option-index')).toBe('config.targets[1]');
@@ -153,10 +173,7 @@ describe('fallback and retry', () => {
   it('return the last error if no target is left', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-f', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
-    gateway.script(
-      attemptReply(500, { error: { message: 'one' } }),
-      attemptReply(503, { error: { message: 'two', type: 'server_error' } }),
-    );
+    gateway.script(answer(500, { error: { message: 'one' } }), answer(503, { error: { message: 'two', type: 'server_error' } }));
     const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-f' }, body: { model: 'gpt-5', messages: [] } });
     expect(reply.status).toBe(503);
     expect(reply.json).toMatchObject({ error: { message: 'openai error: two', type: 'server_error' }, provider: 'openai' });
@@ -169,7 +186,7 @@ describe('fallback and retry', () => {
       strategy: { mode: 'fallback', on_status_codes: [429] },
       targets: [{ provider: '@one' }, { provider: '@two' }],
     });
-    gateway.script(attemptReply(500, { error: { message: 'one' } }));
+    gateway.script(answer(500, { error: { message: 'one' } }));
     const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-f' }, body: { model: 'gpt-5', messages: [] } });
     expect(reply.status).toBe(500);
     expect(gateway.calls).toHaveLength(1);
@@ -185,7 +202,7 @@ describe('fallback and retry', () => {
     const alone = await gateway.send({});
     expect(alone.status).toBe(status);
     gateway.addConfig('pc-f', { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] });
-    gateway.script(failWith(new GatewayError(code)), attemptReply(200, chatReply('two')));
+    gateway.script(failWith(new GatewayError(code)), answer(200, chatReply('two')));
     const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-f' }, body: { model: 'gpt-5', messages: [] } });
     expect(reply.status).toBe(200);
   });
@@ -193,11 +210,11 @@ describe('fallback and retry', () => {
   it('repeat attempts as configured, and count them', async () => {
     const gateway = createHarness();
     gateway.addConfig('pc-r', { provider: '@one', retry: { attempts: 2 } });
-    gateway.script(attemptReply(503, {}), attemptReply(503, {}), attemptReply(200, chatReply('third')));
+    gateway.script(answer(503, {}), answer(503, {}), answer(200, chatReply('third')));
     const reply = await gateway.send({ headers: { 'x-svc-config': 'pc-r' }, body: { model: 'gpt-5', messages: [] } });
     expect(reply.status).toBe(200);
     expect(reply.header('x-svc-retry-attempt-count')).toBe('2');
-    gateway.script(attemptReply(503, {}));
+    gateway.script(answer(503, {}));
     const failed = await gateway.send({ headers: { 'x-svc-config': 'pc-r' }, body: { model: 'gpt-5', messages: [] } });
     expect(failed.status).toBe(503);
     expect(failed.header('x-svc-retry-attempt-count')).toBe('-1');
@@ -212,7 +229,7 @@ describe('fallback and retry', () => {
         { provider: '@claude' },
       ],
     });
-    gateway.script(attemptReply(500, {}));
+    gateway.script(answer(500, {}));
     await gateway.send({
       headers: { 'x-svc-config': 'pc-n' },
       body: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
@@ -318,7 +335,7 @@ describe('a provider without token counts', () => {
 
   it('has plain replies estimated and marked', async () => {
     const gateway = createHarness();
-    gateway.script(attemptReply(200, uncounted));
+    gateway.script(answer(200, uncounted));
     const reply = await gateway.send({ body });
     expect(reply.json).toEqual(uncounted);
     expect(gateway.records[0]).toMatchObject({ inputTokens: 3, outputTokens: 4, usageEstimated: true });
