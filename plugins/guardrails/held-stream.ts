@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, parseObject } from '../../core/contract/values/json.ts';
+import { removeLogprobs } from './window/event-texts.ts';
 
 /** One event of a held stream: its lines before the data, and its JSON. `json` is null for `[DONE]` and comments. */
 interface HeldEvent {
@@ -42,6 +43,7 @@ export class HeldStream {
       .map(({ head, data, json }) => {
         if (json === null) return `${head}${data}\n\n`;
         const rewritten = rewrite[this.#format](json, next, changed);
+        removeLogprobs(rewritten);
         return `${head}data: ${JSON.stringify(rewritten)}\n\n`;
       })
       .join('');
@@ -97,6 +99,7 @@ function addDelta(message: JsonObject, delta: JsonObject): void {
   for (const [key, value] of Object.entries(delta)) {
     if (typeof value === 'string' && key !== 'role') message[key] = string(message[key]) + value;
   }
+  for (const part of list(delta.content)) message.content = string(message.content) + string(part.text);
   for (const call of list(delta.tool_calls)) {
     const calls = (message.tool_calls ?? {}) as Accumulated;
     message.tool_calls = calls;
@@ -142,6 +145,12 @@ const rewrite = {
       const key = `${indexOf(choice)}`;
       if (isObject(choice.delta) && typeof choice.delta.content === 'string' && choice.delta.content !== '')
         return { ...choice, delta: { ...choice.delta, content: next(key) } };
+      if (isObject(choice.delta) && Array.isArray(choice.delta.content)) {
+        const content = choice.delta.content.map((part) =>
+          isObject(part) && typeof part.text === 'string' ? { ...part, text: next(key) } : part,
+        );
+        return { ...choice, delta: { ...choice.delta, content } };
+      }
       return typeof choice.text === 'string' && choice.text !== '' ? { ...choice, text: next(key) } : choice;
     });
     return { ...json, choices };

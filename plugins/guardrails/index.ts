@@ -16,6 +16,7 @@ import { type GuardrailResult, runGuardrails } from './run.ts';
 import { guardrailsConfig } from './schema.ts';
 import { softDenialOf, softEndOf } from './soft-denial.ts';
 import { hasText, isPassed } from './texts.ts';
+import { removeLogprobs } from './window/event-texts.ts';
 import { StreamWindow } from './window/stream-window.ts';
 import { windowChecks, windowResults } from './window/window-checks.ts';
 
@@ -408,7 +409,7 @@ function readBody(ctx: RequestContext, { body: bytes, headers, json }: AttemptRe
   if (isPassed(ctx)) {
     return after(readPassedReply(headers, bytes ?? new Uint8Array()), (body) => ({ body, write: () => null }));
   }
-  if (json !== null) return { body: json, write: (changed) => JSON.stringify(changed) };
+  if (json !== null) return { body: json, write: textOfChanged };
   const text = bytes === null ? '' : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
   const format = ctx.endpoint?.format ?? 'plain';
   if (format !== 'plain' && /^text\/event-stream\b/i.test(findHeader([...headers], 'content-type') ?? '')) {
@@ -417,11 +418,17 @@ function readBody(ctx: RequestContext, { body: bytes, headers, json }: AttemptRe
   }
   try {
     const body: unknown = JSON.parse(text);
-    if (isObject(body)) return { body, write: (changed) => JSON.stringify(changed) };
+    if (isObject(body)) return { body, write: textOfChanged };
   } catch {
     // Not JSON.
   }
   return { body: { text }, write: (changed) => String(changed.text) };
+}
+
+/** The probabilities of tokens would repeat the text that was replaced. */
+function textOfChanged(changed: JsonObject): string {
+  removeLogprobs(changed);
+  return JSON.stringify(changed);
 }
 
 function unwritable(): GatewayError {

@@ -20,7 +20,7 @@ export const cachedReplies = defineEntity({
     /** The embedding of the request's text, sealed by the control plane. */
     vector: p.blob().nullable().lazy(),
     /** Grows with each store. */
-    seq: p.bigint('number').nullable(),
+    seq: p.bigint('number'),
     createdAt: p.datetime(),
     expiresAt: p.datetime(),
   },

@@ -99,10 +99,11 @@ function wholeTexts(value: unknown, texts: EventText[]): void {
   }
 }
 
-/** Removes the probabilities of tokens: they repeat the text token by token. Returns true if there were any. */
+/** Removes the probabilities of tokens: they repeat the text token by token. Returns true if there were any. For events and whole replies. */
 export function removeLogprobs(event: JsonObject): boolean {
   let isRemoved = false;
-  for (const holder of [event, ...objects(event.choices), event.part, ...contentOf(event.item), ...contentOf(event.response)]) {
+  const contents = [...contentOf(event), ...contentOf(event.item), ...contentOf(event.response)];
+  for (const holder of [event, ...objects(event.choices), event.part, ...contents]) {
     if (!isObject(holder) || holder.logprobs === undefined || holder.logprobs === null) continue;
     holder.logprobs = Array.isArray(holder.logprobs) ? [] : null;
     isRemoved = true;

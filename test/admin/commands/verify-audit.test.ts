@@ -44,7 +44,7 @@ describe.each(ruleDatabases)('npm run audit:verify, on %s', (name) => {
       const good = await verify(settings);
       expect(good).toEqual({
         code: 0,
-        said: `organisation ${organisationId}: 2 entries, intact\norganisation ${other.organisationId}: 1 entries, intact\n`,
+        text: `organisation ${organisationId}: 2 entries, intact\norganisation ${other.organisationId}: 1 entries, intact\n`,
       });
 
       const store = await openDatabase(settings, { entities, migrations }, newMemoryLog());
@@ -63,9 +63,9 @@ describe.each(ruleDatabases)('npm run audit:verify, on %s', (name) => {
         ),
       );
       expect(await verify(settings, '--organisation', other.organisationId)).toMatchObject({ code: 0 });
-      expect(await verify(settings, '--organisation', 'nobody')).toEqual({ code: 2, said: 'there is no such organisation\n' });
+      expect(await verify(settings, '--organisation', 'nobody')).toEqual({ code: 2, text: 'there is no such organisation\n' });
       const wrongKey = { ...settings, encryptionKey: new Uint8Array(32) };
-      expect(await verify(wrongKey)).toMatchObject({ code: 1, said: expect.stringContaining('entry 1') });
+      expect(await verify(wrongKey)).toMatchObject({ code: 1, text: expect.stringContaining('entry 1') });
     } finally {
       await database?.drop();
       await rm(dataDir, { recursive: true, force: true });
