@@ -7,7 +7,7 @@ import { itemOf } from '../../http/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type RatePolicyRow, ratePolicies } from './entity.ts';
 import type { CreateRate, UpdateRate } from './rate-schema.ts';
-import { announce, policiesMax, requireSame, type Tenant } from './service.ts';
+import { announce, isFirstPolicy, policiesMax, requireSame, type Tenant } from './service.ts';
 
 /** Creates a rate limit policy. Throws AB01 if a key does not exist for its target. */
 export async function createRatePolicy(change: Change, tenant: Tenant, sent: CreateRate): Promise<RatePolicyRow> {
@@ -15,6 +15,7 @@ export async function createRatePolicy(change: Change, tenant: Tenant, sent: Cre
   checkKeys(sent.target, sent);
   const active = await change.tx.count(ratePolicies, { organisationId, workspaceId, status: 'active' });
   if (active >= policiesMax) throw invalid(`A workspace can have at most ${policiesMax} rate limit policies`);
+  const isFirst = await isFirstPolicy(change.tx, tenant);
   const now = new Date();
   const row = change.tx.create(ratePolicies, {
     ...{ id: newId(), organisationId, workspaceId },
@@ -24,7 +25,7 @@ export async function createRatePolicy(change: Change, tenant: Tenant, sent: Cre
     ...{ createdAt: now, lastUpdatedAt: now },
   });
   await change.tx.flush();
-  announce(change, row, true);
+  announce(change, row, isFirst);
   return row;
 }
 

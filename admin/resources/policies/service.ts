@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
+import { ratePolicies, usagePolicies } from './entity.ts';
 
 export interface Tenant {
   readonly organisationId: string;
@@ -11,11 +13,11 @@ export interface Tenant {
 export const policiesMax = 20_000;
 
 /** Gateways read the policies of the workspace again. */
-export function announce(change: Change, row: { readonly id: string; readonly workspaceId: string }, isNew = false): void {
+export function announce(change: Change, row: { readonly id: string; readonly workspaceId: string }, isFirst = false): void {
   change.about(row.id);
   change.emit({ kind: 'workspace-policies', id: row.workspaceId, op: 'upsert' });
-  // The workspace's document states that there are policies at all.
-  if (isNew) change.emit({ kind: 'workspace', id: row.workspaceId, op: 'upsert' });
+  // The workspace's document states if there has ever been a policy.
+  if (isFirst) change.emit({ kind: 'workspace', id: row.workspaceId, op: 'upsert' });
 }
 
 /** Archives a policy: it applies no more. Its counters stay readable. */
@@ -26,6 +28,14 @@ export function archivePolicy(
   row.status = 'archived';
   row.lastUpdatedAt = new Date();
   announce(change, row);
+}
+
+/** True if the workspace has never had a policy, including archived ones. Two first policies at the same time are both first. */
+export async function isFirstPolicy(tx: EntityManager, { organisationId, workspaceId }: Tenant): Promise<boolean> {
+  const where = { organisationId, workspaceId };
+  const found =
+    (await tx.findOne(usagePolicies, where, { fields: ['id'] })) ?? (await tx.findOne(ratePolicies, where, { fields: ['id'] }));
+  return found === null;
 }
 
 /** Throws AB01 if a field that cannot be changed has another value. */

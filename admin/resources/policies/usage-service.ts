@@ -6,7 +6,7 @@ import { itemOf } from '../../http/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { applyToCounters, resetCounter } from './counters.ts';
 import { type UsagePolicyRow, usagePolicies } from './entity.ts';
-import { announce, policiesMax, requireSame, type Tenant } from './service.ts';
+import { announce, isFirstPolicy, policiesMax, requireSame, type Tenant } from './service.ts';
 import type { CreateUsage, UpdateUsage } from './usage-schema.ts';
 
 const dayMs = 86_400_000;
@@ -18,6 +18,7 @@ export async function createUsagePolicy(change: Change, tenant: Tenant, sent: Cr
   const { organisationId, workspaceId } = tenant;
   const active = await change.tx.count(usagePolicies, { organisationId, workspaceId, status: 'active' });
   if (active >= policiesMax) throw invalid(`A workspace can have at most ${policiesMax} usage limit policies`);
+  const isFirst = await isFirstPolicy(change.tx, tenant);
   const now = new Date();
   const row = change.tx.create(usagePolicies, {
     ...{ id: newId(), organisationId, workspaceId },
@@ -32,7 +33,7 @@ export async function createUsagePolicy(change: Change, tenant: Tenant, sent: Cr
   });
   check(row);
   await change.tx.flush();
-  announce(change, row, true);
+  announce(change, row, isFirst);
   return row;
 }
 

@@ -14,10 +14,11 @@ export async function toWorkspaceDocument(em: EntityManager, id: string): Promis
   const tenancy = await readTenancy(em, row.organisationId, id);
   const config = await em.findOne(configs, { workspaceId: id, isDefault: true, status: 'active' });
   const excluded = new Set((await em.find(workspaceExclusions, { workspaceId: id })).map(({ kind }) => kind));
-  const active = { organisationId: row.organisationId, workspaceId: id, status: 'active' } as const;
+  // Archived ones count too: the value never returns to false, so only the first policy changes this document.
+  const own = { organisationId: row.organisationId, workspaceId: id };
   const hasPolicies =
-    (await em.findOne(usagePolicies, active, { fields: ['id'] })) !== null ||
-    (await em.findOne(ratePolicies, active, { fields: ['id'] })) !== null;
+    (await em.findOne(usagePolicies, own, { fields: ['id'] })) !== null ||
+    (await em.findOne(ratePolicies, own, { fields: ['id'] })) !== null;
   const defaults = tenancy.organisation.defaults;
   const slugs = (list: readonly { readonly slug: string }[] | null | undefined) => (list ?? []).map((one) => one.slug);
   return {

@@ -223,7 +223,7 @@ export const workspaceDocument = v.object({
   rateLimits: v.optional(v.array(rateLimitDocument)),
   /** True: requests whose usage no reply can state are rejected. */
   rejectUnmetered: v.optional(v.boolean()),
-  /** True if the workspace may have active policies: see `workspace-policies`. */
+  /** True if the workspace has, or once had, policies: see `workspace-policies`. */
   hasPolicies: v.optional(v.boolean()),
   /** Counts the purges of its cache: part of the key of each entry. */
   cachePurges: v.optional(v.number()),

@@ -10,10 +10,10 @@ describe.each(databases)('policies: accepted requests, on %s', (database) => {
     plane = await startPlane(database);
   });
   afterAll(() => plane?.close());
-  const trace = (action: string, isNew = false) => ({
+  const trace = (action: string, isFirst = false) => ({
     resource: 'policies',
     action,
-    events: [`workspace-policies ${plane.workspaceId} upsert`, ...(isNew ? [`workspace ${plane.workspaceId} upsert`] : [])],
+    events: [`workspace-policies ${plane.workspaceId} upsert`, ...(isFirst ? [`workspace ${plane.workspaceId} upsert`] : [])],
   });
   const document = async (kind: string) => (await plane.internal('GET', `/documents/${kind}/${plane.workspaceId}`)).body.document;
 
@@ -61,11 +61,7 @@ describe.each(databases)('policies: accepted requests, on %s', (database) => {
   });
 
   it('a rate limit policy is created, read, listed, changed and archived, and gateways load it', async () => {
-    const made = await expectChange(
-      plane,
-      () => plane.ask('POST', '/policies/rate-limits', { body: rateBody }),
-      trace('create', true),
-    );
+    const made = await expectChange(plane, () => plane.ask('POST', '/policies/rate-limits', { body: rateBody }), trace('create'));
     const path = `/policies/rate-limits/${made.body.id}`;
     const read = await plane.ask('GET', path);
     expect(read.body).toMatchObject({ ...rateBody, target: 'llm', status: 'active' });
