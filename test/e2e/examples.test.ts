@@ -143,7 +143,9 @@ it('cache.json serves the same request from memory, plain and streamed, until a 
     const texts: string[] = [];
     const statuses: unknown[] = [];
     for (const headers of [{}, {}, { 'x-svc-cache-force-refresh': 'true' }, {}] as Record<string, string>[]) {
-      const response = await call('cache.json', { stream }, headers);
+      // Streams and plain replies share entries, so each has a request of its own.
+      const messages = [{ role: 'user', content: `cached, streamed: ${stream}` }];
+      const response = await call('cache.json', { stream, messages }, headers);
       statuses.push(response.headers.get('x-svc-cache-status'));
       texts.push(await response.text());
     }

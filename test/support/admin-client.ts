@@ -84,7 +84,12 @@ export function adminClient(url: string, adminKey: string, workspaceId: string, 
       return String((await create('/configs', { name, config, workspace_id: workspaceId })).slug);
     },
     async createKey(fields = {}) {
-      const body = { name: `key ${++names}`, workspace_id: workspaceId, scopes: ['completions.write'], ...fields };
+      const body = {
+        name: `key ${++names}`,
+        workspace_id: workspaceId,
+        scopes: ['completions.write', 'guardrails.invoke'],
+        ...fields,
+      };
       return (await create('/api-keys/workspace/service', body)) as unknown as CreatedKey;
     },
   };

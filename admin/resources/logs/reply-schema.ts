@@ -75,7 +75,7 @@ const metrics = v.strictObject({
 });
 
 /** Record of one request. */
-export const logReply = v.strictObject({
+const logReply = v.strictObject({
   _id: uuid,
   request: v.strictObject({
     url: v.string(),

@@ -81,4 +81,3 @@ export const countersReply = listOf(
 
 export type CreateUsage = v.InferOutput<typeof createBody>;
 export type UpdateUsage = v.InferOutput<typeof updateBody>;
-export type CountersQuery = v.InferOutput<typeof countersQuery>;

@@ -8,7 +8,7 @@ import { type Clients, type Exchange, newClients } from './clients.ts';
 import { mediaCases } from './media-cases.ts';
 import { passThroughCases } from './pass-through-cases.ts';
 import { id, type ProviderSlug, type RouteCase } from './route-case.ts';
-import { storedCases } from './stored-cases.ts';
+import { saved, storedCases } from './stored-cases.ts';
 import { textCases } from './text-cases.ts';
 
 /**
@@ -48,6 +48,8 @@ beforeAll(async () => {
     if (slug !== 'oai' && slug !== 'ant') hosts.push([slug, `${upstream.origin}${base}`, type]);
   }
   for (const [slug, host, type] of hosts) await admin.createUpstream(slug, host, { ai_provider_id: type });
+  const checks = [{ id: 'default.wordCount', parameters: { minWords: 1 } }];
+  saved.guardrail = (await admin.post('/guardrails', { name: 'every route', checks })).body.slug;
   for (const slug of ['oai', 'ant', ...hosts.map(([name]) => name)])
     keys.set(slug, await gateway.keyFor({ provider: `@${slug}` }));
   for (const [, route, { answer, at }] of table) {

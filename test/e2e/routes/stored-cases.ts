@@ -10,6 +10,9 @@ const job = { id, object: 'fine_tuning.job', status: 'running', model: 'm', trai
 const list = (item: object) => ({ object: 'list', data: [item], has_more: false });
 
 /** Files, batches and fine-tuning jobs of a provider, and the three routes that no operation shapes. */
+/** Slug of a saved guardrail of the running product, once it is saved. */
+export const saved = { guardrail: '' };
+
 export const storedCases: Record<string, readonly RouteCase[]> = {
   'POST /files': [
     {
@@ -124,6 +127,14 @@ export const storedCases: Record<string, readonly RouteCase[]> = {
       asksProvider: false,
       send: ({ plain }) => plain('POST', '/configs/explain', { config: { provider: '@oai' }, request: { body: { model: 'm' } } }),
       expected: {},
+    },
+  ],
+  'POST /guardrails/invoke': [
+    {
+      by: 'plain HTTP',
+      asksProvider: false,
+      send: ({ plain }) => plain('POST', '/guardrails/invoke', { guardrails: [saved.guardrail], text: 'hello' }),
+      expected: { object: 'guardrail.invocation', verdict: true },
     },
   ],
 };
