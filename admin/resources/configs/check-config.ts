@@ -11,6 +11,7 @@ import { AdminError } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/parse-strict-json.ts';
 import { isProviderId, unknownProviderType } from '../integrations/provider-type.ts';
 import { providers } from '../providers/entity.ts';
+import { inlineSecrets } from './inline-secrets.ts';
 import { unusableGuardrails } from './unusable-guardrails.ts';
 
 /**
@@ -44,7 +45,7 @@ export async function checkConfig(
     }
     return [];
   });
-  errors.push(...unusable);
+  errors.push(...unusable, ...inlineSecrets(parsed.config));
   if (errors.length > 0) throw refuse(errors);
   return input as Record<string, unknown>;
 }

@@ -7,6 +7,7 @@ import { askGateway } from '../../http/ask-gateway.ts';
 import { AdminError } from '../../http/errors.ts';
 import { parseStrictJson } from '../../http/parse-strict-json.ts';
 import type { AdminServices } from '../../http/route.ts';
+import { inlineSecrets } from './inline-secrets.ts';
 
 /**
  * Sends a config with plugin settings or guardrails to a gateway to check it: only gateways load plugins and have their schemas. Throws
@@ -16,8 +17,8 @@ import type { AdminServices } from '../../http/route.ts';
 export async function checkPlugins(services: Pick<AdminServices, 'settings' | 'log'>, sent: unknown): Promise<void> {
   const config = typeof sent === 'string' ? parseStrictJson(sent, 'config') : sent;
   if (!isObject(config) || !needsGateway(config)) return;
-  // The service rejects what the config language itself rejects, without a gateway.
-  if ('errors' in parseGatewayConfig(config, settingNames)) return;
+  // The service rejects what the config language itself rejects, and secrets, without a gateway.
+  if ('errors' in parseGatewayConfig(config, settingNames) || inlineSecrets(config).length > 0) return;
   const { errors } = await askGateway(services, {
     path: configCheckPath,
     body: { config },

@@ -63,6 +63,42 @@ describe.each(ruleDatabases)('rejected configs, on %s', (database) => {
       },
       'config.targets[0].aws_secret_access_key: credentials are not allowed in saved configs',
     ],
+    [
+      'credentials of a partner in a check',
+      {
+        name: 'x',
+        config: { provider: '@mock', input_guardrails: [{ 'lasso.classify': { credentials: { apiKey: 'sk-planted-secret' } } }] },
+      },
+      'config.input_guardrails[0].lasso.classify.credentials: secrets are not allowed in saved configs',
+    ],
+    [
+      'a header with a credential in a disabled check of a target',
+      {
+        name: 'x',
+        config: {
+          strategy: { mode: 'single' },
+          targets: [
+            {
+              provider: '@mock',
+              after_request_hooks: [
+                {
+                  type: 'guardrail',
+                  id: 'g',
+                  checks: [
+                    {
+                      id: 'default.webhook',
+                      is_enabled: false,
+                      parameters: { webhookURL: 'https://example.com', headers: { Authorization: 'Bearer planted' } },
+                    },
+                  ],
+                },
+              ],
+            },
+          ],
+        },
+      },
+      'config.targets[0].after_request_hooks[0].checks[0].parameters.headers.Authorization: secrets are not allowed in saved configs',
+    ],
     ['text that is no JSON', { name: 'x', config: '{"a":' }, 'config: invalid JSON at position 5'],
     ['a slug with a slash', { name: 'x', slug: 'a/b', config: {} }, 'slug: '],
     ['a name that is too long', { name: 'x'.repeat(256), config: {} }, 'name: at most 255 characters'],
