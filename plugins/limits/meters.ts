@@ -131,7 +131,7 @@ export function ratePolicyMeter(leases: Leases, organisationId: string, policy: 
     capacity: value,
     lengthMs: rateWindowMs[unit],
   });
-  const shared = { scope: 'policy', isBudget: false, onUnavailable: 'allow' } as const;
+  const shared = { scope: 'policy', isBudget: false, onUnavailable: 'deny' } as const;
   return { ...shared, unit: type, capacity: value, period: periods[unit], account, policy: { id, valueKey } };
 }
 

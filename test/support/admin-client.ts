@@ -84,12 +84,7 @@ export function adminClient(url: string, adminKey: string, workspaceId: string, 
       return String((await create('/configs', { name, config, workspace_id: workspaceId })).slug);
     },
     async createKey(fields = {}) {
-      const body = {
-        name: `key ${++names}`,
-        workspace_id: workspaceId,
-        scopes: ['completions.write', 'guardrails.invoke'],
-        ...fields,
-      };
+      const body = { name: `key ${++names}`, workspace_id: workspaceId, scopes: ['completions.write'], ...fields };
       return (await create('/api-keys/workspace/service', body)) as unknown as CreatedKey;
     },
   };

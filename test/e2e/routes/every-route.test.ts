@@ -52,6 +52,8 @@ beforeAll(async () => {
   saved.guardrail = (await admin.post('/guardrails', { name: 'every route', checks })).body.slug;
   for (const slug of ['oai', 'ant', ...hosts.map(([name]) => name)])
     keys.set(slug, await gateway.keyFor({ provider: `@${slug}` }));
+  const defaults = { config_id: await admin.createConfig({ provider: '@oai' }) };
+  keys.set('oai', (await admin.createKey({ scopes: ['completions.write', 'guardrails.invoke'], defaults })).key);
   for (const [, route, { answer, at }] of table) {
     if (answer === undefined) continue;
     const [method, path] = route.replace('{id}', id).split(' ');

@@ -252,8 +252,11 @@ describe('policies', () => {
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 429]);
   });
 
-  it('budgets reject while the ledger is away, also when the attempt is retried', async () => {
-    const { ask, ledger, addConfig } = start({ usage: [usage()] });
+  it.each([
+    ['budgets', { usage: [usage()] }],
+    ['rate limits', { rate: [rate()] }],
+  ])('%s reject while the ledger is away, also when the attempt is retried', async (_, policies) => {
+    const { ask, ledger, addConfig } = start(policies);
     addConfig('pc-again', { provider: '@one', retry: { attempts: 2, on_status_codes: [503] } });
     ledger.isAway = true;
     const refused = await ask({ 'x-svc-config': 'pc-again' });
