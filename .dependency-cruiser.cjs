@@ -95,7 +95,10 @@ module.exports = {
       name: 'plugin-folders',
       severity: 'error',
       from: { path: '^plugins/([^/]+)/' },
-      to: { path: '^(core|plugins|admin|workers|config|bench|test)/', pathNot: '^(core/contract/|plugins/$1/)' },
+      to: {
+        path: '^(core|plugins|admin|workers|config|bench|test)/',
+        pathNot: '^(core/contract/|plugins/$1/|config/did-you-mean)',
+      },
     },
     only('workers', '^workers/', '^(workers/|core/contract/)'),
     only(

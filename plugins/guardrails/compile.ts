@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { didYouMean } from '../../config/did-you-mean.ts';
 import type { CheckRule, GuardrailRule, StreamMode } from '../../core/contract/plugin/guardrail-config.ts';
 import { issueText } from '../../core/contract/values/input-issues.ts';
 import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
@@ -74,7 +75,7 @@ function prepare(
   const check = checkOf(id, services);
   if (!check) {
     const known = [...checks.keys(), ...(services.addedChecks?.keys() ?? [])];
-    errors.push(`${at}: there is no check ${id}; expected one of ${known.join(', ')}`);
+    errors.push(`${at}: there is no check ${id}${didYouMean(id, known) || '.'} GET /v1/guardrails/checks lists them`);
     return null;
   }
   if (!check.sides.includes(side)) {
