@@ -29,7 +29,7 @@ describe('times of plugins', () => {
   it('are recorded by hook: of synchronous, asynchronous and repeated calls', async () => {
     const gateway = start({
       onRequest: () => work(2),
-      onAttempt: () => new Promise((resolve) => setTimeout(resolve, 3)),
+      onAttempt: () => new Promise<void>((resolve) => setImmediate(() => resolve(work(2)))),
       onChunk: (_ctx, chunk) => chunk,
       onEnd: () => work(1),
     });
