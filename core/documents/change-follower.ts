@@ -1,9 +1,10 @@
+import { changeNotice } from '../contract/protocol/documents.ts';
 import type { ChangesReply } from '../contract/protocol/internal-api.ts';
+import { readNotice } from '../contract/protocol/read-notice.ts';
 import type { Log } from '../contract/values/log.ts';
 import type { Timers } from '../contract/values/timers.ts';
 import type { ControlPlaneClient } from './control-plane-client.ts';
 import type { DocumentStore } from './document-store.ts';
-import { readNotice } from './read-notice.ts';
 
 export interface ChangeFollowerOptions {
   readonly client: Pick<ControlPlaneClient, 'changes' | 'waitMs'>;
@@ -25,6 +26,7 @@ export interface FollowerCounts {
 }
 
 const retryMs = 250;
+const noticeBytesMax = 4096;
 /** Beyond the newest revision: the reply is `reset` with the newest revision, where an empty store begins. */
 const fromTheEnd = Number.MAX_SAFE_INTEGER;
 
@@ -60,7 +62,7 @@ export class ChangeFollower {
   /** Handles a message of the bus: bytes or value. Never throws. */
   receive(input: unknown): void {
     if (this.#stopped) return;
-    const notice = readNotice(input);
+    const notice = readNotice(changeNotice, input, noticeBytesMax);
     if (!notice) {
       this.counts.malformed += 1;
       return;
