@@ -46,6 +46,19 @@ const readBack = {
   is_exhausted_alerts_sent: v.optional(v.unknown()),
 };
 
+/** The fields of a budget that decide about its resets. Null clears a field. */
+export const resetEntries = {
+  // Some clients send "" for no value.
+  periodic_reset: v.nullish(
+    v.pipe(
+      v.picklist(['weekly', 'monthly', ''], 'weekly, monthly or null is expected'),
+      v.transform((period) => (period === '' ? null : period)),
+    ),
+  ),
+  periodic_reset_days: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(365, 'at most 365 days'))),
+  next_usage_reset_at: v.nullish(timestamp),
+};
+
 /**
  * `usage_limits` as sent. Fields that are left out keep their value. Null clears a field. `mergeUsageLimits` has the rules
  * between them.
@@ -57,16 +70,8 @@ export const usageLimitsBody = v.strictObject({
   type: v.optional(v.picklist(['cost', 'tokens'], 'cost or tokens is expected')),
   credit_limit: v.nullish(amount),
   alert_threshold: v.nullish(amount),
-  // Some clients send "" for no value.
-  periodic_reset: v.nullish(
-    v.pipe(
-      v.picklist(['weekly', 'monthly', ''], 'weekly, monthly or null is expected'),
-      v.transform((period) => (period === '' ? null : period)),
-    ),
-  ),
-  periodic_reset_days: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(365, 'at most 365 days'))),
+  ...resetEntries,
   on_unavailable: v.nullish(onUnavailable),
-  next_usage_reset_at: v.nullish(timestamp),
 });
 
 export type UsageLimitsBody = v.InferOutput<typeof usageLimitsBody>;

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { policyKeys } from '../../../core/contract/protocol/policies.ts';
 import { listOf, nullableTime, uuid } from '../../http/reply-schemas.ts';
-import { pageEntries, queryFlag, tenantEntries, timestamp } from '../../http/schemas.ts';
+import { pageEntries, queryFlag, tenantEntries } from '../../http/schemas.ts';
+import { resetEntries } from '../../limits/schema.ts';
 import { conditionsOver, createEntries, groupOver, listEntries, replyEntries, statusEntry, updateEntries } from './schema.ts';
 
 const type = v.picklist(['cost', 'tokens', 'requests'], 'cost, tokens or requests is expected');
@@ -12,15 +13,7 @@ const groupBy = groupOver(policyKeys.usage);
 /** The fields that decide about size and resets. `null` clears; `checkUsage` has the rules between them. */
 const budgetEntries = {
   alert_threshold: v.nullish(amount),
-  // Some clients send "" for none.
-  periodic_reset: v.nullish(
-    v.pipe(
-      v.picklist(['weekly', 'monthly', ''], 'weekly, monthly or null is expected'),
-      v.transform((period) => (period === '' ? null : period)),
-    ),
-  ),
-  periodic_reset_days: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(365, 'at most 365 days'))),
-  next_usage_reset_at: v.nullish(timestamp),
+  ...resetEntries,
 };
 
 export const createBody = v.strictObject({
