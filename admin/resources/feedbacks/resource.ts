@@ -1,5 +1,5 @@
 import { defineResource, type HousekeepingServices } from '../../define-resource.ts';
-import { retentionStart } from '../logs/forget-old-records.ts';
+import { forgetOldRecords, retentionStart } from '../logs/forget-old-records.ts';
 import { feedbacks } from './entity.ts';
 import { Feedbacks } from './migrations/202611221718-feedbacks.ts';
 import { feedbackRoutes } from './routes.ts';
@@ -24,7 +24,7 @@ export const feedbacksResource = defineResource({
 });
 
 /** Feedback lives as long as the records it belongs to. */
-async function deleteOldFeedback({ settings, database }: HousekeepingServices): Promise<void> {
+async function deleteOldFeedback({ settings, database, isClosing }: HousekeepingServices): Promise<void> {
   const before = retentionStart(settings.recordRetentionDays, Date.now());
-  if (before !== null) await database.em().nativeDelete(feedbacks, { createdAt: { $lt: before } });
+  if (before !== null) await forgetOldRecords(database.em(), before, isClosing, 'feedbacks');
 }

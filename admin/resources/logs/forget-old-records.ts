@@ -13,18 +13,23 @@ export function retentionStart(days: number, nowMs: number): Date | null {
 }
 
 /**
- * Deletes request records that were created before this time, oldest first, in small batches. Several control planes may run it at
- * once. Stops early when `isClosing` returns true. Returns how many records it has deleted.
+ * Deletes request records, or feedback, created before this time, oldest first, in small batches. Several control planes may run it at
+ * once. Stops early when `isClosing` returns true. Returns the number of deleted rows.
  */
-export async function forgetOldRecords(em: EntityManager, before: Date, isClosing: () => boolean): Promise<number> {
+export async function forgetOldRecords(
+  em: EntityManager,
+  before: Date,
+  isClosing: () => boolean,
+  table: 'request_records' | 'feedbacks' = 'request_records',
+): Promise<number> {
   const endsAtMs = performance.now() + runMsMax;
   let deleted = 0;
   while (!isClosing() && performance.now() < endsAtMs) {
     const gone = await em.execute<unknown[]>(
       // Materialized: the planner may run a subquery of `in` again for each row, and would then delete more than one batch.
-      `with old as materialized (select id from request_records
+      `with old as materialized (select id from ${table}
          where created_at < ? order by created_at limit ? for update skip locked)
-       delete from request_records using old where request_records.id = old.id returning old.id`,
+       delete from ${table} using old where ${table}.id = old.id returning old.id`,
       [before, batchRecords],
     );
     deleted += gone.length;

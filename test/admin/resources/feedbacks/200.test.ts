@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { forgetOldRecords } from '../../../../admin/resources/logs/forget-old-records.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
@@ -81,6 +82,18 @@ describe.each(databases)('feedback, on %s', (database) => {
         },
       }),
     ]);
+  });
+
+  it('is deleted in batches when it is old', async () => {
+    const made = await send([
+      { trace_id: 'old', value: 1 },
+      { trace_id: 'old', value: 2 },
+    ]);
+    const em = plane.control.services.database.em();
+    const [old, fresh] = made.body.feedback_ids;
+    await em.execute(`update feedbacks set created_at = '2020-01-01' where id = ?`, [old]);
+    expect(await forgetOldRecords(em.fork(), new Date('2021-01-01'), () => false, 'feedbacks')).toBe(1);
+    expect(await em.execute(`select id from feedbacks where trace_id = 'old'`)).toEqual([{ id: fresh }]);
   });
 
   it('is deleted with its workspace', async () => {
