@@ -5,18 +5,16 @@ import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { AttemptResponse, Denial, Reply, ReplyHead, Verdict } from '../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { findHeader } from '../../core/contract/values/http.ts';
-import { isObject, isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
+import { isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
 import type { Side } from './checks/check.ts';
 import { compileGuardrails, type Guardrail } from './compile.ts';
-import { HeldStream } from './held-stream.ts';
 import { denialOf, deniedResults, firstEventOf, isDenied, toRecord, withHookResults } from './hook-results.ts';
 import { after } from './maybe.ts';
-import { readPassedReply } from './passed-reply.ts';
+import { type ReadBody, readBody } from './read-body.ts';
 import { type GuardrailResult, runGuardrails } from './run.ts';
 import { guardrailsConfig } from './schema.ts';
 import { softDenialOf, softEndOf } from './soft-denial.ts';
 import { hasText, isPassed } from './texts.ts';
-import { removeLogprobs } from './window/event-texts.ts';
 import { StreamWindow } from './window/stream-window.ts';
 import { windowChecks, windowResults } from './window/window-checks.ts';
 
@@ -395,40 +393,6 @@ function isChecked(ctx: RequestContext, status: number): boolean {
 function passedBody({ passedParams, request }: RequestContext): JsonObject | null {
   if (request.webSocketProtocols) return null;
   return passedParams ?? (request.body.length === 0 ? {} : null);
-}
-
-interface ReadBody {
-  /** Null: it cannot be read. */
-  readonly body: JsonObject | null;
-  /** The bytes to send for a changed body; null if the change cannot be written. */
-  write(changed: JsonObject): string | null;
-}
-
-/** Reads a whole response: JSON, a stream, or plain text such as that of a transcription. */
-function readBody(ctx: RequestContext, { body: bytes, headers, json }: AttemptResponse): Maybe<ReadBody> {
-  if (isPassed(ctx)) {
-    return after(readPassedReply(headers, bytes ?? new Uint8Array()), (body) => ({ body, write: () => null }));
-  }
-  if (json !== null) return { body: json, write: textOfChanged };
-  const text = bytes === null ? '' : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
-  const format = ctx.endpoint?.format ?? 'plain';
-  if (format !== 'plain' && /^text\/event-stream\b/i.test(findHeader([...headers], 'content-type') ?? '')) {
-    const stream = new HeldStream(format, text);
-    return { body: stream.body, write: (changed) => stream.withBody(changed) };
-  }
-  try {
-    const body: unknown = JSON.parse(text);
-    if (isObject(body)) return { body, write: textOfChanged };
-  } catch {
-    // Not JSON.
-  }
-  return { body: { text }, write: (changed) => String(changed.text) };
-}
-
-/** The probabilities of tokens would repeat the text that was replaced. */
-function textOfChanged(changed: JsonObject): string {
-  removeLogprobs(changed);
-  return JSON.stringify(changed);
 }
 
 function unwritable(): GatewayError {

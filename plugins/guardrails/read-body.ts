@@ -1,0 +1,44 @@
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { AttemptResponse } from '../../core/contract/plugin/plugin.ts';
+import { findHeader } from '../../core/contract/values/http.ts';
+import { isObject, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
+import { HeldStream } from './held-stream.ts';
+import { after } from './maybe.ts';
+import { readPassedReply } from './passed-reply.ts';
+import { isPassed } from './texts.ts';
+import { removeLogprobs } from './window/event-texts.ts';
+
+/** A whole response as the checks read it. */
+export interface ReadBody {
+  /** Null: it cannot be read. */
+  readonly body: JsonObject | null;
+  /** The bytes to send for a changed body; null if the change cannot be written. */
+  write(changed: JsonObject): string | null;
+}
+
+/** Reads a whole response: JSON, a stream, or plain text such as that of a transcription. */
+export function readBody(ctx: RequestContext, { body: bytes, headers, json }: AttemptResponse): Maybe<ReadBody> {
+  if (isPassed(ctx)) {
+    return after(readPassedReply(headers, bytes ?? new Uint8Array()), (body) => ({ body, write: () => null }));
+  }
+  if (json !== null) return { body: json, write: textOfChanged };
+  const text = bytes === null ? '' : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  const format = ctx.endpoint?.format ?? 'plain';
+  if (format !== 'plain' && /^text\/event-stream\b/i.test(findHeader([...headers], 'content-type') ?? '')) {
+    const stream = new HeldStream(format, text);
+    return { body: stream.body, write: (changed) => stream.withBody(changed) };
+  }
+  try {
+    const body: unknown = JSON.parse(text);
+    if (isObject(body)) return { body, write: textOfChanged };
+  } catch {
+    // Not JSON.
+  }
+  return { body: { text }, write: (changed) => String(changed.text) };
+}
+
+/** The probabilities of tokens would repeat the text that was replaced. */
+function textOfChanged(changed: JsonObject): string {
+  removeLogprobs(changed);
+  return JSON.stringify(changed);
+}
