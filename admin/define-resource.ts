@@ -1,13 +1,15 @@
 import type { EntitySchema, MigrationObject } from '@mikro-orm/core';
 import type { Settings } from '../config/settings.ts';
 import type { Log } from '../core/contract/plugin/plugin.ts';
+import type { RequestRecord } from '../core/contract/plugin/record.ts';
 import type { DocumentKind, DocumentOf } from '../core/contract/protocol/documents.ts';
 import { isUuid } from '../core/contract/values/uuid.ts';
-import type { Database } from './db/open-database.ts';
+import type { Database, EntityManager } from './db/open-database.ts';
 import type { PublicRoute } from './http/public-route.ts';
 import type { AdminRoute, AdminServices } from './http/route.ts';
 import type { JobHandler } from './jobs/job-runner.ts';
 import type { Mailer } from './mail/mailer.ts';
+import type { PriceSource } from './pricing/price-record.ts';
 import type { Dependents } from './publish/dependents.ts';
 import type { Vault } from './secrets/vault.ts';
 
@@ -35,6 +37,8 @@ export interface Resource {
   readonly dependents?: Partial<Dependents>;
   readonly housekeeping?: readonly HousekeepingTask[];
   readonly jobs?: readonly JobKind[];
+  /** Run in the transaction that stores request records, in the order of the resources. */
+  readonly recordWriters?: readonly RecordWriter[];
   /** Bodies that create one item of this resource through the API. Tests of the API as a whole use them. */
   readonly samples?: readonly Sample[];
 }
@@ -80,6 +84,23 @@ export interface HousekeepingServices {
   /** True when the control plane is stopping. A long task must then end. */
   isClosing(): boolean;
 }
+
+/** A request record that was stored in this transaction, with its price. */
+export interface NewRecord {
+  readonly record: RequestRecord;
+  /** Whole nano-USD. Null: unknown. */
+  readonly cost: number | null;
+  readonly source: PriceSource | null;
+  /** The record of the same session that this one replaces. Earlier calls have already counted it, so only the difference counts. */
+  readonly before?: { readonly record: RequestRecord; readonly cost: number | null };
+}
+
+/**
+ * Writes what follows from new records: budgets, jobs, roll-ups. Records that were stored before are left out, so a repeated delivery
+ * counts nothing twice. The records are in no particular order, and there is at least one. If it throws, no record of the batch is
+ * stored and each is tried alone.
+ */
+export type RecordWriter = (tx: EntityManager, rows: readonly NewRecord[], nowMs: number) => Promise<void>;
 
 export interface JobKind {
   readonly kind: string;

@@ -7,6 +7,7 @@ import { forgetExpiredKeys } from './http/idempotency/repeat.ts';
 import { jobs } from './jobs/entity.ts';
 import { clearPassedBudgets, forgetOldWindows } from './leases/clean-ledger.ts';
 import { limitBudgets, limitLeases, limitWindows } from './leases/entity.ts';
+import { settleRecords } from './leases/settle.ts';
 import { outbox } from './publish/entity.ts';
 import { dataKeys } from './secrets/entity.ts';
 
@@ -15,6 +16,7 @@ export const infrastructure = defineResource({
   name: 'infrastructure',
   entities: [auditEntries, auditChains, idempotencyKeys, outbox, dataKeys, jobs, limitWindows, limitBudgets, limitLeases],
   migrations: sharedMigrations,
+  recordWriters: [settleRecords],
   housekeeping: [
     { name: 'write audit anchors', run: ({ settings, database, log }) => anchorChains(settings, database, log) },
     { name: 'delete expired idempotency keys', run: ({ database }) => forgetExpiredKeys(database.em()) },

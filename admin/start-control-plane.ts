@@ -15,7 +15,7 @@ import { createBackgroundWork } from './background-work.ts';
 import { type FirstKeys, firstStart } from './bootstrap/first-start.ts';
 import { type Database, openDatabase } from './db/open-database.ts';
 import { createReadDocument } from './gateway-api/read-document.ts';
-import { storeKnown } from './gateway-api/store-records.ts';
+import { createRecordStore } from './gateway-api/store-records.ts';
 import { AttemptLimit } from './http/attempt-limit.ts';
 import { countRequests } from './http/count-requests.ts';
 import { createRejectionLog } from './http/log-rejection.ts';
@@ -29,7 +29,7 @@ import { startRelay } from './publish/relay.ts';
 import { checkKeys } from './secrets/key-checks.ts';
 import { createVault } from './secrets/vault.ts';
 import { startHousekeeping } from './start-housekeeping.ts';
-import { dependents, documentReaders, entities, housekeepingTasks, jobKinds, migrations } from './tables.ts';
+import { dependents, documentReaders, entities, housekeepingTasks, jobKinds, migrations, recordWriters } from './tables.ts';
 
 export interface ControlPlaneDeps {
   readonly log: Log;
@@ -82,7 +82,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     let stopping = false;
     const services: AdminServices = {
       callers: { authenticate, resolveWorkspace, inWorkspace, holdWorkspace },
-      storeRecords: (records) => storeKnown(database, records, clock.now()),
+      storeRecords: createRecordStore(database, recordWriters, clock),
       settings,
       log: deps.log,
       logRejection: createRejectionLog(deps.log),

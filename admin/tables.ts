@@ -1,5 +1,5 @@
 import type { EntitySchema, MigrationObject } from '@mikro-orm/core';
-import type { DocumentReader, HousekeepingTask, JobKind, Resource, Sample } from './define-resource.ts';
+import type { DocumentReader, HousekeepingTask, JobKind, RecordWriter, Resource, Sample } from './define-resource.ts';
 import type { PublicRoute } from './http/public-route.ts';
 import type { AdminRoute } from './http/route.ts';
 import { infrastructure } from './infrastructure.ts';
@@ -35,6 +35,8 @@ export const dependents = Object.fromEntries(
 export const housekeepingTasks: readonly HousekeepingTask[] = all.flatMap((one) => one.housekeeping ?? []);
 
 export const jobKinds: readonly JobKind[] = all.flatMap((one) => one.jobs ?? []);
+
+export const recordWriters: readonly RecordWriter[] = all.flatMap((one) => one.recordWriters ?? []);
 
 /** Bodies that create one item of every resource, for tests of the API as a whole. */
 export const samples: readonly Sample[] = all.flatMap((one) => one.samples ?? []);

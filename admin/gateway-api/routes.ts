@@ -20,7 +20,7 @@ import { fileStoreApp } from '../resources/files/store-routes.ts';
 import { readKeyCheck } from '../secrets/key-checks.ts';
 import { readChanges } from './read-changes.ts';
 import { serveRates } from './serve-rates.ts';
-import { storeRecords } from './store-records.ts';
+import { storeBatch } from './store-records.ts';
 
 /** Maximum size of a batch of records in bytes: 4 MiB of records and the brackets around them. */
 const batchBytesMax = 4_259_840;
@@ -84,7 +84,7 @@ export function internalApp(services: AdminServices): Hono {
 
   app.post('/records', async (c: Context) => {
     const bytes = await readBytes(c.req, batchBytesMax);
-    const reply: RecordsReply = await storeRecords(services.database, bytes, services.clock.now());
+    const reply: RecordsReply = await storeBatch(services.storeRecords, bytes);
     if (reply.rejected.length > 0)
       services.log.warn({ ids: reply.rejected.slice(0, 20), count: reply.rejected.length }, 'could not store records');
     services.background.run(tellOfBudgets);

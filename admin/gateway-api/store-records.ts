@@ -1,26 +1,28 @@
 import * as v from 'valibot';
 import { type RequestRecord, requestRecord } from '../../core/contract/plugin/record.ts';
 import type { RecordsReply } from '../../core/contract/protocol/internal-api.ts';
+import type { Clock } from '../../core/contract/values/clock.ts';
 import { isObject } from '../../core/contract/values/json.ts';
 import { isUuid } from '../../core/contract/values/uuid.ts';
 import { isDatabaseAway } from '../db/is-database-away.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
+import type { RecordWriter } from '../define-resource.ts';
 import { invalid } from '../http/errors.ts';
-import { settleRecords } from '../leases/settle.ts';
 import { priceRecord } from '../pricing/price-record.ts';
-import { followBatch, isMaking } from '../resources/batches/follow-batch.ts';
-import { hasFeedback, storeVerdicts } from '../resources/feedbacks/store-verdicts.ts';
 import { readPricing } from '../resources/integrations/read-pricing.ts';
 import { insertRows, newestOf, type RecordRow, replaceCheckpoints } from './record-rows.ts';
 
 /** Maximum number of records in one batch. */
 const recordsMax = 1_000;
 
+/** Stores valid records, each once. Throws the database's error if it is temporary, and stores none of them. */
+export type StoreRecords = (records: readonly RequestRecord[]) => Promise<Stored>;
+
 /**
  * Stores a batch. Each record is stored once, however often it is sent. A record that can never be stored is listed in `rejected`
  * and does not block others. Throws AB01 if the batch is not a JSON array, and the database's error if it is unreachable.
  */
-export async function storeRecords(database: Database, bytes: Uint8Array, nowMs: number): Promise<RecordsReply> {
+export async function storeBatch(storeRecords: StoreRecords, bytes: Uint8Array): Promise<RecordsReply> {
   const batch = parseBatch(bytes);
   const rejected: string[] = [];
   const records: RequestRecord[] = [];
@@ -29,29 +31,40 @@ export async function storeRecords(database: Database, bytes: Uint8Array, nowMs:
     if (record) records.push(record);
     else rejected.push(idOf(item));
   }
-  const { inserted, duplicates, refused } = await storeKnown(database, records, nowMs);
+  const { inserted, duplicates, refused } = await storeRecords(records);
   return { inserted, duplicates, rejected: [...rejected, ...refused] };
 }
 
-/** Stores valid records, each once: prices them, settles them against budgets, and follows the batches they have created. */
-export async function storeKnown(database: Database, records: readonly RequestRecord[], nowMs: number): Promise<Stored> {
-  if (records.length === 0) return { inserted: 0, duplicates: 0, refused: [] };
-  const em = database.em();
-  const pricingOf = await readPricing(em, records);
-  const rows = records.map((record): RecordRow => {
-    const { costNanoUsd, source } = priceRecord(record, pricingOf(record));
-    return { id: record.id, cost: costNanoUsd, source, record };
-  });
-  try {
-    const inserted = await insert(em, rows, nowMs);
-    return { inserted, duplicates: rows.length - inserted, refused: [] };
-  } catch (error) {
-    if (isDatabaseAway(error)) throw error;
-    return storeOneByOne(em, rows, nowMs);
-  }
+/** Returns a function that prices records, stores them, and runs the writers on the new ones in the same transaction. */
+export function createRecordStore(database: Database, writers: readonly RecordWriter[], clock: Pick<Clock, 'now'>): StoreRecords {
+  return async (records) => {
+    if (records.length === 0) return { inserted: 0, duplicates: 0, refused: [] };
+    const em = database.em();
+    const pricingOf = await readPricing(em, records);
+    const rows = records.map((record): RecordRow => {
+      const { costNanoUsd, source } = priceRecord(record, pricingOf(record));
+      return { id: record.id, cost: costNanoUsd, source, record };
+    });
+    const insertAll = (some: readonly RecordRow[]) => insert(em, some, writers, clock.now());
+    try {
+      const inserted = await insertAll(rows);
+      return { inserted, duplicates: rows.length - inserted, refused: [] };
+    } catch (error) {
+      if (isTemporary(error)) throw error;
+      return storeOneByOne(insertAll, rows);
+    }
+  };
 }
 
-interface Stored {
+/** True if the same records may be stored later: the database is unreachable, or another transaction got in the way. */
+function isTemporary(error: unknown): boolean {
+  return isDatabaseAway(error) || conflictCodes.has(String((error as { code?: unknown } | null)?.code));
+}
+
+/** Serialization failure, deadlock, lock timeout. */
+const conflictCodes: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);
+
+export interface Stored {
   readonly inserted: number;
   readonly duplicates: number;
   /** Ids of records that the database will never accept. */
@@ -59,41 +72,42 @@ interface Stored {
 }
 
 /** Slow path, when the database rejected something in the batch: finds the record. */
-async function storeOneByOne(em: EntityManager, rows: readonly RecordRow[], nowMs: number): Promise<Stored> {
+async function storeOneByOne(
+  insertAll: (rows: readonly RecordRow[]) => Promise<number>,
+  rows: readonly RecordRow[],
+): Promise<Stored> {
   const refused: string[] = [];
   let inserted = 0;
   let duplicates = 0;
   for (const row of rows) {
     try {
-      const count = await insert(em, [row], nowMs);
+      const count = await insertAll([row]);
       inserted += count;
       duplicates += 1 - count;
     } catch (error) {
-      if (isDatabaseAway(error)) throw error;
+      if (isTemporary(error)) throw error;
       refused.push(row.id);
     }
   }
   return { inserted, duplicates, refused };
 }
 
-/** Inserts the records and settles their budget usage in the same transaction. Returns how many were stored. */
-async function insert(em: EntityManager, rows: readonly RecordRow[], nowMs: number): Promise<number> {
-  const isPlain = rows.every(
-    ({ record }) => !record.reservations?.length && !record.session && !isMaking(record) && !hasFeedback(record),
-  );
-  if (isPlain) return (await insertRows(em, rows)).length;
+/** Inserts the records and runs the writers in the same transaction. Returns how many were stored. */
+async function insert(
+  em: EntityManager,
+  rows: readonly RecordRow[],
+  writers: readonly RecordWriter[],
+  nowMs: number,
+): Promise<number> {
   return em.fork().transactional(async (tx) => {
     // For a session, the newest record counts. Copies of the same record are equal.
     const newest = newestOf(rows);
     const inserted = new Set((await insertRows(tx, newest)).map(({ id }) => id));
     const known = newest.filter(({ id }) => !inserted.has(id));
     const replaced = await replaceCheckpoints(tx, known);
-    const fresh = newest.filter(({ id }) => inserted.has(id));
-    await settleRecords(tx, [...fresh, ...replaced], nowMs);
-    for (const { record } of fresh) if (isMaking(record)) await followBatch(tx, record);
-    const rated = fresh.map(({ record }) => record).filter(hasFeedback);
-    if (rated.length > 0) await storeVerdicts(tx, rated);
-    return inserted.size + replaced.length;
+    const stored = [...newest.filter(({ id }) => inserted.has(id)), ...replaced];
+    if (stored.length > 0) for (const write of writers) await write(tx, stored, nowMs);
+    return stored.length;
   });
 }
 

@@ -88,8 +88,10 @@ export interface AdminServices {
   readonly vault: Vault;
   /** Reads a document in the form that gateways receive. */
   readonly readDocument: (kind: DocumentKind, id: string) => Promise<DocumentReply>;
-  /** Stores request records, each once: prices them and settles them against budgets. */
-  readonly storeRecords: (records: readonly RequestRecord[]) => Promise<unknown>;
+  /** Stores request records, each once: prices them, settles them against budgets, and adds them to roll-ups. */
+  readonly storeRecords: (
+    records: readonly RequestRecord[],
+  ) => Promise<{ readonly inserted: number; readonly duplicates: number; readonly refused: readonly string[] }>;
   /** Rows of all resources that belong to a workspace or user. */
   readonly dependents: Dependents;
   readonly apiKeyPepper: Uint8Array;

@@ -1,21 +1,18 @@
 import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import type { RecordWriter } from '../../define-resource.ts';
 import { addJob } from '../../jobs/add-job.ts';
 
 export const priceBatchKind = 'price-batch';
 
-/** True for the record of a request that created a batch at a stored provider. */
-export function isMaking({ batch, providerSlug, workspaceId, organisationId }: RequestRecord): boolean {
-  return batch?.part === 'made' && providerSlug !== null && workspaceId !== null && organisationId !== null;
-}
+/** Adds a job for each batch that these requests created at a stored provider. The job records its cost once it has ended. */
+export const followBatches: RecordWriter = async (tx, rows) => {
+  for (const { record } of rows) await followBatch(tx, record);
+};
 
-/**
- * Adds the job that records the cost of the batch once it has ended. Call it in the transaction that stores the record, so that
- * no batch is missed or followed twice.
- */
-export async function followBatch(tx: EntityManager, record: RequestRecord): Promise<void> {
+async function followBatch(tx: EntityManager, record: RequestRecord): Promise<void> {
   const { batch, providerSlug, workspaceId, organisationId } = record;
-  if (!batch) return;
+  if (batch?.part !== 'made' || providerSlug === null || workspaceId === null || organisationId === null) return;
   const { provider, traceId, apiKeyId, userId, configSlug, metadata, createdAt } = record;
   await addJob(tx, {
     kind: priceBatchKind,

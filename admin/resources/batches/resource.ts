@@ -1,7 +1,7 @@
 import { defineResource } from '../../define-resource.ts';
 import { batchJobKind } from './create-batch.ts';
 import { batches, batchLines } from './entity.ts';
-import { priceBatchKind } from './follow-batch.ts';
+import { followBatches, priceBatchKind } from './follow-batch.ts';
 import { priceBatchJob } from './price-batch.ts';
 import { batchRoutes } from './routes.ts';
 import { batchJob } from './run-batch.ts';
@@ -11,6 +11,7 @@ export const batchesResource = defineResource({
   after: ['files', 'api-keys'],
   entities: [batches, batchLines],
   routes: batchRoutes,
+  recordWriters: [followBatches],
   jobs: [
     { kind: batchJobKind, handler: batchJob },
     { kind: priceBatchKind, handler: priceBatchJob },

@@ -3,6 +3,7 @@ import { forgetOldRecords, retentionStart } from '../logs/forget-old-records.ts'
 import { feedbacks } from './entity.ts';
 import { Feedbacks } from './migrations/202611221718-feedbacks.ts';
 import { feedbackRoutes } from './routes.ts';
+import { storeVerdicts } from './store-verdicts.ts';
 
 export const feedbacksResource = defineResource({
   name: 'feedbacks',
@@ -10,6 +11,7 @@ export const feedbacksResource = defineResource({
   entities: [feedbacks],
   migrations: [{ name: '202611221718-feedbacks', class: Feedbacks }],
   routes: feedbackRoutes,
+  recordWriters: [storeVerdicts],
   dependents: {
     workspace: [
       {

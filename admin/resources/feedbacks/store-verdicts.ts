@@ -1,19 +1,15 @@
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
 import { newId } from '../../db/new-id.ts';
-import type { EntityManager } from '../../db/open-database.ts';
+import type { RecordWriter } from '../../define-resource.ts';
 import { feedbacks } from './entity.ts';
-
-/** True if a guardrail of this request has a feedback for its verdict. */
-export function hasFeedback(record: RequestRecord): boolean {
-  return record.guardrails?.some(({ feedback }) => feedback !== null) ?? false;
-}
 
 /**
  * Stores the feedback of guardrails (`on_success.feedback`, `on_fail.feedback`) for the traces of these records. The metadata names the
- * checks by their results. Call it once per record, in the transaction that stores the record.
+ * checks by their results.
  */
-export async function storeVerdicts(tx: EntityManager, records: readonly RequestRecord[]): Promise<void> {
-  for (const record of records) {
+export const storeVerdicts: RecordWriter = async (tx, rows) => {
+  const rated = rows.filter(({ record, before }) => !before && record.guardrails?.some(({ feedback }) => feedback !== null));
+  if (rated.length === 0) return;
+  for (const { record } of rated) {
     if (record.organisationId === null || record.workspaceId === null) continue;
     const createdAt = new Date(record.createdAt);
     for (const { id: guardrailId, feedback, checks } of record.guardrails ?? []) {
@@ -36,4 +32,4 @@ export async function storeVerdicts(tx: EntityManager, records: readonly Request
     }
   }
   await tx.flush();
-}
+};

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { followBatch } from '../../../../admin/resources/batches/follow-batch.ts';
+import { followBatches } from '../../../../admin/resources/batches/follow-batch.ts';
 import { batchUsagePath } from '../../../../core/contract/provider/batch-usage.ts';
 import { newFakeTime } from '../../../support/fake-time.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
@@ -89,7 +89,7 @@ describe.each(databases)('a batch that a provider runs, on %s', (database) => {
     // The same record again changes nothing; a job that is done again after its end stores nothing.
     expect((await plane.internal('POST', '/records', [record])).body).toMatchObject({ inserted: 0, duplicates: 1 });
     answers = [ended];
-    await followBatch(em(), record);
+    await followBatches(em(), [{ record, cost: null, source: null }], Date.now());
     await jobsOver();
     expect(asked).toHaveLength(5);
     expect(await results()).toHaveLength(1);

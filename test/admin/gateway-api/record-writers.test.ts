@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { NewRecord, RecordWriter } from '../../../admin/define-resource.ts';
+import { createRecordStore } from '../../../admin/gateway-api/store-records.ts';
+import { requestRecords } from '../../../admin/resources/logs/entity.ts';
+import { sampleRecord } from '../../support/sample-record.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { databases } from '../support/test-database.ts';
+
+const session = { messagesFromClient: 1, messagesFromProvider: 1, closeCode: null, closedBy: null };
+
+describe.each(databases)('writers of new records, on %s', (name) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(name);
+  });
+  afterAll(() => plane?.close());
+
+  let calls: (readonly NewRecord[])[] = [];
+  beforeEach(() => {
+    calls = [];
+  });
+  const note: RecordWriter = async (_tx, rows) => void calls.push(rows);
+  const storeWith = (...writers: RecordWriter[]) =>
+    createRecordStore(plane.control.services.database, writers, plane.control.services.clock);
+  const record = (changes = {}) =>
+    sampleRecord({ organisationId: plane.organisationId, workspaceId: plane.workspaceId, ...changes });
+  const isStored = async (id: string) => (await plane.control.services.database.em().count(requestRecords, { id })) === 1;
+
+  it('receive each record once with its price, however often it is sent', async () => {
+    const store = storeWith(note);
+    const [first, second] = [record(), record()];
+    await store([first, first]);
+    await store([first, second]);
+    await store([second]);
+    expect(calls.map((rows) => rows.map(({ record: { id } }) => id))).toEqual([[first.id], [second.id]]);
+    expect(calls[0]?.[0]).toMatchObject({ cost: 45_000, source: 'public', record: first });
+    expect(calls[0]?.[0]).not.toHaveProperty('before');
+  });
+
+  it('receive a later record of a session with the record that it replaces', async () => {
+    const store = storeWith(note);
+    const first = record({ session, checkpoint: 1, inputTokens: 10 });
+    const last = { ...first, checkpoint: undefined, inputTokens: 30 };
+    await store([first]);
+    await store([last]);
+    await store([first]);
+    expect(calls).toHaveLength(2);
+    expect(calls[1]).toMatchObject([{ record: { id: first.id, inputTokens: 30 }, before: { record: { inputTokens: 10 } } }]);
+  });
+
+  it('set aside only the records that they cannot write, with everything written for them', async () => {
+    const [good, bad] = [record(), record()];
+    const write: RecordWriter = async (tx, rows) => {
+      await note(tx, rows, 0);
+      for (const {
+        record: { id },
+      } of rows)
+        if (id === bad.id) throw new Error('a writer that rejects this record');
+    };
+    expect(await storeWith(write)([good, bad])).toEqual({ inserted: 1, duplicates: 0, refused: [bad.id] });
+    expect([await isStored(good.id), await isStored(bad.id)]).toEqual([true, false]);
+  });
+
+  it('store nothing after a deadlock, so that the gateway sends the batch again', async () => {
+    const one = record();
+    const collide: RecordWriter = async (tx) => {
+      await tx.execute(`do $$ begin raise exception 'deadlock detected' using errcode = '40P01'; end $$`);
+    };
+    await expect(storeWith(collide)([one])).rejects.toThrow('deadlock');
+    expect(await isStored(one.id)).toBe(false);
+    expect(await storeWith(note)([one])).toMatchObject({ inserted: 1 });
+  });
+});
