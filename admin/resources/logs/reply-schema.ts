@@ -3,7 +3,7 @@ import { guardrailRecord } from '../../../core/contract/plugin/guardrail-result.
 import { pluginTime } from '../../../core/contract/plugin/plugin-time.ts';
 import { attemptRecord, batchRecord, decisionRecord, outcomes, sessionRecord } from '../../../core/contract/plugin/record.ts';
 import { verdictRecord } from '../../../core/contract/plugin/verdict.ts';
-import { bit, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
+import { bit, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
 import { feedbackReply } from './feedback-reply.ts';
 
 const nullableNumber = v.nullable(v.number());
@@ -111,7 +111,14 @@ const logReply = v.strictObject({
   metrics,
 });
 
-export const logListReply = listOf(logReply);
+export const logListReply = v.strictObject({
+  object: v.literal('list'),
+  /** Null unless `include_total=true`, because counting reads every matching record. */
+  total: nullableNumber,
+  has_more: v.boolean(),
+  next_cursor: nullableText,
+  data: v.array(logReply),
+});
 
 /** One log, with up to 100 feedbacks of its trace. */
 export const logDetailReply = v.strictObject({ ...logReply.entries, feedbacks: v.array(feedbackReply) });

@@ -3,20 +3,32 @@ import { isUuid } from '../../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageEntries, pageOf, tenantEntries } from '../../http/schemas.ts';
+import { pageEntries, pageOf, queryFlag, tenantEntries } from '../../http/schemas.ts';
 import { feedbacks } from '../feedbacks/entity.ts';
 import { organisations } from '../organisations/entity.ts';
 import { workspaces } from '../workspaces/entity.ts';
-import { requestRecords, type StoredRecord } from './entity.ts';
+import type { StoredRecord } from './entity.ts';
 import { toFeedbackReply } from './feedback-reply.ts';
-import { type LogVisibility, logVisibility } from './log-visibility.ts';
+import { type Condition, logFilterEntries } from './filters.ts';
+import { countLogs, listLogs } from './list-logs.ts';
+import { logVisibility } from './log-visibility.ts';
 import { logDetailReply, logListReply } from './reply-schema.ts';
+import { matchingLogs, seenLogs } from './seen-logs.ts';
 import { type LogNames, toLog } from './to-log.ts';
 
 const readScopes = ['logs.view', 'logs.read', 'logs.write', 'completions.write'];
-const traceId = v.pipe(v.string(), v.minLength(1), v.maxLength(255, 'at most 255 characters'));
 
-const listQuery = v.strictObject({ ...tenantEntries, ...pageEntries, trace_id: v.optional(traceId) });
+/** Maximum number of records that `current_page` skips: the database reads all of them. Cursors have no limit. */
+const offsetMax = 10_000;
+
+const listQuery = v.strictObject({
+  ...tenantEntries,
+  ...pageEntries,
+  ...logFilterEntries,
+  /** `next_cursor` of the previous page. */
+  cursor: v.optional(v.pipe(v.string(), v.maxLength(200, 'at most 200 characters'))),
+  include_total: queryFlag,
+});
 
 const readQuery = v.strictObject({
   ...tenantEntries,
@@ -40,14 +52,15 @@ export const logRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { em, query } = call;
       const sight = await logVisibility(em, call.actor, call.workspaceId);
-      const where = { ...whereSeen(call, sight), ...(query.trace_id === undefined ? {} : { traceId: query.trace_id }) };
-      const [rows, total] = await em.findAndCount(requestRecords, where, {
-        ...pageOf(query),
-        orderBy: { createdAt: 'desc', id: 'asc' },
-      });
-      const data: unknown[] = [];
-      for (const row of rows) data.push(toLog(row, await namesOf(em, row), call.services.settings, sight.metadata));
-      return { object: 'list', total, data };
+      const conditions = matchingLogs(call, sight, query);
+      const { limit: size, offset } = pageOf(query);
+      if (query.cursor !== undefined && offset > 0) throw invalid('cursor: cannot be combined with current_page');
+      if (offset > offsetMax) throw invalid(`current_page: skips more than ${offsetMax} records. Use cursor instead`);
+      const { rows, next } = await listLogs(em, conditions, { size, offset, after: query.cursor ?? null });
+      const total = query.include_total === 'true' ? await countLogs(em, conditions) : null;
+      const namesOf = await readNames(em, rows);
+      const data = rows.map((row) => toLog(row, namesOf(row), call.services.settings, sight.metadata));
+      return { object: 'list', total, has_more: next !== null, next_cursor: next, data };
     },
   }),
   defineRoute({
@@ -65,31 +78,22 @@ export const logRoutes: readonly AdminRoute[] = [
       const id = call.params.id ?? '';
       if (id.length > 255) throw invalid('id: at most 255 characters');
       const sight = await logVisibility(call.em, call.actor, call.workspaceId);
-      const row = await findRecord(call.em, whereSeen(call, sight), id);
+      const row = await findRecord(call.em, seenLogs(call, sight), id);
       if (!row) throw notFound('Log');
-      const log = toLog(row, await namesOf(call.em, row), call.services.settings, sight.metadata);
+      const namesOf = await readNames(call.em, [row]);
+      const log = toLog(row, namesOf(row), call.services.settings, sight.metadata);
       return { ...log, feedbacks: await feedbacksOf(call.em, row, sight.metadata) };
     },
   }),
 ];
 
-type Seen = ReturnType<typeof whereSeen>;
-
-/** Returns the records of the tenant that the caller may see. */
-function whereSeen(call: { readonly organisationId: string; readonly workspaceId: string | null }, sight: LogVisibility) {
-  return {
-    organisationId: call.organisationId,
-    ...(call.workspaceId === null ? {} : { workspaceId: call.workspaceId }),
-    ...(sight.hiddenWorkspaces.length === 0 ? {} : { $not: { workspaceId: { $in: [...sight.hiddenWorkspaces] } } }),
-    ...(sight.ofUser === null ? {} : { record: { userId: sight.ofUser } }),
-  };
-}
-
 /** Returns the record of this id, else the newest one of the trace of this id. */
-async function findRecord(em: EntityManager, seen: Seen, id: string): Promise<StoredRecord | null> {
-  const byId = isUuid(id) ? await em.findOne(requestRecords, { ...seen, id }) : null;
-  if (byId) return byId;
-  return em.findOne(requestRecords, { ...seen, traceId: id }, { orderBy: { createdAt: 'desc' } });
+async function findRecord(em: EntityManager, seen: readonly Condition[], id: string): Promise<StoredRecord | null> {
+  const page = { size: 1, offset: 0, after: null };
+  const byId = isUuid(id) ? await listLogs(em, [...seen, { text: 'r.id = ?', values: [id] }], page) : null;
+  if (byId?.rows[0]) return byId.rows[0];
+  const byTrace = await listLogs(em, [...seen, { text: 'r.trace_id = ?', values: [id] }], page);
+  return byTrace.rows[0] ?? null;
 }
 
 /** The oldest feedback of the record's trace, without metadata if the caller must not see it. */
@@ -100,9 +104,15 @@ async function feedbacksOf(em: EntityManager, { organisationId, workspaceId, tra
   return rows.map((row) => ({ ...toFeedbackReply(row), ...(showsMetadata ? {} : { metadata: {} }) }));
 }
 
-/** Refreshed, because the unit of work does not read rows again that it has already read. */
-async function namesOf(em: EntityManager, row: StoredRecord): Promise<LogNames> {
-  const organisation = row.organisationId ? await em.findOne(organisations, row.organisationId) : null;
-  const workspace = row.workspaceId ? await em.findOne(workspaces, row.workspaceId) : null;
-  return { organisationName: organisation?.name ?? null, workspaceSlug: workspace?.slug ?? null };
+/** Reads the names of the organisations and workspaces of these records. */
+async function readNames(em: EntityManager, rows: readonly StoredRecord[]): Promise<(row: StoredRecord) => LogNames> {
+  const ids = (field: 'organisationId' | 'workspaceId') => [...new Set(rows.flatMap((row) => row[field] ?? []))];
+  const organisationRows = await em.find(organisations, { id: { $in: ids('organisationId') } });
+  const workspaceRows = await em.find(workspaces, { id: { $in: ids('workspaceId') } });
+  const organisationNames = new Map(organisationRows.map((row) => [row.id, row.name]));
+  const workspaceSlugs = new Map(workspaceRows.map((row) => [row.id, row.slug]));
+  return (row) => ({
+    organisationName: organisationNames.get(row.organisationId ?? '') ?? null,
+    workspaceSlug: workspaceSlugs.get(row.workspaceId ?? '') ?? null,
+  });
 }
