@@ -38,9 +38,9 @@ const alias = {
 export default defineConfig({
   resolve: { alias },
   test: {
-    // Tests start servers and processes and often wait for them, so two cores carry three files at a time.
+    // Tests start servers and processes and often wait for them, so two cores carry four files at a time.
     pool: 'forks',
-    maxWorkers: 3,
+    maxWorkers: 4,
     globalSetup: ['test/support/test-run.ts'],
     // TEST_REPORT=<file> also writes the counts there, for .ci/run.
     reporters: process.env.TEST_REPORT
