@@ -1,5 +1,6 @@
 import { budgetWindow } from '../../../core/contract/protocol/limit-window.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import { type BudgetRow, beginAnew } from '../../leases/budget-ledger.ts';
 import { moneyOf } from '../../pricing/nano-usd.ts';
 import type { UsagePolicyRow } from './entity.ts';
 
@@ -54,25 +55,27 @@ export async function usageByValueKey(em: EntityManager, policy: UsagePolicyRow,
 }
 
 /**
- * Sets a counter of a policy to zero, by its id or value key. False if there is none. Units that calls in flight hold stay held, so
- * the new limit is not exceeded either; calls whose records arrive later count after the reset.
+ * Sets a counter of a policy to zero, by its id or value key: a new window begins, as after a reset of a key's budget. Requests
+ * whose records arrive later count in the window in which they were admitted. Returns false if there is no such counter.
  */
 export async function resetCounter(
   tx: EntityManager,
   policy: UsagePolicyRow,
   which: { readonly id: string } | { readonly valueKey: string },
+  nowMs: number,
 ): Promise<boolean> {
   const [column, value] = 'id' in which ? ['key', `${keyPrefix}${which.id.toLowerCase()}`] : ['value_key', which.valueKey];
-  const found = await tx.execute<{ key: string }[]>(
-    `update limit_budgets set used = 0, used_nano_rest = 0, threshold_crossed_at = null, exhausted_at = null,
-       threshold_told_at = null, exhausted_told_at = null
-     where key in (select key from limit_budgets where scope = 'policy' and entity_id = ? and organisation_id = ? and ${column} = ?
-       order by key for update)
-     returning key`,
+  const rows = await tx.execute<BudgetRow[]>(
+    `select * from limit_budgets where scope = 'policy' and entity_id = ? and organisation_id = ? and ${column} = ?
+     order by key for update`,
     [policy.id, policy.organisationId, value],
     'all',
   );
-  return found.length > 0;
+  for (const row of rows) {
+    const startMs = Math.max(nowMs, Number(row.start_ms) + 1);
+    await beginAnew(tx, row, budgetWindow(ruleOf(policy), startMs, startMs));
+  }
+  return rows.length > 0;
 }
 
 /** Stores the limit of a policy in its counters, and removes the marks of limits that are no longer reached. */

@@ -137,8 +137,10 @@ export const usagePolicyRoutes: readonly AdminRoute[] = [
     async handle(call) {
       await call.write(async (change) => {
         const found = await findUsagePolicy(change.tx, call, call.params.policyUsageLimitsId ?? '', 'active', 'to change');
-        if (!(await resetCounter(change.tx, found, { id: call.params.entityId ?? '' }))) throw notFound('Entity');
-        found.lastResetAt = new Date();
+        const now = new Date();
+        const isFound = await resetCounter(change.tx, found, { id: call.params.entityId ?? '' }, now.getTime());
+        if (!isFound) throw notFound('Entity');
+        found.lastResetAt = now;
         announce(change, found);
       });
       return {};

@@ -57,9 +57,10 @@ export async function updateUsagePolicy(change: Change, row: UsagePolicyRow, sen
   check(row, isSameTime);
   await applyToCounters(change.tx, row);
   if (sent.reset_usage_for_value !== undefined) {
-    const isFound = await resetCounter(change.tx, row, { valueKey: sent.reset_usage_for_value });
+    const now = new Date();
+    const isFound = await resetCounter(change.tx, row, { valueKey: sent.reset_usage_for_value }, now.getTime());
     if (!isFound) throw invalid('reset_usage_for_value: this policy has no counter with this value key');
-    row.lastResetAt = new Date();
+    row.lastResetAt = now;
   }
   row.lastUpdatedAt = new Date();
   announce(change, row);
