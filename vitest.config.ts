@@ -54,7 +54,7 @@ export default defineConfig({
     ],
     // One retry in CI, shown as `retry x1`, until the suite has passed five times in a row without it on a busy machine.
     retry: process.env.CI ? 1 : 0,
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 120_000,
   },
 });

@@ -9,7 +9,7 @@ import { type Step, stepsOf } from './walk.ts';
 const atATime = 3;
 
 /** Number of groups of callers; at each step one group asks, in turn. With LONG_TESTS every caller asks at every step. */
-const turns = process.env.LONG_TESTS ? 1 : 2;
+const turns = process.env.LONG_TESTS ? 1 : 3;
 
 /** The walk on one database: what one organisation or workspace has is nothing to the keys and people of another. */
 export function describeIsolation(database: DatabaseName): void {
