@@ -7,6 +7,7 @@ import { createHandler, type Handle, type PipelineOptions } from '../pipeline/ru
 import { withHeldProxyBodies } from '../pipeline/target/hold-proxy-body.ts';
 import { createResolver, type ResolverOptions } from '../pipeline/target/resolve-target.ts';
 import { createTokenFetch, type TokenFetchOptions } from '../pipeline/target/token-fetch.ts';
+import { createMeterReply } from '../pipeline/usage/reply-meter.ts';
 import { providers } from '../providers/index.ts';
 import { passedUsage } from '../providers/passed-usage.ts';
 import type { composeChain } from './compose-chain.ts';
@@ -64,6 +65,7 @@ export function composePipeline(parts: PipelineParts): Handle {
       stepsOf: attemptSteps,
       timers: parts.timers,
       passedUsage,
+      meterReply: createMeterReply(passedUsage),
       sign: createTokenFetch(tokenFetch),
       signStored: createTokenFetch({ ...tokenFetch, machineIdentity }),
       outgoing: {

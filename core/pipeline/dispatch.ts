@@ -1,7 +1,7 @@
 import type { AttemptResult, RequestContext } from '../contract/plugin/context.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
-import type { PassedUsage } from '../contract/plugin/passed-usage.ts';
 import type { Target } from '../contract/plugin/plan.ts';
+import type { PassedUsage } from '../contract/provider/passed-usage.ts';
 import type { OperationName } from '../contract/provider/provider.ts';
 import type { SignServices } from '../contract/provider/sign-services.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
@@ -16,6 +16,7 @@ import { runTarget } from './retry-loop.ts';
 import { type AttemptSteps, clientClosed } from './run-attempt.ts';
 import { isRefusal } from './target/refusal.ts';
 import type { ResolvedTarget, ResolveTarget } from './target/resolve-target.ts';
+import type { MeterReply } from './usage/reply-meter.ts';
 
 export interface Dispatcher {
   readonly transport: UpstreamSender;
@@ -31,6 +32,7 @@ export interface Dispatcher {
   readonly timers: Timers;
   /** Reads usage from replies that are passed through. */
   readonly passedUsage: PassedUsage;
+  readonly meterReply: MeterReply;
   /** For providers that sign calls with tokens they fetch. */
   readonly sign: SignServices;
   /** Like `sign`, for stored providers that may use the machine's identity. Absent: they are signed like all others. */

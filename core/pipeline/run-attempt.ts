@@ -100,7 +100,7 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
       ? runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, resolved, dispatcher), judge)
       : attempt(ctx, sink, resolved, outgoing, {
           sender: senderOf(resolved, dispatcher.transport),
-          passedUsage: dispatcher.passedUsage,
+          meterReply: dispatcher.meterReply,
           clock,
           judge,
           onLeft: () => onLeft(clientClosed()),

@@ -40,6 +40,7 @@ export const azureAuth: AuthModes = {
     workload: {
       needs: ['azure_workload_tenant_id', 'azure_workload_client_id'],
       credential: 'azure_workload_client_id',
+      federates: true,
     },
     entraFederated: {
       needs: ['azure_entra_tenant_id', 'azure_entra_client_id'],

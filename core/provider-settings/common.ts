@@ -42,7 +42,10 @@ export const commonAuth: AuthModes = {
 export function federatedAuth(needs: readonly string[]): AuthModes {
   return {
     ...commonAuth,
-    modes: { ...commonAuth.modes, wif: { needs: [...oauthClient, ...needs], credential: 'oauth_client_secret' } },
+    modes: {
+      ...commonAuth.modes,
+      wif: { needs: [...oauthClient, ...needs], credential: 'oauth_client_secret', federates: true },
+    },
   };
 }
 

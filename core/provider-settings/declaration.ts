@@ -8,12 +8,16 @@ import { commonAuth, commonSettings } from './common.ts';
  */
 export interface ProviderDeclaration {
   readonly id: string;
+  /** Name for readers, such as `Azure OpenAI`. */
+  readonly title: string;
   /** Other spellings of the id that clients send. */
   readonly aliases: readonly string[];
   /** Id of the provider in the public price list. */
   readonly priceId: string;
   /** Returns the name of a model in that list, without marks of region, tuning or size. Absent: the names are the same. */
   readonly priceName?: (model: string) => string;
+  /** Models that the public price list does not have. Absent: all are in the list. */
+  readonly unlistedModels?: readonly string[];
   /** `required`: all calls need a key. `optional`: no call needs one, or only some authentication modes do. */
   readonly key: 'required' | 'optional';
   /** By config name. The header of a setting is its name with `-` for `_` after the gateway's header prefix. */
@@ -60,10 +64,24 @@ export interface SettingDeclaration {
   readonly aliases?: (value: unknown) => ModelAlias[];
   /** If the value is true, calls on provisioned capacity have no price. */
   readonly skipsProvisioned?: true;
+  /** Older name in the bodies of clients, besides the camel-case form of this one. */
+  readonly olderName?: string;
+  /** Older names of the columns of a table. */
+  readonly olderColumns?: OlderColumns;
   /** Stored without effect, for clients that send it. Replies list it as unused. */
   readonly unused?: true;
   /** Requests may set it even if inline providers are blocked, because it selects a behaviour of the same account. */
   readonly inline?: true;
+}
+
+/** Columns of a table by the names that older clients use. */
+export interface OlderColumns {
+  /** Older name to name. */
+  readonly names: Readonly<Record<string, string>>;
+  /** The older name of the column that stands for a table of one row if it is sent without a table. */
+  readonly key: string;
+  /** Columns that have the value of the key if a row lacks them. */
+  readonly sameAsKey: readonly string[];
 }
 
 /** A name of a model, such as a deployment, and the model behind it. */
@@ -88,6 +106,8 @@ interface AuthMode {
   readonly refuses?: readonly string[];
   /** Field that an error of the provider about credentials is attributed to; default `key`. */
   readonly credential?: string;
+  /** Exchanges the token of a workload for one of the provider: workload identity federation. */
+  readonly federates?: true;
 }
 
 export interface Requirement {
@@ -116,6 +136,7 @@ export function isCarried({ only }: SettingDeclaration): boolean {
 /** Completes a declaration. */
 export function defineProvider(input: ProviderInput): ProviderDeclaration {
   return {
+    title: titleOf(input.id),
     aliases: [],
     priceId: input.id,
     key: 'required',
@@ -124,6 +145,12 @@ export function defineProvider(input: ProviderInput): ProviderDeclaration {
     settings: { ...commonSettings, ...input.settings },
     auth: [...(input.auth ?? []), ...(input.auth?.some(({ setting }) => setting === commonAuth.setting) ? [] : [commonAuth])],
   };
+}
+
+/** `mistral-ai` as `Mistral AI`. */
+function titleOf(id: string): string {
+  const words = id.split('-').map((word) => (word === 'ai' ? 'AI' : `${word.charAt(0).toUpperCase()}${word.slice(1)}`));
+  return words.join(' ');
 }
 
 /**

@@ -1,5 +1,11 @@
 import type { SettingNames } from '../contract/provider/setting-names.ts';
-import { isCarried, isStored, type ProviderDeclaration, type SettingDeclaration } from '../provider-settings/declaration.ts';
+import {
+  isCarried,
+  isStored,
+  type OlderColumns,
+  type ProviderDeclaration,
+  type SettingDeclaration,
+} from '../provider-settings/declaration.ts';
 import * as listed from './list.ts';
 
 /** Every provider, by id in alphabetical order. Importing this file loads no adapter. */
@@ -47,11 +53,30 @@ export const settingNames: SettingNames = {
   inline: namesOf(({ inline }) => inline === true),
 };
 
-/** Ids of providers that have this authentication mode. */
-export function providersWithMode(setting: string, mode: string): string[] {
-  return declarations.flatMap(({ id, auth }) =>
-    auth.some((modes) => modes.setting === setting && modes.modes[mode]) ? [id] : [],
-  );
+/** Older names of stored settings that are not their camel-case form, with the setting. */
+export const olderSettingNames: Readonly<Record<string, string>> = Object.fromEntries(
+  everySetting.flatMap(([name, { olderName }]) => (olderName === undefined ? [] : [[olderName, name]])),
+);
+
+/** Tables whose columns have older names, by setting. */
+export const olderTables: ReadonlyMap<string, OlderColumns> = new Map(
+  everySetting.flatMap(([name, { olderColumns }]) => (olderColumns ? [[name, olderColumns] as const] : [])),
+);
+
+/** The settings and modes that select workload identity federation, with the ids of their providers. */
+export function federationModes(): { setting: string; mode: string; ids: string[] }[] {
+  const found = new Map<string, { setting: string; mode: string; ids: string[] }>();
+  for (const { id, auth } of declarations) {
+    for (const { setting, modes } of auth) {
+      for (const [mode, { federates }] of Object.entries(modes)) {
+        if (!federates) continue;
+        const entry = found.get(`${setting} ${mode}`) ?? { setting, mode, ids: [] };
+        entry.ids.push(id);
+        found.set(`${setting} ${mode}`, entry);
+      }
+    }
+  }
+  return [...found.values()];
 }
 
 /** Id of a provider in the public price list. */

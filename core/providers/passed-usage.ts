@@ -1,17 +1,65 @@
-import type { PassedUsage } from '../contract/plugin/passed-usage.ts';
+import { hasCount, type Locations, type PassedFormat, type PassedUsage } from '../contract/provider/passed-usage.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
-import { emptyUsage, serviceTierOf, type Usage } from '../contract/values/usage.ts';
+import { serviceTierOf, type Usage } from '../contract/values/usage.ts';
 import { usageOf as messagesUsage } from '../formats/anthropic/usage.ts';
 import { usageOf as geminiUsage } from '../formats/gemini/usage.ts';
 import { mediaUsage, unitUsage } from '../formats/media/media-usage.ts';
-import { chatUsage, tokenCount } from '../formats/openai/chat-usage.ts';
+import { chatUsage } from '../formats/openai/chat-usage.ts';
 import { responsesUsage } from '../formats/openai/responses.ts';
 import { eventStream } from './bedrock/event-stream.ts';
-import { usageOf as converseUsage } from './bedrock/usage.ts';
-import { usageOf as cohereUsage } from './cohere/usage.ts';
+import { bedrockPassed } from './bedrock/passed-usage.ts';
+import { coherePassed } from './cohere/passed-usage.ts';
+import { groqPassed } from './groq/passed-usage.ts';
+import { ollamaPassed } from './ollama/passed-usage.ts';
 
-/** The formats of all providers, distinguished by the names of their counts. */
-export const passedUsage: PassedUsage = { read, frames: eventStream };
+const gemini: PassedFormat = {
+  locations: { usageMetadata: true },
+  read: (counts) =>
+    hasCount(counts, 'promptTokenCount', 'candidatesTokenCount', 'totalTokenCount') ? geminiUsage(withCandidates(counts)) : null,
+};
+
+/** Anthropic's Messages and OpenAI's newer endpoints. */
+const inputAndOutput: PassedFormat = {
+  locations: { delta: { usage: true }, message: { usage: true }, response: { usage: true } },
+  read: (counts) => (hasCount(counts, 'input_tokens', 'output_tokens', 'seconds') ? inputOutputUsage(counts) : null),
+};
+
+const chat: PassedFormat = {
+  locations: { usage: true },
+  read: (counts) => (hasCount(counts, 'prompt_tokens', 'completion_tokens', 'total_tokens') ? chatUsage(counts) : null),
+};
+
+const pages: PassedFormat = {
+  locations: { usage_info: true },
+  read: (counts) => (hasCount(counts, 'pages_processed') ? unitUsage('pages', counts.pages_processed as number, counts) : null),
+};
+
+/** The formats of all providers, distinguished by the names of their counts. The first one that reads them counts. */
+const formats: readonly PassedFormat[] = [
+  gemini,
+  coherePassed,
+  inputAndOutput,
+  chat,
+  groqPassed,
+  bedrockPassed,
+  ollamaPassed,
+  pages,
+];
+
+/** Reads the usage of all formats. */
+export const passedUsage: PassedUsage = {
+  locations: Object.assign({}, ...formats.map(({ locations }) => locations)) as Locations,
+  bare: new Set(formats.flatMap(({ bare = [] }) => bare)),
+  read,
+  readHeaders(headers) {
+    for (const { readHeaders } of formats) {
+      const counts = readHeaders?.(headers);
+      if (counts) return counts;
+    }
+    return null;
+  },
+  frames: eventStream,
+};
 
 function read(counts: JsonObject, serviceTier: unknown): Usage | null {
   const usage = countsOf(counts);
@@ -21,15 +69,11 @@ function read(counts: JsonObject, serviceTier: unknown): Usage | null {
 }
 
 function countsOf(counts: JsonObject): Usage | null {
-  const has = (...names: readonly string[]): boolean => names.some((name) => typeof counts[name] === 'number');
-  if (has('promptTokenCount', 'candidatesTokenCount', 'totalTokenCount')) return geminiUsage(withCandidates(counts));
-  if (isObject(counts.billed_units) || isObject(counts.tokens)) return cohereCounts(counts);
-  if (has('input_tokens', 'output_tokens', 'seconds')) return inputOutputUsage(counts);
-  if (has('prompt_tokens', 'completion_tokens', 'total_tokens')) return chatUsage(counts);
-  if (has('inputTokens', 'outputTokens')) return converseUsage(counts);
-  if (has('inputTokenCount', 'outputTokenCount')) return invocationUsage(counts);
-  if (has('prompt_eval_count', 'eval_count')) return ollamaUsage(counts);
-  return has('pages_processed') ? unitUsage('pages', counts.pages_processed as number, counts) : null;
+  for (const format of formats) {
+    const usage = format.read(counts);
+    if (usage !== null) return usage;
+  }
+  return null;
 }
 
 /** The Live API calls them responses: https://ai.google.dev/api/live#usagemetadata */
@@ -39,11 +83,6 @@ function withCandidates(counts: JsonObject): JsonObject {
   return { ...counts, candidatesTokenCount: responseTokenCount, candidatesTokensDetails: responseTokensDetails };
 }
 
-function cohereCounts(counts: JsonObject): Usage {
-  const billed = isObject(counts.billed_units) ? counts.billed_units : {};
-  return typeof billed.search_units === 'number' ? unitUsage('search_units', billed.search_units, counts) : cohereUsage(counts);
-}
-
 /** `input_tokens` excludes cached tokens in Anthropic's counts and includes them in OpenAI's, which have details of them. */
 function inputOutputUsage(counts: JsonObject): Usage {
   if ('cache_read_input_tokens' in counts || 'cache_creation_input_tokens' in counts) return messagesUsage(counts);
@@ -51,22 +90,4 @@ function inputOutputUsage(counts: JsonObject): Usage {
   if (media.units.audio_seconds !== undefined) return media;
   const { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens } = media;
   return { ...responsesUsage(counts), audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens };
-}
-
-/** `amazon-bedrock-invocationMetrics`, and the headers of InvokeModel: counts of models whose own format has none. */
-function invocationUsage(counts: JsonObject): Usage {
-  return {
-    ...emptyUsage(),
-    inputTokens: tokenCount(counts.inputTokenCount),
-    cacheReadTokens: tokenCount(counts.cacheReadInputTokenCount),
-    cacheWriteTokens: tokenCount(counts.cacheWriteInputTokenCount),
-    outputTokens: tokenCount(counts.outputTokenCount),
-    raw: counts,
-  };
-}
-
-/** https://github.com/ollama/ollama/blob/main/docs/api.md */
-function ollamaUsage(counts: JsonObject): Usage {
-  const inputTokens = tokenCount(counts.prompt_eval_count);
-  return { ...emptyUsage(), inputTokens, outputTokens: tokenCount(counts.eval_count), raw: counts };
 }

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
-import type { PassedUsage } from '../contract/plugin/passed-usage.ts';
+import type { PassedUsage } from '../contract/provider/passed-usage.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import type { Usage } from '../contract/values/usage.ts';
 

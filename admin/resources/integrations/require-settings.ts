@@ -1,5 +1,6 @@
+import { commonAuth } from '../../../core/provider-settings/common.ts';
 import { missingSettings } from '../../../core/provider-settings/missing-settings.ts';
-import { declarationOf, providersWithMode } from '../../../core/providers/declarations.ts';
+import { declarationOf, federationModes } from '../../../core/providers/declarations.ts';
 import { AdminError } from '../../http/errors.ts';
 
 /**
@@ -15,14 +16,18 @@ export function requireSettings(
   if (!declaration) return;
   const has = (name: string): boolean => secrets.has(name) || (settings[name] !== undefined && settings[name] !== null);
   const errors = missingSettings(declaration, settings, has).map(({ setting, message }) =>
-    setting === 'provider_auth_type' ? `${pathOf(setting)}: ${otherIdentities()}` : `${pathOf(setting)}: ${message}`,
+    setting === commonAuth.setting ? `${pathOf(setting)}: ${federationHint()}` : `${pathOf(setting)}: ${message}`,
   );
   if (errors.length > 0) throw new AdminError('AB01', errors[0] ?? '', errors);
 }
 
-function otherIdentities(): string {
-  const ids = providersWithMode('provider_auth_type', 'wif').join(' and ');
-  return `wif is for ${ids}; use vertex_auth_type wif for vertex-ai and azure_auth_mode workload for azure-openai and azure-ai`;
+/** The providers that federate with the common setting, and the settings of the others. */
+function federationHint(): string {
+  const modes = federationModes();
+  const common = modes.filter(({ setting }) => setting === commonAuth.setting);
+  const others = modes.filter(({ setting }) => setting !== commonAuth.setting);
+  const hints = others.map(({ setting, mode, ids }) => `${setting} ${mode} for ${ids.join(' and ')}`);
+  return `${common.map(({ mode, ids }) => `${mode} is for ${ids.join(' and ')}`).join(', ')}; use ${hints.join(' and ')}`;
 }
 
 function pathOf(name: string): string {

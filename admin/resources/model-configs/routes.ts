@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { declarationOf } from '../../../core/providers/declarations.ts';
 import { notFound } from '../../http/errors.ts';
 import { success } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
@@ -45,7 +46,13 @@ export const modelConfigRoutes: readonly AdminRoute[] = [
       query: tenantQuery,
       body: null,
       async handle() {
-        const data = providerTypes.map((slug) => ({ id: slug, slug, name: titleOf(slug), status: 'active', description: null }));
+        const data = providerTypes.map((slug) => ({
+          id: slug,
+          slug,
+          name: declarationOf(slug)?.title ?? slug,
+          status: 'active',
+          description: null,
+        }));
         return { success: true, data };
       },
     }),
@@ -96,17 +103,3 @@ function readerOf(type: string | undefined) {
   if (!read) throw notFound('Model config');
   return read;
 }
-
-/** `azure-openai` as `Azure OpenAI`. */
-function titleOf(slug: string): string {
-  const words = slug.split('-').map((word) => spelt[word] ?? `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
-  return words.join(' ');
-}
-
-const spelt: Readonly<Record<string, string>> = {
-  openai: 'OpenAI',
-  ai: 'AI',
-  openrouter: 'OpenRouter',
-  ovhcloud: 'OVHcloud',
-  x: 'x',
-};

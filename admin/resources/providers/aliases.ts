@@ -1,9 +1,15 @@
 import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
-import { storedSettingNames } from '../../../core/providers/declarations.ts';
+import type { OlderColumns } from '../../../core/provider-settings/declaration.ts';
+import { olderSettingNames, olderTables, storedSettingNames } from '../../../core/providers/declarations.ts';
 import { invalid } from '../../http/errors.ts';
+
+/** Keys of tables, which may be sent without a table. */
+const tableKeys = [...olderTables.values()].map(({ key }) => key);
 
 /** Other spellings of the fields of a provider body, as older clients send them. */
 const fields: Readonly<Record<string, string>> = {
+  // Older names in the form of a client that writes every field of a body in snake case.
+  ...Object.fromEntries([...Object.keys(olderSettingNames), ...tableKeys].map((name) => [snakeOf(name), name])),
   integrationId: 'integration_id',
   workspaceId: 'workspace_id',
   organisationId: 'organisation_id',
@@ -13,12 +19,6 @@ const fields: Readonly<Record<string, string>> = {
   rateLimits: 'rate_limits',
   resetUsage: 'reset_usage',
   secretMappings: 'secret_mappings',
-  // Older names in the form of a client that writes every field of a body in snake case.
-  api_version: 'apiVersion',
-  resource_name: 'resourceName',
-  deployment_name: 'deploymentName',
-  deployment_config: 'deploymentConfig',
-  oracle_version: 'oracleVersion',
   ai_model_id: 'aiModelId',
 };
 
@@ -39,32 +39,26 @@ const mappingFields: Readonly<Record<string, string>> = {
   valueFormat: 'value_format',
 };
 
-/** Older names of settings that do not follow from the newer ones. */
-const olderNames: Readonly<Record<string, string>> = {
-  resourceName: 'azure_resource_name',
-  oracleVersion: 'oracle_api_version',
-  customHeaders: 'custom_headers',
-};
-
 /** Inline credentials in camel case, with the corresponding integration setting. */
 const credentials: Readonly<Record<string, string>> = {
-  ...olderNames,
-  ...Object.fromEntries(
-    storedSettingNames.map((name) => [camelOf(name), name]).filter(([name]) => !((name as string) in olderNames)),
-  ),
+  customHeaders: 'custom_headers',
+  ...Object.fromEntries(storedSettingNames.map((name) => [camelOf(name), name])),
+  ...olderSettingNames,
 };
 
 /** Names of inline credentials as they may be sent, snake_case ones included. */
 export const credentialNames: readonly string[] = [
-  'deploymentConfig',
-  ...Object.keys(credentials),
+  ...new Set([...Object.keys(olderSettingNames), ...Object.keys(credentials)]),
   ...new Set(Object.values(credentials)),
-  'apiVersion',
-  'deploymentName',
+  ...tableKeys,
 ];
 
 function camelOf(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function snakeOf(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /**
@@ -97,38 +91,46 @@ function renamed(body: unknown, names: Readonly<Record<string, string>>): unknow
   return out;
 }
 
-/** Names that older clients use for Azure deployments. `deploymentName` is a part of a deployment and is handled separately. */
-const deployments: Readonly<Record<string, string>> = {
-  deploymentConfig: 'azure_deployment_config',
-  apiVersion: 'azure_api_version',
-};
-
 /** Returns the integration setting for an inline credential. */
 export function settingOf(name: string): string {
-  return deployments[name] ?? credentials[name] ?? name;
+  return credentials[name] ?? name;
 }
 
 /** Returns the inline credentials of a body as configurations of an integration. */
 export function configurationsOf(body: Readonly<JsonObject>): JsonObject {
+  const isSent = (name: string): boolean => body[name] !== undefined && body[name] !== null;
+  const tables = [...olderTables].filter(([setting, { key }]) => isSent(olderTableName(setting)) || isSent(key));
+  const inTables = new Set(tables.flatMap(([setting, { names }]) => [olderTableName(setting), ...Object.keys(names)]));
   const out: JsonObject = {};
-  for (const name of credentialNames) {
-    if (body[name] !== undefined && body[name] !== null) out[credentials[name] ?? name] = body[name];
-  }
-  return withDeployments(out);
+  for (const name of credentialNames) if (isSent(name) && !inTables.has(name)) out[settingOf(name)] = body[name];
+  for (const [setting, columns] of tables) out[setting] = rowsOf(olderTableName(setting), columns, body);
+  return out;
 }
 
-/** Converts deployments of Azure with older names: one by its name and version, or a list with aliases. */
-function withDeployments({ apiVersion, deploymentName, deploymentConfig, ...rest }: JsonObject): JsonObject {
-  if (deploymentConfig !== undefined) {
-    if (!Array.isArray(deploymentConfig)) throw invalid('deploymentConfig: a list is expected');
-    const rows = deploymentConfig.map((row, index) => {
-      if (!isObject(row)) throw invalid(`deploymentConfig[${index}]: an object is expected`);
-      const { apiVersion: version, deploymentName: name, modelSlug, ...more } = row;
-      return { azure_deployment_name: name, azure_api_version: version, azure_model_slug: modelSlug ?? name, ...more };
-    });
-    return { ...rest, azure_deployment_config: rows };
+/** Converts a table with older names of columns, or its key sent alone, which is a table of one row. */
+function rowsOf(table: string, columns: OlderColumns, body: Readonly<JsonObject>): JsonObject[] {
+  const rows = body[table] ?? [
+    Object.fromEntries(
+      credentialNames.map((name) => [name, body[name]] as const).filter(([name]) => Object.hasOwn(columns.names, name)),
+    ),
+  ];
+  if (!Array.isArray(rows)) throw invalid(`${table}: a list is expected`);
+  return rows.map((row, index) => {
+    if (!isObject(row)) throw invalid(`${table}[${index}]: an object is expected`);
+    return withNewNames(row, columns);
+  });
+}
+
+/** Returns the older name of a table. */
+export function olderTableName(setting: string): string {
+  return Object.keys(olderSettingNames).find((name) => olderSettingNames[name] === setting) ?? setting;
+}
+
+function withNewNames(row: Readonly<JsonObject>, { names, key, sameAsKey }: OlderColumns): JsonObject {
+  const out: JsonObject = {};
+  for (const [older, name] of Object.entries(names)) {
+    out[name] = row[older] ?? (sameAsKey.includes(older) ? row[key] : undefined);
   }
-  if (deploymentName === undefined) return apiVersion === undefined ? rest : { ...rest, azure_api_version: apiVersion };
-  const row = { azure_deployment_name: deploymentName, azure_api_version: apiVersion, azure_model_slug: deploymentName };
-  return { ...rest, azure_deployment_config: [row] };
+  for (const [name, value] of Object.entries(row)) if (!Object.hasOwn(names, name)) out[name] = value;
+  return out;
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { olderTables } from '../../../core/providers/declarations.ts';
 import { AdminError } from '../../http/errors.ts';
-import { credentialNames, settingOf } from './aliases.ts';
+import { credentialNames, olderTableName, settingOf } from './aliases.ts';
 
 /**
  * Runs `work` on the integration behind a provider. If it refuses a setting, renames the setting in the error to the name used in
@@ -18,10 +19,12 @@ export async function nameAsSent<T>(body: Readonly<JsonObject>, work: () => Prom
 
 function inBody(error: string, body: Readonly<JsonObject>): string {
   return error.replace(/configurations\.([a-z0-9_]+)(\[\d+\]\.?)?([a-z0-9_]*)/g, (_, setting: string, row = '', field = '') => {
-    if (setting !== 'azure_deployment_config') return nameOf(setting, body);
-    if (body.deploymentName !== undefined && body.deploymentConfig === undefined)
-      return deploymentFields[field] ?? 'deploymentName';
-    return `${nameOf(setting, body)}${row}${body.deploymentConfig === undefined ? field : (deploymentFields[field] ?? field)}`;
+    const columns = olderTables.get(setting);
+    if (!columns) return nameOf(setting, body);
+    const isTable = body[olderTableName(setting)] !== undefined;
+    const older = Object.keys(columns.names).find((name) => columns.names[name] === field);
+    if (body[columns.key] !== undefined && !isTable) return older ?? columns.key;
+    return `${nameOf(setting, body)}${row}${isTable ? (older ?? field) : field}`;
   });
 }
 
@@ -30,9 +33,3 @@ function nameOf(setting: string, body: Readonly<JsonObject>): string {
   const names = credentialNames.filter((name) => settingOf(name) === setting);
   return names.find((name) => body[name] !== undefined && body[name] !== null) ?? names[0] ?? setting;
 }
-
-const deploymentFields: Readonly<Record<string, string>> = {
-  azure_deployment_name: 'deploymentName',
-  azure_api_version: 'apiVersion',
-  azure_model_slug: 'modelSlug',
-};

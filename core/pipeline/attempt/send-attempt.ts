@@ -1,5 +1,4 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
-import type { PassedUsage } from '../../contract/plugin/passed-usage.ts';
 import type { Reply } from '../../contract/plugin/plugin.ts';
 import type { StreamDenial } from '../../contract/plugin/stream-filter.ts';
 import type { FrameSocket } from '../../contract/plugin/web-socket.ts';
@@ -13,7 +12,7 @@ import type { Usage } from '../../contract/values/usage.ts';
 import type { AttemptReply } from '../attempt-reply.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
-import { ReplyMeter, unansweredUsage } from '../usage/reply-meter.ts';
+import { type MeterReply, type ReplyMeter, unansweredUsage } from '../usage/reply-meter.ts';
 import { HeldReply } from './held-reply.ts';
 import { deniedResponse, type Judge } from './judge-response.ts';
 import type { Outgoing } from './outgoing-call.ts';
@@ -26,7 +25,7 @@ import { ReplyStream } from './reply-stream.ts';
 export interface AttemptOptions {
   readonly sender: UpstreamSender;
   readonly clock: Clock;
-  readonly passedUsage: PassedUsage;
+  readonly meterReply: MeterReply;
   /** Returns true if a response with this status is sent in any case: no retry and no other target is left. */
   isFinal(status: number): boolean;
   /** Judges an accepted response that is not held; null if no plugin judges responses. */
@@ -112,7 +111,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     this.#status = status;
     this.#headers = headers;
     const ok = this.#isAccepted;
-    if (ok && this.#ctx.passed) this.#meter = new ReplyMeter(this.#ctx, headers, this.#options.passedUsage);
+    if (ok && this.#ctx.passed) this.#meter = this.#options.meterReply(this.#ctx, headers);
     if (isHeld(this.#ctx)) return;
     const { operation, operationCall } = this.#outgoing;
     if (operation && operationCall) {

@@ -1,10 +1,4 @@
-/**
- * Members to take out of JSON, by name. `true` takes the value. An object names members inside the value. Members of array
- * elements are ignored, unless the whole text is an array.
- */
-export interface Picks {
-  readonly [name: string]: true | Picks;
-}
+import type { Locations } from '../../contract/provider/passed-usage.ts';
 
 /** How a string value counts, by the name of its member: `data` as text of at most `dataBytesMax`, `item` as one of `items`. */
 export type TextKind = 'text' | 'data' | 'item';
@@ -32,7 +26,7 @@ interface KnownName {
 
 /** Prepares a table for `JsonScanner`. */
 export function scanTable(
-  picks: Picks,
+  picks: Locations,
   kinds: Readonly<Record<string, TextKind>>,
   options: { readonly countsAll: boolean },
 ): ScanTable {
@@ -42,7 +36,7 @@ export function scanTable(
     ids.set(name, id);
     return id;
   };
-  const nodeOf = (given: true | Picks, path: string): ScanNode => {
+  const nodeOf = (given: true | Locations, path: string): ScanNode => {
     if (given === true) return { path, children: [] };
     const children: ScanNode[] = [];
     for (const [name, inner] of Object.entries(given))

@@ -1,10 +1,11 @@
 import type { PassedRequest, RequestContext } from '../../contract/plugin/context.ts';
 import { makesSpeech } from '../../contract/plugin/passed-traffic.ts';
+import type { Locations } from '../../contract/provider/passed-usage.ts';
 import type { BodyConsumer, RequestBody } from '../../contract/values/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { fieldsInHead, formHeadBytes, paramsOfForm } from './form-data.ts';
 import { checkJsonLimits } from './json-limits.ts';
-import { JsonScanner, type Picks, scanTable, type TextKind } from './json-scanner.ts';
+import { JsonScanner, scanTable, type TextKind } from './json-scanner.ts';
 import { peekBody } from './peek-body.ts';
 import { type BodyLimits, readBytes } from './read-body.ts';
 
@@ -13,7 +14,7 @@ export const bytesPerToken = 4;
 /** Maximum number of tokens assumed for a request that is not JSON (audio, images, forms). */
 const dataTokensMax = 1_000;
 
-const picks: Picks = {
+const locations: Locations = {
   ...{ model: true, modelId: true, max_tokens: true, max_completion_tokens: true, max_output_tokens: true, n: true },
   ...{ quality: true, size: true, service_tier: true, stream: true, background: true },
   stream_options: { include_usage: true },
@@ -27,9 +28,9 @@ const kinds: Readonly<Record<string, TextKind>> = {
   file_data: 'data',
   b64_json: 'data',
 };
-const requestTable = scanTable(picks, kinds, { countsAll: true });
+const requestTable = scanTable(locations, kinds, { countsAll: true });
 /** Speech is billed by the characters of its text. */
-const speechTable = scanTable({ ...picks, input: true }, kinds, { countsAll: true });
+const speechTable = scanTable({ ...locations, input: true }, kinds, { countsAll: true });
 
 /** OpenAI's names for members with other names in other formats. */
 const names: Readonly<Record<string, string>> = {

@@ -1,23 +1,18 @@
 import type { PassedRequest, RequestContext } from '../../contract/plugin/context.ts';
 import { isEstimable, makesImages, makesSpeech } from '../../contract/plugin/passed-traffic.ts';
-import type { PassedUsage } from '../../contract/plugin/passed-usage.ts';
+import type { Locations, PassedUsage } from '../../contract/provider/passed-usage.ts';
 import type { StreamDecoder } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject, type Maybe } from '../../contract/values/json.ts';
 import { emptyUsage, type Usage } from '../../contract/values/usage.ts';
-import { JsonScanner, type Picks, scanTable, type TextKind } from '../request/json-scanner.ts';
+import { JsonScanner, type ScanTable, scanTable, type TextKind } from '../request/json-scanner.ts';
 import { bytesPerToken } from '../request/passed-request.ts';
 import { SideDecoder } from './side-decoder.ts';
 
-/** The locations of usage in replies of all formats. */
-const picks: Picks = {
-  ...{ usage: true, usageMetadata: true, usage_info: true, 'amazon-bedrock-invocationMetrics': true },
-  ...{ prompt_eval_count: true, eval_count: true },
-  meta: { billed_units: true, tokens: true },
-  delta: { usage: true },
-  x_groq: { usage: true },
-  message: { usage: true, model: true },
-  response: { usage: true, model: true, service_tier: true },
+/** Locations of the model and the service tier. */
+const nameLocations: Locations = {
+  message: { model: true },
+  response: { model: true, service_tier: true },
   ...{ model: true, modelVersion: true, service_tier: true, serviceTier: true },
 };
 const kinds: Readonly<Record<string, TextKind>> = {
@@ -26,15 +21,25 @@ const kinds: Readonly<Record<string, TextKind>> = {
   ...{ completion: 'text', response: 'text', transcript: 'text' },
   ...{ b64_json: 'item', url: 'item', bytesBase64Encoded: 'item' },
 };
-const replyTable = scanTable(picks, kinds, { countsAll: false });
 
-/** Members that are counts themselves; the others are objects of counts. */
-const named: Readonly<Record<string, string>> = {
-  'meta.billed_units': 'billed_units',
-  'meta.tokens': 'tokens',
-  prompt_eval_count: 'prompt_eval_count',
-  eval_count: 'eval_count',
-};
+/** Starts to meter a pass-through reply with these headers. */
+export type MeterReply = (ctx: RequestContext, headers: HeaderList) => ReplyMeter;
+
+/** Returns a function that meters replies in these formats. */
+export function createMeterReply(format: PassedUsage): MeterReply {
+  const table = scanTable(merged(format.locations, nameLocations), kinds, { countsAll: false });
+  return (ctx, headers) => new ReplyMeter(ctx, headers, format, table);
+}
+
+/** Merges locations. Where both name a member, it has members in both. */
+function merged(left: Locations, right: Locations): Locations {
+  const out: Record<string, true | Locations> = { ...left };
+  for (const [name, inner] of Object.entries(right)) {
+    const other = out[name];
+    out[name] = typeof other === 'object' && typeof inner === 'object' ? merged(other, inner) : inner;
+  }
+  return out;
+}
 
 /**
  * Reads the usage of a pass-through reply while its bytes pass. Holds a few counts and no bytes. Missing usage is estimated by
@@ -55,7 +60,7 @@ export class ReplyMeter {
   #bytes = 0;
   #failed = false;
 
-  constructor(ctx: RequestContext, headers: HeaderList, format: PassedUsage) {
+  constructor(ctx: RequestContext, headers: HeaderList, format: PassedUsage, table: ScanTable) {
     this.#ctx = ctx;
     this.#format = format;
     const type = findHeader(headers, 'content-type') ?? 'application/json';
@@ -66,11 +71,11 @@ export class ReplyMeter {
     const isEncoded = encoding !== 'identity';
     this.#decoder = isRead && isEncoded ? SideDecoder.of(encoding, (chunk) => this.#read(chunk)) : null;
     const isReadable = isRead && (!isEncoded || this.#decoder !== null);
-    this.#scanner = isReadable ? new JsonScanner(replyTable, this.#isStream, (path, value) => this.#found(path, value)) : null;
+    this.#scanner = isReadable ? new JsonScanner(table, this.#isStream, (path, value) => this.#found(path, value)) : null;
     this.#frames = isReadable && isFrames ? format.frames.create() : null;
     this.#countsBytes = !isReadable && (isRead || type.startsWith('text/'));
     if (this.#isStream) ctx.stream = true;
-    this.#readHeaders(headers);
+    this.#counts = format.readHeaders(headers);
   }
 
   push(chunk: Uint8Array): void {
@@ -120,20 +125,12 @@ export class ReplyMeter {
       if (typeof value === 'string') this.#ctx.model ??= value.slice(0, 255);
     } else if (name === 'service_tier' || name === 'serviceTier') this.#serviceTier = value;
     else {
-      const counts = Object.hasOwn(named, path) ? { [named[path] as string]: value } : value;
+      const counts = this.#format.bare.has(path) ? { [name]: value } : value;
       if (!isObject(counts)) return;
       this.#countings++;
       // Counts of a stream are cumulative, so later counts replace earlier ones.
       this.#counts = this.#counts === null ? withoutNulls(counts) : { ...this.#counts, ...withoutNulls(counts) };
     }
-  }
-
-  /** InvokeModel of Bedrock reports in headers the usage that the formats of some models lack. */
-  #readHeaders(headers: HeaderList): void {
-    const input = findHeader(headers, 'x-amzn-bedrock-input-token-count');
-    const output = findHeader(headers, 'x-amzn-bedrock-output-token-count');
-    if (input === undefined && output === undefined) return;
-    this.#counts = { inputTokenCount: Number(input ?? 0), outputTokenCount: Number(output ?? 0) };
   }
 
   #stated(): Usage | null {

@@ -76,13 +76,18 @@ const configSettings = {
 /** Declares the provider `azure-openai`. */
 export const declaration = defineProvider({
   id: 'azure-openai',
+  title: 'Azure OpenAI',
   priceId: 'azure',
   priceName: azurePriceName,
   key: 'optional',
   settings: {
-    azure_resource_name: label({ about: 'Name of the Azure resource, part of its host.', ...resource }),
+    azure_resource_name: label({
+      about: 'Name of the Azure resource, part of its host.',
+      ...resource,
+      olderName: 'resourceName',
+    }),
     azure_deployment_id: text({ about: 'Deployment of models that the table does not name.', ...deployment, choosesModel: true }),
-    azure_api_version: text({ about: 'Version of the API.', ...version }),
+    azure_api_version: text({ about: 'Version of the API.', ...version, olderName: 'apiVersion' }),
     azure_model_name: text({
       about: 'Model behind the deployment.',
       expected: 'the name of a model',
@@ -98,6 +103,16 @@ export const declaration = defineProvider({
       ],
       only: 'integration',
       aliases: deploymentAliases,
+      olderName: 'deploymentConfig',
+      olderColumns: {
+        names: {
+          deploymentName: 'azure_deployment_name',
+          apiVersion: 'azure_api_version',
+          modelSlug: 'azure_model_slug',
+        },
+        key: 'deploymentName',
+        sameAsKey: ['modelSlug'],
+      },
     },
     ...configSettings,
     ...azureIdentitySettings,

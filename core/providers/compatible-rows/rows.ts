@@ -219,6 +219,7 @@ export const rows: readonly CompatibleRow[] = [
   },
   {
     id: 'ovhcloud',
+    title: 'OVHcloud',
     baseUrl: 'https://oai.endpoints.kepler.ai.cloud.ovh.net/v1',
     operations: ['chatComplete'],
     chat: openModels,

@@ -2,9 +2,10 @@ import { defineProvider } from '../../provider-settings/declaration.ts';
 import { rows } from './rows.ts';
 
 /** Declares the providers that are rows. */
-export const declarations = rows.map(({ id, aliases, priceId, key, settings, auth, requires }) =>
+export const declarations = rows.map(({ id, title, aliases, priceId, key, settings, auth, requires }) =>
   defineProvider({
     id,
+    ...(title && { title }),
     ...(aliases && { aliases }),
     ...(priceId && { priceId }),
     ...(key && { key }),

@@ -5,6 +5,7 @@ import { headerValue } from '../../provider-settings/kinds.ts';
 /** Declares the provider `openai`. */
 export const declaration = defineProvider({
   id: 'openai',
+  title: 'OpenAI',
   // A fine-tuned model: ft:<base>:<organisation>::<id>.
   priceName: (model) => (model.startsWith('ft:') ? (model.split(':')[1] ?? '') : model),
   aliases: ['open-ai'],

@@ -1,4 +1,4 @@
 import { defineProvider } from '../../provider-settings/declaration.ts';
 
 /** Declares the provider `openrouter`. It has no settings of its own. */
-export const declaration = defineProvider({ id: 'openrouter', load: () => import('./index.ts') });
+export const declaration = defineProvider({ id: 'openrouter', title: 'OpenRouter', load: () => import('./index.ts') });

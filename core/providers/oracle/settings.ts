@@ -17,7 +17,7 @@ export const declaration = defineProvider({
       host: 'part',
       moves: true,
     }),
-    oracle_api_version: text({ about: 'Version of the dated API.', ...date }),
+    oracle_api_version: text({ about: 'Version of the dated API.', ...date, olderName: 'oracleVersion' }),
     oracle_version: text({ about: 'Older name of `oracle_api_version`.', ...date }),
     oracle_compartment_id: text({ about: 'Compartment that is billed.', ...ocid, example: 'ocid1.compartment.oc1..example' }),
     oracle_serving_mode: choice({ about: 'Required kind of serving.', options: ['ON_DEMAND', 'DEDICATED'] }),

@@ -53,7 +53,7 @@ export const declaration = defineProvider({
       modes: {
         basic: { needs: ['api_key'] },
         serviceAccount: { needs: ['vertex_service_account_json'], credential: 'vertex_service_account_json' },
-        wif: { credential: 'vertex_service_account_json' },
+        wif: { credential: 'vertex_service_account_json', federates: true },
         workload: { credential: 'vertex_service_account_json' },
       },
       usual: [

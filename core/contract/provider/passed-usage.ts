@@ -1,0 +1,40 @@
+import type { HeaderList } from '../values/http.ts';
+import type { JsonObject } from '../values/json.ts';
+import type { Usage } from '../values/usage.ts';
+import type { StreamDecoder } from './provider.ts';
+
+/** Reads usage from replies in all known formats, for pass-through routes. */
+export interface PassedUsage {
+  /** Locations of usage in replies. */
+  readonly locations: Locations;
+  /** Paths among them whose values are counts themselves. Values at other paths are objects of counts. */
+  readonly bare: ReadonlySet<string>;
+  /**
+   * The counts of a reply as usage, by their names alone. `counts` holds the members of every usage object the reply has, later ones
+   * over earlier ones. `serviceTier` is what the reply says beside them. Null for counts of no known format.
+   */
+  read(counts: JsonObject, serviceTier: unknown): Usage | null;
+  /** Returns the counts in the headers of a reply, or null. */
+  readHeaders(headers: HeaderList): JsonObject | null;
+  /** For binary replies: their content type, and a reader of the JSON events in them. */
+  readonly frames: { readonly contentType: string; create(): StreamDecoder };
+}
+
+/** Members of a JSON value by name. `true` selects the value. An object selects members inside the value. */
+export interface Locations {
+  readonly [name: string]: true | Locations;
+}
+
+/** The part of `PassedUsage` that one provider's format declares. */
+export interface PassedFormat {
+  readonly locations?: Locations;
+  readonly bare?: readonly string[];
+  /** Returns null if these are not counts of this format. */
+  read(counts: JsonObject): Usage | null;
+  readHeaders?(headers: HeaderList): JsonObject | null;
+}
+
+/** True if one of these members is a number. */
+export function hasCount(counts: JsonObject, ...names: readonly string[]): boolean {
+  return names.some((name) => typeof counts[name] === 'number');
+}

@@ -1,0 +1,16 @@
+import type { PassedFormat } from '../../contract/provider/passed-usage.ts';
+import { isObject } from '../../contract/values/json.ts';
+import { unitUsage } from '../../formats/media/media-usage.ts';
+import { usageOf } from './usage.ts';
+
+/** Usage in `meta` of a reply, or in the `usage` of newer versions: tokens, or searches of rerank. */
+export const coherePassed: PassedFormat = {
+  locations: { meta: { billed_units: true, tokens: true } },
+  bare: ['meta.billed_units', 'meta.tokens'],
+  read(counts) {
+    const { billed_units: billed, tokens } = counts;
+    if (!isObject(billed) && !isObject(tokens)) return null;
+    const searches = isObject(billed) ? billed.search_units : undefined;
+    return typeof searches === 'number' ? unitUsage('search_units', searches, counts) : usageOf(counts);
+  },
+};
