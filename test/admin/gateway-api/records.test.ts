@@ -146,7 +146,7 @@ describe.each(databases)('request records, on %s', (database) => {
     expect(log.metrics.cost).toBe(0.0045);
     expect((await plane.ask('GET', `/logs/${first.id}`)).body._id).toBe(first.id);
     const list = (await plane.ask('GET', `/logs?trace_id=${traceId}`)).body;
-    expect(list).toMatchObject({ object: 'list', total: 2 });
+    expect(list).toMatchObject({ object: 'list', total: null, has_more: false });
     expect(list.data.map((one: { _id: string }) => one._id)).toEqual([second.id, first.id]);
 
     const other = await plane.newTenant();
