@@ -9,12 +9,7 @@ import {
   ruleOfSaved,
 } from '../contract/plugin/guardrail-config.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
-import {
-  type GuardrailTest,
-  type GuardrailTestReply,
-  guardrailSide,
-  textCharsMax,
-} from '../contract/protocol/guardrail-checks.ts';
+import { type GuardrailTest, type GuardrailTestReply, testedSide, textCharsMax } from '../contract/protocol/guardrail-checks.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { InboundRequest } from '../contract/values/http.ts';
 import { issueText } from '../contract/values/input-issues.ts';
@@ -24,7 +19,7 @@ import type { GuardrailAnswers } from './guardrail-routes.ts';
 
 const question = v.strictObject({
   guardrails: v.pipe(v.array(guardrailReference), v.minLength(1), v.maxLength(20)),
-  side: v.optional(guardrailSide, 'input'),
+  side: v.optional(testedSide, 'input'),
   text: v.pipe(v.string(), v.maxLength(textCharsMax)),
   model: v.optional(v.pipe(v.string(), v.maxLength(255))),
 });

@@ -133,6 +133,11 @@ async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promis
       const adopted = adoptPlan(ctx, options);
       if (isPromise(adopted)) await adopted;
       ctx.planEntered = options.plans.enter(ctx.plan);
+      for (const hook of ctx.plan.onStart) {
+        const outcome = hook(ctx);
+        const reply = isPromise(outcome) ? await outcome : outcome;
+        if (reply || ctx.aborted) return reply;
+      }
       if (!ctx.endpoint?.operation) await readPassedRequest(ctx, options.bodies);
     }
     // A hook may have replaced the plan, so the list is read again each time.

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { guardrailSides } from '../contract/plugin/guardrail-config.ts';
 import type { Extension } from '../contract/plugin/plugin.ts';
 import type { PluginCheck } from '../contract/plugin/plugin-check.ts';
 import { issueText } from '../contract/values/input-issues.ts';
@@ -30,8 +31,9 @@ function checkIssue(check: PluginCheck, seen: Set<string>): string | null {
   seen.add(id);
   const of = (text: string): string => `(${id}) ${text}`;
   if (typeof about !== 'string' || about === '') return of('has no about: one sentence for the list of checks');
-  if (!Array.isArray(sides) || sides.length === 0 || !sides.every((side) => side === 'input' || side === 'output'))
-    return of('sides: expected a list of input, output or both');
+  if (!Array.isArray(sides) || sides.length === 0 || !sides.every((side) => guardrailSides.includes(side)))
+    return of(`sides: expected a list of ${guardrailSides.join(', ')}`);
+  if (sides.includes('start') && check.readsNoText !== true) return of('sides: start requires readsNoText');
   if (typeof check.check !== 'function') return of('has no check function');
   if (parameters !== undefined && !isJsonSchema(parameters) && !isValibot(parameters))
     return of('parameters: expected a valibot schema or a JSON Schema of type object');

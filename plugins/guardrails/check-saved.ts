@@ -1,7 +1,12 @@
 import type * as v from 'valibot';
-import { type GuardrailRule, type guardrailChecks, ruleOfSaved } from '../../core/contract/plugin/guardrail-config.ts';
+import {
+  type GuardrailRule,
+  type guardrailChecks,
+  guardrailSides,
+  ruleOfSaved,
+} from '../../core/contract/plugin/guardrail-config.ts';
 import type { Secret } from '../../core/contract/values/secret.ts';
-import { bothSides, type Side } from './checks/check.ts';
+import type { Side } from './checks/check.ts';
 import { checkOf, compileGuardrails } from './compile.ts';
 
 type Services = Parameters<typeof compileGuardrails>[2];
@@ -16,13 +21,13 @@ export function checkSaved(
   secrets: ReadonlyMap<number, Secret> = new Map(),
 ): { errors: string[]; sides: Side[] } {
   const errors: string[] = [];
-  let sides: readonly Side[] = bothSides;
+  let sides: readonly Side[] = guardrailSides;
   // Disabled checks may be enabled by the next version, so they are checked too.
   const enabled = given.map((check) => ({ ...check, is_enabled: true }));
   const saved = { id: '', slug: '', versionId: '', checks: enabled, actions: {} };
   const rule: GuardrailRule = ruleOfSaved({ path: '', type: 'guardrail', actions: {} }, saved, secrets);
   for (const check of rule.checks) {
-    const own = checkOf(check.id, services)?.sides ?? bothSides;
+    const own = checkOf(check.id, services)?.sides ?? guardrailSides;
     compileGuardrails([{ ...rule, checks: [check] }], own[0] as Side, services, errors);
     sides = sides.filter((side) => own.includes(side));
   }

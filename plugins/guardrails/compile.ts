@@ -51,7 +51,7 @@ export function compileGuardrails(
   return rules.map((rule) => {
     if (rule.type === 'mutator' && rule.async) errors.push(`${rule.path}.async: a mutator cannot be asynchronous`);
     const id = rule.id ?? `${side}_guardrail_${randomLetters(services.random)}`;
-    if (rule.stream !== null && side === 'input') errors.push(`${rule.path}.stream: allowed on output guardrails only`);
+    if (rule.stream !== null && side !== 'output') errors.push(`${rule.path}.stream: allowed on output guardrails only`);
     if (rule.stream !== null && rule.stream !== 'observe' && rule.async)
       errors.push(`${rule.path}.stream: ${rule.stream} contradicts async`);
     const { type, deny, softDeny, async, sequential, onSuccess, onFail } = rule;
@@ -79,7 +79,7 @@ function prepare(
     return null;
   }
   if (!check.sides.includes(side)) {
-    errors.push(`${at}: ${id} checks ${check.sides[0] === 'input' ? 'requests' : 'responses'} only`);
+    errors.push(`${at}: ${id} checks ${subjectsOf(check.sides)} only`);
     return null;
   }
   const { failOnError, scope, ...own } = withSecrets(parameters, secrets);
@@ -111,6 +111,11 @@ function prepare(
     errors.push(`${at}.${messageOf(thrown)}`);
     return null;
   }
+}
+
+function subjectsOf(sides: readonly Side[]): string {
+  const names = [sides.includes('input') ? 'requests' : null, sides.includes('output') ? 'responses' : null];
+  return names.filter((name) => name !== null).join(' and ');
 }
 
 /** The built-in check of this id, or the one that a plugin adds. */

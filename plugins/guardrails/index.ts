@@ -18,7 +18,7 @@ import { hasText, isPassed } from './texts.ts';
 import { StreamWindow } from './window/stream-window.ts';
 import { windowChecks, windowResults } from './window/window-checks.ts';
 
-/** Runs the guardrails of a config: on requests before the provider is called, on responses before they are sent. */
+/** Runs the guardrails of a config: at the start of requests, on requests before the provider is called, on responses before they are sent. */
 export const guardrails = (): CorePlugin =>
   defineCorePlugin({
     name: 'guardrails',
@@ -28,7 +28,7 @@ export const guardrails = (): CorePlugin =>
     onConfig(_config, { targets }, services) {
       const compiled = compileTargets(targets, services);
       const [first] = compiled;
-      if (!first || compiled.every(({ input, output }) => input.length === 0 && output.length === 0)) return null;
+      if (!first || compiled.every(({ start, input, output }) => start.length + input.length + output.length === 0)) return null;
       return new Guardrails(compiled, services).hooks(compiled.every(({ input }) => input === first.input));
     },
   }) as CorePlugin;
@@ -44,7 +44,8 @@ function compileTargets(targets: readonly Target[], services: CoreServices): Com
     known.set(rules, compiled);
     return compiled;
   };
-  const all = targets.map(({ guardrails: { input, output } }) => ({
+  const all = targets.map(({ guardrails: { start, input, output } }) => ({
+    start: compile(start, 'start'),
     input: compile(input, 'input'),
     output: compile(output, 'output'),
   }));
@@ -60,6 +61,8 @@ function compileTargets(targets: readonly Target[], services: CoreServices): Com
 interface State {
   /** Target that the input guardrails ran for; null: they ran once for all targets, or not yet. */
   targetIndex: number | null;
+  /** Start hooks. Results of the request begin with them. */
+  start: readonly GuardrailResult[];
   before: readonly GuardrailResult[];
   after: readonly GuardrailResult[];
   /** The request before the guardrails of a target changed it. */
@@ -104,9 +107,11 @@ class Guardrails {
 
   /** `isShared`: all targets have the same input guardrails, which then run once and before the cache is asked. */
   hooks(isShared: boolean): CoreHooks {
+    const start = this.#compiled[0]?.start ?? [];
     const hasInput = this.#compiled.some(({ input }) => input.length > 0);
     const modes = new Set(this.#compiled.flatMap(({ output }) => output.map(({ stream }) => stream)));
     return {
+      ...(start.length > 0 ? { onStart: (ctx) => this.#checkStart(ctx, start) } : {}),
       onRequest: (ctx) => this.#onRequest(ctx, isShared),
       ...(hasInput && !isShared ? { onAttempt: (ctx, target) => this.#onAttempt(ctx, target) } : {}),
       onAttemptResponse: (ctx, response, target) => this.#onAttemptResponse(ctx, response, target),
@@ -126,6 +131,7 @@ class Guardrails {
       const request = { params: ctx.params, bodyChanged: ctx.bodyChanged };
       state = {
         targetIndex: null,
+        start: [],
         before: [],
         after: [],
         request,
@@ -140,6 +146,31 @@ class Guardrails {
       this.#slot.set(ctx, state);
     }
     return state;
+  }
+
+  /** Start hooks see headers, metadata, route and caller, and no part of the body. */
+  #checkStart(ctx: RequestContext, start: readonly Guardrail[]): Maybe<Reply | undefined> {
+    this.#runLater(
+      ctx,
+      start.filter(({ async }) => async),
+      {},
+      null,
+    );
+    const synchronous = start.filter(({ async }) => !async);
+    if (synchronous.length === 0) return undefined;
+    return after(runGuardrails(synchronous, ctx, {}, this.#services.clock), ({ results }) => {
+      const state = this.#stateOf(ctx);
+      state.start = results;
+      state.before = results;
+      this.#record(ctx, results, null);
+      return results.some(isDenied) ? this.#denied(ctx, state, results) : undefined;
+    });
+  }
+
+  /** Returns the reply of a request that is denied before a target was chosen. */
+  #denied(ctx: RequestContext, state: State, results: readonly GuardrailResult[]): Reply {
+    deny(state, results);
+    return this.#softReply(ctx, state) ?? denialOf(state);
   }
 
   #onRequest(ctx: RequestContext, isShared: boolean): Maybe<Reply | undefined> {
@@ -167,7 +198,7 @@ class Guardrails {
   /** Returns the reply with 446 if the request is denied. */
   #checkRequest(ctx: RequestContext, input: readonly Guardrail[], targetPath: string | null): Maybe<Reply | undefined> {
     const state = this.#stateOf(ctx);
-    state.before = [];
+    state.before = state.start;
     state.after = [];
     state.isDenied = false;
     const body = ctx.endpoint?.operation === null ? passedBody(ctx) : (ctx.params ?? {});
@@ -176,16 +207,16 @@ class Guardrails {
     const synchronous = input.filter(({ async }) => !async);
     if (synchronous.length === 0) return undefined;
     return after(runGuardrails(synchronous, ctx, body, this.#services.clock), ({ results, body: changed }) => {
-      state.before = results;
+      state.before = [...state.start, ...results];
       this.#record(ctx, results, targetPath);
       if (ctx.params !== null && changed !== body) {
         ctx.params = changed;
         ctx.bodyChanged = true;
       }
       if (!results.some(isDenied)) return undefined;
+      if (targetPath === null) return this.#denied(ctx, state, results);
       deny(state, results);
-      // Without a target of its own, this is the reply of the request.
-      return (targetPath === null ? this.#softReply(ctx, state) : undefined) ?? denialOf(state);
+      return denialOf(state);
     });
   }
 

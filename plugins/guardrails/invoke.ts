@@ -5,7 +5,7 @@ import type { GuardrailRecord } from '../../core/contract/plugin/guardrail-resul
 import type { InvocationReply } from '../../core/contract/protocol/guardrail-checks.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../core/contract/values/json.ts';
-import type { Side } from './checks/check.ts';
+import type { TextSide } from './checks/check.ts';
 import { compileGuardrails } from './compile.ts';
 import { isDenied, toHookResult, toRecord } from './hook-results.ts';
 import { runGuardrails } from './run.ts';
@@ -18,7 +18,7 @@ import { textParts } from './texts.ts';
 export async function invokeGuardrails(
   ctx: RequestContext,
   rules: readonly GuardrailRule[],
-  side: Side,
+  side: TextSide,
   text: string,
   services: CoreServices,
 ): Promise<{ reply: InvocationReply; records: GuardrailRecord[] }> {
@@ -41,12 +41,12 @@ export async function invokeGuardrails(
   };
 }
 
-function bodyOf(side: Side, content: string, model: string | null): JsonObject {
+function bodyOf(side: TextSide, content: string, model: string | null): JsonObject {
   if (side === 'input') return { ...(model === null ? {} : { model }), messages: [{ role: 'user', content }] };
   return { choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }] };
 }
 
-function textOf(side: Side, body: JsonObject): string {
+function textOf(side: TextSide, body: JsonObject): string {
   return textParts('chatComplete', side, body, 'last_message')
     .map(({ text }) => text)
     .join('\n');

@@ -63,7 +63,8 @@ export function runGuardrails(
       chain = after(chain, (current) => after(result, (done) => done.body ?? current));
       return result;
     };
-    const relevant = guardrail.checks.filter((check) => check.readsNoText || hasText(ctx, guardrail.side));
+    const { side } = guardrail;
+    const relevant = guardrail.checks.filter((check) => check.readsNoText || side === 'start' || hasText(ctx, side));
     return after(all(relevant.map(run)), (checks) => ({
       guardrail,
       verdict: checks.every(({ passed }) => passed),
@@ -77,14 +78,15 @@ export function runGuardrails(
 
 function toSubject(ctx: RequestContext, side: Side, body: JsonObject, scope: Scope): Subject {
   const operation = ctx.endpoint?.operation ?? null;
-  const parts = textParts(operation, side, body, scope);
+  const isStart = side === 'start';
+  const parts = isStart ? [] : textParts(operation, side, body, scope);
   return {
     ctx,
     side,
     body,
     operation,
     requestType: ctx.endpoint?.name ?? '',
-    model: ctx.model,
+    model: isStart ? null : ctx.model,
     metadata: ctx.metadata,
     parts,
     text: parts.map(({ text }) => text).join('\n'),
@@ -98,9 +100,10 @@ function toSubject(ctx: RequestContext, side: Side, body: JsonObject, scope: Sco
 function runCheck(check: PreparedCheck, guardrail: Guardrail, subject: Subject, clock: Clock): Maybe<CheckResult> {
   const beganMs = clock.elapsed();
   const decided = (outcome: Outcome): CheckResult => {
-    if (outcome.body === undefined || subject.operation !== null)
-      return conclude(check, outcome, check.failOnError ?? false, beganMs, clock);
-    return cannotRun(check, guardrail, 'Pass-through bodies cannot be changed', clock);
+    if (outcome.body === undefined) return conclude(check, outcome, check.failOnError ?? false, beganMs, clock);
+    if (subject.side === 'start') return cannotRun(check, guardrail, 'Start hooks cannot change the body', clock);
+    if (subject.operation === null) return cannotRun(check, guardrail, 'Pass-through bodies cannot be changed', clock);
+    return conclude(check, outcome, check.failOnError ?? false, beganMs, clock);
   };
   const broken = (thrown: unknown): CheckResult => cannotRun(check, guardrail, reasonOf(thrown), clock, beganMs);
   try {

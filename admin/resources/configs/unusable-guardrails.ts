@@ -1,5 +1,5 @@
 import type { GatewayConfig } from '../../../core/contract/plugin/gateway-config.ts';
-import { guardrailReferencesOf } from '../../../core/contract/plugin/guardrail-config.ts';
+import { cannotRunOn, guardrailReferencesOf } from '../../../core/contract/plugin/guardrail-config.ts';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { guardrails, guardrailVersions } from '../guardrails/entity.ts';
@@ -34,6 +34,6 @@ export async function unusableGuardrails(em: EntityManager, workspaceId: string,
     const version = versions.find(({ id, guardrailId }) => guardrailId === row.id && id === (versionId ?? row.versionId));
     if (!version) return [`${path}.guardrail_version_id: the guardrail ${name} has no such version`];
     if (version.sides.includes(side)) return [];
-    return [`${path}: the checks of ${name} run on ${side === 'input' ? 'responses' : 'requests'} only`];
+    return [`${path}: ${cannotRunOn(name, side)}`];
   });
 }

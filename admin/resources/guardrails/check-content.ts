@@ -1,6 +1,6 @@
+import type { GuardrailSide } from '../../../core/contract/plugin/guardrail-config.ts';
 import {
   type CheckDescription,
-  type GuardrailSide,
   guardrailCatalogue,
   guardrailCataloguePath,
   guardrailChecksMs,

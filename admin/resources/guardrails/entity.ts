@@ -1,4 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { GuardrailSide } from '../../../core/contract/plugin/guardrail-config.ts';
 
 /** A check as the API shows it: secret parameters are masks. */
 export interface StoredCheck {
@@ -56,7 +57,7 @@ export const guardrailVersions = defineEntity({
     checks: p.json().$type<StoredCheck[]>(),
     actions: p.json().$type<StoredActions>(),
     /** Sides that all checks can run on. */
-    sides: p.json().$type<('input' | 'output')[]>(),
+    sides: p.json().$type<GuardrailSide[]>(),
     /** JSON of the secret parameters, see `secrets.ts`, sealed by the organisation's data key; null when there are none. */
     secrets: p.text().nullable(),
     ownerId: p.uuid(),

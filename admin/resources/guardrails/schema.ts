@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { guardrailActions, guardrailChecks } from '../../../core/contract/plugin/guardrail-config.ts';
-import { guardrailSide, textCharsMax } from '../../../core/contract/protocol/guardrail-checks.ts';
+import { guardrailSide, testedSide, textCharsMax } from '../../../core/contract/protocol/guardrail-checks.ts';
 import { bothEnvelopes, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
 import { currentPage, id, idOrSlug, name, tenantEntries, textMap, unchanged, wholeNumber } from '../../http/schemas.ts';
 
@@ -34,7 +34,7 @@ export const testBody = v.strictObject({
   actions: v.optional(guardrailActions, {}),
   guardrail: v.optional(idOrSlug),
   guardrail_version_id: v.optional(id),
-  side: v.optional(guardrailSide, 'input'),
+  side: v.optional(testedSide, 'input'),
   text: v.pipe(v.string(), v.maxLength(textCharsMax, `at most ${textCharsMax} characters`)),
   model: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
   metadata: v.optional(textMap, {}),

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LockMode } from '@mikro-orm/core';
 import type * as v from 'valibot';
-import type { GuardrailSide } from '../../../core/contract/protocol/guardrail-checks.ts';
+import { type GuardrailSide, guardrailSides } from '../../../core/contract/plugin/guardrail-config.ts';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -125,7 +125,7 @@ export async function updateGuardrail(
 
 /** Archives a guardrail. Throws AB07 while a default or a config names it. */
 export async function archiveGuardrail(change: Change, actor: Actor, row: Guardrail): Promise<void> {
-  await refuseWhileUsed(change.tx, actor, row, ['input', 'output'], 'Remove it there first');
+  await refuseWhileUsed(change.tx, actor, row, guardrailSides, 'Remove it there first');
   row.status = 'archived';
   row.lastUpdatedAt = new Date();
   announce(change, row, 'delete');

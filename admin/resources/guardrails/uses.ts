@@ -1,11 +1,9 @@
-import { guardrailReferencesOf } from '../../../core/contract/plugin/guardrail-config.ts';
+import { type GuardrailSide, guardrailReferencesOf } from '../../../core/contract/plugin/guardrail-config.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
 import { conflict } from '../../http/errors.ts';
-import { organisations } from '../organisations/entity.ts';
+import { defaultsKeys, organisations } from '../organisations/entity.ts';
 import type { Guardrail } from './entity.ts';
-
-type Side = 'input' | 'output';
 
 /** Most slugs in one error message. */
 const namedMax = 20;
@@ -18,14 +16,14 @@ export async function refuseWhileUsed(
   em: EntityManager,
   actor: Actor,
   guardrail: Guardrail,
-  sides: readonly Side[],
+  sides: readonly GuardrailSide[],
   instead: string,
 ): Promise<void> {
   const { defaults } = await em.findOneOrFail(organisations, { id: guardrail.organisationId });
   const inDefaults = (lists: readonly (readonly { readonly id: string }[] | null | undefined)[]) =>
     lists.some((list) => list?.some(({ id }) => id === guardrail.id));
   const uses: string[] = [];
-  if (inDefaults(sides.map((side) => defaults?.[`${side}_guardrails`]))) uses.push('the defaults of the organisation');
+  if (inDefaults(sides.map((side) => defaults?.[defaultsKeys[side]]))) uses.push('the defaults of the organisation');
   const names = await workspacesWith(em, guardrail, sides);
   if (names.length > 0) uses.push(`the defaults of ${listed(names, 'workspace', true)}`);
   const slugs = await configsNaming(em, guardrail, sides);
@@ -40,13 +38,17 @@ function listed(names: readonly string[], what: string, isShown: boolean): strin
 }
 
 /** Slugs of the active workspaces whose defaults name the guardrail. */
-async function workspacesWith(em: EntityManager, { id, organisationId }: Guardrail, sides: readonly Side[]): Promise<string[]> {
-  const rows = await em.execute<{ slug: string; input: { id: string }[] | null; output: { id: string }[] | null }[]>(
-    `select slug, input_guardrails as input, output_guardrails as output from workspaces
+async function workspacesWith(
+  em: EntityManager,
+  { id, organisationId }: Guardrail,
+  sides: readonly GuardrailSide[],
+): Promise<string[]> {
+  const rows = await em.execute<({ slug: string } & Record<GuardrailSide, { id: string }[] | null>)[]>(
+    `select slug, start_hooks as start, input_guardrails as input, output_guardrails as output from workspaces
      where organisation_id = ? and status = 'active'
-       and (position(? in coalesce(input_guardrails::text, '')) > 0 or position(? in coalesce(output_guardrails::text, '')) > 0)
+       and position(? in concat(start_hooks, input_guardrails, output_guardrails)) > 0
      order by slug`,
-    [organisationId, id, id],
+    [organisationId, id],
   );
   return rows.filter((row) => sides.some((side) => row[side]?.some((one) => one.id === id))).map((row) => row.slug);
 }
@@ -55,7 +57,7 @@ async function workspacesWith(em: EntityManager, { id, organisationId }: Guardra
 async function configsNaming(
   em: EntityManager,
   { id, slug, organisationId, workspaceId }: Guardrail,
-  sides: readonly Side[],
+  sides: readonly GuardrailSide[],
 ): Promise<string[]> {
   const rows = await em.execute<{ slug: string; config: Parameters<typeof guardrailReferencesOf>[0] }[]>(
     `select c.slug, v.config from configs c join config_versions v on v.id = c.version_id

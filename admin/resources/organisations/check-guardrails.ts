@@ -1,3 +1,4 @@
+import { cannotRunOn, type GuardrailSide } from '../../../core/contract/plugin/guardrail-config.ts';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';
@@ -12,7 +13,7 @@ export async function checkGuardrails(
   em: EntityManager,
   { organisationId, workspaceId }: { readonly organisationId: string; readonly workspaceId: string | null },
   named: readonly string[],
-  side: 'input' | 'output',
+  side: GuardrailSide,
   path: string,
 ): Promise<GuardrailReference[]> {
   const known = new Map<string, GuardrailReference>();
@@ -27,7 +28,7 @@ export async function checkGuardrails(
     if (!row) throw unknownReference(`${path}[${index}]`, 'Guardrail');
     const { sides } = await em.findOneOrFail(guardrailVersions, { organisationId, id: row.versionId });
     if (!sides.includes(side)) {
-      throw invalid(`${path}[${index}]: the checks of ${row.slug} run on ${side === 'input' ? 'responses' : 'requests'} only`);
+      throw invalid(`${path}[${index}]: ${cannotRunOn(row.slug, side)}`);
     }
     known.set(row.id, { id: row.id, slug: row.slug });
   }

@@ -53,9 +53,13 @@ export interface GuardrailReference {
 
 /** The organisation's guardrails that every workspace runs, unless it is excluded. */
 export interface OrganisationDefaults {
+  start_hooks?: GuardrailReference[];
   input_guardrails: GuardrailReference[];
   output_guardrails: GuardrailReference[];
 }
+
+/** Name of the list of each side in the defaults of organisations and workspaces. */
+export const defaultsKeys = { start: 'start_hooks', input: 'input_guardrails', output: 'output_guardrails' } as const;
 
 /** The tenant: every other row names one. */
 export const organisations = defineEntity({

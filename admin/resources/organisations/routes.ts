@@ -107,8 +107,8 @@ export const organisationRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const row = await findOrganisation(call.em, call.organisationId);
       call.tag(row.revision);
-      const { input_guardrails = [], output_guardrails = [] } = row.defaults ?? {};
-      return { input_guardrails, output_guardrails };
+      const { start_hooks = [], input_guardrails = [], output_guardrails = [] } = row.defaults ?? {};
+      return { start_hooks, input_guardrails, output_guardrails };
     },
   }),
   defineRoute({

@@ -67,10 +67,13 @@ export const authSettingsBody = v.strictObject({
   jwt: v.optional(jwtBody),
 });
 
+const guardrailNames = v.optional(v.pipe(v.array(v.string()), v.maxLength(100, 'at most 100 guardrails')));
+
 export const defaultsBody = v.strictObject({
   organisation_id: v.optional(v.string()),
-  input_guardrails: v.optional(v.pipe(v.array(v.string()), v.maxLength(100, 'at most 100 guardrails'))),
-  output_guardrails: v.optional(v.pipe(v.array(v.string()), v.maxLength(100, 'at most 100 guardrails'))),
+  start_hooks: guardrailNames,
+  input_guardrails: guardrailNames,
+  output_guardrails: guardrailNames,
 });
 
 const schemaReply = v.nullable(v.record(v.string(), v.unknown()));
@@ -111,6 +114,7 @@ export const authSettingsReply = v.strictObject({
 const guardrailReply = v.strictObject({ id: v.string(), slug: v.string() });
 
 export const defaultsReply = v.strictObject({
+  start_hooks: v.array(guardrailReply),
   input_guardrails: v.array(guardrailReply),
   output_guardrails: v.array(guardrailReply),
 });

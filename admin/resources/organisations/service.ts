@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type * as v from 'valibot';
 import type { Settings } from '../../../config/settings.ts';
+import { guardrailSides } from '../../../core/contract/plugin/guardrail-config.ts';
 import { requireUnchangedVisibility } from '../../access/admin-visibility.ts';
 import { announceUserKeys } from '../../announce/user-keys.ts';
 import { announceTokens } from '../../announce/users.ts';
@@ -10,7 +11,7 @@ import type { Change } from '../../publish/write-change.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { checkGuardrails } from './check-guardrails.ts';
 import { copyDown } from './copy-down.ts';
-import type { Organisation } from './entity.ts';
+import { defaultsKeys, type Organisation } from './entity.ts';
 import type { authSettingsBody, defaultsBody, updateBody } from './schema.ts';
 import { securitySettingsOf } from './security-settings.ts';
 
@@ -76,10 +77,10 @@ export async function updateDefaults(change: Change, row: Organisation, body: v.
   const tenant = { organisationId: row.id, workspaceId: null };
   const defaults = row.defaults ?? { input_guardrails: [], output_guardrails: [] };
   const next = { ...defaults };
-  for (const side of ['input', 'output'] as const) {
-    const named = body[`${side}_guardrails`];
-    if (named !== undefined)
-      next[`${side}_guardrails`] = await checkGuardrails(change.tx, tenant, named, side, `${side}_guardrails`);
+  for (const side of guardrailSides) {
+    const key = defaultsKeys[side];
+    const named = body[key];
+    if (named !== undefined) next[key] = await checkGuardrails(change.tx, tenant, named, side, key);
   }
   row.defaults = next;
   touch(change, row);

@@ -33,6 +33,7 @@ export const workspaces = defineEntity({
     /** True: requests of its keys whose usage no reply can state are rejected. */
     rejectUnmetered: p.boolean().onCreate(() => false),
     /** Guardrails of this workspace that every request in it runs. */
+    startHooks: p.json().$type<GuardrailReference[]>().nullable(),
     inputGuardrails: p.json().$type<GuardrailReference[]>().nullable(),
     outputGuardrails: p.json().$type<GuardrailReference[]>().nullable(),
     userApiKeyConfigId: p.uuid().nullable(),

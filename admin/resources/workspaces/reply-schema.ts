@@ -42,6 +42,7 @@ export const detailReply = v.strictObject({
   ...row,
   defaults: v.strictObject({
     ...rowDefaults,
+    start_hooks: v.array(v.string()),
     input_guardrails: v.array(v.string()),
     output_guardrails: v.array(v.string()),
     user_api_key_config: v.nullable(v.string()),

@@ -25,6 +25,7 @@ const readBack = { is_default: v.optional(v.unknown()), object: v.optional(v.unk
 const defaults = v.strictObject({
   ...readBack,
   metadata: v.nullish(textMap),
+  start_hooks: guardrails,
   input_guardrails: guardrails,
   output_guardrails: guardrails,
   mcp_input_guardrails: notEnforced,

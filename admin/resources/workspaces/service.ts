@@ -107,6 +107,9 @@ async function applyDefaults(
     checkMetadata(organisation.settings?.workspace_metadata_schema, metadata);
     row.metadata = metadata;
   }
+  if (sent.start_hooks) {
+    row.startHooks = await checkGuardrails(em, tenant, sent.start_hooks, 'start', 'defaults.start_hooks');
+  }
   if (sent.input_guardrails) {
     row.inputGuardrails = await checkGuardrails(em, tenant, sent.input_guardrails, 'input', 'defaults.input_guardrails');
   }

@@ -36,6 +36,8 @@ export async function toWorkspaceDocument(em: EntityManager, id: string): Promis
       cacheSimilarityThreshold: tenancy.organisation.settings?.cache_similarity_threshold ?? null,
     },
     guardrails: {
+      organisationStart: slugs(defaults?.start_hooks),
+      start: slugs(row.startHooks),
       organisationInput: excluded.has('input') ? [] : slugs(defaults?.input_guardrails),
       organisationOutput: excluded.has('output') ? [] : slugs(defaults?.output_guardrails),
       input: slugs(row.inputGuardrails),

@@ -41,6 +41,7 @@ export async function toDetail(em: EntityManager, row: Workspace, format: NameFo
     ...rest,
     defaults: {
       ...defaults,
+      start_hooks: (row.startHooks ?? []).map((one) => one.slug),
       input_guardrails: (row.inputGuardrails ?? []).map((one) => one.slug),
       output_guardrails: (row.outputGuardrails ?? []).map((one) => one.slug),
       user_api_key_config: config?.slug ?? null,

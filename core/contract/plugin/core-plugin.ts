@@ -27,6 +27,11 @@ export interface CorePlugin<Config = unknown> extends Omit<Plugin<Config>, 'apiV
 }
 
 export interface CoreHooks extends Hooks {
+  /**
+   * Called when the plan is known, before limits and routing, and before the body of a pass-through request is read. A Reply ends the
+   * request; throwing GatewayError rejects it.
+   */
+  onStart?(ctx: RequestContext): Maybe<Reply | undefined>;
   /** True: the plugin needs the parsed body of pass-through routes in `ctx.passedParams`. */
   readonly readsParams?: boolean;
   /** Returns true for requests whose streams are held until they are complete, like `reads.response: 'body'`. */

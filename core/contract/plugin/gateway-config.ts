@@ -75,8 +75,6 @@ const cache = v.pipe(
   cacheFields,
 );
 
-const startHooks = 'start hooks are not part of this version. Remove them, because the config would run without them';
-
 const targetEntries = {
   name: v.optional(v.pipe(v.string(), v.minLength(1), v.maxLength(255))),
   provider: v.optional(v.pipe(v.string(), v.regex(slugPattern))),
@@ -104,7 +102,6 @@ const targetEntries = {
   on_status_codes: v.optional(v.array(status)),
   cache: v.optional(cache),
   ...guardrailEntries,
-  start_hooks: v.optional(v.custom<[]>(isEmptyList, startHooks)),
 };
 
 function optionalEntries<const Key extends string, Value extends v.GenericSchema>(keys: readonly Key[], schema: Value) {
@@ -202,6 +199,8 @@ function checkNode(node: GatewayConfig, path: string, depth: number, errors: str
   if (node.strategy && !node.targets && !isAlone) errors.push(`${at('targets')}: required when strategy is set`);
   if (node.strategy && (node.targets || isAlone)) checkStrategy(node.strategy, node.targets ?? [], at, errors);
   if (node.passthrough) checkPassthrough(node, at, errors);
+  if (path !== '' && node.start_hooks && node.start_hooks.length > 0)
+    errors.push(`${at('start_hooks')}: allowed at the root only, because they run before a target is chosen`);
   for (const [index, child] of (node.targets ?? []).entries()) checkNode(child, `${at('targets')}[${index}]`, depth + 1, errors);
 }
 
@@ -248,8 +247,4 @@ function issueIn(issue: v.BaseIssue<unknown>, schema: unknown): string {
 function notYet(issue: v.BaseIssue<unknown>): string | null {
   const key = issue.path?.at(-1)?.key;
   return issue.type === 'strict_object' && typeof key === 'string' ? (notYetKeys[key] ?? null) : null;
-}
-
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
 }

@@ -2,6 +2,16 @@ import * as v from 'valibot';
 import type { JsonObject } from '../values/json.ts';
 import type { Secret } from '../values/secret.ts';
 
+/** `start`: before a request is limited or routed, `input`: requests, `output`: responses. */
+export const guardrailSides = ['start', 'input', 'output'] as const;
+export type GuardrailSide = (typeof guardrailSides)[number];
+
+/** Returns the reason why a guardrail cannot be listed on a side. */
+export function cannotRunOn(slug: string, side: GuardrailSide): string {
+  if (side === 'start') return `the checks of ${slug} need the body, which start hooks do not see`;
+  return `the checks of ${slug} run on ${side === 'input' ? 'responses' : 'requests'} only`;
+}
+
 /** A guardrail of a config or target, as its list names it. The checks themselves are read by the plugin `guardrails`. */
 export interface GuardrailRule extends GuardrailActions {
   /** Path of the entry below its config or target: `input_guardrails[0]`. */
@@ -73,6 +83,8 @@ interface Feedback {
 export interface TargetGuardrails {
   readonly input: readonly GuardrailRule[];
   readonly output: readonly GuardrailRule[];
+  /** Start hooks. All targets of a config have the same, because no target is chosen yet. */
+  readonly start: readonly GuardrailRule[];
 }
 
 const feedback = v.strictObject({
@@ -168,28 +180,30 @@ export const guardrailEntries = {
   output_guardrails: listOf(shorthand),
   input_mutators: listOf(shorthand),
   output_mutators: listOf(shorthand),
+  start_hooks: listOf(hook),
 };
 
 type GuardrailLists = { readonly [Key in keyof typeof guardrailEntries]?: v.InferOutput<(typeof guardrailEntries)[Key]> };
 
-const keys = {
+const keys: Readonly<Record<GuardrailSide, { hooks: HookKey; guardrails?: ShorthandKey; mutators?: ShorthandKey }>> = {
+  start: { hooks: 'start_hooks' },
   input: { hooks: 'before_request_hooks', guardrails: 'input_guardrails', mutators: 'input_mutators' },
   output: { hooks: 'after_request_hooks', guardrails: 'output_guardrails', mutators: 'output_mutators' },
-} as const;
+};
+type HookKey = 'start_hooks' | 'before_request_hooks' | 'after_request_hooks';
+type ShorthandKey = Exclude<keyof typeof guardrailEntries, HookKey>;
 
 /** Returns the guardrails of one side that a config or target lists itself, in the order of results; null if it lists none. */
-export function guardrailsOf(
-  node: GuardrailLists,
-  side: 'input' | 'output',
-): readonly (GuardrailRule | GuardrailReference)[] | null {
+export function guardrailsOf(node: GuardrailLists, side: GuardrailSide): readonly (GuardrailRule | GuardrailReference)[] | null {
   const { hooks, guardrails, mutators } = keys[side];
+  const listed = (key: ShorthandKey | undefined) => (key === undefined ? [] : (node[key] ?? []));
   const rules = [
     ...(node[hooks] ?? []).map((entry, index) => {
       const path = `${hooks}[${index}]`;
       return isGuardrailReference(entry) ? ofReference(entry as Reference, path, 'guardrail') : ofHook(entry as Hook, path);
     }),
-    ...(node[guardrails] ?? []).map((entry, index) => ofListed(entry, `${guardrails}[${index}]`, 'guardrail')),
-    ...(node[mutators] ?? []).map((entry, index) => ofListed(entry, `${mutators}[${index}]`, 'mutator')),
+    ...listed(guardrails).map((entry, index) => ofListed(entry, `${guardrails}[${index}]`, 'guardrail')),
+    ...listed(mutators).map((entry, index) => ofListed(entry, `${mutators}[${index}]`, 'mutator')),
   ];
   return rules.length === 0 ? null : rules;
 }
@@ -198,9 +212,9 @@ export function guardrailsOf(
 export function guardrailReferencesOf(
   config: GuardrailLists & { readonly targets?: readonly GuardrailLists[] },
   path = '',
-): readonly (GuardrailReference & { readonly side: 'input' | 'output' })[] {
+): readonly (GuardrailReference & { readonly side: GuardrailSide })[] {
   const at = path === '' ? '' : `${path}.`;
-  const own = (['input', 'output'] as const).flatMap((side) =>
+  const own = guardrailSides.flatMap((side) =>
     (guardrailsOf(config, side) ?? []).flatMap((rule) => (isRule(rule) ? [] : [{ ...rule, path: `${at}${rule.path}`, side }])),
   );
   const below = (config.targets ?? []).flatMap((target, index) => guardrailReferencesOf(target, `${at}targets[${index}]`));

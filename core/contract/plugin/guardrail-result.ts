@@ -1,9 +1,10 @@
 import * as v from 'valibot';
+import { guardrailSides } from './guardrail-config.ts';
 
 /** One guardrail that ran for a request, as the record holds it. It holds no text of the request or the reply. */
 export const guardrailRecord = v.object({
   id: v.string(),
-  side: v.picklist(['input', 'output']),
+  side: v.picklist(guardrailSides),
   type: v.picklist(['guardrail', 'mutator']),
   targetPath: v.nullable(v.string()),
   verdict: v.boolean(),

@@ -24,6 +24,7 @@ export interface Plan {
   readonly targets: readonly Target[];
   /** Ids of the versions of saved guardrails among those of the targets. */
   readonly guardrailVersions: readonly string[];
+  readonly onStart: HookList<'onStart'>;
   readonly onRequest: HookList<'onRequest'>;
   readonly onTarget: NonNullable<CoreHooks['onTarget']>;
   /** Null if the strategy does not determine it. */

@@ -1,8 +1,7 @@
 import type { GenericSchema } from 'valibot';
 import type { JsonObject, Maybe } from '../values/json.ts';
+import type { GuardrailSide } from './guardrail-config.ts';
 import type { Services } from './plugin.ts';
-
-type CheckSide = 'input' | 'output';
 
 /**
  * A guardrail check that a plugin adds. Configs name it `<plugin>.<id>`, with its parameters. A check that throws, rejects, takes too long or
@@ -13,8 +12,8 @@ export interface PluginCheck<Parameters = unknown> {
   readonly id: string;
   /** One sentence for the list of checks. */
   readonly about: string;
-  /** `input`: requests, `output`: responses. */
-  readonly sides: readonly CheckSide[];
+  /** `start`: requests before they are routed, only with `readsNoText`; `input`: requests; `output`: responses. */
+  readonly sides: readonly GuardrailSide[];
   /** Schema of the parameters: of valibot, or JSON Schema draft 2020-12 of type `object`. Absent: the check has none. */
   readonly parameters?: GenericSchema<unknown, Parameters> | JsonSchema;
   /** Parameters that the schema accepts; checked at start. Absent: `{}` if the check has no parameters, otherwise nothing is checked. */
@@ -33,7 +32,7 @@ export type JsonSchema = { readonly type: 'object' } & JsonObject;
 
 export interface CheckContext<Parameters = unknown> {
   readonly parameters: Parameters;
-  readonly side: CheckSide;
+  readonly side: GuardrailSide;
   /** The texts that the scope of the guardrail selects, in their order. */
   readonly texts: readonly string[];
   /** The model that the request names; null if it names none. */

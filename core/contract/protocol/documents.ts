@@ -213,6 +213,8 @@ export const workspaceDocument = v.object({
   /** Slugs of the guardrails every request runs: the organisation's (less those the workspace is excluded from), and its own. */
   guardrails: v.optional(
     v.object({
+      organisationStart: v.optional(v.array(v.string()), []),
+      start: v.optional(v.array(v.string()), []),
       organisationInput: v.array(v.string()),
       organisationOutput: v.array(v.string()),
       input: v.array(v.string()),

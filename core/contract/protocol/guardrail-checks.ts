@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { savedContent } from '../plugin/guardrail-config.ts';
+import { guardrailSides, savedContent } from '../plugin/guardrail-config.ts';
 
 /**
  * Questions about guardrails that the control plane sends to a gateway, because only gateways load checks. `POST` with the cluster key as
@@ -21,8 +21,9 @@ export const guardrailTestsMs = 20_000;
 /** Most characters of the text of a test or an invocation. */
 export const textCharsMax = 200_000;
 
-export const guardrailSide = v.picklist(['input', 'output']);
-export type GuardrailSide = v.InferOutput<typeof guardrailSide>;
+export const guardrailSide = v.picklist(guardrailSides);
+/** Sides with a text. */
+export const testedSide = v.picklist(['input', 'output']);
 
 /** `secrets` as in `guardrailDocument`, sealed with `versionId`. */
 const sealed = { versionId: v.string(), secrets: v.nullable(v.string()) };
@@ -68,7 +69,7 @@ export const guardrailTest = v.object({
   ...savedContent,
   /** Secret parameters of `checks`. */
   sealed: v.object(sealed),
-  side: guardrailSide,
+  side: testedSide,
   text: v.string(),
   model: v.nullable(v.string()),
   metadata: v.record(v.string(), v.string()),

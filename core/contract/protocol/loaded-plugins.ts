@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { guardrailSides } from '../plugin/guardrail-config.ts';
 import { hookNames, stages } from '../plugin/plugin.ts';
 
 /**
@@ -23,7 +24,7 @@ export const loadedPlugin = v.strictObject({
   stage: v.nullable(v.picklist(stages)),
   /** Hooks for its example settings, or without settings if it has no example. */
   hooks: v.array(v.picklist(hookNames)),
-  checks: v.array(v.strictObject({ id: v.string(), about: v.string(), sides: v.array(v.picklist(['input', 'output'])) })),
+  checks: v.array(v.strictObject({ id: v.string(), about: v.string(), sides: v.array(v.picklist(guardrailSides)) })),
 });
 export type LoadedPlugin = v.InferOutput<typeof loadedPlugin>;
 

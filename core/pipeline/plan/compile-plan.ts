@@ -109,6 +109,7 @@ export function compilePlan(
     config,
     targets,
     guardrailVersions: guardrailVersionsOf(targets),
+    onStart: pick(all, 'onStart'),
     onRequest: pick(all, 'onRequest'),
     onTarget,
     onExplain: pick(all, 'onExplain')[0] ?? null,
@@ -135,7 +136,7 @@ export function compilePlan(
 }
 
 function guardrailVersionsOf(targets: readonly Target[]): readonly string[] {
-  const rules = targets.flatMap(({ guardrails: { input, output } }) => [...input, ...output]);
+  const rules = targets.flatMap(({ guardrails: { start, input, output } }) => [...start, ...input, ...output]);
   return [...new Set(rules.flatMap(({ saved }) => saved?.versionId ?? []))];
 }
 

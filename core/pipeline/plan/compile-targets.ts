@@ -21,6 +21,7 @@ const timedRetryStatusCodes = [408, ...retryStatusCodes];
 export function compileTargets(config: GatewayConfig, names: SettingNames, resolve: ResolveRules = onlyOwnRules): Target[] {
   const targets: Target[] = [];
   const rulesOf = { input: resolver('input'), output: resolver('output') };
+  const start = resolve(guardrailsOf(config, 'start') ?? [], 'start');
   walk(config, 'config', null);
   return targets;
 
@@ -30,7 +31,7 @@ export function compileTargets(config: GatewayConfig, names: SettingNames, resol
       for (const [index, child] of node.targets.entries()) walk(child, `${path}.targets[${index}]`, own);
       return;
     }
-    const guardrails = { input: rulesOf.input(own.guardrails.input), output: rulesOf.output(own.guardrails.output) };
+    const guardrails = { start, input: rulesOf.input(own.guardrails.input), output: rulesOf.output(own.guardrails.output) };
     targets.push({ ...own, guardrails, index: targets.length, path });
   }
 

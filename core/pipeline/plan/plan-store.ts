@@ -9,7 +9,7 @@ import {
   type TargetLimits,
   targetLimitsDefault,
 } from '../../contract/plugin/gateway-config.ts';
-import type { GuardrailReference, GuardrailRule } from '../../contract/plugin/guardrail-config.ts';
+import type { GuardrailReference, GuardrailRule, GuardrailSide } from '../../contract/plugin/guardrail-config.ts';
 import type { Plan } from '../../contract/plugin/plan.ts';
 import type { ConfigDocument } from '../../contract/protocol/documents.ts';
 import { GatewayError, reasonOf, toGatewayError } from '../../contract/values/errors.ts';
@@ -149,11 +149,7 @@ export class PlanStore {
   }
 
   /** Returns the rules of saved guardrails, for a run without a config. */
-  rulesOf(
-    references: readonly GuardrailReference[],
-    guardrails: SavedGuardrails,
-    side: 'input' | 'output',
-  ): readonly GuardrailRule[] {
+  rulesOf(references: readonly GuardrailReference[], guardrails: SavedGuardrails, side: GuardrailSide): readonly GuardrailRule[] {
     return rulesWith(references, guardrails, this.#started().openGuardrail)(references, side);
   }
 

@@ -2,9 +2,10 @@ import type { Identity } from '../../contract/plugin/context.ts';
 import {
   type GuardrailReference,
   type GuardrailRule,
+  type GuardrailSide,
+  guardrailSides,
   isRule,
   ruleOfSaved,
-  type TargetGuardrails,
 } from '../../contract/plugin/guardrail-config.ts';
 import type { DocumentReader } from '../../contract/plugin/plugin.ts';
 import type { GuardrailDocument, WorkspaceDocument } from '../../contract/protocol/documents.ts';
@@ -17,6 +18,7 @@ export interface SavedGuardrails {
   /** Those that the config names, in the order of `PlanSource.references`. */
   readonly named: readonly GuardrailDocument[];
   /** Those that every request of the workspace runs: the organisation's, then the workspace's. */
+  readonly start: readonly GuardrailDocument[];
   readonly input: readonly GuardrailDocument[];
   readonly output: readonly GuardrailDocument[];
 }
@@ -30,8 +32,7 @@ type Defaults = NonNullable<WorkspaceDocument['guardrails']>;
 export function defaultsOf(workspace: WorkspaceDocument | null): Defaults | null {
   const lists = workspace?.guardrails;
   if (!lists) return null;
-  const { organisationInput, organisationOutput, input, output } = lists;
-  return organisationInput.length + organisationOutput.length + input.length + output.length === 0 ? null : lists;
+  return Object.values(lists).every((list) => list.length === 0) ? null : lists;
 }
 
 /**
@@ -57,6 +58,8 @@ export function loadGuardrails(
   const current = (owners: readonly string[]) => (slug: string) => find(slug, null, owners);
   const lists = [
     references.map(({ name, versionId }) => find(name, versionId, both)),
+    (defaults?.organisationStart ?? []).map(current([organisationId])),
+    (defaults?.start ?? []).map(current(both)),
     (defaults?.organisationInput ?? []).map(current([organisationId])),
     (defaults?.input ?? []).map(current(both)),
     (defaults?.organisationOutput ?? []).map(current([organisationId])),
@@ -64,8 +67,14 @@ export function loadGuardrails(
   ];
   const conclude = (all: readonly (readonly GuardrailDocument[])[]): SavedGuardrails => {
     if (missing.length > 0) throw unknownGuardrails(missing);
-    const [named = [], organisationInput = [], input = [], organisationOutput = [], output = []] = all;
-    return { named, input: once([...organisationInput, ...input]), output: once([...organisationOutput, ...output]) };
+    const [named = [], ...added] = all;
+    const [organisationStart = [], start = [], organisationInput = [], input = [], organisationOutput = [], output = []] = added;
+    return {
+      named,
+      start: once([...organisationStart, ...start]),
+      input: once([...organisationInput, ...input]),
+      output: once([...organisationOutput, ...output]),
+    };
   };
   if (lists.some((list) => list.some(isPromise))) {
     return Promise.all(lists.map((list) => Promise.all(list))).then(conclude);
@@ -114,7 +123,7 @@ export function sameGuardrails(one: SavedGuardrails | null, other: SavedGuardrai
 
 /** Returns true if both have the same defaults in the same versions. */
 export function sameDefaults(one: SavedGuardrails | null, other: SavedGuardrails | null): boolean {
-  return sameList(one?.input ?? [], other?.input ?? []) && sameList(one?.output ?? [], other?.output ?? []);
+  return guardrailSides.every((side) => sameList(one?.[side] ?? [], other?.[side] ?? []));
 }
 
 function sameList(one: readonly GuardrailDocument[], other: readonly GuardrailDocument[]): boolean {
@@ -124,25 +133,25 @@ function sameList(one: readonly GuardrailDocument[], other: readonly GuardrailDo
 /** Returns the rules of one side for the entries of a config. */
 export type ResolveRules = (
   entries: readonly (GuardrailRule | GuardrailReference)[],
-  side: keyof TargetGuardrails,
+  side: GuardrailSide,
 ) => readonly GuardrailRule[];
 
 /** Ignores saved guardrails: for checks of a config without its workspace. */
 export const onlyOwnRules: ResolveRules = (entries) => entries.filter(isRule);
 
 /**
- * Returns a function that puts the saved guardrails in the place of their references and adds the defaults behind them. A default that the
+ * Returns a function that puts the saved guardrails in the place of their references and adds the defaults behind them (start hooks: before
+ * them). A default that the
  * config names without changes runs once. One that the config names with other actions or in another version runs in both forms, so that a
  * caller cannot weaken it.
  */
 export function rulesWith(
   references: readonly GuardrailReference[],
-  { named, input, output }: SavedGuardrails,
+  { named, ...defaults }: SavedGuardrails,
   openSecrets: OpenGuardrail,
 ): ResolveRules {
   const keyOf = ({ name, versionId }: GuardrailReference) => JSON.stringify([name, versionId]);
   const byKey = new Map(references.map((reference, index) => [keyOf(reference), named[index] as GuardrailDocument]));
-  const defaults = { input, output };
   return (entries, side) => {
     const unchanged = new Set<string>();
     const own = entries.map((entry) => {
@@ -153,10 +162,11 @@ export function rulesWith(
     });
     const added = defaults[side].flatMap((document) => {
       if (unchanged.has(document.id)) return [];
-      const reference = { path: `default ${side}_guardrails ${document.slug}`, type: 'guardrail', actions: {} } as const;
+      const list = side === 'start' ? 'start_hooks' : `${side}_guardrails`;
+      const reference = { path: `default ${list} ${document.slug}`, type: 'guardrail', actions: {} } as const;
       return [ruleOfSaved(reference, document, openSecrets(document))];
     });
-    return [...own, ...added];
+    return side === 'start' ? [...added, ...own] : [...own, ...added];
   };
 }
 

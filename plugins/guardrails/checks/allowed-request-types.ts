@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type Check, defineCheck } from './check.ts';
+import { type Check, defineCheck, requestSides } from './check.ts';
 
 /** A list, or its items in one text with commas between them. */
 const types = v.optional(
@@ -15,7 +15,7 @@ const types = v.optional(
  */
 export const allowedRequestTypes: Check = defineCheck({
   id: 'default.allowedRequestTypes',
-  sides: ['input'],
+  sides: requestSides,
   readsNoText: true,
   parameters: v.pipe(
     v.strictObject({ allowedTypes: types, blockedTypes: types }),

@@ -1,5 +1,6 @@
 import type { GenericSchema } from 'valibot';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
+import type { GuardrailSide } from '../../../core/contract/plugin/guardrail-config.ts';
 import type { Services } from '../../../core/contract/plugin/plugin.ts';
 import type { AddedCheck } from '../../../core/contract/plugin/plugin-check.ts';
 import type { CallProvider } from '../../../core/contract/plugin/provider-call.ts';
@@ -10,13 +11,15 @@ import type { JsonObject, Maybe } from '../../../core/contract/values/json.ts';
 import type { TextPart } from '../texts.ts';
 import type { WindowSearch } from '../window/search.ts';
 
-export type Side = 'input' | 'output';
+export type Side = GuardrailSide;
+/** A side with text. */
+export type TextSide = Exclude<Side, 'start'>;
 
 /** A request or response as a check sees it. */
 export interface Subject {
   readonly ctx: RequestContext;
   readonly side: Side;
-  /** The request body, on the output side the response body. */
+  /** The request body, on the output side the response body, at the start an empty object. */
   readonly body: JsonObject;
   readonly operation: OperationName | null;
   /** Function name of the route: an operation, `proxy` or `realtime`. */
@@ -72,7 +75,10 @@ export function defineCheck<Parameters>(check: Check<Parameters>): Check {
   return check as Check;
 }
 
+/** Sides that have text. */
 export const bothSides: readonly Side[] = ['input', 'output'];
+/** Sides of checks that need nothing but headers, metadata, route and caller of a request. */
+export const requestSides: readonly Side[] = ['start', 'input'];
 
 const excerptCharsMax = 100;
 

@@ -6,28 +6,28 @@ import type { Subject } from './check.ts';
 /** Returns a request or response as services receive it. It holds no header and no credential. */
 export function eventOf(subject: Subject): JsonObject {
   const { ctx, side, body, text, requestType, metadata } = subject;
-  const isInput = side === 'input';
+  const isRequest = side !== 'output';
   return {
     request: {
-      json: isInput ? body : (ctx.params ?? {}),
+      json: isRequest ? body : (ctx.params ?? {}),
       text: requestTextOf(subject),
       isStreamingRequest: ctx.stream,
       isTransformed: ctx.bodyChanged,
     },
-    response: isInput
+    response: isRequest
       ? { json: {}, text: '', statusCode: null, isTransformed: false }
       : { json: body, text, statusCode: 200, isTransformed: false },
     provider: ctx.provider ?? '',
     requestType,
     ...(requestType === 'proxy' ? { requestInfo: requestInfoOf(ctx) } : {}),
     metadata,
-    eventType: isInput ? 'beforeRequestHook' : 'afterRequestHook',
+    eventType: isRequest ? 'beforeRequestHook' : 'afterRequestHook',
   };
 }
 
 /** Returns the text of the request: for checks of responses that of its last message. */
 export function requestTextOf({ ctx, side, text, operation }: Subject): string {
-  if (side === 'input') return text;
+  if (side !== 'output') return text;
   return textParts(operation, 'input', ctx.params ?? {}, 'last_message')
     .map((part) => part.text)
     .join('\n');

@@ -26,6 +26,7 @@ import { partners } from './partners/index.ts';
 import { regexMatch } from './regex-match.ts';
 import { regexReplace } from './regex-replace.ts';
 import { requestParametersCheck } from './request-parameters.ts';
+import { requiredHeaders } from './required-headers.ts';
 import { validUrls } from './valid-urls.ts';
 import { webhook } from './webhook.ts';
 
@@ -43,7 +44,7 @@ const list: readonly Check[] = [
     jsonKeys,
   ],
   ...[jsonSchema, jwt, log, modelRules, modelWhitelist, notNull, regexMatch, regexReplace, requestParametersCheck],
-  ...[requiredMetadataKeyPairs, requiredMetadataKeys, sentenceCount, validUrls, webhook, wordCount],
+  ...[requiredHeaders, requiredMetadataKeyPairs, requiredMetadataKeys, sentenceCount, validUrls, webhook, wordCount],
   ...[gibberish, judge, language, moderateContent, pii, promptInjection, restorePii, secrets, ...partners],
 ];
 

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
+import { guardrailSides } from '../../../core/contract/plugin/guardrail-config.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
 import { CallError, callFailed, callService } from './call-service.ts';
-import { bothSides, type Check, type CheckServices, defineCheck, type Outcome, type Subject } from './check.ts';
+import { type Check, type CheckServices, defineCheck, type Outcome, type Subject } from './check.ts';
 import { eventOf, headersOf } from './event.ts';
 import { forwardHeaders, headers, serviceUrl } from './outgoing-headers.ts';
 
@@ -21,7 +22,7 @@ type Parameters = v.InferOutput<typeof parameters>;
  */
 export const webhook: Check = defineCheck({
   id: 'default.webhook',
-  sides: bothSides,
+  sides: guardrailSides,
   changes: true,
   parameters,
   prepare: (given, services) => (subject) => ask(given, services, subject),
@@ -60,7 +61,7 @@ async function ask(given: Parameters, services: CheckServices, subject: Subject)
 
 /** The body that the service put instead of this one; null if it left it alone. Whether the reply streams cannot be changed. */
 function changedBody({ transformedData }: JsonObject, { side, body }: Subject): JsonObject | null {
-  const part = isObject(transformedData) ? transformedData[side === 'input' ? 'request' : 'response'] : null;
+  const part = isObject(transformedData) ? transformedData[side === 'output' ? 'response' : 'request'] : null;
   if (!isObject(part) || !isObject(part.json)) return null;
   if (side === 'output') return part.json;
   const { stream: _stream, ...rest } = part.json;

@@ -476,7 +476,12 @@ describe('configs that are rejected', () => {
       'output_guardrails[0].stream: window contradicts async',
     ],
     [{ input_guardrails: [match('a', { soft_deny_200: true })] }, 'input_guardrails[0].soft_deny_200: requires deny'],
-    [{ start_hooks: [hook('a')] }, 'start_hooks: start hooks are not part of this version'],
+    [{ start_hooks: [hook('a')] }, 'start_hooks[0].checks[0].parameters: default.regexMatch checks requests and responses only'],
+    [{ start_hooks: [{ checks: [{ id: 'default.notNull' }] }] }, 'default.notNull checks responses only'],
+    [
+      { strategy: { mode: 'single' }, targets: [{ provider: '@one', start_hooks: ['pg-a'] }] },
+      'targets[0].start_hooks: allowed at the root only',
+    ],
     [
       { strategy: { mode: 'single' }, targets: [{ provider: '@one', input_guardrails: [match('(')] }] },
       'targets[0].input_guardrails[0].default.regexMatch.rule',

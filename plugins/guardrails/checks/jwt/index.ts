@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type Check, defineCheck, type Outcome, type Subject } from '../check.ts';
+import { type Check, defineCheck, type Outcome, requestSides, type Subject } from '../check.ts';
 import { serviceUrl } from '../outgoing-headers.ts';
 import { type Claims, claimFaults, claimRules } from './claims.ts';
 import { createIntrospection } from './introspection.ts';
@@ -39,7 +39,7 @@ type JwtParameters = v.InferOutput<typeof parameters>;
  */
 export const jwt: Check = defineCheck({
   id: 'default.jwt',
-  sides: ['input'],
+  sides: requestSides,
   readsNoText: true,
   parameters,
   prepare(given, services) {

@@ -283,36 +283,54 @@ describe.each(databases)('saved guardrails, on %s', (database) => {
       const own = (await create()).body;
       const ofOrganisation = (await create({ workspace_id: undefined })).body;
       const path = '/admin/organisation/defaults';
-      const lists = { input_guardrails: [ofOrganisation.slug, ofOrganisation.id], output_guardrails: [ofOrganisation.id] };
+      const envelope = { checks: [{ id: 'default.requiredMetadataKeys', parameters: { metadataKeys: ['team'] } }] };
+      const start = (await create({ ...envelope, workspace_id: undefined })).body;
+      const lists = {
+        start_hooks: [start.slug],
+        input_guardrails: [ofOrganisation.slug, ofOrganisation.id],
+        output_guardrails: [ofOrganisation.id],
+      };
       expect((await plane.ask('PUT', path, { body: lists })).status).toBe(200);
       const entry = { id: ofOrganisation.id, slug: ofOrganisation.slug };
-      expect((await plane.ask('GET', path)).body).toEqual({ input_guardrails: [entry], output_guardrails: [entry] });
+      expect((await plane.ask('GET', path)).body).toEqual({
+        start_hooks: [{ id: start.id, slug: start.slug }],
+        input_guardrails: [entry],
+        output_guardrails: [entry],
+      });
       await expectRefusal(plane, () => plane.ask('PUT', path, { body: { input_guardrails: [own.slug] } }), 404, 'AB02', true);
       const workspace = `/admin/workspaces/${plane.workspaceId}`;
-      const defaults = { input_guardrails: [own.id, ofOrganisation.slug] };
+      const defaults = { start_hooks: [start.id], input_guardrails: [own.id, ofOrganisation.slug] };
       expect((await plane.ask('PUT', workspace, { body: { defaults } })).status).toBe(200);
       const read = (await plane.ask('GET', workspace)).body;
       expect(read.defaults.input_guardrails).toEqual([own.slug, ofOrganisation.slug]);
+      expect(read.defaults.start_hooks).toEqual([start.slug]);
+      const readsText = { defaults: { start_hooks: [own.slug] } };
+      const refused = await expectRefusal(plane, () => plane.ask('PUT', workspace, { body: readsText }), 400, 'AB01', true);
+      expect(refused.body.data.message).toContain('need the body, which start hooks do not see');
       const notNull = await slugOf({ checks: [{ id: 'default.notNull' }] });
       const wrong = { defaults: { input_guardrails: [notNull] } };
       await expectRefusal(plane, () => plane.ask('PUT', workspace, { body: wrong }), 400, 'AB01', true);
       for (const [slug, where] of [
         [own.slug, 'the defaults of 1 workspace (ws-default)'],
         [ofOrganisation.slug, 'the defaults of the organisation and by the defaults of 1 workspace'],
+        [start.slug, 'the defaults of the organisation and by the defaults of 1 workspace'],
       ]) {
         const reply = await expectRefusal(plane, () => plane.ask('DELETE', `/guardrails/${slug}`), 409, 'AB07', true);
         expect(reply.body.data.message).toContain(where);
       }
       const sent = (await plane.internal('GET', `/documents/workspace/${plane.workspaceId}`)).body.document.guardrails;
       expect(sent).toEqual({
+        organisationStart: [start.slug],
+        start: [start.slug],
         organisationInput: [ofOrganisation.slug],
         organisationOutput: [ofOrganisation.slug],
         input: [own.slug, ofOrganisation.slug],
         output: [],
       });
-      await plane.ask('PUT', path, { body: { input_guardrails: [], output_guardrails: [] } });
-      await plane.ask('PUT', workspace, { body: { defaults: { input_guardrails: [] } } });
+      await plane.ask('PUT', path, { body: { start_hooks: [], input_guardrails: [], output_guardrails: [] } });
+      await plane.ask('PUT', workspace, { body: { defaults: { start_hooks: [], input_guardrails: [] } } });
       expect((await plane.ask('DELETE', `/guardrails/${own.slug}`)).status).toBe(200);
+      expect((await plane.ask('DELETE', `/guardrails/${start.slug}`)).status).toBe(200);
     });
   });
 });

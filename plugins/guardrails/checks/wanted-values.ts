@@ -1,0 +1,54 @@
+import * as v from 'valibot';
+import type { TaskRunner } from '../../../core/contract/plugin/worker-tasks.ts';
+import type { Maybe } from '../../../core/contract/values/json.ts';
+import { after, all } from '../maybe.ts';
+import { preparePattern } from './pattern.ts';
+
+export const operator = v.optional(v.picklist(['all', 'any', 'none']), 'all');
+export type Operator = v.InferOutput<typeof operator>;
+
+/** How a value is compared. `contains`: it has one of the texts in it; `containsAll`: all of them; `regex`: a pattern matches it. */
+export const matchType = v.optional(v.picklist(['exact', 'contains', 'containsAll', 'regex']), 'exact');
+
+/** One text or several for each name. */
+export const wantedValues = v.pipe(
+  v.record(v.string(), v.union([v.string(), v.array(v.string())])),
+  v.check((pairs) => Object.keys(pairs).length > 0 && Object.keys(pairs).length <= 100, 'expected 1 to 100 keys'),
+);
+
+const patternCharsMax = 256;
+
+/** Returns a function that sorts the names by whether their values match. Throws an Error for a pattern that cannot be used. */
+export function prepareValues(
+  wantedOf: v.InferOutput<typeof wantedValues>,
+  kind: v.InferOutput<typeof matchType>,
+  path: string,
+  tasks: TaskRunner,
+): (read: (name: string) => string | undefined) => Maybe<{ found: string[]; missing: string[] }> {
+  const pairs = Object.entries(wantedOf).map(([name, wanted]) => ({ name, wanted: [wanted].flat() }));
+  if (kind === 'regex') {
+    for (const { name, wanted } of pairs) {
+      for (const pattern of wanted) {
+        if (pattern.length > patternCharsMax) throw new Error(`${path}.${name}: expected at most ${patternCharsMax} characters`);
+        preparePattern(tasks, pattern, '');
+      }
+    }
+  }
+  const matches = (value: string, wanted: readonly string[]): Maybe<boolean> => {
+    if (kind === 'exact') return wanted.includes(value);
+    if (kind === 'contains') return wanted.some((text) => value.includes(text));
+    if (kind === 'containsAll') return wanted.every((text) => value.includes(text));
+    const found = wanted.map((pattern) => tasks.run('match-pattern', { pattern, flags: '', texts: [value], replacement: null }));
+    return after(all(found), (outputs) => outputs.some(({ match }) => match !== null));
+  };
+  return (read) => {
+    const results = pairs.map(({ name, wanted }): Maybe<boolean> => {
+      const value = read(name);
+      return value === undefined ? false : matches(value, wanted);
+    });
+    return after(all<boolean>(results), (isMatch) => {
+      const names = pairs.map(({ name }) => name);
+      return { found: names.filter((_name, index) => isMatch[index]), missing: names.filter((_name, index) => !isMatch[index]) };
+    });
+  };
+}
