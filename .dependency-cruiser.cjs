@@ -65,6 +65,7 @@ module.exports = {
     only('pipeline', '^core/pipeline/[^/]+$', '^core/(pipeline|contract)/'),
     only('explain', '^core/explain/', '^core/(explain|pipeline|contract)/'),
     only('model-list', '^core/model-list/', '^core/(model-list|pipeline|contract)/'),
+    only('prompts', '^core/prompts/', '^core/(prompts|pipeline|contract)/'),
     only('realtime', '^core/realtime/', '^core/(realtime|pipeline|contract)/'),
     only('control-plane', '^core/control-plane/', '^core/(control-plane|pipeline/(target|attempt)|contract)/'),
     only('batches', '^core/batches/', '^core/(batches|pipeline|control-plane|contract)/'),
@@ -104,7 +105,7 @@ module.exports = {
     only(
       'admin',
       '^admin/',
-      '^(admin/|core/(contract|log|nats|provider-settings)/|config/|plugins/[^/]+/schema\\.ts|core/providers/declarations\\.ts)',
+      '^(admin/|core/(contract|log|nats|provider-settings)/|core/prompts/(compile-template|template-[a-z]+)\\.ts|config/|plugins/[^/]+/schema\\.ts|core/providers/declarations\\.ts)',
     ),
     ...adminRules,
     library('uws-in-http-only', '(uWebSockets\\.js|@uwsjs/.*)', '^core/http/'),

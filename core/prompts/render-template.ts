@@ -1,0 +1,108 @@
+import { GatewayError } from '../contract/values/errors.ts';
+import type { JsonObject } from '../contract/values/json.ts';
+import type { PartialTag, SectionTag, Segment, Template, TemplatePartial } from './compile-template.ts';
+import { valueText } from './json-context.ts';
+import { lookUp, missing, type Scope } from './look-up.ts';
+import { TemplateError } from './template-error.ts';
+
+export interface RenderOptions {
+  readonly variables: JsonObject;
+  /** Returns the partial of a reference, all of which were found before. */
+  partial(reference: string): TemplatePartial;
+  /** Maximum length of the result, in bytes. */
+  readonly bytesMax: number;
+  /** True: a value that no variable has is an error. False: it is empty. */
+  readonly isStrict: boolean;
+}
+
+/** Bounds on the work of one rendering: tags executed, and partials inside partials. */
+const stepsMax = 200_000;
+const depthMax = 30;
+
+/**
+ * Renders a template in one pass: a value is never read as template, and is escaped once for its place in JSON. Throws GatewayError: 400
+ * if variables are missing in strict mode or the bounds are exceeded, 413 if the result is too long.
+ */
+export function renderTemplate(template: Template, options: RenderOptions): string {
+  const run = new Run(options);
+  run.segments(template.segments, { view: options.variables, parent: null });
+  return run.result();
+}
+
+class Run {
+  readonly #options: RenderOptions;
+  readonly #missing = new Set<string>();
+  #text = '';
+  #steps = 0;
+  #depth = 0;
+
+  constructor(options: RenderOptions) {
+    this.#options = options;
+  }
+
+  result(): string {
+    if (this.#missing.size > 0) {
+      const names = [...this.#missing].join(', ');
+      throw new GatewayError('bad_request', { message: `variables: missing ${names}`, param: 'variables' });
+    }
+    const { bytesMax } = this.#options;
+    // A UTF-16 code unit takes at most three bytes.
+    if (this.#text.length * 3 > bytesMax && Buffer.byteLength(this.#text) > bytesMax) throw tooLong(bytesMax);
+    return this.#text;
+  }
+
+  segments(segments: readonly Segment[], scope: Scope): void {
+    for (const segment of segments) {
+      if (typeof segment === 'string') this.#text += segment;
+      else {
+        this.#steps += 1;
+        if (this.#steps > stepsMax) throw promptError(`the prompt takes more than ${stepsMax} steps to render`);
+        if (segment.type === 'value') {
+          const value = lookUp(scope, segment.path);
+          if (value !== missing) this.#text += valueText(value, segment.context);
+          else if (this.#options.isStrict) this.#missing.add(segment.path.join('.'));
+        } else if (segment.type === 'section') this.#section(segment, scope);
+        else this.#partial(segment, scope);
+        if (this.#text.length > this.#options.bytesMax) throw tooLong(this.#options.bytesMax);
+      }
+    }
+  }
+
+  #section({ path, isInverted, body }: SectionTag, scope: Scope): void {
+    const found = lookUp(scope, path);
+    const value = found === missing ? undefined : found;
+    const isEmpty = !value || (Array.isArray(value) && value.length === 0);
+    if (isInverted) {
+      if (isEmpty) this.segments(body, scope);
+      return;
+    }
+    if (isEmpty) return;
+    if (Array.isArray(value)) for (const item of value) this.segments(body, { view: item, parent: scope });
+    else this.segments(body, value === true ? scope : { view: value, parent: scope });
+  }
+
+  #partial(tag: PartialTag, scope: Scope): void {
+    if (this.#depth === depthMax) throw promptError(`more than ${depthMax} partials inside each other`);
+    this.#depth += 1;
+    const reference = tag.isVariable ? String(this.#options.variables[tag.reference]) : tag.reference;
+    this.segments(this.#segmentsOf(reference, tag), scope);
+    this.#depth -= 1;
+  }
+
+  #segmentsOf(reference: string, { context, indentation }: PartialTag): readonly Segment[] {
+    try {
+      return this.#options.partial(reference).segments(context, indentation);
+    } catch (error) {
+      if (error instanceof TemplateError) throw promptError(`partial ${reference}: ${error.message}`);
+      throw error;
+    }
+  }
+}
+
+function promptError(message: string): GatewayError {
+  return new GatewayError('bad_request', { message });
+}
+
+function tooLong(bytesMax: number): GatewayError {
+  return new GatewayError('body_too_large', { message: `The rendered prompt has more than ${bytesMax} bytes` });
+}
