@@ -30,9 +30,20 @@ export function causeOf(thrown: unknown): Cause {
   };
 }
 
+/** Error numbers of PGlite's file system, which are WASI's and differ from those of the operating system. */
+const wasiErrors: Readonly<Record<number, readonly [code: string, message: string]>> = {
+  2: ['EACCES', 'permission denied in the data directory'],
+  19: ['EDQUOT', 'the disk quota of the data directory is used up'],
+  29: ['EIO', 'the disk of the data directory failed'],
+  51: ['ENOSPC', 'no space left on the disk of the data directory'],
+  69: ['EROFS', 'the data directory is read-only'],
+};
+
 /** Describes a thrown value that is not an Error: PGlite's file system throws objects with a message or a number. */
 function causeOfValue(thrown: unknown): Cause {
   const { name, message, code, errno } = (thrown ?? {}) as Record<string, unknown>;
+  const known = name === 'ErrnoError' ? wasiErrors[Number(errno)] : undefined;
+  if (known) return { name: 'ErrnoError', message: known[1], code: known[0], constraint: null, at: [] };
   const words = [message, code, errno === undefined ? undefined : `errno ${String(errno)}`].filter((each) => each !== undefined);
   const isObject = typeof thrown === 'object' && thrown !== null;
   return {

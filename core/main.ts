@@ -58,7 +58,7 @@ async function main(): Promise<void> {
   } catch (error) {
     const message = toGatewayError(error).detail ?? String(error);
     log.error({ reason: error instanceof Error ? (error.stack ?? message) : message }, 'the gateway cannot start');
-    process.stderr.write(`${message}\n`);
+    process.stderr.write(`the gateway cannot start: ${message}\n`);
     // A full disk is not an invalid setting: the next start may find space.
     exit(machineErrors.has((error as { code?: string }).code ?? '') ? 1 : exitCodes.configuration);
     return;

@@ -32,4 +32,11 @@ describe.each(databases)('the log of a failure, on %s', (database) => {
     });
     expect(causeOf('oops')).toMatchObject({ name: 'string', message: 'oops', at: [] });
   });
+
+  it('names a full disk under the embedded database', () => {
+    expect(causeOf({ name: 'ErrnoError', errno: 51 })).toMatchObject({
+      code: 'ENOSPC',
+      message: 'no space left on the disk of the data directory',
+    });
+  });
 });
