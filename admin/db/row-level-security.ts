@@ -89,7 +89,7 @@ async function readState(em: EntityManager): Promise<State> {
   );
   const tables = await em.execute<{ name: string; enabled: boolean; forced: boolean }[]>(
     `select relname as name, relrowsecurity as enabled, relforcerowsecurity as forced
-     from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
+     from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,
   );
   const granted = await em.execute<{ name: string }[]>(
     `select table_name || ' ' || lower(privilege_type) as name from information_schema.role_table_grants

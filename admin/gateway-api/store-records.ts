@@ -10,7 +10,7 @@ import type { RecordWriter } from '../define-resource.ts';
 import { invalid } from '../http/errors.ts';
 import { priceRecord } from '../pricing/price-record.ts';
 import { readPricing } from '../resources/integrations/read-pricing.ts';
-import { insertRows, newestOf, type RecordRow, replaceCheckpoints } from './record-rows.ts';
+import { insertRows, newestOf, type RecordRow, replaceCheckpoints, withoutStoredResults } from './record-rows.ts';
 
 /** Maximum number of records in one batch. */
 const recordsMax = 1_000;
@@ -101,7 +101,7 @@ async function insert(
 ): Promise<number> {
   return em.fork().transactional(async (tx) => {
     // For a session, the newest record counts. Copies of the same record are equal.
-    const newest = newestOf(rows);
+    const newest = await withoutStoredResults(tx, newestOf(rows));
     const inserted = new Set((await insertRows(tx, newest)).map(({ id }) => id));
     const known = newest.filter(({ id }) => !inserted.has(id));
     const replaced = await replaceCheckpoints(tx, known);

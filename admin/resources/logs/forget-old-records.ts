@@ -27,10 +27,11 @@ export async function forgetOldRecords(
   while (!isClosing() && performance.now() < endsAtMs) {
     const gone = await em.execute<unknown[]>(
       // Materialized: the planner may run a subquery of `in` again for each row, and would then delete more than one batch.
-      `with old as materialized (select id from ${table}
+      `with old as materialized (select id, created_at from ${table}
          where created_at < ? order by created_at limit ? for update skip locked)
-       delete from ${table} using old where ${table}.id = old.id returning old.id`,
-      [before, batchRecords],
+       delete from ${table} using old
+         where ${table}.id = old.id and ${table}.created_at = old.created_at and ${table}.created_at < ? returning old.id`,
+      [before, batchRecords, before],
     );
     deleted += gone.length;
     if (gone.length < batchRecords) break;

@@ -1,22 +1,37 @@
+import { createDayPartitions, dropPartitionsBefore } from '../../db/day-partitions.ts';
 import { defineResource, type HousekeepingServices } from '../../define-resource.ts';
 import { requestRecords } from './entity.ts';
 import { forgetOldRecords, retentionStart } from './forget-old-records.ts';
+import { RecordsByDay } from './migrations/202611222020-records-by-day.ts';
 import { logRoutes } from './routes.ts';
 
 export const logsResource = defineResource({
   name: 'logs',
   after: ['workspaces'],
   entities: [requestRecords],
+  migrations: [{ name: '202611222020-records-by-day', class: RecordsByDay }],
   routes: logRoutes,
-  housekeeping: [{ name: 'delete request records older than RECORD_RETENTION_DAYS', run: deleteOldRecords }],
+  housekeeping: [
+    { name: 'create partitions for request records', run: createPartitions },
+    { name: 'delete request records older than RECORD_RETENTION_DAYS', run: deleteOldRecords },
+  ],
 });
+
+/** A control plane that was down for longer than this finds its new records in the default partition, and moves them. */
+const daysAhead = 3;
+
+async function createPartitions({ database }: HousekeepingServices): Promise<void> {
+  await createDayPartitions(database.em(), 'request_records', Date.now(), daysAhead);
+}
 
 async function deleteOldRecords({ settings, database, log, isClosing }: HousekeepingServices): Promise<void> {
   const before = retentionStart(settings.recordRetentionDays, Date.now());
   if (before === null) return;
+  const dropped = await dropPartitionsBefore(database.em(), 'request_records', before);
   const deleted = await forgetOldRecords(database.em(), before, isClosing);
-  if (deleted === 0) return;
-  log.info({ deleted, before: before.toISOString() }, 'request records older than RECORD_RETENTION_DAYS deleted');
+  if (deleted === 0 && dropped === 0) return;
+  const fields = { deleted, droppedDays: dropped, before: before.toISOString() };
+  log.info(fields, 'request records older than RECORD_RETENTION_DAYS deleted');
   // The embedded database has no autovacuum: without this the file would never reuse the space.
-  if (settings.databaseUrl === null && !isClosing()) await database.em().execute('vacuum request_records');
+  if (deleted > 0 && settings.databaseUrl === null && !isClosing()) await database.em().execute('vacuum request_records');
 }

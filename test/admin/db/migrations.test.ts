@@ -7,7 +7,7 @@ import { MikroORM as ServerOrm } from '@mikro-orm/postgresql';
 import { describe, expect, it } from 'vitest';
 import { migrationLockWaitMs, patiently } from '../../../admin/db/run-migrations.ts';
 import { migrations } from '../../../admin/tables.ts';
-import { type DatabaseName, databases, newTestDatabase } from '../support/test-database.ts';
+import { type DatabaseName, databases, newTestDatabase, ruleDatabases } from '../support/test-database.ts';
 
 /**
  * A new version brings the tables up to date while the version before it goes on: every migration must leave what older versions
@@ -59,6 +59,35 @@ describe.each(databases)('migrations with an older version running, on %s', (dat
       running = false;
       await workload;
       expect(rounds).toBeGreaterThanOrEqual(2 * (migrations.length - 1));
+    });
+  });
+});
+
+describe.each(ruleDatabases)('partitions of request records, on %s', (database) => {
+  it('take over the rows of the table before them, and recognise these when they are sent again', async () => {
+    await onDatabase(database, async (open) => {
+      const orm = await open(true);
+      const at = migrations.findIndex(({ name }) => name.endsWith('records-by-day'));
+      for (const { name } of migrations.slice(0, at)) await orm.migrator.up(name);
+      const ages = ['400 days', '1 second', '-5 days'];
+      const ids = ages.map(() => randomUUID());
+      const insert = (index: number) =>
+        sql(
+          orm,
+          `insert into request_records (id, organisation_id, workspace_id, trace_id, created_at, status, outcome, config_slug, record)
+           values (?, ?, ?, ?, date_trunc('hour', now()) - ?::interval, 200, 'success', 'pc-a', '{"a": 1}')
+           on conflict do nothing returning id`,
+          [ids[index], ids[0], ids[0], ids[index], ages[index]],
+        );
+      for (const index of ages.keys()) expect(await insert(index)).toHaveLength(1);
+      await orm.migrator.up(migrations[at]?.name);
+      for (const index of ages.keys()) expect(await insert(index)).toHaveLength(0);
+      const rows = await sql(orm, 'select id, tableoid::regclass::text as at from request_records order by created_at');
+      expect(rows).toEqual([
+        { id: ids[0], at: 'request_records_before' },
+        { id: ids[1], at: 'request_records_before' },
+        { id: ids[2], at: 'request_records_rest' },
+      ]);
     });
   });
 });

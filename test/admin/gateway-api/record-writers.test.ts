@@ -48,6 +48,16 @@ describe.each(databases)('writers of new records, on %s', (name) => {
     expect(calls[1]).toMatchObject([{ record: { id: first.id, inputTokens: 30 }, before: { record: { inputTokens: 10 } } }]);
   });
 
+  it('receive each result of a batch once, although it gets a new time whenever it is read', async () => {
+    const store = storeWith(note);
+    const batch = { id: 'batch_1', part: 'result', requests: 3 };
+    const first = record({ batch });
+    await Promise.all([store([first]), store([{ ...first, createdAt: '2026-11-22T00:00:00.000Z' }, record({ batch })])]);
+    await store([{ ...first, createdAt: '2026-11-23T00:00:00.000Z' }]);
+    expect(calls.flat().filter((row) => row.record.id === first.id)).toHaveLength(1);
+    expect(calls.flat()).toHaveLength(2);
+  });
+
   it('set aside only the records that they cannot write, with everything written for them', async () => {
     const [good, bad] = [record(), record()];
     const write: RecordWriter = async (tx, rows) => {

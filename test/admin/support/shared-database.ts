@@ -44,7 +44,8 @@ async function empty(database: Database): Promise<void> {
     // Skips foreign keys and the triggers that protect the audit trail.
     await tx.execute('set local session_replication_role = replica');
     await tx.execute(`do $$ declare name text; begin
-      for name in select quote_ident(tablename) from pg_tables where schemaname = 'public' and tablename <> 'migrations' loop
+      for name in select quote_ident(relname) from pg_class where relnamespace = 'public'::regnamespace
+        and relkind in ('r', 'p') and not relispartition and relname <> 'migrations' loop
         execute 'delete from ' || name;
       end loop;
       for name in select quote_ident(sequencename) from pg_sequences where schemaname = 'public' loop

@@ -1,0 +1,88 @@
+import type { EntityManager } from './open-database.ts';
+
+const dayMs = 86_400_000;
+
+/**
+ * A table that is partitioned by `created_at` with one partition per UTC day. `<table>_rest` is its default partition: it takes
+ * rows of days without a partition.
+ */
+export type DayTable = 'request_records';
+
+/**
+ * Creates the partitions of this day and of the `days` days after it that do not exist. Rows in the default partition move into
+ * theirs. Several control planes may run it at once. Returns the number of created partitions.
+ */
+export async function createDayPartitions(em: EntityManager, table: DayTable, nowMs: number, days: number): Promise<number> {
+  let created = 0;
+  const today = Math.floor(nowMs / dayMs) * dayMs;
+  for (let ahead = 0; ahead <= days; ahead += 1) {
+    if (await createDayPartition(em, table, today + ahead * dayMs)) created += 1;
+  }
+  return created;
+}
+
+async function createDayPartition(em: EntityManager, table: DayTable, startMs: number): Promise<boolean> {
+  // With an offset, because bounds without one are read in the time zone of the session.
+  const [start, end] = [startMs, startMs + dayMs].map((ms) => new Date(ms).toISOString());
+  const name = `${table}_${start?.slice(0, 10).replaceAll('-', '')}`;
+  if (await isCovered(em, table, name, startMs)) return false;
+  return em.fork().transactional(async (tx) => {
+    await patience(tx);
+    await tx.execute('select pg_advisory_xact_lock(hashtext(?))', [table]);
+    if (await isCovered(tx, table, name, startMs)) return false;
+    // Attached instead of created as a partition, which would lock the whole table.
+    await tx.execute(`create table ${name} (like ${table} including defaults)`);
+    await tx.execute(`lock table ${table}_rest in access exclusive mode`);
+    await tx.execute(
+      `with moved as (delete from ${table}_rest where created_at >= ? and created_at < ? returning *)
+         insert into ${name} select * from moved`,
+      [start, end],
+    );
+    await tx.execute(`alter table ${table} attach partition ${name} for values from ('${start}') to ('${end}')`);
+    return true;
+  });
+}
+
+/** Drops the partitions that contain only rows created before this time. Returns their number. */
+export async function dropPartitionsBefore(em: EntityManager, table: DayTable, before: Date): Promise<number> {
+  const old = (await partitionsOf(em, table)).filter(({ end }) => end !== null && end <= before);
+  for (const { name } of old) {
+    await em.fork().transactional(async (tx) => {
+      await patience(tx);
+      await tx.execute(`drop table if exists ${name}`);
+    });
+  }
+  return old.length;
+}
+
+/** True if the day has a partition, or belongs to the one that the migration made of the earlier table. */
+async function isCovered(em: EntityManager, table: DayTable, name: string, startMs: number): Promise<boolean> {
+  const partitions = await partitionsOf(em, table);
+  return partitions.some((one) => one.name === name || (one.isFirst && one.end !== null && one.end.getTime() > startMs));
+}
+
+interface Partition {
+  readonly name: string;
+  /** Null for the default partition. */
+  readonly end: Date | null;
+  /** True if it has no lower bound. */
+  readonly isFirst: boolean;
+}
+
+async function partitionsOf(em: EntityManager, table: DayTable): Promise<Partition[]> {
+  const rows = await em.execute<{ name: string; ends_at: Date | string | null; is_first: boolean }[]>(
+    `select c.relname as name, pg_get_expr(c.relpartbound, c.oid) like '%MINVALUE%' as is_first,
+       substring(pg_get_expr(c.relpartbound, c.oid) from $re$TO \\('([^']+)'\\)$re$)::timestamptz as ends_at
+     from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = '${table}'::regclass`,
+  );
+  return rows.map(({ name, ends_at, is_first }) => ({
+    name,
+    end: ends_at === null ? null : new Date(ends_at),
+    isFirst: is_first,
+  }));
+}
+
+/** Gives way to running requests. The next run tries again. */
+async function patience(tx: EntityManager): Promise<void> {
+  await tx.execute("set local lock_timeout = '1s'");
+}
