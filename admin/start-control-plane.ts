@@ -30,6 +30,7 @@ import { checkKeys } from './secrets/key-checks.ts';
 import { createVault } from './secrets/vault.ts';
 import { startHousekeeping } from './start-housekeeping.ts';
 import { dependents, documentReaders, entities, housekeepingTasks, jobKinds, migrations, recordWriters } from './tables.ts';
+import { createRequestExport } from './telemetry/export-requests.ts';
 
 export interface ControlPlaneDeps {
   readonly log: Log;
@@ -68,6 +69,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   const clock = deps.clock ?? { now: () => Date.now(), elapsed: () => performance.now() };
   const mailer = await createMailer(settings, deps.log);
   const background = createBackgroundWork(deps.log);
+  const requestExport = createRequestExport(settings, deps.log);
   const nats = settings.natsUrl === null ? null : connectNats(settings.natsUrl, deps.log);
   try {
     const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper, auditKey, log: deps.log });
@@ -82,7 +84,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     let stopping = false;
     const services: AdminServices = {
       callers: { authenticate, resolveWorkspace, inWorkspace, holdWorkspace },
-      storeRecords: createRecordStore(database, recordWriters, clock),
+      storeRecords: createRecordStore(database, recordWriters, clock, requestExport.stored),
       settings,
       log: deps.log,
       logRejection: createRejectionLog(deps.log),
@@ -123,6 +125,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       await closeServer(server);
       await runner.close();
       await background.settled();
+      await requestExport.close();
       await mailer.close();
       await relay.close();
       await housekeeping.close();

@@ -2,6 +2,7 @@ import { batches } from './settings-table/batches.ts';
 import { cache } from './settings-table/cache.ts';
 import { controlPlane, keys, people } from './settings-table/control-plane.ts';
 import type { Setting } from './settings-table/kinds.ts';
+import { openTelemetry } from './settings-table/open-telemetry.ts';
 import { observation, plugins, shutdown } from './settings-table/operation.ts';
 import { realtime } from './settings-table/realtime.ts';
 import { limits, providers } from './settings-table/requests.ts';
@@ -22,6 +23,7 @@ export const settingGroups: Readonly<Record<string, Readonly<Record<string, Sett
   Realtime: realtime,
   'Files and batches': batches,
   'Logs and metrics': observation,
+  OpenTelemetry: openTelemetry,
   Shutdown: shutdown,
   Plugins: plugins,
   Cache: cache,
@@ -40,6 +42,7 @@ export const settingsTable = {
   ...realtime,
   ...batches,
   ...observation,
+  ...openTelemetry,
   ...shutdown,
   ...plugins,
   ...cache,

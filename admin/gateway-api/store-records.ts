@@ -6,7 +6,7 @@ import { isObject } from '../../core/contract/values/json.ts';
 import { isUuid } from '../../core/contract/values/uuid.ts';
 import { isDatabaseAway } from '../db/is-database-away.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
-import type { RecordWriter } from '../define-resource.ts';
+import type { NewRecord, RecordWriter } from '../define-resource.ts';
 import { invalid } from '../http/errors.ts';
 import { priceRecord } from '../pricing/price-record.ts';
 import { readPricing } from '../resources/integrations/read-pricing.ts';
@@ -35,8 +35,16 @@ export async function storeBatch(storeRecords: StoreRecords, bytes: Uint8Array):
   return { inserted, duplicates, rejected: [...rejected, ...refused] };
 }
 
-/** Returns a function that prices records, stores them, and runs the writers on the new ones in the same transaction. */
-export function createRecordStore(database: Database, writers: readonly RecordWriter[], clock: Pick<Clock, 'now'>): StoreRecords {
+/**
+ * Returns a function that prices records, stores them, and runs the writers on the new ones in the same transaction. `onStored` is called
+ * with the new ones after the commit and must not throw.
+ */
+export function createRecordStore(
+  database: Database,
+  writers: readonly RecordWriter[],
+  clock: Pick<Clock, 'now'>,
+  onStored: (rows: readonly NewRecord[]) => void = () => {},
+): StoreRecords {
   return async (records) => {
     if (records.length === 0) return { inserted: 0, duplicates: 0, refused: [] };
     const em = database.em();
@@ -45,7 +53,11 @@ export function createRecordStore(database: Database, writers: readonly RecordWr
       const { costNanoUsd, source } = priceRecord(record, pricingOf(record));
       return { id: record.id, cost: costNanoUsd, source, record };
     });
-    const insertAll = (some: readonly RecordRow[]) => insert(em, some, writers, clock.now());
+    const insertAll = async (some: readonly RecordRow[]) => {
+      const stored = await insert(em, some, writers, clock.now());
+      onStored(stored);
+      return stored.length;
+    };
     try {
       const inserted = await insertAll(rows);
       return { inserted, duplicates: rows.length - inserted, refused: [] };
@@ -92,13 +104,13 @@ async function storeOneByOne(
   return { inserted, duplicates, refused };
 }
 
-/** Inserts the records and runs the writers in the same transaction. Returns how many were stored. */
+/** Inserts the records and runs the writers in the same transaction. Returns those that were stored. */
 async function insert(
   em: EntityManager,
   rows: readonly RecordRow[],
   writers: readonly RecordWriter[],
   nowMs: number,
-): Promise<number> {
+): Promise<NewRecord[]> {
   return em.fork().transactional(async (tx) => {
     // For a session, the newest record counts. Copies of the same record are equal.
     const newest = await withoutStoredResults(tx, newestOf(rows));
@@ -107,7 +119,7 @@ async function insert(
     const replaced = await replaceCheckpoints(tx, known);
     const stored = [...newest.filter(({ id }) => inserted.has(id)), ...replaced];
     if (stored.length > 0) for (const write of writers) await write(tx, stored, nowMs);
-    return stored.length;
+    return stored;
   });
 }
 

@@ -52,6 +52,8 @@ import { createReplyCache } from '../reply-cache/reply-cache.ts';
 import { createSecretManagers } from '../secret-managers/secret-managers.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createMetricsPeer } from '../telemetry/metrics-ipc.ts';
+import { startMetricsExport } from '../telemetry/otlp/export-metrics.ts';
+import { otlpUrl } from '../telemetry/otlp/options.ts';
 import { createTransport } from '../upstream/transport.ts';
 import { addGauges } from './add-gauges.ts';
 import { createTurnClock } from './cached-clock.ts';
@@ -64,6 +66,7 @@ import { createBusChannel, createIpcChannel } from './notice-channels.ts';
 import { guardrailOpener, headerOpener, modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
 import { outboundParsers } from './outbound-parsers.ts';
 import { createPluginFetch } from './plugin-fetch.ts';
+import { otlpPoster } from './post-otlp.ts';
 import { createRequestLog } from './request-log.ts';
 import { createSignAws } from './sign-aws.ts';
 import { unreadyReasons } from './unready-reasons.ts';
@@ -87,6 +90,9 @@ const wrongKey = new GatewayError('unavailable', {
 /** Time for the last records to reach the control plane at shutdown. The next start ships the rest. */
 const lastShipmentMs = 3000;
 
+/** Time for the last metrics at shutdown. */
+const lastExportMs = 1000;
+
 /** Time limit for reading a key set. The first requests wait for it. */
 const keySetTimeoutMs = 5000;
 
@@ -108,13 +114,14 @@ function semanticCacheOf(settings: Settings): SemanticCacheDefaults {
 /** The composition root of the data plane. Creates every part once and passes it its dependencies. */
 export async function startGateway(settings: Settings, slot: number, log: ProcessLog): Promise<Gateway> {
   const clock = createTurnClock();
+  const metricsUrl = otlpUrl(settings, 'metrics');
   const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
   const trusted = parseTrustedHosts(settings.trustedCustomHosts);
   const outbound = outboundParsers(trusted);
   const transport = createTransport({
     now: clock.elapsed,
     trusted,
-    internalOrigins: [settings.controlPlaneUrl],
+    internalOrigins: [settings.controlPlaneUrl, ...(metricsUrl === null ? [] : [metricsUrl])],
     machineIdentity: settings.machineIdentity,
     messageBytesMax: settings.realtimeMessageBytesMax,
     onHandlerError: (error) => log.error({ reason: String(error) }, 'a reply handler failed'),
@@ -370,6 +377,16 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     secretManagers,
     workers,
   });
+  const metricsExport = startMetricsExport({
+    settings,
+    instance: `gateway-${slot}`,
+    collect: metrics.collect,
+    post: otlpPoster(transport),
+    now: clock.now,
+    timers: realTimers,
+    random: Math.random,
+    log,
+  });
   const port = await server.listen(settings.host, settings.port);
   log.info({ port, binary: server.uwsName }, 'the gateway listens');
   const warning = server.acceptsEmptyNames ? emptyNameWarning(settings) : null;
@@ -396,6 +413,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       replies.close();
       await loaded.close();
       peer.close();
+      await metricsExport?.close(lastExportMs);
       await workers.close();
       await transport.close();
     },

@@ -12,6 +12,8 @@ export interface ProviderDeclaration {
   readonly title: string;
   /** Other spellings of the id that clients send. */
   readonly aliases: readonly string[];
+  /** Name of the provider in the semantic conventions of OpenTelemetry. Absent: its id. */
+  readonly telemetryName?: string;
   /** Id of the provider in the public price list. */
   readonly priceId: string;
   /** Returns the name of a model in that list, without marks of region, tuning or size. Absent: the names are the same. */

@@ -70,6 +70,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     providerSlug: attempt.providerSlug,
     status: attempt.status,
     errorCode: attempt.errorCode,
+    ...(attempt.startMs === undefined ? undefined : { startMs: round(attempt.startMs) }),
     durationMs: round(attempt.durationMs),
   }));
   return {

@@ -7,7 +7,7 @@ interface Spans {
   readonly spanName: string | null;
 }
 
-const traceparent = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}/;
+const traceparent = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-[0-9a-f]{2}/;
 const traceIdLength = 32;
 
 /**

@@ -21,6 +21,8 @@ export const attemptRecord = v.object({
   /** The provider's status, or the status of the error that stood in for it. */
   status: v.number(),
   errorCode: v.nullable(v.string()),
+  /** From the arrival of the request to the start of the attempt. Absent in records of earlier versions. */
+  startMs: v.optional(count),
   durationMs: count,
 });
 

@@ -3,7 +3,8 @@ import type { InboundRequest } from '../../contract/values/http.ts';
 
 /** The characters that a record and a reply header can hold. */
 const safe = /^[\x20-\x7e]{1,255}$/;
-const traceparent = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/;
+/** Version ff and ids of zeros are invalid (W3C Trace Context §3.2.2). */
+const traceparent = /^(?!ff)[0-9a-f]{2}-((?!0{32})[0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}/;
 
 /** Returns `x-svc-trace-id`, otherwise the trace id of a W3C `traceparent`, otherwise the request's own id. */
 export function traceIdOf(gatewayHeaders: ReadonlyMap<string, string>, request: InboundRequest, id: string): string {

@@ -6,6 +6,7 @@ import { azurePriceName } from '../../provider-settings/price-names.ts';
 /** Declares the provider `azure-ai`. */
 export const declaration = defineProvider({
   id: 'azure-ai',
+  telemetryName: 'azure.ai.inference',
   priceId: 'azure',
   priceName: azurePriceName,
   key: 'optional',

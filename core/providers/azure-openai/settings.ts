@@ -76,6 +76,7 @@ const configSettings = {
 /** Declares the provider `azure-openai`. */
 export const declaration = defineProvider({
   id: 'azure-openai',
+  telemetryName: 'azure.ai.openai',
   title: 'Azure OpenAI',
   priceId: 'azure',
   priceName: azurePriceName,

@@ -5,6 +5,7 @@ import { headerValue } from '../../provider-settings/kinds.ts';
 /** Declares the provider `bedrock-mantle`. */
 export const declaration = defineProvider({
   id: 'bedrock-mantle',
+  telemetryName: 'aws.bedrock',
   key: 'optional',
   settings: {
     ...awsSettings,

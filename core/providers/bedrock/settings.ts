@@ -6,6 +6,7 @@ import { storedResourceSettings } from '../../provider-settings/stored-resources
 /** Declares the provider `bedrock`. */
 export const declaration = defineProvider({
   id: 'bedrock',
+  telemetryName: 'aws.bedrock',
   priceId: 'aws',
   // An inference profile has a region before the model.
   priceName: (model) => model.replace(/^(?:us|eu|apac|global|us-gov|jp|au)\./, ''),

@@ -5,6 +5,7 @@ import { storedResourceSettings } from '../../provider-settings/stored-resources
 /** Declares the provider `mistral-ai`. */
 export const declaration = defineProvider({
   id: 'mistral-ai',
+  telemetryName: 'mistral_ai',
   priceId: 'mistral',
   settings: {
     provider_model: storedResourceSettings.provider_model,

@@ -7,6 +7,7 @@ import { credentialFileProblem } from './credential-file.ts';
 /** Declares the provider `vertex-ai`. */
 export const declaration = defineProvider({
   id: 'vertex-ai',
+  telemetryName: 'gcp.vertex_ai',
   priceId: 'google',
   priceName: geminiPriceName,
   key: 'optional',

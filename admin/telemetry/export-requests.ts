@@ -1,0 +1,62 @@
+import type { Settings } from '../../config/settings.ts';
+import type { Log } from '../../core/contract/values/log.ts';
+import { realTimers } from '../../core/contract/values/timers.ts';
+import { declarationOf } from '../../core/providers/declarations.ts';
+import { OtlpExporter } from '../../core/telemetry/otlp/exporter.ts';
+import { messageOf, type Source } from '../../core/telemetry/otlp/messages.ts';
+import { otlpOptions, otlpSource, otlpUrl } from '../../core/telemetry/otlp/options.ts';
+import { requestLog } from '../../core/telemetry/otlp/request-log.ts';
+import { type ExportedRecord, requestSpans } from '../../core/telemetry/otlp/request-spans.ts';
+import type { NewRecord } from '../define-resource.ts';
+import { postOtlp } from './post-otlp.ts';
+
+/** Sends stored records to a collector as spans and log records. Gateways do no work for it. */
+export interface RequestExport {
+  readonly exporters: readonly OtlpExporter<ExportedRecord>[];
+  /** Takes records after they were stored. Never throws. */
+  stored(rows: readonly NewRecord[]): void;
+  /** Sends what waits, for a short time. */
+  close(): Promise<void>;
+}
+
+/** Time for the last exports when the process stops. */
+const closeMs = 3_000;
+
+export function createRequestExport(settings: Settings, log: Log): RequestExport {
+  const source = otlpSource(settings, 'control-plane');
+  const exporters = (['traces', 'logs'] as const).flatMap((signal) => {
+    const url = otlpUrl(settings, signal);
+    if (url === null) return [];
+    const toMessage = signal === 'traces' ? spansMessage(source) : logsMessage(source);
+    const otlp = otlpOptions(settings);
+    return [new OtlpExporter({ signal, url, otlp, toMessage, post: postOtlp, timers: realTimers, random: Math.random, log })];
+  });
+  return {
+    exporters,
+    stored(rows) {
+      if (exporters.length === 0) return;
+      for (const { record, cost } of rows) {
+        // A session is exported once, when it has ended.
+        if (record.checkpoint !== undefined) continue;
+        for (const exporter of exporters) exporter.add({ record, costNanoUsd: cost });
+      }
+    },
+    async close() {
+      await Promise.all(exporters.map((exporter) => exporter.close(closeMs)));
+    },
+  };
+}
+
+const providerName = (provider: string): string => declarationOf(provider)?.telemetryName ?? provider;
+
+const spansMessage = (source: Source) => (records: readonly ExportedRecord[]) =>
+  messageOf.traces(
+    records.flatMap((one) => requestSpans(one, providerName)),
+    source,
+  );
+
+const logsMessage = (source: Source) => (records: readonly ExportedRecord[]) =>
+  messageOf.logs(
+    records.map((one) => requestLog(one, providerName)),
+    source,
+  );
