@@ -1,9 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { SkippedTestsReporter } from './test/support/skipped-tests-reporter.ts';
 
-/** Tests of code that caches machine identities and tokens per process. Each file gets a process of its own. */
-const isolated = ['test/core/{providers,formats,cloud-auth}/**/*@(auth|identity|oauth)*.test.ts'];
-
 /** Tests that need neither a database nor a second process: `npm run test:unit`. */
 const unit = [
   'test/core/!(realtime|supervisor)/**/*.test.ts',
@@ -24,9 +21,9 @@ const slow = [
 const system = ['test/{bench,e2e,failure-table,workers}/**/*.test.ts', 'test/core/{realtime,supervisor}/**/*.test.ts', ...slow];
 
 /** Files that share a process save its start and the compilation of what they import. */
-const project = (name: string, include: string[], exclude: string[] = [], isolate = false) => ({
+const project = (name: string, include: string[], exclude: string[] = []) => ({
   extends: true as const,
-  test: { name, include, exclude, isolate },
+  test: { name, include, exclude, isolate: false },
 });
 
 /** Plugins in the repository import the package by its name, which leads to a build. Tests run the sources. */
@@ -46,12 +43,7 @@ export default defineConfig({
     reporters: process.env.TEST_REPORT
       ? ['default', ['json', { outputFile: process.env.TEST_REPORT }], new SkippedTestsReporter()]
       : ['default', new SkippedTestsReporter()],
-    projects: [
-      project('unit', unit, [...isolated, ...slow]),
-      project('isolated', isolated, [], true),
-      project('admin', ['test/admin/**/*.test.ts']),
-      project('system', system),
-    ],
+    projects: [project('unit', unit, slow), project('admin', ['test/admin/**/*.test.ts']), project('system', system)],
     // One retry in CI, shown as `retry x1`, until the suite has passed five times in a row without it on a busy machine.
     retry: process.env.CI ? 1 : 0,
     testTimeout: 120_000,

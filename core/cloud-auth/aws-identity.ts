@@ -1,5 +1,5 @@
 import type { Credentials, ProviderSettings } from '../contract/provider/provider.ts';
-import type { SignServices } from '../contract/provider/sign-services.ts';
+import type { SignServices, Token } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
 import { Secret } from '../contract/values/secret.ts';
@@ -8,20 +8,12 @@ import { machineIdentity } from './aws-machine-identity.ts';
 import { regionOf } from './aws-region.ts';
 import { type Labels, refuseTagsWithoutRole, sessionTagsOf } from './aws-session-tags.ts';
 import type { AwsIdentity } from './aws-sign.ts';
-import { createTokenCache, type Token, type TokenCache, tokenKey } from './token-cache.ts';
+import { tokenKey } from './token-cache.ts';
 
 export type AwsAuthType = 'accessKey' | 'assumedRole' | 'serviceRole' | 'apiKey';
 
-/** Borrowed identities by the credentials they were requested with. One cache per `SignServices`. */
-const loans: Loans = new WeakMap();
-/**
- * Identities with session tags have a cache of their own, so that callers who send many different tags only evict each other's
- * entries.
- */
-const taggedLoans: Loans = new WeakMap();
+/** Maximum number of identities with session tags. */
 const taggedMax = 500;
-
-type Loans = WeakMap<SignServices, TokenCache<Loan>>;
 
 interface Loan extends Token {
   readonly identity: AwsIdentity;
@@ -76,12 +68,9 @@ function givenKeys(credentials: Credentials): AwsIdentity {
 
 /** Requests an identity once and renews it before it expires, see the token cache. */
 function lend(key: string, services: SignServices, ask: () => Promise<AwsIdentity>, tagged = false): Maybe<AwsIdentity> {
-  const loaned = tagged ? taggedLoans : loans;
-  let cache = loaned.get(services);
-  if (!cache) {
-    cache = createTokenCache<Loan>(tagged ? { entriesMax: taggedMax } : {});
-    loaned.set(services, cache);
-  }
+  // Identities with session tags have a cache of their own, so that callers who send many different tags only evict each other's
+  // entries.
+  const cache = tagged ? services.tokens.of<Loan>('aws-tagged', { entriesMax: taggedMax }) : services.tokens.of<Loan>('aws');
   const loan = cache.get(key, services.now(), async () => {
     const identity = await ask();
     const expiresAtMs = identity.expiresAtMs ?? Number.MAX_SAFE_INTEGER;

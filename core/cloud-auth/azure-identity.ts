@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import type { Credentials, OutgoingCall, ProviderSettings } from '../contract/provider/provider.ts';
-import type { SignServices } from '../contract/provider/sign-services.ts';
+import type { SignServices, Token } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
 import { requireShownTo } from './machine-token.ts';
 import { askForToken, postForToken } from './oauth-token.ts';
-import { createTokenCache, type Token, tokenKey } from './token-cache.ts';
+import { tokenKey } from './token-cache.ts';
 
 /**
  * Model services that Microsoft itself operates, in its three clouds. Endpoints of Azure Machine Learning and API Management are
@@ -22,8 +22,6 @@ const exchangeAudience = 'api://AzureADTokenExchange';
 /** Sign-in host of Azure's public cloud. */
 const publicAuthority = 'https://login.microsoftonline.com';
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-
-const tokens = createTokenCache();
 
 /** True if calls carry a token that must be fetched first. */
 function needsToken(settings: ProviderSettings): boolean {
@@ -85,24 +83,30 @@ export function identityToken(
     const tenant = required(who, settings, 'azure_entra_tenant_id');
     const clientId = required(who, settings, 'azure_entra_client_id');
     const secret = credentials.azure_entra_client_secret?.reveal() ?? missing(who, 'azure_entra_client_secret');
-    return tokens.get(tokenKey('entra', authority, tenant, clientId, secret, scope), services.now(), () =>
-      postForToken(services, tokenUrl(authority, tenant), grant(clientId, scope, { client_secret: secret }), `${who} error`),
-    );
+    return services.tokens
+      .of('azure')
+      .get(tokenKey('entra', authority, tenant, clientId, secret, scope), services.now(), () =>
+        postForToken(services, tokenUrl(authority, tenant), grant(clientId, scope, { client_secret: secret }), `${who} error`),
+      );
   }
   // Below, the machine uses its own identity, if the deployment allows it.
   if (!services.machineIdentity) throw notLent(who, String(mode));
   const managedId = text(settings.azure_managed_client_id);
   if (mode === 'managed') {
-    return tokens.get(tokenKey('managed', managedId ?? '', scope), services.now(), () =>
-      managedToken(who, services, scope.replace(/\/\.default$/, ''), managedId),
-    );
+    return services.tokens
+      .of('azure')
+      .get(tokenKey('managed', managedId ?? '', scope), services.now(), () =>
+        managedToken(who, services, scope.replace(/\/\.default$/, ''), managedId),
+      );
   }
   const { tenant, clientId } = mode === 'workload' ? workloadOf(who, settings) : federatedOf(who, settings);
-  return tokens.get(tokenKey(mode as string, authority, tenant, clientId, managedId ?? '', scope), services.now(), async () => {
-    const assertion = await assertionOf(who, mode as string, services, managedId);
-    const form = grant(clientId, scope, { client_assertion_type: assertionType, client_assertion: assertion });
-    return postForToken(services, tokenUrl(authority, tenant), form, `${who} error`);
-  });
+  return services.tokens
+    .of('azure')
+    .get(tokenKey(mode as string, authority, tenant, clientId, managedId ?? '', scope), services.now(), async () => {
+      const assertion = await assertionOf(who, mode as string, services, managedId);
+      const form = grant(clientId, scope, { client_assertion_type: assertionType, client_assertion: assertion });
+      return postForToken(services, tokenUrl(authority, tenant), form, `${who} error`);
+    });
 }
 
 /** https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token */

@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import type { Credentials, ProviderAdapter } from '../contract/provider/provider.ts';
-import type { SignServices } from '../contract/provider/sign-services.ts';
+import type { SignServices, Token } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { JsonObject, Maybe } from '../contract/values/json.ts';
 import { oauthSettings } from '../provider-settings/common.ts';
 import { bearerAdapter } from './bearer-adapter.ts';
 import { postForToken } from './oauth-token.ts';
-import { createTokenCache, type Token, tokenKey } from './token-cache.ts';
+import { tokenKey } from './token-cache.ts';
 
 /** The value of `provider_auth_type` that selects this. */
 const authType = 'oauthClientCredentials';
@@ -17,8 +17,6 @@ export const oauthEntries = {
   oauth_client_id: oauthSettings.oauth_client_id.schema,
   oauth_scope: v.nullish(oauthSettings.oauth_scope.schema),
 };
-
-const tokens = createTokenCache();
 
 /**
  * Lets any provider authenticate by OAuth client credentials (RFC 6749 §4.4) instead of its own scheme. With `provider_auth_type:
@@ -51,7 +49,9 @@ export function clientToken(
     });
   }
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: secret, ...(scope ? { scope } : {}) };
-  return tokens.get(tokenKey(endpoint, clientId, secret, scope ?? ''), services.now(), () =>
-    postForToken(services, endpoint, form, `${of.id} error`),
-  );
+  return services.tokens
+    .of('oauth-client')
+    .get(tokenKey(endpoint, clientId, secret, scope ?? ''), services.now(), () =>
+      postForToken(services, endpoint, form, `${of.id} error`),
+    );
 }

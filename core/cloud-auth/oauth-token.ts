@@ -1,9 +1,8 @@
-import type { SignServices, TokenRequest } from '../contract/provider/sign-services.ts';
+import type { SignServices, Token, TokenRequest } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { Secret } from '../contract/values/secret.ts';
-import type { Token } from './token-cache.ts';
 
 /** Lifetime in seconds if the server sends none (RFC 6749 §5.1 only recommends that it does). */
 const lifetimeSeconds = 300;

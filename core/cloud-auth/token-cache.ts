@@ -1,31 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Maybe } from '../contract/values/json.ts';
-import type { Secret } from '../contract/values/secret.ts';
-
-export interface Token {
-  readonly value: Secret;
-  /** Milliseconds since the epoch. */
-  readonly expiresAtMs: number;
-}
-
-export interface TokenCache<Cached extends Token = Token> {
-  /**
-   * Returns the token of this key: at once if a valid one is stored, else after `obtain`, which is called once for all waiting
-   * callers. A token near its end is still returned while the next one is fetched. Rejects with the error of `obtain` if there is
-   * no valid token.
-   */
-  get(key: string, nowMs: number, obtain: () => Promise<Cached>): Maybe<Cached>;
-  /** Removes a token that was rejected before its end. The next `get` obtains another one. */
-  forget(key: string, token: Cached): void;
-}
-
-export interface TokenCacheOptions {
-  /** Milliseconds before its end at which a token is replaced. Default 5 minutes, and at most a fifth of its lifetime. */
-  readonly refreshAheadMs?: number;
-  /** Maximum number of tokens. The least recently used one is removed first. Default 2000. */
-  readonly entriesMax?: number;
-}
+import type { Token, TokenCache, TokenCacheOptions, TokenCaches } from '../contract/provider/sign-services.ts';
 
 /** A token is not returned in its last seconds, because the call it signs takes time to arrive, and clocks differ. */
 const marginMs = 10_000;
@@ -41,6 +16,21 @@ interface Entry<Cached extends Token> {
 interface Asking<Cached extends Token> {
   readonly nowMs: number;
   obtain(): Promise<Cached>;
+}
+
+/** Returns empty caches. */
+export function createTokenCaches(): TokenCaches {
+  const caches = new Map<string, TokenCache>();
+  return {
+    of<Cached extends Token>(scheme: string, options?: TokenCacheOptions) {
+      let cache = caches.get(scheme) as TokenCache<Cached> | undefined;
+      if (!cache) {
+        cache = createTokenCache<Cached>(options);
+        caches.set(scheme, cache as unknown as TokenCache);
+      }
+      return cache;
+    },
+  };
 }
 
 /** Access tokens in memory, one cache per scheme. Keys come from `tokenKey`, so that no secret is a key. */

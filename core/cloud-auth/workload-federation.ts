@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import type { ProviderAdapter } from '../contract/provider/provider.ts';
-import type { SignServices } from '../contract/provider/sign-services.ts';
+import type { SignServices, Token } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import { bearerAdapter } from './bearer-adapter.ts';
 import { clientToken, oauthEntries } from './oauth-client-credentials.ts';
 import { askForToken } from './oauth-token.ts';
-import { createTokenCache, type Token, tokenKey } from './token-cache.ts';
+import { tokenKey } from './token-cache.ts';
 
 /** The value of `provider_auth_type` that selects this. */
 const authType = 'wif';
@@ -15,7 +15,7 @@ const authType = 'wif';
 const lifetimeMaxMs = 900_000;
 
 /** The token exchange of a provider. Its endpoint is the provider's own, never one of the settings. */
-interface Exchange {
+export interface TokenExchange {
   readonly url: string;
   readonly headers: readonly string[];
   /** Settings it needs, by name in the request; `?` marks those that may be left out. */
@@ -25,42 +25,11 @@ interface Exchange {
   readonly subject: string;
 }
 
-/** https://developers.openai.com/api/reference/workload-identity-federation, https://platform.claude.com/docs/en/manage-claude/wif-reference (2026-11) */
-const exchanges: Readonly<Record<string, Exchange>> = {
-  openai: {
-    url: 'https://auth.openai.com/oauth/token',
-    headers: [],
-    fields: { identity_provider_id: 'wif_identity_provider_id', service_account_id: 'wif_service_account_id' },
-    body: {
-      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-      subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
-    },
-    subject: 'subject_token',
-  },
-  anthropic: {
-    url: 'https://api.anthropic.com/v1/oauth/token',
-    headers: ['anthropic-beta', 'oauth-2025-04-20,oidc-federation-2026-04-01'],
-    fields: {
-      federation_rule_id: 'wif_federation_rule_id',
-      organization_id: 'wif_organization_id',
-      service_account_id: 'wif_service_account_id',
-      'workspace_id?': 'wif_workspace_id',
-    },
-    body: { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer' },
-    subject: 'assertion',
-  },
-};
-
-const tokens = createTokenCache();
-
 /**
- * Lets OpenAI and Anthropic be called by workload identity federation: with `provider_auth_type: wif` the gateway gets a token from
- * the organisation's identity provider (OAuth client credentials) and exchanges it at the provider for a short-lived access token.
- * Other adapters are returned as they are.
+ * Lets a provider be called by workload identity federation: with `provider_auth_type: wif` the gateway gets a token from the
+ * organisation's identity provider (OAuth client credentials) and exchanges it at the provider for a short-lived access token.
  */
-export function withFederation<Adapter extends ProviderAdapter>(adapter: Adapter): Adapter {
-  const exchange = exchanges[adapter.id];
-  if (!exchange) return adapter;
+export function withFederation<Adapter extends ProviderAdapter>(adapter: Adapter, exchange: TokenExchange): Adapter {
   const names = Object.values(exchange.fields);
   const entries = Object.fromEntries(names.map((name) => [name, v.nullish(v.string())]));
   const own = v.object({ provider_auth_type: v.literal(authType), ...oauthEntries, ...entries });
@@ -69,7 +38,7 @@ export function withFederation<Adapter extends ProviderAdapter>(adapter: Adapter
     const secret = credentials.oauth_client_secret?.reveal() ?? '';
     const { oauth_token_endpoint: endpoint = '', oauth_client_id: clientId = '', oauth_scope: scope = '' } = given;
     const key = tokenKey(exchange.url, endpoint, clientId, secret, scope ?? '', JSON.stringify(fields));
-    return tokens.get(key, services.now(), async () => {
+    return services.tokens.of('federation').get(key, services.now(), async () => {
       const subject = await clientToken(given, credentials, services, { id: adapter.id, authType });
       return exchanged(exchange, fields, subject, services, adapter.id);
     });
@@ -82,7 +51,7 @@ export function withFederation<Adapter extends ProviderAdapter>(adapter: Adapter
 }
 
 /** The fields of the exchange with the values of the settings. Throws GatewayError `invalid_config` for one that is missing. */
-function fieldsOf(exchange: Exchange, given: Readonly<Record<string, string>>, id: string): Record<string, string> {
+function fieldsOf(exchange: TokenExchange, given: Readonly<Record<string, string>>, id: string): Record<string, string> {
   const out: Record<string, string> = {};
   for (const [field, setting] of Object.entries(exchange.fields)) {
     const value = given[setting];
@@ -95,7 +64,7 @@ function fieldsOf(exchange: Exchange, given: Readonly<Record<string, string>>, i
 }
 
 async function exchanged(
-  exchange: Exchange,
+  exchange: TokenExchange,
   fields: Readonly<Record<string, string>>,
   subject: Token,
   services: SignServices,

@@ -6,7 +6,7 @@ import type { RetryBudget } from '../pipeline/attempt/retry-budget.ts';
 import { createHandler, type Handle, type PipelineOptions } from '../pipeline/run.ts';
 import { withHeldProxyBodies } from '../pipeline/target/hold-proxy-body.ts';
 import { createResolver, type ResolverOptions } from '../pipeline/target/resolve-target.ts';
-import { createTokenFetch, type TokenFetchOptions } from '../pipeline/target/token-fetch.ts';
+import type { TokenFetchOptions } from '../pipeline/target/token-fetch.ts';
 import { createMeterReply } from '../pipeline/usage/reply-meter.ts';
 import { providers } from '../providers/index.ts';
 import { passedUsage } from '../providers/passed-usage.ts';
@@ -15,7 +15,8 @@ import { attemptSteps, endpointHandlers } from './endpoint-handlers.ts';
 
 type Outgoing = PipelineOptions['dispatcher']['outgoing'];
 
-/** Parts of a pipeline that differ between a gateway process and a test. */
+/** Parts of a pipeline that differ between a gateway process and a test. */ import { createSignServices } from './sign-services.ts';
+
 export interface PipelineParts
   extends Pick<
     PipelineOptions,
@@ -66,8 +67,8 @@ export function composePipeline(parts: PipelineParts): Handle {
       timers: parts.timers,
       passedUsage,
       meterReply: createMeterReply(passedUsage),
-      sign: createTokenFetch(tokenFetch),
-      signStored: createTokenFetch({ ...tokenFetch, machineIdentity }),
+      sign: createSignServices(tokenFetch),
+      signStored: createSignServices({ ...tokenFetch, machineIdentity }),
       outgoing: {
         ...parts.outgoing,
         prefixes: parts.prefixes,

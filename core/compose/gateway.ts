@@ -69,6 +69,7 @@ import { createPluginFetch } from './plugin-fetch.ts';
 import { otlpPoster } from './post-otlp.ts';
 import { createRequestLog } from './request-log.ts';
 import { createSignAws } from './sign-aws.ts';
+import { createSignServices } from './sign-services.ts';
 import { unreadyReasons } from './unready-reasons.ts';
 
 export interface Gateway {
@@ -256,7 +257,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const { machineIdentity } = settings;
   const secretManagers = createSecretManagers({
     openAuth: referenceOpener(settings.clusterKey),
-    sign: createTokenFetch({ ...tokenFetch, machineIdentity, timeoutMs: secretTimeoutMs }),
+    sign: createSignServices({ ...tokenFetch, machineIdentity, timeoutMs: secretTimeoutMs }),
     trusted,
     clock,
     log,

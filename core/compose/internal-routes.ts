@@ -16,11 +16,12 @@ import { createTokenChecks } from '../jwt/serve-token-checks.ts';
 import type { startTokens } from '../jwt/start-tokens.ts';
 import type { Handle } from '../pipeline/run.ts';
 import { createBuilder } from '../pipeline/target/build-target.ts';
-import { createTokenFetch, type TokenFetchOptions } from '../pipeline/target/token-fetch.ts';
+import type { TokenFetchOptions } from '../pipeline/target/token-fetch.ts';
 import { providers } from '../providers/index.ts';
 import { type GuardrailAnswers, guardrailRoutes } from './guardrail-routes.ts';
 import { headerOpener, secretOpener } from './open-sealed.ts';
 import type { OutboundParsers } from './outbound-parsers.ts';
+import { createSignServices } from './sign-services.ts';
 
 /** Maximum number of batch outputs that are read at the same time, each line by line. */
 const batchesReadMax = 4;
@@ -51,7 +52,7 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
   const providerAccess = {
     builder: createBuilder({ providers, parseBaseUrl }),
     transport,
-    sign: createTokenFetch({ ...tokenFetch, machineIdentity }),
+    sign: createSignServices({ ...tokenFetch, machineIdentity }),
     openSecrets: secretOpener(clusterKey),
     openHeaders: headerOpener(clusterKey),
     secretManagers,

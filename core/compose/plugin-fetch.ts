@@ -1,5 +1,5 @@
 import type { PluginRequest, Services } from '../contract/plugin/plugin.ts';
-import type { SignServices } from '../contract/provider/sign-services.ts';
+import type { TokenFetch } from '../contract/provider/sign-services.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 import { isObject } from '../contract/values/json.ts';
 
@@ -7,7 +7,7 @@ import { isObject } from '../contract/values/json.ts';
 const tenant = 'svc-plugins';
 
 /** Returns `Services.fetch` over the connector for outgoing calls, which checks addresses and limits time and size. */
-export function createPluginFetch(calls: SignServices): Services['fetch'] {
+export function createPluginFetch(calls: TokenFetch): Services['fetch'] {
   return async ({ url, method, headers = [], body }: PluginRequest) => {
     const isJson = isObject(body);
     const sent: HeaderList = headers.map((item, i) => (i % 2 === 0 ? item.toLowerCase() : item));

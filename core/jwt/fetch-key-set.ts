@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { keySetBytesMax, keysMax } from '../contract/protocol/key-set.ts';
-import type { SignServices } from '../contract/provider/sign-services.ts';
+import type { TokenFetch } from '../contract/provider/sign-services.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { type FetchKeySet, goodKeys } from './key-sets.ts';
 
@@ -10,7 +10,7 @@ const keySet = v.object({ keys: v.pipe(v.array(v.unknown()), v.maxLength(keysMax
  * Reads a key set over the gateway's one connector. Redirects are not followed, and no data of the caller is sent. Rejects with
  * GatewayError unless the response is a 200 with a JWKS that has a usable key.
  */
-export function createKeySetFetch(fetch: SignServices['fetch']): FetchKeySet {
+export function createKeySetFetch(fetch: TokenFetch['fetch']): FetchKeySet {
   return async (url) => {
     const reply = await fetch({
       method: 'GET',

@@ -2,7 +2,7 @@ import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
 import { checkKeySetUrl } from '../contract/protocol/key-set.ts';
 import type { TokenVerifier } from '../contract/protocol/tokens.ts';
-import type { SignServices } from '../contract/provider/sign-services.ts';
+import type { TokenFetch } from '../contract/provider/sign-services.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { Log } from '../contract/values/log.ts';
@@ -20,7 +20,7 @@ export interface Tokens extends TokenVerifier {
 /** Verification of JWTs in a gateway process. `fetchKeySet` is the guarded connector; `fetch` reaches the control plane. */
 export function startTokens(options: {
   readonly documents: DocumentReader;
-  readonly fetchKeySet: SignServices['fetch'];
+  readonly fetchKeySet: TokenFetch['fetch'];
   readonly fetch: InternalFetch;
   readonly clock: Clock;
   readonly log: Log;

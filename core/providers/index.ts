@@ -1,5 +1,5 @@
 import { withClientCredentials } from '../cloud-auth/oauth-client-credentials.ts';
-import { withFederation } from '../cloud-auth/workload-federation.ts';
+import { type TokenExchange, withFederation } from '../cloud-auth/workload-federation.ts';
 import type { ProviderAdapter } from '../contract/provider/provider.ts';
 import { storedResponses } from '../formats/stored/stored-responses.ts';
 import { messagesOverChat } from '../translate/messages-over-chat/messages-over-chat.ts';
@@ -20,12 +20,14 @@ export const providers: ReadonlyMap<string, ProviderAdapter> = new Map(
   declarations.flatMap(({ id, aliases }) => {
     const adapter = adapters.get(id);
     if (!adapter) throw new Error(`core/providers: the module that ${id} loads exports no adapter of this id`);
-    const complete = withFederation(withClientCredentials(withAdapters(adapter)));
+    const authenticated = withClientCredentials(withAdapters(adapter));
+    const complete = adapter.federation ? withFederation(authenticated, adapter.federation) : authenticated;
     return [id, ...aliases].map((name) => [name, complete] as const);
   }),
 );
 
-type ListedAdapter = ProviderAdapter & { readonly chatExtras?: ChatExtras };
+/** An adapter, and data from which members that all providers have are made. */
+type ListedAdapter = ProviderAdapter & { readonly chatExtras?: ChatExtras; readonly federation?: TokenExchange };
 
 /** Adds the formats that a provider lacks: Messages and Responses calls over its chat completions. */
 export function withAdapters(adapter: ListedAdapter): ProviderAdapter {

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { createTokenCache, type Token, tokenKey } from '../cloud-auth/token-cache.ts';
+import { createTokenCache, tokenKey } from '../cloud-auth/token-cache.ts';
 import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
 import type { Credentials } from '../contract/provider/provider.ts';
+import type { Token } from '../contract/provider/sign-services.ts';
 import type { HeaderList } from '../contract/values/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { Secret } from '../contract/values/secret.ts';

@@ -1,7 +1,15 @@
 import type { HeaderList } from '../values/http.ts';
+import type { Maybe } from '../values/json.ts';
+import type { Secret } from '../values/secret.ts';
 
 /** Services for schemes that request a token from another service. */
-export interface SignServices {
+export interface SignServices extends TokenFetch {
+  /** Tokens that calls with these services have obtained. */
+  readonly tokens: TokenCaches;
+}
+
+/** Requests to other services, and what they may be allowed to do. */
+export interface TokenFetch {
   /**
    * Makes one HTTP exchange over the gateway's own connector and returns the whole reply (≤ 1 MiB). With `metadata` it may call
    * the cloud's instance metadata addresses, if the deployment allows it. All other calls to them are rejected. Rejects with
@@ -27,4 +35,34 @@ export interface TokenRequest {
   readonly metadata?: boolean;
   /** The tenant whose connections are used; absent: the connections shared by all token endpoints. */
   readonly tenant?: string;
+}
+
+/** Caches of tokens by scheme. */
+export interface TokenCaches {
+  /** Returns the cache of a scheme, such as `vertex-ai`. The options count on first use. */
+  of<Cached extends Token = Token>(scheme: string, options?: TokenCacheOptions): TokenCache<Cached>;
+}
+
+export interface Token {
+  readonly value: Secret;
+  /** Milliseconds since the epoch. */
+  readonly expiresAtMs: number;
+}
+
+export interface TokenCache<Cached extends Token = Token> {
+  /**
+   * Returns the token of this key: at once if a valid one is stored, else after `obtain`, which is called once for all waiting
+   * callers. A token near its end is still returned while the next one is fetched. Rejects with the error of `obtain` if there is
+   * no valid token.
+   */
+  get(key: string, nowMs: number, obtain: () => Promise<Cached>): Maybe<Cached>;
+  /** Removes a token that was rejected before its end. The next `get` obtains another one. */
+  forget(key: string, token: Cached): void;
+}
+
+export interface TokenCacheOptions {
+  /** Milliseconds before its end at which a token is replaced. Default 5 minutes, and at most a fifth of its lifetime. */
+  readonly refreshAheadMs?: number;
+  /** Maximum number of tokens. The least recently used one is removed first. Default 2000. */
+  readonly entriesMax?: number;
 }

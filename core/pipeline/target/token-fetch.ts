@@ -1,4 +1,4 @@
-import type { SignServices } from '../../contract/provider/sign-services.ts';
+import type { TokenFetch } from '../../contract/provider/sign-services.ts';
 import { metadataOrigins, metadataTenant, type UpstreamTransport } from '../../contract/provider/upstream.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { readWholeReply } from '../attempt/whole-reply.ts';
@@ -28,7 +28,7 @@ const timeoutMsDefault = 10_000;
  * Returns the function with which provider adapters fetch tokens: over the shared connector, with deadlines and a size limit,
  * without redirects.
  */
-export function createTokenFetch(options: TokenFetchOptions): SignServices {
+export function createTokenFetch(options: TokenFetchOptions): TokenFetch {
   const { timeoutMs = timeoutMsDefault } = options;
   return {
     now: options.now,

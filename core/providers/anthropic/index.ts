@@ -1,4 +1,5 @@
 import { anthropic } from './anthropic.ts';
+import { federation } from './federation.ts';
 import { claudePlatformAws } from './platform-on-aws.ts';
 
-export const adapters = [anthropic, claudePlatformAws];
+export const adapters = [{ ...anthropic, federation }, claudePlatformAws];

@@ -3,6 +3,7 @@ import type { HeaderList } from '../../contract/values/http.ts';
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { goesByResponsesApi } from '../../formats/openai/responses-only.ts';
 import { allBatches, allFiles, allFinetunes } from '../../formats/stored/stored-files.ts';
+import { federation } from './federation.ts';
 import { declaration } from './settings.ts';
 
 /** OpenAI, and with `custom_host` any server with its API. The chat route already has this provider's format. */
@@ -40,4 +41,4 @@ function accountHeaders(settings: ProviderSettings): HeaderList {
   return headers;
 }
 
-export const adapters = [openai];
+export const adapters = [{ ...openai, federation }];

@@ -1,6 +1,6 @@
-import { createTokenCache, type Token, tokenKey } from '../../cloud-auth/token-cache.ts';
+import { tokenKey } from '../../cloud-auth/token-cache.ts';
 import type { Credentials, OutgoingCall, ProviderSettings } from '../../contract/provider/provider.ts';
-import type { SignServices } from '../../contract/provider/sign-services.ts';
+import type { SignServices, Token } from '../../contract/provider/sign-services.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import { isPromise, type Maybe } from '../../contract/values/json.ts';
@@ -10,8 +10,6 @@ import { type CredentialFile, projectIn, readCredentialFile } from './credential
 import { withRankingHost } from './rerank.ts';
 import { authorizedUserToken, serviceAccountToken } from './service-account.ts';
 import { machineProject, machineToken, requireLent, usesMachine, workloadToken } from './workload-identity.ts';
-
-const tokens = createTokenCache();
 
 /** API keys of Google begin with this text. Any other credential is an access token. */
 const keyPattern = /^(AIza|AQ\.)/;
@@ -44,7 +42,9 @@ export function sign(
   // This check precedes the cache, because a cached token must not serve a call that may not use the machine's identity.
   if (usesMachine(file)) requireLent(services, call.origin);
   addProject(call, projectIn(file), false);
-  const token = tokens.get(tokenKey(file.type, secret.reveal()), services.now(), () => fetchToken(file, services));
+  const token = services.tokens
+    .of('vertex-ai')
+    .get(tokenKey(file.type, secret.reveal()), services.now(), () => fetchToken(file, services));
   return isPromise(token) ? token.then((found) => addToken(call, found)) : addToken(call, token);
 }
 
@@ -66,7 +66,7 @@ function fetchToken(file: CredentialFile, services: SignServices): Promise<Token
 /** The machine's own identity, if `wif` is set without a credential file. */
 async function asMachine(call: OutgoingCall, services: SignServices): Promise<void> {
   requireLent(services, call.origin);
-  const token = await tokens.get(tokenKey('machine'), services.now(), () => machineToken(services));
+  const token = await services.tokens.of('vertex-ai').get(tokenKey('machine'), services.now(), () => machineToken(services));
   addToken(call, token);
   if (withProject(call.path, null, false) === null)
     call.path = withProject(call.path, await machineProject(services), false) ?? '';

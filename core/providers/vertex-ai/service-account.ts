@@ -1,7 +1,6 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import { postForToken } from '../../cloud-auth/oauth-token.ts';
-import type { Token } from '../../cloud-auth/token-cache.ts';
-import type { SignServices } from '../../contract/provider/sign-services.ts';
+import type { SignServices, Token } from '../../contract/provider/sign-services.ts';
 import { type AuthorizedUser, invalidFile, type ServiceAccount } from './credential-file.ts';
 
 /** Scope of the requested tokens: Vertex AI has no narrower one. */

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { requireShownTo } from '../../cloud-auth/machine-token.ts';
 import { askForToken, postForToken } from '../../cloud-auth/oauth-token.ts';
-import type { Token } from '../../cloud-auth/token-cache.ts';
-import type { SignServices, TokenRequest } from '../../contract/provider/sign-services.ts';
+import type { SignServices, Token, TokenRequest } from '../../contract/provider/sign-services.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { Secret } from '../../contract/values/secret.ts';

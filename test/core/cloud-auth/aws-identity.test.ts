@@ -5,6 +5,7 @@ import * as v from 'valibot';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { awsIdentity } from '../../../core/cloud-auth/aws-identity.ts';
 import { machineIdentity } from '../../../core/cloud-auth/aws-machine-identity.ts';
+import { createTokenCaches } from '../../../core/cloud-auth/token-cache.ts';
 import type { SignServices, TokenRequest } from '../../../core/contract/provider/sign-services.ts';
 import { findHeader } from '../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
@@ -19,6 +20,7 @@ function fakeServices(answer: (request: TokenRequest) => Answer, machineIdentity
   const clock = { nowMs: Date.UTC(2026, 10, 21, 12) };
   const services: SignServices = {
     machineIdentity,
+    tokens: createTokenCaches(),
     now: () => clock.nowMs,
     fetch: async (request) => {
       asked.push(request);

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +11,7 @@ import { type FakeTokenEndpoint, fakeTokenEndpoint } from '../formats/token-serv
 
 afterEach(() => vi.unstubAllEnvs());
 
-/** The headers a call has once it is signed. Client ids are new each time, since tokens are cached for the process. */
+/** The headers a call has once it is signed. */
 async function signed(
   given: JsonObject,
   secrets: Record<string, string>,
@@ -27,7 +26,7 @@ async function signed(
   return call.headers;
 }
 
-const entra = (clientId = randomUUID()) => ({
+const entra = (clientId = 'client-1') => ({
   azure_auth_mode: 'entra',
   azure_entra_tenant_id: 'contoso.onmicrosoft.com',
   azure_entra_client_id: clientId,
@@ -147,7 +146,7 @@ describe('the machine identity on Azure', () => {
     const endpoint = Object.assign(fakeTokenEndpoint({ machineIdentity: true }), {
       trusts: (origin: string) => origin === trusted,
     });
-    const managed = { azure_auth_mode: 'managed', azure_managed_client_id: randomUUID() };
+    const managed = { azure_auth_mode: 'managed', azure_managed_client_id: 'client-1' };
     expect(await signed(managed, {}, endpoint, trusted)).toEqual(['authorization', 'Bearer token-1']);
     await expect(signed(managed, {}, endpoint, 'https://other.corp.example')).rejects.toMatchObject({ code: 'forbidden' });
   });
@@ -156,7 +155,7 @@ describe('the machine identity on Azure', () => {
     const endpoint = fakeTokenEndpoint({ machineIdentity: true });
     // The metadata service writes numbers as text.
     endpoint.answers = [{ status: 200, body: { access_token: 'mi', expires_in: '86399', token_type: 'Bearer' } }];
-    const clientId = randomUUID();
+    const clientId = 'client-1';
     const headers = await signed({ azure_auth_mode: 'managed', azure_managed_client_id: clientId }, {}, endpoint);
     expect(headers).toEqual(['authorization', 'Bearer mi']);
     expect(endpoint.requests[0]).toEqual({
@@ -173,7 +172,7 @@ describe('the machine identity on Azure', () => {
     const file = join(folder, 'token');
     vi.stubEnv('AZURE_FEDERATED_TOKEN_FILE', file);
     vi.stubEnv('AZURE_TENANT_ID', 'tenant-of-the-pod');
-    vi.stubEnv('AZURE_CLIENT_ID', randomUUID());
+    vi.stubEnv('AZURE_CLIENT_ID', 'client-1');
     const endpoint = fakeTokenEndpoint({ machineIdentity: true });
     writeFileSync(file, 'first\n');
     await signed({ azure_auth_mode: 'workload' }, {}, endpoint);

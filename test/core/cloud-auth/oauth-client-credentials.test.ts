@@ -1,17 +1,16 @@
-import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { answer, chatReply, createHarness, type Harness, providerDocument, workspaceId } from '../../support/pipeline-harness.ts';
 
 const token = (value: string) => answer(200, { access_token: value, token_type: 'Bearer', expires_in: 600 });
 
-/** A stored provider behind an OAuth server; ids are new each time, since tokens are cached for the process. */
+/** A stored provider behind an OAuth server. */
 function store(gateway: Harness, provider: string, settings: Record<string, unknown> = {}): void {
   gateway.documents.set(`provider ${workspaceId}/inner`, {
     ...providerDocument('inner', provider),
     settings: {
       provider_auth_type: 'oauthClientCredentials',
       oauth_token_endpoint: 'https://login.example.com/oauth/token?tenant=a',
-      oauth_client_id: randomUUID(),
+      oauth_client_id: 'client-1',
       oauth_scope: 'models.read models.write',
       custom_host: 'https://models.example.com/v1',
       ...settings,

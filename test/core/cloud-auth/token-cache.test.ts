@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createTokenCache, type Token, tokenKey } from '../../../core/cloud-auth/token-cache.ts';
+import { createTokenCache, tokenKey } from '../../../core/cloud-auth/token-cache.ts';
+import type { Token } from '../../../core/contract/provider/sign-services.ts';
 import { Secret } from '../../../core/contract/values/secret.ts';
 
 /** An issuer whose tokens live for an hour; `held` keeps its next answer back. */

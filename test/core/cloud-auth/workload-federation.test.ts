@@ -1,17 +1,16 @@
-import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { answer, chatReply, createHarness, type Harness, providerDocument, workspaceId } from '../../support/pipeline-harness.ts';
 
 const token = (value: string, seconds = 600) => answer(200, { access_token: value, token_type: 'Bearer', expires_in: seconds });
 
-/** A stored provider with workload identity federation; ids are new each time, because tokens are cached for the process. */
+/** A stored provider with workload identity federation. */
 function store(gateway: Harness, provider: string, settings: Record<string, unknown>): void {
   gateway.documents.set(`provider ${workspaceId}/inner`, {
     ...providerDocument('inner', provider),
     settings: {
       provider_auth_type: 'wif',
       oauth_token_endpoint: 'https://login.example.com/oauth/token',
-      oauth_client_id: randomUUID(),
+      oauth_client_id: 'client-1',
       ...settings,
     },
     secrets: JSON.stringify({ api_key: 'sk-not-for-them', oauth_client_secret: 'cl1ent' }),

@@ -1,3 +1,4 @@
+import { createTokenCaches } from '../../../core/cloud-auth/token-cache.ts';
 import type { SignServices, TokenRequest } from '../../../core/contract/provider/sign-services.ts';
 
 /** A token endpoint that keeps what it was asked and gives the answers of a script, the last one forever. */
@@ -12,6 +13,7 @@ export interface FakeTokenEndpoint extends SignServices {
 export function fakeTokenEndpoint(options: { machineIdentity?: boolean } = {}): FakeTokenEndpoint {
   const endpoint: FakeTokenEndpoint = {
     requests: [],
+    tokens: createTokenCaches(),
     clockMs: 1_760_000_000_000,
     answers: [],
     machineIdentity: options.machineIdentity ?? false,
@@ -27,3 +29,10 @@ export function fakeTokenEndpoint(options: { machineIdentity?: boolean } = {}): 
   };
   return endpoint;
 }
+
+/** Services of a call that needs no token: a request for one fails the test. */
+export const noTokens: SignServices = {
+  tokens: createTokenCaches(),
+  fetch: () => Promise.reject(new Error('a token was requested')),
+  now: () => 0,
+};

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { buildConnector } from 'undici';
 import { onTestFinished } from 'vitest';
+import { createTokenCaches } from '../../../core/cloud-auth/token-cache.ts';
 import { referenceOpener } from '../../../core/compose/open-sealed.ts';
 import { outboundParsers } from '../../../core/compose/outbound-parsers.ts';
 import { keyPurposes, type ProviderDocument } from '../../../core/contract/protocol/documents.ts';
@@ -75,6 +76,7 @@ export function managersUnderTest(options: UnderTestOptions = {}): ManagersUnder
     openAuth: referenceOpener(clusterKey),
     sign: {
       ...signWithin(0),
+      tokens: createTokenCaches(),
       async fetch(request) {
         if (!request.metadata || !machineIdentity) return signWithin(under.timeoutMs).fetch(request);
         return { status: 200, headers: [], body: Buffer.from(JSON.stringify(options.metadata?.(request.url) ?? {})) };

@@ -8,6 +8,7 @@ import { adapters as compatibleRows } from '../../../../core/providers/compatibl
 import { groq } from '../../../../core/providers/groq/index.ts';
 import { openai } from '../../../../core/providers/openai/index.ts';
 import { callOf } from '../../providers/contract-suite.ts';
+import { noTokens } from '../token-services.ts';
 
 /** OpenAI's path below `/v1` of each operation. */
 const files: Partial<Record<OperationName, string>> = {
@@ -65,7 +66,7 @@ describe.each(rows.map((url) => [url[0].id, url[3], ...url] as const))('stored r
       headers: [],
       body: null,
     };
-    await adapter.sign?.(call, settings, {}, { fetch: () => Promise.reject(new Error('asked nobody')), now: () => 0 });
+    await adapter.sign?.(call, settings, {}, noTokens);
     expect(adapter.baseUrl(settings) + call.path).toBe(before + path + behind);
   });
 

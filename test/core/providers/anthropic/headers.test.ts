@@ -4,13 +4,14 @@ import type { HeaderList } from '../../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { Secret } from '../../../../core/contract/values/secret.ts';
 import { anthropic } from '../../../../core/providers/anthropic/anthropic.ts';
+import { noTokens } from '../../formats/token-services.ts';
 
 /** The headers of a call as it leaves: the provider's, then the client's, then what `sign` adds. */
 function leaving(settings: JsonObject, key: string, fromClient: HeaderList = []): Record<string, string> {
   const credentials = { api_key: new Secret(key) };
   const own = anthropic.headers(v.parse(anthropic.settings, settings), credentials);
   const call = { method: 'POST', origin: '', path: '/messages', headers: [...own, ...fromClient], body: null };
-  anthropic.sign?.(call, settings, credentials, { fetch: () => Promise.reject(new Error('not asked')), now: Date.now });
+  anthropic.sign?.(call, settings, credentials, noTokens);
   expect(new Set(call.headers.filter((_, i) => i % 2 === 0)).size).toBe(call.headers.length / 2);
   return Object.fromEntries(Array.from({ length: call.headers.length / 2 }, (_, i) => call.headers.slice(2 * i, 2 * i + 2)));
 }

@@ -4,6 +4,7 @@ import type { OperationName, OutgoingCall } from '../../../../core/contract/prov
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { Secret } from '../../../../core/contract/values/secret.ts';
 import { azureAi } from '../../../../core/providers/azure-ai/index.ts';
+import { noTokens } from '../../formats/token-services.ts';
 import { callOf } from '../contract-suite.ts';
 
 function urlOf(given: JsonObject, model: string, name: OperationName = 'chatComplete'): string {
@@ -115,7 +116,7 @@ describe('headers of azure-ai', () => {
   const signed = (given: JsonObject, path: string) => {
     const settings = v.parse(azureAi.settings, given);
     const call: OutgoingCall = { method: 'POST', origin: host, path, headers: [...azureAi.headers(settings, key)], body: null };
-    void azureAi.sign?.(call, settings, key, { fetch: () => Promise.reject(new Error('no tokens')), now: () => 0 });
+    void azureAi.sign?.(call, settings, key, noTokens);
     return call.headers;
   };
 

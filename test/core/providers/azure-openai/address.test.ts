@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { OperationName, OutgoingCall } from '../../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { azureOpenAi } from '../../../../core/providers/azure-openai/index.ts';
+import { noTokens } from '../../formats/token-services.ts';
 import { callOf } from '../contract-suite.ts';
 
 const deployments = [
@@ -93,7 +94,7 @@ describe('pass-through to azure-openai', () => {
       headers: [],
       body: null,
     };
-    void azureOpenAi.sign?.(call, settings, {}, { fetch: () => Promise.reject(new Error('no tokens')), now: () => 0 });
+    void azureOpenAi.sign?.(call, settings, {}, noTokens);
     return call.path;
   };
 

@@ -1,5 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { createTokenCaches } from '../../../../core/cloud-auth/token-cache.ts';
 import type { OutgoingCall } from '../../../../core/contract/provider/provider.ts';
 import type { SignServices, TokenRequest } from '../../../../core/contract/provider/sign-services.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
@@ -10,24 +11,20 @@ import rfc7515 from './rfc7515-a2.json' with { type: 'json' };
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
-let files = 0;
 
-/** A file of its own for each test: tokens are cached for the process. */
 function serviceAccount(more: JsonObject = {}): JsonObject {
-  files += 1;
   return {
     type: 'service_account',
     project_id: 'acme-prod',
     private_key_id: 'k1',
     private_key: pem,
-    client_email: `svc-${files}@acme-prod.iam.gserviceaccount.com`,
+    client_email: 'svc-1@acme-prod.iam.gserviceaccount.com',
     ...more,
   };
 }
 
 function federated(source: JsonObject, more: JsonObject = {}): JsonObject {
-  files += 1;
-  const audience = `//iam.googleapis.com/projects/12/locations/global/workloadIdentityPools/p${files}/providers/idp`;
+  const audience = '//iam.googleapis.com/projects/12/locations/global/workloadIdentityPools/p1/providers/idp';
   return {
     type: 'external_account',
     audience,
@@ -47,6 +44,7 @@ function services(answers: Answer[], more: Partial<SignServices> = {}): SignServ
   const asked: TokenRequest[] = [];
   return {
     asked,
+    tokens: createTokenCaches(),
     now: () => 1_760_000_000_000,
     fetch: async (request) => {
       asked.push(request);
