@@ -56,7 +56,7 @@ export function composeChain({ services: given, keys, added, checks, planEntries
   const callProvider: CallProvider = (call) => providerCalls.call(call);
   const withoutChecks = { ...given, newSlot, slot, callProvider };
   const services: CoreServices = { ...withoutChecks, ...(checks ? { addedChecks: distinct(checks(withoutChecks)) } : {}) };
-  const own = builtInPlugins(keys).map((plugin) => (plugin.name === 'guardrails' ? timePlugin(plugin) : plugin));
+  const own = builtInPlugins(keys);
   const chain = compileChain(mergePlugins(own, added.map(timePlugin)), services);
   plans.start(chain, services, openGuardrail);
   const ownChain = compileChain(pluginsOfOwnCalls(own), services);

@@ -42,7 +42,7 @@ export function createMetrics(slot: number): Metrics {
   addSamples(registry, 'svc_guardrail_checks_total', 'counter', checksHelp, () => checks.samples());
   const plugins = new PluginSeries();
   const times = 'svc_plugin_duration_seconds';
-  const timesHelp = 'Seconds that a hook of a third-party plugin or of the guardrails took per request, waiting included';
+  const timesHelp = 'Seconds that a hook of a third-party plugin took per request, waiting included';
   addSamples(registry, times, 'histogram', timesHelp, () => plugins.samples(times));
   return {
     counters: (name, help, read) => addSamples(registry, `svc_${name}`, 'counter', help, read),

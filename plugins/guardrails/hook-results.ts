@@ -84,10 +84,11 @@ function listJson(results: readonly GuardrailResult[], dataOf = (data: CheckResu
 function resultJson(result: GuardrailResult, dataOf: (data: CheckResult['data']) => CheckResult['data']): string {
   const { guardrail, verdict, checks, durationMs, createdAtMs } = result;
   const transformed = checks.some(({ body }) => body !== undefined);
-  const list = checks.map((check) => checkJson(check, dataOf(check.data))).join(',');
-  const feedback = JSON.stringify(feedbackOf(result));
+  let list = '';
+  for (const check of checks) list += (list === '' ? '' : ',') + checkJson(check, dataOf(check.data));
+  const feedback = feedbackOf(result);
   return (
-    `{"verdict":${verdict},"id":${JSON.stringify(guardrail.id)},"transformed":${transformed},"checks":[${list}],"feedback":${feedback},` +
+    `{"verdict":${verdict},"id":${nameJson(guardrail.id)},"transformed":${transformed},"checks":[${list}],"feedback":${feedback === null ? 'null' : JSON.stringify(feedback)},` +
     `"execution_time":${Math.round(durationMs)},"async":${guardrail.async},"type":"${guardrail.type}",` +
     `"created_at":"${isoTime(createdAtMs)}","deny":${isDenied(result)}}`
   );
@@ -99,10 +100,15 @@ function checkJson(
 ): string {
   const errorJson = error ? `"error":${JSON.stringify(error)},` : '';
   return (
-    `{"data":${data === null ? 'null' : dataJson(data)},"verdict":${verdict},"id":${JSON.stringify(id)},${errorJson}` +
+    `{"data":${data === null ? 'null' : dataJson(data)},"verdict":${verdict},"id":${nameJson(id)},${errorJson}` +
     `"execution_time":${Math.round(durationMs)},"transformed":${body !== undefined},` +
     `"created_at":"${isoTime(createdAtMs)}","log":null,"fail_on_error":${failOnError}}`
   );
+}
+
+/** JSON of an id. Most have no character that needs an escape. */
+function nameJson(id: string): string {
+  return /^[\w.-]*$/.test(id) ? `"${id}"` : JSON.stringify(id);
 }
 
 /** JSON of data that a check returns again and again. */
@@ -162,14 +168,18 @@ export function toRecord(result: GuardrailResult, targetPath: string | null): Gu
     deny: !guardrail.async && isDenied(result),
     async: guardrail.async,
     transformed: checks.some(({ body }) => body !== undefined),
-    durationMs: Math.max(0, result.durationMs),
+    durationMs: roundMs(result.durationMs),
     checks: checks.map((check) => ({
       id: check.id,
       verdict: check.verdict,
       error: check.error?.name ?? null,
       failedOpen: check.error !== undefined && check.passed,
-      durationMs: Math.max(0, check.durationMs),
+      durationMs: roundMs(check.durationMs),
     })),
     feedback: feedback && { value: feedback.value, weight: feedback.weight },
   };
+}
+
+function roundMs(ms: number): number {
+  return Math.round(ms * 100) / 100;
 }

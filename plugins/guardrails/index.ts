@@ -28,19 +28,33 @@ export const guardrails = (): CorePlugin =>
     onConfig(_config, { targets }, services) {
       const compiled = compileTargets(targets, services);
       const [first] = compiled;
-      if (!first || compiled.every(({ start, input, output }) => start.length + input.length + output.length === 0)) return null;
-      return new Guardrails(compiled, services).hooks(compiled.every(({ input }) => input === first.input));
+      if (!first || compiled.every(({ start, input, output }) => start.all.length + input.all.length + output.all.length === 0))
+        return null;
+      return new GuardrailHooks(compiled, services).hooks(compiled.every(({ input }) => input === first.input));
     },
   }) as CorePlugin;
 
-type Compiled = Readonly<Record<Side, readonly Guardrail[]>>;
+/** The guardrails of one list. The request waits for the first ones; nothing waits for `later`. */
+interface Guardrails {
+  readonly all: readonly Guardrail[];
+  readonly first: readonly Guardrail[];
+  readonly later: readonly Guardrail[];
+}
+
+const noGuardrails: Guardrails = { all: [], first: [], later: [] };
+
+function toGuardrails(all: readonly Guardrail[]): Guardrails {
+  return { all, first: all.filter(({ async }) => !async), later: all.filter(({ async }) => async) };
+}
+
+type Compiled = Readonly<Record<Side, Guardrails>>;
 
 /** The guardrails of each target. Targets that inherit the same list share its compiled form. */
 function compileTargets(targets: readonly Target[], services: CoreServices): Compiled[] {
-  const known = new Map<readonly GuardrailRule[], readonly Guardrail[]>();
+  const known = new Map<readonly GuardrailRule[], Guardrails>();
   const errors: string[] = [];
-  const compile = (rules: readonly GuardrailRule[], side: Side): readonly Guardrail[] => {
-    const compiled = known.get(rules) ?? compileGuardrails(rules, side, services, errors);
+  const compile = (rules: readonly GuardrailRule[], side: Side): Guardrails => {
+    const compiled = known.get(rules) ?? toGuardrails(compileGuardrails(rules, side, services, errors));
     known.set(rules, compiled);
     return compiled;
   };
@@ -94,7 +108,7 @@ interface Observed {
 /** Maximum bytes of a stream that are collected for guardrails that only observe. */
 const observedBytesMax = 4 * 1024 * 1024;
 
-class Guardrails {
+class GuardrailHooks {
   readonly #compiled: readonly Compiled[];
   readonly #services: CoreServices;
   readonly #slot: ReturnType<CoreServices['slot']>;
@@ -107,11 +121,11 @@ class Guardrails {
 
   /** `isShared`: all targets have the same input guardrails, which then run once and before the cache is asked. */
   hooks(isShared: boolean): CoreHooks {
-    const start = this.#compiled[0]?.start ?? [];
-    const hasInput = this.#compiled.some(({ input }) => input.length > 0);
-    const modes = new Set(this.#compiled.flatMap(({ output }) => output.map(({ stream }) => stream)));
+    const start = this.#compiled[0]?.start ?? noGuardrails;
+    const hasInput = this.#compiled.some(({ input }) => input.all.length > 0);
+    const modes = new Set(this.#compiled.flatMap(({ output }) => output.all.map(({ stream }) => stream)));
     return {
-      ...(start.length > 0 ? { onStart: (ctx) => this.#checkStart(ctx, start) } : {}),
+      ...(start.all.length > 0 ? { onStart: (ctx) => this.#checkStart(ctx, start) } : {}),
       onRequest: (ctx) => this.#onRequest(ctx, isShared),
       ...(hasInput && !isShared ? { onAttempt: (ctx, target) => this.#onAttempt(ctx, target) } : {}),
       onAttemptResponse: (ctx, response, target) => this.#onAttemptResponse(ctx, response, target),
@@ -149,16 +163,10 @@ class Guardrails {
   }
 
   /** Start hooks see headers, metadata, route and caller, and no part of the body. */
-  #checkStart(ctx: RequestContext, start: readonly Guardrail[]): Maybe<Reply | undefined> {
-    this.#runLater(
-      ctx,
-      start.filter(({ async }) => async),
-      {},
-      null,
-    );
-    const synchronous = start.filter(({ async }) => !async);
-    if (synchronous.length === 0) return undefined;
-    return after(runGuardrails(synchronous, ctx, {}, this.#services.clock), ({ results }) => {
+  #checkStart(ctx: RequestContext, { first, later }: Guardrails): Maybe<Reply | undefined> {
+    this.#runLater(ctx, later, {}, null);
+    if (first.length === 0) return undefined;
+    return after(runGuardrails(first, ctx, {}, this.#services.clock), ({ results }) => {
       const state = this.#stateOf(ctx);
       state.start = results;
       state.before = results;
@@ -175,13 +183,13 @@ class Guardrails {
 
   #onRequest(ctx: RequestContext, isShared: boolean): Maybe<Reply | undefined> {
     if (ctx.request.webSocketProtocols) return this.#checkSession(ctx);
-    return isShared ? this.#checkRequest(ctx, this.#compiled[0]?.input ?? [], null) : undefined;
+    return isShared ? this.#checkRequest(ctx, this.#compiled[0]?.input ?? noGuardrails, null) : undefined;
   }
 
   /** Messages of WebSocket sessions are not read. Guardrails that deny reject the session, because they could not check it. */
   #checkSession(ctx: RequestContext): Maybe<Reply | undefined> {
-    const all = new Set(this.#compiled.flatMap(({ input, output }) => [...input, ...output]));
-    return this.#checkRequest(ctx, [...all], null);
+    const all = new Set(this.#compiled.flatMap(({ input, output }) => [...input.all, ...output.all]));
+    return this.#checkRequest(ctx, toGuardrails([...all]), null);
   }
 
   #onAttempt(ctx: RequestContext, target: Target): Maybe<Denial | undefined> {
@@ -191,23 +199,21 @@ class Guardrails {
     state.targetIndex = target.index;
     ctx.params = state.request.params;
     ctx.bodyChanged = state.request.bodyChanged;
-    const checked = this.#checkRequest(ctx, this.#compiled[target.index]?.input ?? [], target.path);
+    const checked = this.#checkRequest(ctx, this.#compiled[target.index]?.input ?? noGuardrails, target.path);
     return after(checked, (reply) => reply && { action: 'deny', reply });
   }
 
   /** Returns the reply with 446 if the request is denied. */
-  #checkRequest(ctx: RequestContext, input: readonly Guardrail[], targetPath: string | null): Maybe<Reply | undefined> {
+  #checkRequest(ctx: RequestContext, { first, later }: Guardrails, targetPath: string | null): Maybe<Reply | undefined> {
     const state = this.#stateOf(ctx);
     state.before = state.start;
     state.after = [];
     state.isDenied = false;
     const body = ctx.endpoint?.operation === null ? passedBody(ctx) : (ctx.params ?? {});
-    const later = input.filter(({ async }) => async);
     this.#runLater(ctx, later, body, targetPath);
-    const synchronous = input.filter(({ async }) => !async);
-    if (synchronous.length === 0) return undefined;
-    return after(runGuardrails(synchronous, ctx, body, this.#services.clock), ({ results, body: changed }) => {
-      state.before = [...state.start, ...results];
+    if (first.length === 0) return undefined;
+    return after(runGuardrails(first, ctx, body, this.#services.clock), ({ results, body: changed }) => {
+      state.before = state.start.length === 0 ? results : [...state.start, ...results];
       this.#record(ctx, results, targetPath);
       if (ctx.params !== null && changed !== body) {
         ctx.params = changed;
@@ -225,7 +231,7 @@ class Guardrails {
     state.after = [];
     state.isDenied = false;
     state.observed = null;
-    const output = this.#compiled[target.index]?.output ?? [];
+    const output = this.#compiled[target.index]?.output.all ?? [];
     const isRead = output.length > 0 && hasText(ctx, 'output') && response.body !== null && isChecked(ctx, response.status);
     state.windowed = null;
     if (response.body === null && isChecked(ctx, response.status) && output.length > 0) {
@@ -246,12 +252,10 @@ class Guardrails {
     target: Target,
     read: ReadBody,
   ): Maybe<Verdict | undefined> {
-    const output = this.#compiled[target.index]?.output ?? [];
-    const later = output.filter(({ async }) => async);
+    const { first, later } = this.#compiled[target.index]?.output ?? noGuardrails;
     this.#runLater(ctx, later, read.body, target.path);
-    const synchronous = output.filter(({ async }) => !async);
-    if (synchronous.length === 0) return this.#failedVerdict(ctx, state, response);
-    return after(runGuardrails(synchronous, ctx, read.body, this.#services.clock), ({ results, body }) => {
+    if (first.length === 0) return this.#failedVerdict(ctx, state, response);
+    return after(runGuardrails(first, ctx, read.body, this.#services.clock), ({ results, body }) => {
       state.after = results;
       this.#record(ctx, results, target.path);
       if (results.some(isDenied)) {

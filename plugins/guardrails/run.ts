@@ -5,7 +5,7 @@ import { isPromise, type JsonObject, type Maybe } from '../../core/contract/valu
 import type { Outcome, Side, Subject } from './checks/check.ts';
 import type { Guardrail, PreparedCheck } from './compile.ts';
 import { after, all } from './maybe.ts';
-import { hasText, type Scope, textParts } from './texts.ts';
+import { hasText, type Scope, type TextPart, textParts } from './texts.ts';
 
 /** The result of one guardrail. */
 export interface GuardrailResult {
@@ -46,41 +46,53 @@ export function runGuardrails(
 ): Maybe<SideResult> {
   const body = given ?? {};
   let chain: Maybe<JsonObject> = body;
-  const subjects = new Map<Scope, Subject>();
+  // Most configs have one scope.
+  const subjects: (Subject & { readonly scope: Scope })[] = [];
   const subjectOf = (check: PreparedCheck, side: Side): Subject => {
-    const subject = subjects.get(check.scope) ?? toSubject(ctx, side, body, check.scope);
-    subjects.set(check.scope, subject);
+    for (const known of subjects) if (known.scope === check.scope) return known;
+    const subject = toSubject(ctx, side, body, check.scope);
+    subjects.push(subject);
     return subject;
   };
+  const run = (check: PreparedCheck, guardrail: Guardrail): Maybe<CheckResult> => {
+    if (given === null && !check.readsNoText) return cannotRun(check, guardrail, 'The body cannot be read', clock);
+    if (!check.isChained) return runCheck(check, guardrail, subjectOf(check, guardrail.side), clock);
+    const result = after(chain, (current) =>
+      runCheck(check, guardrail, toSubject(ctx, guardrail.side, current, check.scope), clock),
+    );
+    chain = after(chain, (current) => after(result, (done) => done.body ?? current));
+    return result;
+  };
   const pending = guardrails.map((guardrail): Maybe<GuardrailResult> => {
-    const beganMs = clock.elapsed();
-    const run = (check: PreparedCheck): Maybe<CheckResult> => {
-      if (given === null && !check.readsNoText) return cannotRun(check, guardrail, 'The body cannot be read', clock);
-      if (!check.isChained) return runCheck(check, guardrail, subjectOf(check, guardrail.side), clock);
-      const result = after(chain, (current) =>
-        runCheck(check, guardrail, toSubject(ctx, guardrail.side, current, check.scope), clock),
-      );
-      chain = after(chain, (current) => after(result, (done) => done.body ?? current));
-      return result;
-    };
     const { side } = guardrail;
-    const relevant = guardrail.checks.filter((check) => check.readsNoText || side === 'start' || hasText(ctx, side));
-    return after(all(relevant.map(run)), (checks) => ({
-      guardrail,
-      verdict: checks.every(({ passed }) => passed),
-      checks,
-      durationMs: clock.elapsed() - beganMs,
-      createdAtMs: clock.now(),
-    }));
+    const isReadable = side === 'start' || hasText(ctx, side);
+    const running: Maybe<CheckResult>[] = [];
+    for (const check of guardrail.checks) if (isReadable || check.readsNoText) running.push(run(check, guardrail));
+    const checks = all(running);
+    return isPromise(checks)
+      ? checks.then((done) => conclusionOf(guardrail, done, clock))
+      : conclusionOf(guardrail, checks, clock);
   });
   return after(all(pending), (results) => after(chain, (changed) => ({ results, body: changed })));
 }
 
-function toSubject(ctx: RequestContext, side: Side, body: JsonObject, scope: Scope): Subject {
+/** Checks of a guardrail begin together, so it takes as long as the slowest; those in a chain also wait for the ones before. */
+function conclusionOf(guardrail: Guardrail, checks: readonly CheckResult[], clock: Clock): GuardrailResult {
+  let verdict = true;
+  let durationMs = 0;
+  for (const check of checks) {
+    if (!check.passed) verdict = false;
+    durationMs = Math.max(durationMs, check.durationMs);
+  }
+  return { guardrail, verdict, checks, durationMs, createdAtMs: clock.now() };
+}
+
+function toSubject(ctx: RequestContext, side: Side, body: JsonObject, scope: Scope): Subject & { readonly scope: Scope } {
   const operation = ctx.endpoint?.operation ?? null;
   const isStart = side === 'start';
   const parts = isStart ? [] : textParts(operation, side, body, scope);
   return {
+    scope,
     ctx,
     side,
     body,
@@ -89,7 +101,7 @@ function toSubject(ctx: RequestContext, side: Side, body: JsonObject, scope: Sco
     model: isStart ? null : ctx.model,
     metadata: ctx.metadata,
     parts,
-    text: parts.map(({ text }) => text).join('\n'),
+    text: parts.length === 1 ? (parts[0] as TextPart).text : parts.map(({ text }) => text).join('\n'),
   };
 }
 
@@ -98,7 +110,8 @@ function toSubject(ctx: RequestContext, side: Side, body: JsonObject, scope: Sco
  * thread, an exception) counts as failed in a guardrail that denies, unless `failOnError` is false.
  */
 function runCheck(check: PreparedCheck, guardrail: Guardrail, subject: Subject, clock: Clock): Maybe<CheckResult> {
-  const beganMs = clock.elapsed();
+  // `clock` is read once per turn of the event loop: a synchronous check would take no time.
+  const beganMs = performance.now();
   const decided = (outcome: Outcome): CheckResult => {
     if (outcome.body === undefined) return conclude(check, outcome, check.failOnError ?? false, beganMs, clock);
     if (subject.side === 'start') return cannotRun(check, guardrail, 'Start hooks cannot change the body', clock);
@@ -119,19 +132,24 @@ function cannotRun(
   { deny }: Guardrail,
   message: string,
   clock: Clock,
-  beganMs = clock.elapsed(),
+  beganMs = performance.now(),
 ): CheckResult {
   const outcome = { verdict: false, data: null, error: { name: 'Check error', message } };
   return conclude(check, outcome, check.failOnError ?? deny, beganMs, clock);
 }
 
 function conclude({ id }: PreparedCheck, outcome: Outcome, failOnError: boolean, beganMs: number, clock: Clock): CheckResult {
+  const { verdict, data, error, body } = outcome;
+  const passed = error === undefined ? verdict : !failOnError;
   return {
-    ...outcome,
     id,
+    verdict,
+    data,
+    error,
+    body,
     failOnError,
-    passed: outcome.error === undefined ? outcome.verdict : !failOnError,
-    durationMs: clock.elapsed() - beganMs,
+    passed,
+    durationMs: performance.now() - beganMs,
     createdAtMs: clock.now(),
   };
 }

@@ -100,7 +100,7 @@ const logReply = v.strictObject({
   verdicts: v.array(v.strictObject(verdictRecord.entries)),
   /** Guardrails that ran, without texts of the request or the reply. */
   guardrails: v.array(guardrailRecord),
-  /** Times of third-party plugins and of guardrails, by hook. */
+  /** Times of third-party plugins, by hook. */
   plugins: v.array(v.strictObject(pluginTime.entries)),
   session: v.nullable(session),
   /** The part of the gateway that made the call; null for requests of clients. */

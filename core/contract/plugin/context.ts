@@ -213,7 +213,7 @@ export class RequestContext {
   verdicts: VerdictRecord[] | null = null;
   /** Guardrails that ran; null while there is none. */
   guardrails: GuardrailRecord[] | null = null;
-  /** Times of third-party plugins and of guardrails; null while none of them has run. */
+  /** Times of third-party plugins; null while none of them has run. */
   pluginTimes: PluginTime[] | null = null;
   /** Filter of the stream of the current attempt; null for most requests. */
   streamFilter: StreamFilter | null = null;

@@ -35,9 +35,9 @@ export interface Outcome {
   readonly verdict: boolean;
   readonly data: JsonObject | null;
   /** The check could not decide. */
-  readonly error?: { readonly name: string; readonly message: string };
+  readonly error?: { readonly name: string; readonly message: string } | undefined;
   /** The changed body; absent: nothing was changed. */
-  readonly body?: JsonObject;
+  readonly body?: JsonObject | undefined;
 }
 
 export interface CheckServices {

@@ -56,14 +56,14 @@ describe('times of plugins', () => {
     expect([status, record.plugins]).toMatchObject([500, [{ hook: 'onRequest', calls: 1 }]]);
   });
 
-  it('are recorded for guardrails, and only if a config has some', async () => {
+  it('are recorded for each guardrail and check in place of hooks', async () => {
     const gateway = createTestGateway({ plugins: [] });
     started.push(gateway);
-    const plain = await gateway.send();
     const config = { input_guardrails: [{ 'default.contains': { words: ['war'], operator: 'none' } }] };
     const checked = await gateway.send({ config });
-    expect(plain.record.plugins).toBeUndefined();
-    expect(checked.record.plugins?.map(({ plugin, hook }) => `${plugin} ${hook}`)).toContain('guardrails onRequest');
+    expect(checked.record.plugins).toBeUndefined();
+    const [guardrail] = checked.record.guardrails ?? [];
+    expect(guardrail?.checks[0]?.durationMs).toBe(guardrail?.durationMs);
   });
 
   it('count each attempt', async () => {
