@@ -29,7 +29,7 @@ const folders = {
   ],
   bootstrap: [
     ...['db', 'publish', 'secrets', 'access', rows],
-    'resources/(integrations/(service|create-provider)|user-invites/service)\\.ts',
+    'resources/(integrations/(service|create-provider)|prompt-(collections|labels)/service|user-invites/service)\\.ts',
   ],
   commands: ['db', 'audit', 'publish', 'secrets', 'bootstrap', rows, 'tables\\.ts'],
 };
@@ -51,13 +51,15 @@ const resources = {
   'model-configs': ['integrations'],
   'organisation-members': ['users'],
   'organisation-utilities': ['api-keys', 'organisations'],
+  'prompt-partials': ['prompt-collections'],
+  prompts: ['prompt-collections', 'prompt-labels'],
   providers: ['configs', 'integrations', 'logs', 'secret-references'],
   sessions: ['users'],
   'user-invites': ['api-keys', 'organisations', 'sessions', 'users', 'workspace-users'],
   users: ['api-keys', 'workspace-users'],
   'virtual-keys': ['configs', 'integrations', 'providers'],
   'workspace-users': ['api-keys'],
-  workspaces: ['integrations', 'organisations', 'workspace-users'],
+  workspaces: ['integrations', 'organisations', 'prompt-collections', 'workspace-users'],
 };
 
 /** Returns the paths of folders and files below admin/ as one pattern. */

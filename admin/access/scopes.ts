@@ -6,7 +6,6 @@ const crud = ['create', 'read', 'update', 'delete', 'list'] as const;
 
 const workspaceResources = each(crud, [
   ...standardResources.map((name) => name.replaceAll('-', '_')),
-  'prompts',
   'workspace_integrations',
   'workspace_mcp_integrations',
   'workspace_agent_integrations',
@@ -84,11 +83,11 @@ export const scopesByType: Readonly<Record<ApiKeyType, ReadonlySet<string>>> = {
 
 /** Resources whose scopes have no effect, because this version does not have the resource, and single scopes of that kind. */
 const withoutRoute: readonly string[] = [
-  ...['prompts.*', 'mcp_servers.*', 'agent_servers.*', 'mcp.*', 'agents.*', 'feedbacks.read'],
+  ...['mcp_servers.*', 'agent_servers.*', 'mcp.*', 'agents.*', 'feedbacks.read'],
   ...['workspace_mcp_integrations.*', 'workspace_agent_integrations.*', 'organisation_mcp_integrations.*'],
   ...['organisation_agent_integrations.*', 'agent_server_skills.*', 'agent_integration_skills.*', 'agent_server_user_access.*'],
   ...['deployments.*', 'analytics.*'],
-  ...['virtual_keys.copy', 'virtual_keys.duplicate', 'completions.read'],
+  ...['virtual_keys.copy', 'virtual_keys.duplicate', 'completions.read', 'prompts.render'],
 ];
 
 /** Returns the scopes of a list that have no effect; `prompts.*` stands for all scopes of a resource. */

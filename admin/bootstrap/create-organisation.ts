@@ -8,6 +8,8 @@ import { createProvider } from '../resources/integrations/create-provider.ts';
 import { integrationWorkspaces } from '../resources/integrations/entity.ts';
 import { createIntegration } from '../resources/integrations/service.ts';
 import { organisations } from '../resources/organisations/entity.ts';
+import { addDefaultCollection } from '../resources/prompt-collections/service.ts';
+import { addUniversalLabels } from '../resources/prompt-labels/service.ts';
 import { workspaces } from '../resources/workspaces/entity.ts';
 import type { Vault } from '../secrets/vault.ts';
 
@@ -50,6 +52,8 @@ export async function createOrganisation(
   await vault.addDataKey(tx, sent.id);
   const workspaceId = await addWorkspace(change, sent.id);
   await addMock(change, vault, sent.id, workspaceId);
+  addDefaultCollection(change, { id: workspaceId, organisationId: sent.id });
+  addUniversalLabels(change, sent.id);
   const adminKey = sent.adminKey ?? newApiKey('admin').text;
   const workspaceKey = sent.workspaceKey ?? newApiKey('ws').text;
   const organisationId = sent.id;

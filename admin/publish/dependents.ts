@@ -21,7 +21,7 @@ export interface OwnerRow {
 }
 
 /** Resources whose rows have dependents. */
-export const ownerKinds = ['workspace', 'user', 'config', 'integration', 'secretReference'] as const;
+export const ownerKinds = ['workspace', 'user', 'config', 'integration', 'secretReference', 'collection', 'label'] as const;
 
 /** Dependents by the resource of their owner, in the order of removal. */
 export type Dependents = Readonly<Record<(typeof ownerKinds)[number], readonly Dependent[]>>;

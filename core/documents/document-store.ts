@@ -83,9 +83,11 @@ export class DocumentStore implements DocumentReader {
     const shelf = (kind: DocumentKind, share: number) => createShelf(kind, Math.max(1, Math.floor(options.entriesMax * share)));
     this.#shelves = {
       'api-key': shelf('api-key', 0.5),
-      config: shelf('config', 0.16),
-      provider: shelf('provider', 0.16),
+      config: shelf('config', 0.14),
+      provider: shelf('provider', 0.14),
       guardrail: shelf('guardrail', 0.02),
+      prompt: shelf('prompt', 0.02),
+      'prompt-partial': shelf('prompt-partial', 0.02),
       workspace: shelf('workspace', 0.09),
       'workspace-models': shelf('workspace-models', 0.01),
       'workspace-policies': shelf('workspace-policies', 0.01),

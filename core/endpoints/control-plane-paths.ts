@@ -32,7 +32,6 @@ export const controlPlaneSegments: readonly string[] = [
   'organisation',
   'organisations',
   'plugins',
-  'prompts',
   'ready',
   'scim',
   'tools',

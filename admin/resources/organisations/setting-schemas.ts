@@ -76,7 +76,6 @@ export const sessionTtl = seconds(900, 31_536_000);
 
 /** Settings of resources that this version does not have. */
 const unusedSecurity: ReadonlySet<string> = new Set([
-  ...Object.keys(securitySections.prompts),
   ...Object.keys(securitySections.analytics),
   'managersWriteWsMcpIntegrations',
   'managersWriteMcpServers',

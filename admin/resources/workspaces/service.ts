@@ -18,6 +18,7 @@ import type { Organisation } from '../organisations/entity.ts';
 import { checkMetadata } from '../organisations/metadata-schema.ts';
 import { securitySettingsOf } from '../organisations/security-settings.ts';
 import type { SettingGroup } from '../organisations/setting-sections.ts';
+import { addDefaultCollection } from '../prompt-collections/service.ts';
 import type { Making } from '../workspace-users/memberships.ts';
 import { addWorkspaceUsers } from '../workspace-users/service.ts';
 import { applySettings, settingGroups } from './apply-settings.ts';
@@ -57,6 +58,7 @@ export async function createWorkspace(change: Change, actor: Actor, body: Create
   await change.tx.flush();
   await addWorkspaceUsers(change, actor, row, body.users ?? [], making);
   await addGlobalProviders(change, row);
+  addDefaultCollection(change, row);
   announce(change, row);
   return row;
 }

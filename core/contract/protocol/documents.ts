@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { savedContent } from '../plugin/guardrail-config.ts';
 import { publicJwk } from './key-set.ts';
 import { type WorkspacePoliciesDocument, workspacePoliciesDocument } from './policies.ts';
+import { type PromptDocument, type PromptPartialDocument, promptDocument, promptPartialDocument } from './prompts.ts';
 import { mappedSecretDocument } from './secret-reference.ts';
 
 /**
@@ -15,6 +16,7 @@ import { mappedSecretDocument } from './secret-reference.ts';
  * | `config` | `<workspace id>/<slug>`; `<workspace id>/<id>` holds only the slug, because no change notice names that id |
  * | `provider` | `<workspace id>/<slug>` |
  * | `guardrail` | `<workspace id or organisation id>/<slug or id>`, and `…/<id>/<version id>` for one version |
+ * | `prompt`, `prompt-partial` | `<workspace id>/<slug or id>`, if shared also `<organisation id>/<slug or id>`; `…/<id>/<number>` holds one version |
  * | `workspace` | workspace id |
  * | `workspace-models` | workspace id; changes with every `provider` of the workspace |
  * | `workspace-policies` | workspace id; read only if the workspace document has `hasPolicies` |
@@ -27,6 +29,8 @@ export const documentKinds = [
   'config',
   'provider',
   'guardrail',
+  'prompt',
+  'prompt-partial',
   'workspace',
   'workspace-models',
   'workspace-policies',
@@ -293,6 +297,8 @@ export const documentSchemas = {
   config: configDocument,
   provider: providerDocument,
   guardrail: guardrailDocument,
+  prompt: promptDocument,
+  'prompt-partial': promptPartialDocument,
   workspace: workspaceDocument,
   'workspace-models': workspaceModelsDocument,
   'workspace-policies': workspacePoliciesDocument,
@@ -320,6 +326,8 @@ export interface DocumentOf {
   config: ConfigDocument;
   provider: ProviderDocument;
   guardrail: GuardrailDocument;
+  prompt: PromptDocument;
+  'prompt-partial': PromptPartialDocument;
   workspace: WorkspaceDocument;
   'workspace-models': WorkspaceModelsDocument;
   'workspace-policies': WorkspacePoliciesDocument;

@@ -74,6 +74,13 @@ const readGuardrails = ({ workspaceId }: Place): Ask[] => [['GET', `/guardrails?
 const writeGuardrails = ({ workspaceId, n }: Place): Ask[] => [
   ['POST', '/guardrails', { workspace_id: workspaceId, name: `G${n}`, checks: [{ id: 'default.notNull' }] }],
 ];
+const readPrompts = ({ workspaceId }: Place): Ask[] => [
+  ['GET', `/prompts?workspace_id=${workspaceId}`],
+  ['GET', `/collections?workspace_id=${workspaceId}`],
+];
+const writePrompts = ({ workspaceId, n }: Place): Ask[] => [
+  ['POST', '/prompts', { workspace_id: workspaceId, name: `P${n}`, string: 'Hello', parameters: {} }],
+];
 const readModels = ({ workspaceId, integration }: Place): Ask[] => [
   ['GET', `/integrations/${integration}/models?workspace_id=${workspaceId}`],
 ];
@@ -112,10 +119,10 @@ export const securitySettings: Readonly<Record<SecuritySettingName, Enforced | L
   organisationAdminsViewLogMetadata: { decidesFor: ['admin'], asks: oneLog, hides: withoutMetadata },
   membersViewAllData: { decidesFor: lookers, asks: oneLog },
   managersViewAllData: { decidesFor: managers, asks: oneLog },
-  membersViewPrompts: { decidesFor: lookers, laterPart: ['prompts.read', 'prompts.list'] },
-  managersViewPrompts: { decidesFor: managers, laterPart: ['prompts.read', 'prompts.list'] },
-  membersWritePrompts: { decidesFor: members, laterPart: ['prompts.create', 'prompts.update', 'prompts.delete'] },
-  managersWritePrompts: { decidesFor: managers, laterPart: ['prompts.create', 'prompts.update', 'prompts.delete'] },
+  membersViewPrompts: { decidesFor: lookers, asks: readPrompts },
+  managersViewPrompts: { decidesFor: managers, asks: readPrompts },
+  membersWritePrompts: { decidesFor: members, asks: writePrompts },
+  managersWritePrompts: { decidesFor: managers, asks: writePrompts },
   membersViewAnalytics: { decidesFor: lookers, laterPart: ['analytics.view'] },
   managersViewAnalytics: { decidesFor: managers, laterPart: ['analytics.view'] },
   membersViewProviders: { decidesFor: lookers, asks: readProviders },

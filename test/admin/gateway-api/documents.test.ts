@@ -11,10 +11,15 @@ import { databases } from '../support/test-database.ts';
 describe.each(databases)('documents and changes for gateways, on %s', (database) => {
   let plane: Plane;
   let guardrailSlug: string;
+  let promptSlug: string;
+  let partialSlug: string;
   beforeAll(async () => {
     plane = await startPlaneWithGateway(database);
     const guardrail = { name: 'G', workspace_id: plane.workspaceId, checks: [{ id: 'default.notNull' }] };
     guardrailSlug = (await plane.ask('POST', '/guardrails', { body: guardrail })).body.slug;
+    const prompt = { name: 'P', string: 'Hello {{name}}', parameters: {} };
+    promptSlug = (await plane.ask('POST', '/prompts', { body: prompt })).body.slug;
+    partialSlug = (await plane.ask('POST', '/prompts/partials', { body: { name: 'P', string: 'Hello' } })).body.slug;
     const jwt = { jwks_url: 'https://id.example.com/jwks' };
     await plane.ask('PUT', '/organisations/self/auth-settings', { body: { jwt } });
     await plane.ask('POST', '/configs', { body: { name: 'C', slug: 'c', config: { provider: '@mock' }, isDefault: 1 } });
@@ -27,6 +32,8 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
       config: `${plane.workspaceId}/c`,
       provider: `${plane.workspaceId}/mock`,
       guardrail: `${plane.workspaceId}/${guardrailSlug}`,
+      prompt: `${plane.workspaceId}/${promptSlug}`,
+      'prompt-partial': `${plane.workspaceId}/${partialSlug}`,
       workspace: plane.workspaceId,
       'workspace-models': plane.workspaceId,
       'workspace-policies': plane.workspaceId,

@@ -14,13 +14,13 @@ describe('settings without effect', () => {
   });
   afterAll(() => plane?.close());
 
-  const prompts = { membersViewPrompts: false };
+  const analytics = { membersViewAnalytics: false };
   it.each([
     ['PUT', '/organisations/self', { settings: { debug_log: 0 } }, 'settings.debug_log'],
-    ['PUT', '/organisations/self', { security_settings: prompts }, 'security_settings.membersViewPrompts'],
+    ['PUT', '/organisations/self', { security_settings: analytics }, 'security_settings.membersViewAnalytics'],
     ['PUT', '/organisations/self', { export_settings: { deniedFields: ['cost'] } }, 'export_settings.deniedFields'],
     ['PUT', '/organisations/self/auth-settings', { disable_auto_provision_user: true }, 'disable_auto_provision_user'],
-    ['POST', '/api-keys/workspace/service', { name: 'k', scopes: ['prompts.read', 'configs.read'] }, 'scopes[prompts.*]'],
+    ['POST', '/api-keys/workspace/service', { name: 'k', scopes: ['mcp_servers.read', 'configs.read'] }, 'scopes[mcp_servers.*]'],
   ])('%s %s with %j are listed in the reply', async (method, path, body, named) => {
     const at = path.replace('self/auth', `${plane.organisationId}/auth`);
     const reply = await plane.ask(method, at, { body });

@@ -2,6 +2,7 @@ import type { AdminRoute } from '../../../admin/http/route.ts';
 import { apiKeys } from '../../../admin/resources/api-keys/entity.ts';
 import { configVersions } from '../../../admin/resources/configs/entity.ts';
 import { guardrailVersions } from '../../../admin/resources/guardrails/entity.ts';
+import { promptVersions } from '../../../admin/resources/prompts/entity.ts';
 import { adminRoutes } from '../../../admin/tables.ts';
 import type { Plane, Tenant } from '../support/plane.ts';
 import { makeOneOfEverything } from '../support/samples.ts';
@@ -78,10 +79,14 @@ async function belongings(plane: Plane, tenant: Tenant, as: string): Promise<Bel
   const em = plane.control.services.database.emOf(organisationId);
   const version = await em.findOneOrFail(configVersions, { organisationId, workspaceId });
   const guardrailVersion = await em.findOneOrFail(guardrailVersions, { organisationId, workspaceId });
+  const promptVersion = await em.findOneOrFail(promptVersions, { organisationId, workspaceId });
   const key = await em.findOneOrFail(apiKeys, { organisationId, workspaceId, type: 'workspace-service' });
   return {
     ...tenant,
     made,
-    others: { versionId: version.id, guardrailVersionId: guardrailVersion.id, sessionId: key.id, id: key.id },
+    others: {
+      ...{ versionId: version.id, guardrailVersionId: guardrailVersion.id, promptVersionId: promptVersion.id },
+      ...{ sessionId: key.id, id: key.id },
+    },
   };
 }

@@ -1,0 +1,155 @@
+import { LockMode } from '@mikro-orm/core';
+import { holdWorkspace } from '../../access/hold-workspace.ts';
+import { newId, newSlug } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { AdminError, asReference, conflict, invalid, notFound } from '../../http/errors.ts';
+import { itemOf } from '../../http/find-item.ts';
+import type { Dependents } from '../../publish/dependents.ts';
+import type { Change } from '../../publish/write-change.ts';
+import { workspaces } from '../workspaces/entity.ts';
+import { type PromptCollection, promptCollections } from './entity.ts';
+
+interface Tenant {
+  readonly organisationId: string;
+  /** Null: an organisation key that names no workspace. */
+  readonly workspaceId: string | null;
+}
+
+/** Maximum depth of the tree. */
+const depthMax = 20;
+
+/** Returns the caller's collection by id or slug. Archived ones are not found. Throws AB08. */
+export async function findCollection(
+  em: EntityManager,
+  { organisationId, workspaceId }: Tenant,
+  idOrSlug: string,
+  lock?: 'for update',
+): Promise<PromptCollection> {
+  const where = { ...itemOf({ organisationId, workspaceId }, idOrSlug), status: 'active' as const };
+  const found = await em.findOne(promptCollections, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
+  if (!found) throw notFound('Collection');
+  return found;
+}
+
+/**
+ * Returns the collection for a new item: the one that the body names, or the default collection of the workspace. It also decides the
+ * workspace of organisation keys that name none. Throws AB02, and AB01 if neither a collection nor a workspace is named.
+ */
+export async function collectionForNew(change: Change, tenant: Tenant, named: string | undefined): Promise<PromptCollection> {
+  const { organisationId } = tenant;
+  const found =
+    named === undefined
+      ? await defaultCollection(change.tx, organisationId, await workspaceOf(change.tx, tenant))
+      : await findCollection(change.tx, tenant, named).catch(asReference('collection_id', 'Collection'));
+  if (!(await holdWorkspace(change.tx, organisationId, found.workspaceId))) throw notFound('Workspace');
+  return found;
+}
+
+/** The workspace of a new item without a collection. Throws AB01 if an organisation key names none and there are several. */
+export async function workspaceOf(em: EntityManager, { organisationId, workspaceId }: Tenant): Promise<string> {
+  if (workspaceId !== null) return workspaceId;
+  const [only, ...others] = await em.find(workspaces, { organisationId, status: 'active' }, { limit: 2 });
+  if (!only || others.length > 0) throw invalid('workspace_id: required with an organisation API key');
+  return only.id;
+}
+
+/** Every active workspace has a default collection. */
+async function defaultCollection(em: EntityManager, organisationId: string, workspaceId: string): Promise<PromptCollection> {
+  const found = await em.findOne(promptCollections, { organisationId, workspaceId, isDefault: true, status: 'active' });
+  if (!found) throw notFound('Workspace');
+  return found;
+}
+
+/** Adds the default collection of a new workspace. */
+export function addDefaultCollection(change: Change, workspace: { readonly id: string; readonly organisationId: string }): void {
+  addRow(change, { organisationId: workspace.organisationId, workspaceId: workspace.id }, 'Default', null, true);
+}
+
+export async function createCollection(
+  change: Change,
+  tenant: Tenant,
+  sent: { readonly name: string; readonly parent_collection_id?: string | null | undefined },
+): Promise<PromptCollection> {
+  const { tx } = change;
+  const parent = sent.parent_collection_id ? await findParent(tx, tenant, sent.parent_collection_id) : null;
+  const workspaceId = parent?.workspaceId ?? (await workspaceOf(tx, tenant));
+  if (!(await holdWorkspace(tx, tenant.organisationId, workspaceId))) throw notFound('Workspace');
+  if (parent) await requireRoom(tx, parent, null);
+  const row = addRow(change, { organisationId: tenant.organisationId, workspaceId }, sent.name, parent?.id ?? null, false);
+  await tx.flush();
+  change.about(row.id);
+  return row;
+}
+
+/** Renames or moves a collection; a parent of null moves it to the top. */
+export async function updateCollection(
+  change: Change,
+  row: PromptCollection,
+  sent: { readonly name?: string | undefined; readonly parent_collection_id?: string | null | undefined },
+): Promise<void> {
+  if (sent.name !== undefined) row.name = sent.name;
+  if (sent.parent_collection_id !== undefined) {
+    const parent = sent.parent_collection_id === null ? null : await findParent(change.tx, row, sent.parent_collection_id);
+    if (parent && row.isDefault) throw conflict('parent_collection_id: the default collection stays at the top');
+    if (parent) await requireRoom(change.tx, parent, row);
+    row.parentCollectionId = parent?.id ?? null;
+  }
+  row.lastUpdatedAt = new Date();
+  change.about(row.id);
+}
+
+/**
+ * Archives a collection. With `cascade` everything in it is archived too, at all depths. Throws AB08 for the default collection, which
+ * cannot be deleted, and AB07 if it is not empty.
+ */
+export async function archiveCollection(
+  change: Change,
+  row: PromptCollection,
+  cascade: boolean,
+  dependents: Dependents,
+): Promise<void> {
+  const { tx } = change;
+  if (row.isDefault) throw new AdminError('AB08', 'The default collection cannot be deleted');
+  const children = await tx.find(promptCollections, { parentCollectionId: row.id, status: 'active' });
+  if (!cascade) {
+    const held = children.length > 0 ? [`${children.length} collections`] : [];
+    for (const { what, count } of dependents.collection) {
+      const number = (await count?.(tx, row)) ?? 0;
+      if (number > 0) held.push(`${number} ${what}`);
+    }
+    if (held.length > 0) {
+      throw conflict(`This collection still has ${held.join(', ')}. Delete them first, or send cascade=true`);
+    }
+  }
+  for (const child of children) await archiveCollection(change, child, true, dependents);
+  for (const { remove } of dependents.collection) await remove?.(change, row, dependents);
+  row.status = 'archived';
+  row.lastUpdatedAt = new Date();
+  change.about(row.id);
+}
+
+function addRow(
+  change: Change,
+  tenant: { readonly organisationId: string; readonly workspaceId: string },
+  name: string,
+  parentCollectionId: string | null,
+  isDefault: boolean,
+): PromptCollection {
+  const now = new Date();
+  const fields = { name, parentCollectionId, isDefault, status: 'active' as const, createdAt: now, lastUpdatedAt: now };
+  return change.tx.create(promptCollections, { ...tenant, id: newId(), slug: newSlug('', name), ...fields });
+}
+
+function findParent(em: EntityManager, tenant: Tenant, named: string): Promise<PromptCollection> {
+  return findCollection(em, tenant, named).catch(asReference('parent_collection_id', 'Collection'));
+}
+
+/** Throws AB01 if the tree would become too deep, or if `moved` would become a part of itself. */
+async function requireRoom(em: EntityManager, parent: PromptCollection, moved: PromptCollection | null): Promise<void> {
+  let depth = 1;
+  for (let at: PromptCollection | null = parent; at; depth++) {
+    if (at.id === moved?.id) throw invalid('parent_collection_id: a collection cannot be moved into itself');
+    if (depth >= depthMax) throw invalid(`parent_collection_id: collections can be nested ${depthMax} deep`);
+    at = at.parentCollectionId ? await em.findOne(promptCollections, { id: at.parentCollectionId }) : null;
+  }
+}

@@ -1,0 +1,97 @@
+import * as v from 'valibot';
+import { bothEnvelopes, listOf, nullableText, time, uuid } from '../../http/reply-schemas.ts';
+import { idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, unchanged } from '../../http/schemas.ts';
+
+/** Maximum length of a partial in characters. */
+const charsMax = 500_000;
+
+const string = v.pipe(v.string('a text is expected'), v.maxLength(charsMax, `at most ${charsMax} characters`));
+const description = v.nullish(text);
+
+export const createBody = v.strictObject({
+  ...tenantEntries,
+  name,
+  string,
+  version_description: description,
+  collection_id: v.optional(idOrSlug),
+});
+
+export const updateBody = v.strictObject({
+  ...tenantEntries,
+  slug: unchanged,
+  name: v.optional(name),
+  string: v.optional(string),
+  /** Another name of `version_description`. */
+  description,
+  version_description: description,
+  collection_id: v.optional(idOrSlug),
+  status: v.optional(v.picklist(['active', 'archived'], 'active or archived is expected')),
+});
+
+export const publishBody = v.strictObject({
+  ...tenantEntries,
+  version: v.pipe(v.number(), v.safeInteger('a version number is expected'), v.minValue(1, 'at least 1')),
+});
+
+export type CreateBody = v.InferOutput<typeof createBody>;
+export type UpdateBody = v.InferOutput<typeof updateBody>;
+
+export const listQuery = v.strictObject({
+  ...tenantEntries,
+  ...pageEntries,
+  collection_id: v.optional(idOrSlug),
+  search: v.optional(text),
+  type: v.optional(v.picklist(['shared', 'all'], 'shared or all is expected')),
+  show_prompt_share: queryFlag,
+});
+
+export const readQuery = v.strictObject({ ...tenantEntries, version: v.optional(text) });
+
+const status = v.picklist(['active', 'archived']);
+
+/** Workspaces that a partial is shared with; null: none. */
+const sharedWith = v.nullable(v.union([v.literal('organisation'), v.array(uuid)]));
+
+const rowEntries = {
+  id: uuid,
+  slug: v.string(),
+  name: v.string(),
+  collection_id: uuid,
+  created_at: time,
+  last_updated_at: time,
+  status,
+  object: v.literal('partial'),
+};
+
+export const listReply = listOf(
+  v.strictObject({ ...rowEntries, prompt_share: v.optional(v.strictObject({ workspace_id: uuid, shared_with: sharedWith })) }),
+);
+
+export const createReply = bothEnvelopes({ id: uuid, slug: v.string(), version_id: uuid, object: v.literal('partial') });
+
+export const updateReply = bothEnvelopes({ id: uuid, slug: v.string(), prompt_partial_version_id: uuid });
+
+export const readReply = bothEnvelopes({
+  ...rowEntries,
+  string: v.string(),
+  version: v.number(),
+  version_description: nullableText,
+  prompt_partial_version_id: uuid,
+  prompt_version_status: status,
+});
+
+export const versionsReply = listOf(
+  v.strictObject({
+    prompt_partial_id: uuid,
+    prompt_partial_version_id: uuid,
+    slug: v.string(),
+    version: v.number(),
+    string: v.string(),
+    description: nullableText,
+    /** Author of the version. */
+    owner_id: uuid,
+    created_at: time,
+    prompt_version_status: status,
+    object: v.literal('partial'),
+  }),
+);

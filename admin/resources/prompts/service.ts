@@ -1,0 +1,154 @@
+import { LockMode } from '@mikro-orm/core';
+import { newId, newSlug } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Actor } from '../../http/actor.ts';
+import { asReference, notFound } from '../../http/errors.ts';
+import { itemOf } from '../../http/find-item.ts';
+import type { Change } from '../../publish/write-change.ts';
+import { collectionForNew, findCollection } from '../prompt-collections/service.ts';
+import { type Prompt, type PromptVersion, prompts, promptVersions } from './entity.ts';
+import type { CreateBody, UpdateBody } from './schema.ts';
+import { addVersion, changedContent, contentOf, providerSlug, versionOf } from './versions.ts';
+
+export interface Tenant {
+  readonly organisationId: string;
+  /** Null: an organisation key that names no workspace. */
+  readonly workspaceId: string | null;
+}
+
+/** Returns a prompt of the caller's own workspace for a change, by id or slug, and locks it. Archived ones are not found. Throws AB08. */
+export async function holdPrompt(em: EntityManager, tenant: Tenant, idOrSlug: string): Promise<Prompt> {
+  const where = { ...itemOf(tenant, idOrSlug), status: 'active' as const };
+  const found = await em.findOne(prompts, where, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  if (!found) throw notFound('Prompt');
+  return found;
+}
+
+/** Returns a prompt that the caller may read: their own or one shared with their workspace. Throws AB08. */
+export async function findPrompt(em: EntityManager, tenant: Tenant, idOrSlug: string): Promise<Prompt> {
+  const { workspaceId: _, ...item } = itemOf(tenant, idOrSlug);
+  const found = await em.findOne(prompts, { ...item, ...readable(tenant) });
+  if (!found) throw notFound('Prompt');
+  return found;
+}
+
+/** Filter for the prompts that the caller may read. */
+export function readable({ organisationId, workspaceId }: Tenant) {
+  const all = { organisationId, status: 'active' as const };
+  if (workspaceId === null) return all;
+  return { ...all, $or: [{ workspaceId }, { sharedWith: { $overlap: ['organisation', workspaceId] } }] };
+}
+
+/** Saves a new prompt with its first version, which is published. */
+export async function createPrompt(
+  change: Change,
+  tenant: Tenant,
+  actor: Actor,
+  sent: CreateBody,
+): Promise<{ prompt: Prompt; version: PromptVersion }> {
+  const { tx } = change;
+  const { organisationId, workspaceId, id: collectionId } = await collectionForNew(change, tenant, sent.collection_id);
+  const owner = { organisationId, workspaceId };
+  const virtualKey = sent.virtual_key === undefined ? null : await providerSlug(tx, owner, sent.virtual_key);
+  const now = new Date();
+  const author = actor.userId ?? actor.keyId;
+  const prompt = tx.create(prompts, {
+    ...owner,
+    collectionId,
+    id: newId(),
+    slug: newSlug('pp-', sent.name),
+    name: sent.name,
+    status: 'active',
+    version: 1,
+    latestVersion: 1,
+    sharedWith: null,
+    ownerId: author,
+    updatedBy: author,
+    createdAt: now,
+    lastUpdatedAt: now,
+  });
+  await tx.flush();
+  const version = addVersion(
+    tx,
+    prompt,
+    { ...contentOf(sent), virtualKey, description: sent.version_description ?? null },
+    author,
+  );
+  announce(change, prompt, 'upsert');
+  return { prompt, version };
+}
+
+/**
+ * Updates the sent fields. Changed content makes a new version, which is not published. `virtual_key` and `version_description` belong to the
+ * new version, or without one to the published version. Returns the newest version.
+ */
+export async function updatePrompt(change: Change, prompt: Prompt, actor: Actor, sent: UpdateBody): Promise<PromptVersion> {
+  const { tx } = change;
+  const { organisationId, workspaceId } = prompt;
+  if (sent.name !== undefined) prompt.name = sent.name;
+  if (sent.collection_id !== undefined) {
+    const named = findCollection(tx, { organisationId, workspaceId }, sent.collection_id);
+    prompt.collectionId = (await named.catch(asReference('collection_id', 'Collection'))).id;
+  }
+  const virtualKey = sent.virtual_key == null ? undefined : await providerSlug(tx, prompt, sent.virtual_key);
+  touch(prompt, actor);
+  let latest = await versionOf(tx, prompt, prompt.latestVersion);
+  const content = changedContent(sent, latest);
+  if (content) {
+    prompt.latestVersion += 1;
+    const further = { virtualKey: virtualKey ?? latest.virtualKey ?? null, description: sent.version_description ?? null };
+    latest = addVersion(tx, prompt, { ...content, ...further }, prompt.updatedBy);
+  } else if (virtualKey !== undefined || sent.version_description !== undefined) {
+    const published = await versionOf(tx, prompt, prompt.version);
+    if (virtualKey !== undefined) published.virtualKey = virtualKey;
+    if (sent.version_description !== undefined) published.description = sent.version_description;
+    announceVersion(change, prompt, published.number);
+  }
+  announce(change, prompt, 'upsert');
+  return latest;
+}
+
+/** Publishes a version. Throws AB08 if there is none with this number. */
+export async function publishVersion(change: Change, prompt: Prompt, actor: Actor, number: number): Promise<void> {
+  prompt.version = (await versionOf(change.tx, prompt, number)).number;
+  touch(prompt, actor);
+  announce(change, prompt, 'upsert');
+}
+
+/** Archives a prompt. Requests that name it then fail. */
+export function archivePrompt(change: Change, prompt: Prompt): void {
+  prompt.status = 'archived';
+  prompt.lastUpdatedAt = new Date();
+  announce(change, prompt, 'delete');
+}
+
+/** Models of the published versions, by id of the prompt. */
+export async function publishedModels(em: EntityManager, rows: readonly Prompt[]): Promise<ReadonlyMap<string, string | null>> {
+  if (rows.length === 0) return new Map();
+  const where = { $or: rows.map(({ id, version }) => ({ promptId: id, number: version })) };
+  const versions = await em.find(promptVersions, where, { fields: ['promptId', 'model'] });
+  return new Map(versions.map(({ promptId, model }) => [promptId, model ?? null]));
+}
+
+/** Notes who changed the prompt, and when. */
+export function touch(prompt: Prompt, actor: Actor): void {
+  prompt.updatedBy = actor.userId ?? actor.keyId;
+  prompt.lastUpdatedAt = new Date();
+}
+
+/** Emits the documents of a prompt: by slug and by id, below its workspace, and if it is shared below the organisation. */
+export function announce(change: Change, prompt: Prompt, op: 'upsert' | 'delete'): void {
+  change.about(prompt.id);
+  for (const owner of ownersOf(prompt)) {
+    for (const name of [prompt.slug, prompt.id]) change.emit({ kind: 'prompt', id: `${owner}/${name}`, op });
+  }
+}
+
+/** Emits the document of one version. */
+function announceVersion(change: Change, prompt: Prompt, number: number): void {
+  for (const owner of ownersOf(prompt)) change.emit({ kind: 'prompt', id: `${owner}/${prompt.id}/${number}`, op: 'upsert' });
+}
+
+function ownersOf({ workspaceId, organisationId, sharedWith }: Prompt): string[] {
+  return sharedWith ? [workspaceId, organisationId] : [workspaceId];
+}
