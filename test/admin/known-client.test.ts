@@ -2,7 +2,7 @@ import { Portkey } from 'portkey-ai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Plane, startPlane } from './support/plane.ts';
 
-/** The administration part of a client that was made for another gateway, on the resources it has in common with this one. */
+/** The administration part of the reference product's client, on the resources that both products have. */
 let plane: Plane;
 let client: Portkey;
 

@@ -58,7 +58,7 @@ describe('the history checker', () => {
   });
 });
 
-/** The checker names what is shown before it says that it goes back. */
+/** The checker reports the visible state before it reports the step back. */
 function order(error: string): number {
   return Number(/at (\d+)/.exec(error)?.[1]) * 10 + (error.includes('goes back') ? 1 : 0);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runProgram } from './run-program.ts';
 
-// The long runs are `bench/*.ts` by hand; these show in every run of the tests that the guarantees hold and the programs work.
+// Short runs of the programs in `bench/`, which show that the guarantees hold and the programs work. Long runs are started by hand.
 test('kill under load: only calls in flight on killed processes fail, and every reply has one record', async () => {
   const { code, output } = await runProgram('kill-under-load.ts', [
     '--seconds',
@@ -21,7 +21,7 @@ test('kill under load: only calls in flight on killed processes fail, and every 
 test('outage under load: no call fails while the control plane, NATS or PostgreSQL is away, and changes apply afterwards', async () => {
   const { code, output } = await runProgram('outage-under-load.ts', [
     ...['--seconds', '2', '--connections', '4', '--rate', '500'],
-    // Without load it is a second: the figure of the benchmark.
+    // One second without load, as bench/README.md shows.
     ...['--within', '30000'],
   ]);
   expect(code, output).toBe(0);

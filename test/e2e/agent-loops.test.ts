@@ -10,8 +10,8 @@ import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../sup
 import { sendJson } from '../support/send-events.ts';
 
 /**
- * An agent of the Vercel AI SDK, in each of the three formats, through the whole product, answered by fakes that speak the true
- * wire formats of five providers: two parallel tool calls, then a second round, then the answer.
+ * An agent of the Vercel AI SDK in each of the three formats through the whole product. Fakes reply in the wire formats of five
+ * providers: two parallel tool calls, a second round, then the final reply.
  */
 let gateway: SharedGatewayWithUpstream;
 beforeAll(async () => {
@@ -28,7 +28,7 @@ afterAll(() => gateway?.close());
 afterEach(() => gateway?.upstream.reset());
 
 const looping = providerCases.filter(({ id }) => ['openai', 'anthropic', 'google', 'bedrock', 'mistral-ai'].includes(id));
-/** Calls are signed, as they are with an access key. */
+/** Calls are signed with an access key. */
 const bedrock = {
   aws_auth_type: 'accessKey',
   aws_access_key_id: 'AKIDEXAMPLE',
@@ -51,7 +51,7 @@ const rounds: readonly ModelAnswer[] = [
   { text: 'Rain everywhere.', end: 'end', tokens },
 ];
 
-/** Answers as this provider would: which round it is shows in how many rounds of tool results the request holds. */
+/** Replies as this provider would. The number of tool results in the request shows the round. */
 function answerAs(provider: ProviderCase) {
   return async ({ request, response }: Exchange): Promise<void> => {
     const format: Format = request.path.endsWith('/responses')
@@ -68,7 +68,7 @@ function answerAs(provider: ProviderCase) {
     if (!stream) return sendJson(response, 200, wire.plain(answer));
     const events = wire.stream(answer);
     response.writeHead(200, { 'content-type': wire.streamType ?? 'text/event-stream' });
-    // Cut at odd places, as networks do.
+    // Split at arbitrary offsets, as in networks.
     const bytes = wire.frames?.(events) ?? Buffer.from(events.map(encodeEvent).join(''));
     for (let at = 0; at < bytes.length; at += 97) response.write(bytes.subarray(at, at + 97));
     response.end();
@@ -81,7 +81,7 @@ const models: Readonly<Record<Format, (id: string, model: string) => LanguageMod
   messages: (id, model) => createAnthropic({ baseURL: gateway.baseUrl, apiKey: keys.get(id) as string })(model),
 };
 
-/** The formats in which these providers sign their reasoning; this client sends it back. */
+/** The formats in which these providers sign their reasoning. This client sends it back. */
 const signed: Readonly<Record<string, readonly Format[]>> = {
   openai: ['responses'],
   'openai-responses-only': ['messages', 'responses'],

@@ -4,11 +4,11 @@ import { anthropicError, openaiError, reply, stallBeforeHead, stallMidStream } f
 import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { dataEvent, namedEvent } from '../support/send-events.ts';
 
-/** The official client, changed in nothing but `baseURL` (it adds `/v1` itself) and `apiKey`. */
+/** The official client. Only `baseURL` (it adds `/v1` itself) and `apiKey` differ from its defaults. */
 let gateway: SharedGatewayWithUpstream;
-/** Answered by Anthropic. */
+/** Served by Anthropic. */
 let native: Anthropic;
-/** The same calls answered by a provider of the OpenAI format. */
+/** The same calls served by a provider of the OpenAI format. */
 let translated: Anthropic;
 
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/g
 import { openRawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 
-/** Changes of a key reach every gateway process while it runs; two of them share the port here. */
+/** Changes of a key reach every running gateway process. Two of them share the port here. */
 let gateway: GatewayWithUpstream;
 beforeAll(async () => {
   gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '2' } });
@@ -14,7 +14,7 @@ afterAll(() => gateway?.close());
 
 const body = JSON.stringify({ model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] });
 
-/** One call on a connection of its own: twenty of them meet both processes all but surely. */
+/** One call on its own connection. Twenty of them reach both processes almost certainly. */
 async function call(key: string): Promise<{ status: number; code: unknown }> {
   const client = await openRawClient(gateway.port);
   try {

@@ -51,7 +51,7 @@ describe.each(ruleDatabases)('costs of batches, on %s', (name) => {
   const jsonl = (lines: readonly object[]) =>
     reply(200, lines.map((one) => JSON.stringify(one)).join('\n'), { 'content-type': 'application/jsonl' });
 
-  /** A batch at the upstream that is over once `states` are used up. */
+  /** A batch at the upstream that goes through `states` and then ends. */
   function provide(id: string, input: readonly object[], output: readonly object[], states: readonly string[]): void {
     const { upstream } = gateway;
     const files = { input_file_id: `in-${id}`, output_file_id: `out-${id}`, error_file_id: null };
@@ -75,11 +75,11 @@ describe.each(ruleDatabases)('costs of batches, on %s', (name) => {
 
   interface Log {
     readonly batch: { readonly part: string } | null;
-    // biome-ignore lint/suspicious/noExplicitAny: tests look into many fields
+    // biome-ignore lint/suspicious/noExplicitAny: tests read many fields
     readonly metrics: any;
   }
 
-  /** The records of a trace, or those of a part, once there are so many. */
+  /** The records of a trace, or of a part of it, once there are this many. */
   const logsOf = (traceId: string, count: number, part: string | null = null) =>
     until(
       async () => {
@@ -89,7 +89,7 @@ describe.each(ruleDatabases)('costs of batches, on %s', (name) => {
       },
       { what: `${count} records of ${traceId}`, deadlineMs },
     );
-  /** The records of what a batch has cost. */
+  /** The cost records of a batch. */
   const costs = (traceId: string, count: number) => logsOf(traceId, count, 'result');
 
   it('are recorded after a provider has run them, by requested model, at half the price', async () => {
@@ -155,7 +155,7 @@ describe.each(ruleDatabases)('costs of batches, on %s', (name) => {
     const file = await client.files.create({ file: new File([text], 'in.jsonl'), purpose: 'batch' });
     await client.batches.create({ input_file_id: file.id, ...wanted });
     const [cost] = await costs(traceId, 1);
-    // $3 and $15 a million tokens, halved.
+    // $3 and $15 per million tokens, halved.
     expect(cost.metrics.cost).toBeCloseTo(0.225, 6);
     expect(cost.metrics).toMatchObject({ ai_org: 'anthropic', price_source: 'public', req_units: 1_000 });
   });

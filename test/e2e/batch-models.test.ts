@@ -4,7 +4,7 @@ import { reply } from '../support/fake-upstream.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
 
-/** Models that an integration restricts, inside batches: at every provider `good` is enabled and nothing else. */
+/** Restricted models in batches: every provider has only `good` enabled. */
 let gateway: GatewayWithUpstream;
 const clients: Record<string, OpenAI> = {};
 
@@ -114,7 +114,7 @@ describe('a batch from a file of the service', () => {
     const create = async (text: string) =>
       client('ant').batches.create({ input_file_id: (await upload('ant', text)).id, ...wanted });
     await expect(create(jsonl(line('a', 'good'), line('b', '@ant/bad')))).rejects.toMatchObject(notAllowed);
-    // Uploads that had begun were cut before their end.
+    // Uploads that had begun were aborted.
     for (const request of upstream.requests) await expect(request.complete).rejects.toThrow();
     expect(await create(jsonl(line('a', 'good'), line('b', '@ant/good')))).toMatchObject({
       id: expect.stringMatching(/^msgbatch_1\./),

@@ -1,14 +1,14 @@
 import { afterEach, expect, it } from 'vitest';
 import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
 
-/** The caller's address in the audit trail when a proxy stands in front of the gateway. */
+/** The caller's address in the audit trail with a proxy in front of the gateway. */
 let gateway: RunningGateway | undefined;
 afterEach(() => gateway?.stop());
 
 const client = '203.0.113.7';
 const span = 'start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z';
 
-/** Makes a config as a client behind a proxy would, and returns the entry of the audit trail. */
+/** Creates a config as a client behind a proxy would, and returns the audit entry. */
 async function told(
   running: RunningGateway,
   headers: Record<string, string>,
@@ -30,7 +30,7 @@ it('client address: it is the client’s behind a trusted proxy, in the audit lo
   gateway = await startGateway({ env: { TRUSTED_PROXIES: '127.0.0.0/8', COUNTRY_HEADER: 'cf-ipcountry' } });
   const headers = { 'x-forwarded-for': `6.6.6.6, ${client}`, 'cf-ipcountry': 'at' };
   expect(await told(gateway, headers)).toEqual([client, 'AT']);
-  // A name of ours from outside means nothing.
+  // An internal header from outside has no effect.
   expect(await told(gateway, { 'x-forwarded-for': client, 'svc-internal-country': 'DE' })).toEqual([client, null]);
   for (const [country, total] of [
     ['AT', 1],

@@ -76,7 +76,7 @@ const input = (...ids: string[]) =>
     )
     .join('\n');
 
-/** From upload to results, as a program of OpenAI's does it. */
+/** From upload to results, as with OpenAI. */
 async function runBatch(client: OpenAI, options: JsonObject, run: () => void) {
   const file = await client.files.create({ file: await toFile(Buffer.from(input('a', 'b')), 'in.jsonl'), purpose: 'batch' });
   const made = await client.batches.create({

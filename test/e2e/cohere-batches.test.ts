@@ -6,10 +6,10 @@ import type { JsonObject } from '../../core/contract/values/json.ts';
 import { reply } from '../support/fake-upstream.ts';
 import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 
-/** Batches of Cohere in the form of OpenAI, through the official client. */
+/** Batches of Cohere in OpenAI's format, through the official client. */
 let gateway: SharedGatewayWithUpstream;
 let client: OpenAI;
-/** Names no provider: its files stay with the service. */
+/** Names no provider, so its files stay in the service. */
 let keeper: OpenAI;
 
 beforeAll(async () => {
@@ -68,7 +68,7 @@ async function create(text: string, endpoint: '/v1/chat/completions' | '/v1/embe
   return client.batches.create({ input_file_id: id, endpoint, completion_window: '24h', metadata: { a: 'b' } });
 }
 
-/** The lines of the dataset that was uploaded, and what was said of it. */
+/** The lines of the uploaded dataset, and its parameters. */
 async function uploaded() {
   const request = gateway.upstream.requests.find(({ method, url }) => method === 'POST' && url.startsWith('/v1/datasets'));
   if (!request) throw new Error('no dataset was made');
@@ -175,7 +175,7 @@ describe('files of cohere', () => {
     expect(await leftBehind()).toEqual([]);
   });
 
-  /** Datasets whose form came to its end. */
+  /** Datasets whose form was complete. */
   const leftBehind = async () => {
     const whole: string[] = [];
     for (const request of gateway.upstream.requests) if ((await request.closed) === 'answered') whole.push(request.url);

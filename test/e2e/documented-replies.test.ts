@@ -84,7 +84,7 @@ function parametersOf(operation: Operation, place: 'header' | 'query', oddness: 
   for (const { in: where, name, required, schema } of operation.parameters) {
     if (where !== place || (!required && random() < (place === 'header' ? 0.97 : 0.7))) continue;
     const value = random() < oddness ? pick(oddTexts) : String(valueFor(schema, 0));
-    // fetch sends nothing else in a header.
+    // fetch sends only these characters in a header.
     values[name] = place === 'header' ? value.replaceAll(/[^ -~]/g, '') : value;
   }
   return values;

@@ -13,10 +13,10 @@ import { until } from '../support/until.ts';
 let gateway: GatewayWithUpstream;
 let dataDir: string;
 let gatewayPids: number[];
-/** The output of the start, which shows the first keys once. */
+/** The output of the start, which prints the first keys once. */
 let banner: string;
 
-/** Secrets laid out on the ways through the product; none may come out anywhere. */
+/** Secrets placed along the request path. None may appear in any output. */
 const planted = {
   stored: 'sk-planted-stored-credential-0001',
   caller: 'sk-planted-key-of-a-caller-0002',
@@ -24,7 +24,7 @@ const planted = {
   unknownKey: 'svc_ws_AAAAAAAAAAAA_plantedplantedplantedplantedplanted00000000',
 };
 const replies: string[] = [];
-/** Trace id → status the client saw, for every refusal that reached the gateway's own code. */
+/** Trace id → status of the reply, for every rejection by the gateway's own code. */
 const refusals = new Map<string, number>();
 
 beforeAll(async () => {
@@ -47,11 +47,11 @@ let traces = 0;
 interface Refused {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: every part of the body is looked at
+  // biome-ignore lint/suspicious/noExplicitAny: every part of the body is checked
   readonly body: any;
 }
 
-/** A call that is expected to fail; remembers what came back and under which trace. */
+/** A call that is expected to fail. Stores its reply by trace id. */
 async function refused(path: string, init: CallInit = {}): Promise<Refused> {
   const trace = `refusal-${++traces}`;
   const response = await gateway.call(path, { ...init, headers: { 'x-svc-trace-id': trace, ...init.headers } });
@@ -238,7 +238,7 @@ describe('request errors', () => {
 
   it('return 431 for a header block over its limit', async () => {
     const client = await openRawClient(gateway.port);
-    // The HTTP addon answers this one by itself, before there is a request: it is the one refusal without a record.
+    // The HTTP addon replies itself, before there is a request. It is the only rejection without a record.
     client.send(`GET /v1/models HTTP/1.1\r\nhost: a\r\nx-large: ${'a'.repeat(70_000)}\r\n\r\n`);
     expect((await client.closed()).toString('latin1')).toMatch(/^HTTP\/1\.1 431 /);
   });
@@ -266,7 +266,7 @@ describe('provider errors', () => {
   const path = '/v1/chat/completions';
 
   it.each(['reset', 'fin'] as const)('return 502 for a closed connection (%s)', async (how) => {
-    // Twice: a kept connection may have been closed before the request came, so that is tried once more on a new one.
+    // Two attempts: a kept-alive connection may have been closed, so the gateway repeats the call on a new one.
     gateway.upstream.on(path, cutBeforeHead(how), 2);
     const { status, body } = await refused('/chat/completions', { body: good });
     gateway.upstream.reset();
@@ -326,7 +326,7 @@ describe('after all errors', () => {
   it('all processes are alive, and every rejection has left one record with its status', async () => {
     expect(gateway.pidsOf('gateway')).toEqual(gatewayPids);
     expect((await gateway.call('/chat/completions', { body: good })).status).toBe(200);
-    // Refusals of unknown keys belong to no tenant, so no route shows them: they are looked for where they are stored.
+    // Rejections of unknown keys belong to no tenant, so no route shows them. The test reads them from the database.
     await gateway.close();
     const database = await PGlite.create(join(dataDir, 'pgdata'));
     const rows = (
@@ -347,7 +347,7 @@ describe('after all errors', () => {
     expect(printed).toContain('"level":');
     const files: string[] = [];
     for (const entry of await readdir(dataDir, { recursive: true, withFileTypes: true })) {
-      // The one file that is there to hold the first keys.
+      // The only file that may contain the first keys.
       if (!entry.isFile() || entry.name === 'first-keys.json') continue;
       files.push((await readFile(join(entry.parentPath, entry.name))).toString('latin1'));
     }

@@ -7,7 +7,7 @@ import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/g
 import { startGateway } from '../support/start-gateway.ts';
 import { until } from '../support/until.ts';
 
-/** Plugins that are no part of the service: named in PLUGINS, switched on by a config. */
+/** Third-party plugins, named in PLUGINS and enabled by a config. */
 const example = 'config/examples/plugins/required-metadata.mjs';
 const topics = 'config/examples/plugins/allowed-topics.mjs';
 const throwing = join(import.meta.dirname, 'fixtures/throwing-plugin.mjs');

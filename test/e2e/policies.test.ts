@@ -21,7 +21,7 @@ let markers = 0;
 /** Creates a policy for calls of one team, with one counter, and waits until every process applies it. */
 async function create(kind: 'usage' | 'rate', team: string, fields: object): Promise<string> {
   const id = await post(kind, team, fields);
-  // A process that applies the later policy has the earlier one too.
+  // A process that applies the later policy also has the earlier one.
   const marker = `marker-${++markers}`;
   await post('rate', marker, { type: 'requests', unit: 'rpd', value: 1 });
   await until(async () => count(await hammer(marker, 40), 429) === 40, { what: 'the policy in all processes' });
@@ -104,7 +104,7 @@ describe('policies with three gateway processes', () => {
       );
       again.push(...(await hammer('budget', 60)));
       expect(count(again, 200)).toBe(40);
-      // The records of these calls count after the next reset otherwise.
+      // Otherwise the records of these calls would arrive after the next reset.
       await until(async () => (await exhausted()).data[0]?.current_usage === 40, { what: 'the records of all calls' });
     }
   });

@@ -4,7 +4,7 @@ import { reply } from '../support/fake-upstream.ts';
 import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { patternBytes } from '../support/pattern-bytes.ts';
 
-/** Files, batches and fine-tuning jobs that providers keep, through the official client. */
+/** Files, batches and fine-tuning jobs stored by providers, through the official client. */
 let gateway: SharedGatewayWithUpstream;
 let client: OpenAI;
 let viaAnthropic: OpenAI;

@@ -8,7 +8,7 @@ import { patternBytes } from '../support/pattern-bytes.ts';
 /** Files, batches and fine-tuning jobs of further providers, through the official client. */
 let gateway: SharedGatewayWithUpstream;
 
-/** Integrations behind the fake upstream: what each needs, and where OpenAI's paths begin there. */
+/** Integrations with the fake upstream: the settings of each, and the prefix of OpenAI's paths there. */
 const openAiLike = {
   groq: { ai_provider_id: 'groq', base: '/v1', configurations: {} },
   'kluster-ai': { ai_provider_id: 'kluster-ai', base: '/v1', configurations: {} },

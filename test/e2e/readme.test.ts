@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
-/** The code blocks of the five minutes, in order: keys, integration and provider, SDK, config, call. */
+/** The code blocks of "Five minutes to a real provider", in order: keys, integration and provider, SDK, config, call. */
 const blocks = [...(readme.split('## Five minutes')[1]?.split('\n## ')[0] ?? '').matchAll(/```(sh|js)\n(.*?)```/gs)].map(
   (match) => ({ language: match[1] as string, code: match[2] as string }),
 );
@@ -25,7 +25,7 @@ beforeAll(async () => {
     startGateway({ env: { BOOTSTRAP_BLOCK_INLINE_CONFIG: 'true' } }),
     startFakeUpstream(),
   ]);
-  // The commands read `.data/first-keys.json` of the folder they are typed in.
+  // The commands read `.data/first-keys.json` of the working directory.
   folder = mkdtempSync(join(tmpdir(), 'readme-'));
   symlinkSync(gateway.dataDir, join(folder, '.data'));
 });
@@ -36,7 +36,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs a block as it stands, but on this gateway's port and against the fake upstream instead of api.openai.com. */
+/** Runs a block unchanged, except for this gateway's port and the fake upstream instead of api.openai.com. */
 async function type(block: number): Promise<string> {
   const here = (text: string): string =>
     text

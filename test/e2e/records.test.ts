@@ -7,7 +7,7 @@ import {
 } from '../support/gateway-with-upstream.ts';
 import { dataEvent, namedEvent } from '../support/send-events.ts';
 
-/** Every reply's trace id reads back as exactly one record that says what happened. */
+/** Every trace id of a reply belongs to exactly one record, which has the outcome. */
 let gateway: SharedGatewayWithUpstream;
 beforeAll(async () => {
   gateway = await shareGatewayWithUpstream();
@@ -27,7 +27,7 @@ const chunk = (text: string) =>
     choices: [{ index: 0, delta: { content: text } }],
   });
 
-/** The counts and the fate, which must agree however the reply travelled. */
+/** Counts and outcome, which must be equal for all kinds of replies. */
 async function summary(response: LooseResponse) {
   const log = await gateway.logOf(response);
   const { req_units, res_units, total_units, ai_org, ai_model, virtual_key, response_status_code, mode } = log.metrics;
@@ -210,7 +210,7 @@ it('records: each of many concurrent requests has one', async () => {
     gateway.call('/chat/completions', { body: { model: '@oai/m', messages }, headers: { 'x-svc-trace-id': trace } }),
   );
   for (const response of await Promise.all(calls)) expect(response.status).toBe(200);
-  // Records are shipped in order: once this later one is there, none of the others is still on its way.
+  // Records are shipped in order. Once this later one is stored, all others are.
   await gateway.logOf(await chat());
   for (const trace of traces) expect((await gateway.logOf(trace)).outcome).toBe('success');
 });

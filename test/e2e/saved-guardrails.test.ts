@@ -50,7 +50,7 @@ async function ask(openai: OpenAI, content: string): Promise<{ status: number; i
   }
 }
 
-/** Waits until both processes reply like this: twenty connections in a row. */
+/** Waits until both processes reply like this, on twenty connections in a row. */
 async function settles(openai: () => OpenAI, content: string, status: number): Promise<void> {
   const all = async () => {
     const asked = await Promise.all(Array.from({ length: 20 }, () => ask(openai(), content)));
@@ -149,7 +149,7 @@ it('defaults of the organisation run for every request of a workspace, until it 
   await settles(openai, 'a bear', 200);
   await put('/admin/organisation/defaults', { input_guardrails: [slug], output_guardrails: [id] });
   await settles(openai, 'a bear', 446);
-  // Neither an own list nor weaker actions remove it.
+  // Neither a list in the config nor weaker actions remove it.
   for (const entry of [
     { id: slug, deny: false },
     { id: slug, async: true },

@@ -57,7 +57,7 @@ const put = async (body: object) => {
   const answer = await gateway.admin.put('/secret-references/vault', body as never);
   expect(answer.status, JSON.stringify(answer.body)).toBe(200);
 };
-/** Asks until the provider is called with this credential. */
+/** Repeats the request until the provider is called with this credential. */
 const settlesOn = (key: string) =>
   until(
     async () => {

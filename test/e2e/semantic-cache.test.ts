@@ -34,7 +34,7 @@ describe.each(ruleDatabases)('the semantic cache of two gateway processes, on %s
     });
   const statusOf = ({ headers }: FreshReply) => headers['x-svc-cache-status'];
   const calls = (path = chatPath) => gateway.upstream.requests.filter((one) => one.path === path).length;
-  /** Asks until the reply is stored: stores happen in the background. */
+  /** Repeats the request until the reply is stored, because stores run in the background. */
   const asked = async (content: string, headers: Record<string, string> = {}, more: object = {}): Promise<void> => {
     await ask(content, headers, more);
     await until(async () => statusOf(await ask(content, headers, more)) === 'HIT', { what: 'the stored reply' });

@@ -42,7 +42,7 @@ describe.each(ruleDatabases)('the cache of two gateway processes, on %s', (name)
 
   it('serves a reply that another process has stored', async () => {
     await ask('shared');
-    // Each request is on a connection of its own, so both processes answer some of them.
+    // Each request has its own connection, so both processes reply to some of them.
     const replies = await Promise.all(Array.from({ length: 20 }, () => ask('shared')));
     expect(new Set(statuses(replies))).toEqual(new Set(['HIT']));
     expect(new Set(replies.map(({ body }) => body)).size).toBe(1);
@@ -169,7 +169,7 @@ describe.each(ruleDatabases)('the cache of two gateway processes, on %s', (name)
 
   it('keeps serving while the control plane hangs', async () => {
     const [controlPlane] = gateway.pidsOf('control-plane');
-    // A process that was started meanwhile must know the key.
+    // A process that was started meanwhile must load the key.
     await Promise.all(Array.from({ length: 20 }, () => ask('known')));
     process.kill(controlPlane as number, 'SIGSTOP');
     try {

@@ -65,7 +65,7 @@ it('shared circuits: one opened by a gateway process of a machine is open in the
   expect(log.attempts).toHaveLength(1);
   expect(log.decisions).toEqual([{ targetPath: 'config.targets[0]', decision: 'circuit_open' }]);
 
-  // Another version of the config begins with closed circuits.
+  // A new version of the config begins with closed circuits.
   const path = `/configs/${slug}?workspace_id=${gateway.workspaceId}`;
   expect((await gateway.admin.put(path, { config: { ...config, request_timeout: 60_000 } })).status).toBe(200);
   await until(async () => {
@@ -76,7 +76,7 @@ it('shared circuits: one opened by a gateway process of a machine is open in the
 
 if (natsMissing) console.warn(`skipped: circuits between machines (${natsMissing})`);
 describe.skipIf(natsMissing)('circuits of several machines', () => {
-  /** Another machine: a gateway process of its own, with the same keys and the control plane of the first. */
+  /** A second machine: a separate gateway process with the same keys and control plane. */
   async function startSecondMachine(first: GatewayWithUpstream, env: Record<string, string>): Promise<string> {
     const port = await freePort();
     const dataDir = await mkdtemp(join(tmpdir(), 'svc-second-'));

@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 const root = join(import.meta.dirname, '../..');
 const key = (byte: number) => Buffer.alloc(32, byte).toString('base64');
 
-/** The program in a process group of its own, as a process manager starts it. */
+/** The program in its own process group, as a process manager starts it. */
 class Service {
   readonly origin: string;
   readonly process: ChildProcess;

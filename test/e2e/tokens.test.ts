@@ -7,7 +7,7 @@ import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/g
 import { type KeySetHost, newSigningKey, signToken, startKeySetHost } from '../support/tokens.ts';
 import { until } from '../support/until.ts';
 
-/** Tokens that an organisation signs, against the whole product and a host that publishes its keys over HTTPS. */
+/** JWTs that an organisation signs, with the whole product and a host that publishes its keys over HTTPS. */
 const tls = join(import.meta.dirname, '../support/tls');
 const key = newSigningKey();
 let gateway: GatewayWithUpstream;
@@ -30,7 +30,7 @@ const setTokens = async (jwt: JsonObject | null) => {
 };
 
 let round = 0;
-/** A path of its own for each test: what an earlier one published is known to the gateway. */
+/** A separate path for each test, because the gateway caches the keys of earlier tests. */
 let path = '';
 beforeEach(async () => {
   path = `/jwks/${++round}`;
@@ -49,7 +49,7 @@ function clientWith(apiKey: string, headers: Record<string, string> = {}): OpenA
 const chat = (apiKey: string, headers: Record<string, string> = {}) =>
   clientWith(apiKey, headers).chat.completions.create({ model: '@oai/m', messages: [{ role: 'user', content: 'hello' }] });
 
-/** Status of a call; the code of the error behind it. */
+/** Status of a call, and its error code. */
 async function outcome(apiKey: string, headers: Record<string, string> = {}): Promise<[number, string | null]> {
   try {
     await chat(apiKey, headers);
@@ -68,7 +68,7 @@ const invite = async (email: string, workspaces: JsonObject[]) => {
   return String(made.body.id);
 };
 
-/** Entries of the audit trail about tokens, or something else, newest first. */
+/** Audit entries about tokens, or another resource, newest first. */
 async function trail(resource = 'jwt'): Promise<JsonObject[]> {
   const from = new Date(Date.now() - 600_000).toISOString();
   const to = new Date(Date.now() + 60_000).toISOString();
@@ -133,7 +133,7 @@ describe('a JWT as apiKey of the OpenAI SDK', () => {
     expect(await outcome(sign({ scope: 'logs.read' }))).toEqual([403, '033']);
     expect(await outcome(sign({ svc_workspace: 'ws-nowhere' }))).toEqual([403, '033']);
     expect(await outcome(sign({ svc_oid: '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0fff' }))).toEqual([403, '033']);
-    // A key that is published, but too short to be trusted.
+    // A published key that is too short to be accepted.
     const short = newSigningKey('short', 1024);
     host.sets.set(`${path}/short`, { keys: [short.jwk, key.jwk] });
     await setTokens({ jwks_url: `${host.origin}${path}/short` });
@@ -149,7 +149,7 @@ describe('a JWT as apiKey of the OpenAI SDK', () => {
     const old = sign();
     expect((await outcome(old))[0]).toBe(200);
     host.sets.set(path, { keys: [next.jwk] });
-    // Another URL is another set, so this test does not wait for the 30 seconds.
+    // Another URL is another key set, so this test need not wait 30 seconds.
     host.sets.set(`${path}/2`, { keys: [next.jwk] });
     await setTokens({ jwks_url: `${host.origin}${path},${host.origin}${path}/2` });
     await becomes(sign({}, next), 200);

@@ -13,7 +13,7 @@ import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/g
 import { childrenOf, isAlive } from '../support/start-gateway.ts';
 import { until } from '../support/until.ts';
 
-/** Batches on one PostgreSQL, run by two control planes, of which one dies. */
+/** Batches on one PostgreSQL, run by two control planes. One of them is killed. */
 describe.skipIf(postgresMissing !== null)('two control planes', () => {
   const key = () => randomBytes(32).toString('base64');
   const bucketLines = 5;
@@ -59,7 +59,7 @@ describe.skipIf(postgresMissing !== null)('two control planes', () => {
     await database?.drop();
   });
 
-  /** SIGKILL to the second one, and to its supervisor so that it stays away. */
+  /** SIGKILL to the second control plane and its supervisor, so that it is not restarted. */
   function killAll(): number[] {
     if (second?.pid === undefined || second.exitCode !== null || second.signalCode !== null) return [];
     const pids = [second.pid, ...childrenOf(second.pid)];
@@ -128,7 +128,7 @@ describe.skipIf(postgresMissing !== null)('two control planes', () => {
       const lines = (await (await client.files.content(done.output_file_id as string)).text()).trimEnd().split('\n');
       expect(lines.map((line) => JSON.parse(line).custom_id)).toEqual(ids[index]);
     }
-    // Sent twice are at most the lines that were under way in the process that died: a bucket of each batch it held.
+    // At most the lines that were in flight in the killed process are sent twice: one bucket of each of its batches.
     const twice = [...times].filter(([, sent]) => sent > 1);
     expect(twice.every(([, sent]) => sent === 2)).toBe(true);
     expect(twice.length).toBeLessThanOrEqual(bucketLines * count);

@@ -16,10 +16,10 @@ import { openaiError, stallBeforeHead, stallMidStream } from '../support/fake-up
 import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { dataEvent } from '../support/send-events.ts';
 
-/** The Vercel AI SDK with its own OpenAI provider; only base URL and key are ours. */
+/** The Vercel AI SDK with its own OpenAI provider. Only base URL and key differ. */
 let gateway: SharedGatewayWithUpstream;
 let openai: OpenAIProvider;
-/** The same, answered by Anthropic. */
+/** The same, served by Anthropic. */
 let overAnthropic: OpenAIProvider;
 
 beforeAll(async () => {

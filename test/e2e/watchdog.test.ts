@@ -9,7 +9,7 @@ const body = { model: 'm', messages: [{ role: 'user', content: 'hello' }] };
 let gateway: GatewayWithUpstream;
 afterEach(() => gateway?.close());
 
-/** A request that makes the process which takes it spin; its connection ends when the process does. */
+/** A request that blocks the event loop of its process. Its connection closes when the process is killed. */
 const hang = (): Promise<unknown> =>
   gateway
     .call('/chat/completions', {
@@ -24,7 +24,7 @@ const hang = (): Promise<unknown> =>
 describe('a gateway whose event loop hangs', () => {
   it('is killed and replaced, its stack is in the log, and another process serves meanwhile', async () => {
     gateway = await startGatewayWithUpstream({
-      // The thread has two of its five parts to log the stack before the process is killed.
+      // The watchdog thread has two fifths of the timeout to log the stack before the process is killed.
       env: { PLUGINS: hanging, WATCHDOG_TIMEOUT: '6000', GATEWAY_PROCESSES: '2', LOG_LEVEL: 'info' },
     });
     const before = gateway.pidsOf('gateway');
@@ -47,7 +47,7 @@ describe('a gateway whose event loop hangs', () => {
   it('does not block the shutdown of the service', async () => {
     gateway = await startGatewayWithUpstream({ env: { PLUGINS: hanging, WATCHDOG_TIMEOUT: '3000', LOG_LEVEL: 'info' } });
     const cut = hang();
-    // The control plane still answers: the hanging process is the gateway alone.
+    // Only the gateway process hangs.
     await until(() =>
       fetch(`${gateway.origin}/health`, { signal: AbortSignal.timeout(100) }).then(
         () => false,

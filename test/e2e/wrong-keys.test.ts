@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-/** A second machine: a gateway alone, beside the control plane of the first. */
+/** A second machine with only a gateway, which uses the control plane of the first. */
 async function withGateway(env: Record<string, string>, work: (origin: string) => Promise<void>): Promise<void> {
   const [port] = (await freePorts(1)) as [number];
   const key = (file: string) => readFileSync(join(main.dataDir, file), 'utf8').trim();

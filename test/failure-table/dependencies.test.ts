@@ -21,7 +21,7 @@ describe.skipIf(missing.length > 0)('failure table: dependencies', () => {
   const database = postgres as Service;
   const bus = nats as Service;
 
-  /** A call over a connection of its own, so that every gateway process gets some. */
+  /** A call over its own connection, so that every gateway process gets some. */
   const call = (headers: Record<string, string> = {}) =>
     onFreshConnection(`${gateway.baseUrl}/chat/completions`, {
       headers: { 'x-svc-api-key': gateway.workspaceKey, ...headers },

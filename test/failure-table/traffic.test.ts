@@ -97,7 +97,7 @@ describe('failure table: traffic', () => {
     held.release();
   });
 
-  // A parsed and rewritten body counts three times: as it came, as a value, and as it is sent.
+  // A parsed and rewritten body counts three times: the received bytes, the parsed value, and the sent bytes.
   it('memory limit reached: 503 with retry-after, before memory grows, and room again afterwards', async () => {
     const held = stallBeforeHead();
     gateway.upstream.on(path, held);

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 
 export interface UntilOptions {
-  /** Time limit in milliseconds. Default 10,000. */
+  /** Time limit in milliseconds. Default 30,000. */
   readonly deadlineMs?: number;
   /** The awaited condition, for the message of the failure. */
   readonly what?: string;
@@ -16,7 +16,7 @@ export async function until<T>(
   condition: () => T | Promise<T>,
   options: UntilOptions = {},
 ): Promise<NonNullable<Exclude<T, false>>> {
-  const deadlineMs = options.deadlineMs ?? 10_000;
+  const deadlineMs = options.deadlineMs ?? 30_000;
   const startedAtMs = performance.now();
   let cause: unknown;
   for (let round = 0; ; round++) {
@@ -36,7 +36,7 @@ export async function until<T>(
 }
 
 /** Returns the result of `promise`. Fails with the name of the awaited condition after `deadlineMs`. */
-export async function within<T>(promise: Promise<T>, what: string, deadlineMs = 10_000): Promise<T> {
+export async function within<T>(promise: Promise<T>, what: string, deadlineMs = 30_000): Promise<T> {
   const expiry = new AbortController();
   const late = pause(deadlineMs, undefined, { signal: expiry.signal, ref: false }).then(() => {
     throw new Error(`not within ${deadlineMs} ms: ${what}`);

@@ -21,15 +21,15 @@ interface Place {
   readonly integration: string;
   /** A log of another user's request, with metadata. */
   readonly logId: string;
-  /** The user who asks, where there is one. */
+  /** The user behind the caller, if there is one. */
   readonly userId: string | null;
-  /** Differs from call to call. */
+  /** Unique for each call. */
   readonly n: number;
 }
 
 type Ask = readonly [method: 'GET' | 'POST' | 'PUT', path: string, body?: Record<string, unknown>];
 
-/** A setting that decides about routes, and for whom. All others get the same answer whatever it says. */
+/** A setting that decides about routes, and the callers it applies to. Other callers get the same reply with and without it. */
 export interface Enforced {
   readonly decidesFor: readonly Caller[];
   readonly asks: (path: Place) => readonly Ask[];
@@ -37,7 +37,7 @@ export interface Enforced {
   readonly hides?: (body: unknown) => boolean;
 }
 
-/** A setting about resources of which there is no route yet. It decides about their scopes already, which are named here. */
+/** A setting about resources without routes yet. It already decides about the scopes named here. */
 export interface LaterPart {
   readonly decidesFor: readonly Caller[];
   readonly laterPart: readonly string[];
@@ -45,7 +45,7 @@ export interface LaterPart {
 
 const managers = ['ws admin', 'ws manager', 'key of a manager'] as const;
 const members = ['ws member', 'key of a member'] as const;
-/** Viewers are members that only look. */
+/** Viewers are members who can only read. */
 const lookers = [...members, 'ws viewer'] as const;
 /** Keys of users cannot manage keys. */
 const managersInPerson = ['ws admin', 'ws manager'] as const;
@@ -108,7 +108,7 @@ const serviceKey = ({ workspaceId, n }: Place): Ask => [
 
 /**
  * Every security setting: the callers it applies to, and the requests that it allows or refuses.
- * A setting that is in neither form is one that does nothing, and does not compile here.
+ * A setting without an entry would have no effect, so this table does not compile without one.
  */
 export const securitySettings: Readonly<Record<SecuritySettingName, Enforced | LaterPart>> = {
   membersViewLogs: { decidesFor: lookers, asks: logs },

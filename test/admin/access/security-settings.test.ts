@@ -56,7 +56,7 @@ describe.each(ruleDatabases)(
     });
     afterAll(() => plane?.close());
 
-    /** A key with all scopes that keys of users can hold: what is refused to it, its owner's role refuses. */
+    /** A key with all scopes that keys of users can hold. If it is rejected, the role of its owner is the reason. */
     async function keyOf({ id }: Person): Promise<string> {
       const body = { name: 'K', scopes: [...scopesByType['workspace-user']], user_id: id, workspace_id: plane.workspaceId };
       const made = await plane.ask('POST', '/api-keys/workspace/user', { body });
@@ -69,7 +69,7 @@ describe.each(ruleDatabases)(
       expect((await plane.ask('PUT', '/organisations/self', { body: { security_settings } })).status).toBe(200);
     }
 
-    /** Returns for each request whether it was allowed. A refused one gets 403, or 404 if the resource is hidden. */
+    /** Returns for each request whether it was allowed. Rejected requests get 403, or 404 if the resource is hidden. */
     async function asked(caller: Caller, { asks, hides }: Enforced): Promise<boolean[]> {
       const scope = { workspaceId: plane.workspaceId, integration, logId, userId: people.get(caller)?.id ?? null, n: ++n };
       const answers: boolean[] = [];

@@ -10,7 +10,7 @@ import { databases } from '../support/test-database.ts';
 
 describe.each(databases)('the audit chain, on %s', (database) => {
   let plane: Plane;
-  /** Each test has its own. */
+  /** Each test has an organisation of its own. */
   let tenant: Tenant;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -38,7 +38,7 @@ describe('the first start', () => {
     const plane = await startPlaneWith(first);
     const settings = { data_plane_security_settings: { block_inline_config: blocks } };
     expect((await plane.ask('GET', '/organisations/self')).body.data).toMatchObject(settings);
-    // Later starts do not read the setting.
+    // Only the first start reads the setting.
     await plane.close();
     const later = await startPlaneWith({ ...first, bootstrapBlockInlineConfig: !blocks });
     expect((await later.ask('GET', '/organisations/self')).body.data).toMatchObject(settings);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newPerson } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 
-/** Request bodies as the specification of the known gateway shows them. */
+/** Request bodies from the specification of the reference product. */
 let plane: Plane;
 beforeAll(async () => {
   plane = await startPlane('PGlite');

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Plane, startPlane } from '../support/plane.ts';
 
-/** Bodies of integrations, of their models and of their access as the Terraform provider sends and compares them. */
+/** Bodies of integrations, their models and their access, as the reference Terraform provider sends and compares them. */
 let plane: Plane;
 
 beforeAll(async () => {

@@ -32,11 +32,11 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
   });
   beforeEach(() => proxy.restore());
 
-  // A pool of two: a connection that a broken transaction kept would be missed by the tests after it.
+  // With a pool of two, the tests after this one fail if a broken transaction keeps its connection.
 
   const create = (slug: string) => plane.ask('POST', '/configs', { body: { name: slug, slug, config: { provider: '@mock' } } });
   const revisionsOfEvents = async () => (await plane.events()).map((one) => one.revision);
-  /** The promise is 3 s; the rest is for a busy machine. */
+  /** The documented limit is 3 s. The rest allows for a busy machine. */
   const promptly = (reply: Promise<Reply>) => within(reply, 'an answer', 5_000);
   const expectAway = (reply: Reply) => {
     expect({ status: reply.status, code: reply.body.data.errorCode }).toEqual({ status: 503, code: 'AB10' });

@@ -9,7 +9,7 @@ interface Column {
   readonly is_nullable: 'YES' | 'NO';
 }
 
-/** Tables of the installation, without a tenant: the counter, the list of migrations and the checks of its keys. */
+/** Tables of the installation, which have no tenant: the counter, the list of migrations, and the checks of its keys. */
 const shared = ['change_counter', 'key_checks', 'migrations'];
 
 describe.each(databases)('entities and migrations, on %s', (database) => {

@@ -10,8 +10,7 @@ import { migrations } from '../../../admin/tables.ts';
 import { type DatabaseName, databases, newTestDatabase, ruleDatabases } from '../support/test-database.ts';
 
 /**
- * A new version brings the tables up to date while the version before it goes on: every migration must leave what older versions
- * read and write as it was.
+ * A new version migrates the tables while the previous version runs. Every migration must keep what older versions read and write.
  */
 describe.each(databases)('migrations with an older version running, on %s', (database) => {
   it('add tables and columns, and never remove, rename, retype or require what older versions use', async () => {
@@ -46,14 +45,14 @@ describe.each(databases)('migrations with an older version running, on %s', (dat
         while (running) {
           await firstVersion.round(serving, tenant);
           rounds++;
-          // PGlite works in this thread: the migration must get its turn.
+          // PGlite runs in this thread, so the migration needs turns of the event loop.
           await nextTurn();
         }
       })();
       for (const migration of migrations.slice(1)) {
         const seen = rounds;
         await patiently(() => migrating.migrator.up(migration.name));
-        // At least one round that began after this migration, so that no two of them pass as one.
+        // At least one round began after this migration, so two migrations cannot pass as one.
         while (rounds < seen + 2) await Promise.race([workload, nextTurn()]);
       }
       running = false;
@@ -96,7 +95,7 @@ interface Column {
   readonly table: string;
   readonly type: string;
   readonly nullable: string;
-  /** True when an insert must name it. */
+  /** True if an insert must contain the column. */
   readonly demanded: boolean;
 }
 
@@ -216,13 +215,13 @@ const firstVersion = {
   },
 };
 
-// biome-ignore lint/suspicious/noExplicitAny: rows of whatever was asked for
+// biome-ignore lint/suspicious/noExplicitAny: rows of any query
 function sql(orm: Orm, text: string, values: readonly unknown[] = []): Promise<any[]> {
-  // biome-ignore lint/suspicious/noExplicitAny: both drivers have it, their common type does not say so
+  // biome-ignore lint/suspicious/noExplicitAny: both drivers have it, but their common type does not declare it
   return (orm.em.fork() as any).execute(text, values);
 }
 
-/** An empty database; `open` gives connections to it of its own (PGlite has but one, which is then shared). */
+/** An empty database. `open` returns a connection of its own; PGlite has one connection, which is shared. */
 async function onDatabase(
   database: DatabaseName,
   work: (open: (migrates: boolean) => Promise<Orm>) => Promise<void>,

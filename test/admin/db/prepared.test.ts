@@ -6,7 +6,7 @@ import { newTestDatabase, postgresMissing } from '../support/test-database.ts';
 
 const statement = { name: 'double', text: 'select ?::int * 2 as doubled, ?::text as told' };
 
-// The embedded database plans each statement anew; that it answers them is what every look-up of a key shows.
+// The embedded database plans each statement anew. Every test that looks up a key shows that it runs them.
 describe.skipIf(postgresMissing)(`prepared statements${postgresMissing ? ` (${postgresMissing})` : ''}`, () => {
   let server: Awaited<ReturnType<typeof newTestDatabase>>;
   let database: Database;
@@ -14,7 +14,7 @@ describe.skipIf(postgresMissing)(`prepared statements${postgresMissing ? ` (${po
   beforeAll(async () => {
     server = await newTestDatabase();
     log = newMemoryLog();
-    // One connection, so that it is known which one has the plan.
+    // With one connection, that connection has the plan.
     database = await openDatabase({ databaseUrl: server.url, dbPoolSize: 1, dataDir: '' }, { entities, migrations }, log);
   });
   afterAll(async () => {

@@ -15,7 +15,7 @@ import { workspaces } from '../../../admin/resources/workspaces/entity.ts';
 import { type Plane, startPlane, type Tenant } from '../support/plane.ts';
 import { databases, newLogin, newTestDatabase } from '../support/test-database.ts';
 
-/** How the database is opened: what the login may do decides by which of two ways the policies bind. */
+/** Ways to open the database. The rights of the login decide how the policies are applied. */
 const ways = [
   { name: 'PGlite', start: () => startPlane('PGlite'), forced: false },
   ...(databases.includes('PostgreSQL')

@@ -45,7 +45,7 @@ describe.each(databases)('request records, on %s', (database) => {
     ];
     const ids = bad.map((one) => (one && 'id' in one && typeof one.id === 'string' ? one.id : ''));
     expect(await store([bad[0], good, ...bad.slice(1)])).toEqual({ inserted: 1, duplicates: 0, rejected: ids });
-    // Well-formed, but no number the database can hold.
+    // Valid JSON, but too large for the column.
     const huge = record({ status: 99_999_999_999 });
     const other = record();
     expect(await store([huge, other])).toEqual({ inserted: 1, duplicates: 0, rejected: [huge.id] });
@@ -79,9 +79,9 @@ describe.each(databases)('request records, on %s', (database) => {
     const nonsense = record({ provider: 'openai', model: 'no-such-model-at-all' });
     const small = record({ provider: 'openai', model: 'text-embedding-3-small', inputTokens: 3, outputTokens: 0 });
     await store([priced, free, unknown, nonsense, small]);
-    // 0.15 USD a million for input, 0.075 for cached input, 0.60 for output.
+    // USD per million tokens: 0.15 for input, 0.075 for cached input, 0.60 for output.
     expect(await row(priced.id)).toMatchObject({ costMicroUsd: 135_000 + 7_500 + 600_000, costNanoRest: 0 });
-    // 0.02 USD a million: 60 nano-USD, which are 0.000006 cents.
+    // 0.02 USD per million tokens: 60 nano-USD, or 0.000006 cents.
     expect(await row(small.id)).toMatchObject({ costMicroUsd: 0, costNanoRest: 60 });
     const { metrics } = (await plane.ask('GET', `/logs/${small.id}`)).body;
     expect(metrics).toMatchObject({ cost: 0.000006, cost_currency: 'USD', cost_unit: 'cent' });

@@ -12,7 +12,7 @@ describe('AttemptLimit', () => {
     }
     expect(limit.begin('a', '10.0.0.9')).toBeNull();
     expect(limit.begin('b', '10.0.0.9')).not.toBeNull();
-    // The first one is a minute ago: one more, not five more.
+    // Only the first attempt is a minute old, so one more is allowed, not five.
     time.advance(10_000);
     expect(limit.begin('a', '10.0.0.9')).not.toBeNull();
     expect(limit.begin('a', '10.0.0.9')).toBeNull();

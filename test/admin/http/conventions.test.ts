@@ -6,7 +6,7 @@ import { ruleDatabases } from '../support/test-database.ts';
 
 const account = { ai_provider_id: 'openai', key: 'sk-1', create_default_provider: false };
 
-/** Things with a slug: how one is made, what answers that, and what stands before slugs that are made up. */
+/** Resources with a slug: how one is created, the reply to that, and the prefix of generated slugs. */
 const named = [
   { path: '/configs', body: { config: { provider: '@mock' } }, receipt: ['id', 'version_id', 'slug', 'object'], prefix: 'pc-' },
   { path: '/providers', body: { integration_id: 'mock' }, receipt: ['id', 'slug', 'object'], prefix: '' },
@@ -42,7 +42,7 @@ describe.each(ruleDatabases)('conventions of the control plane, on %s', (databas
       expect((await create({ slug })).status).toBe(200);
       const taken = await expectRefusal(plane, () => create({ slug }), 409, 'AB07', true);
       expect(taken.body.data.message).toMatch(/^slug: .* already exists/);
-      // A path would take a UUID for the id of another one.
+      // In a path, a UUID would be read as the id of another item.
       for (const bad of ['', `${slug}d`, 'with space', 'ä', 'a/b', 'a.b', plane.workspaceId, plane.workspaceId.toUpperCase()]) {
         const reply = await expectRefusal(plane, () => create({ slug: bad }), 400, 'AB01', true);
         expect(reply.body.data.message).toMatch(/^slug: /);

@@ -36,11 +36,11 @@ describe('settings without effect', () => {
 });
 
 describe('scopes without effect', () => {
-  /** Scopes that the data plane asks for. */
+  /** Scopes that the data plane requires. */
   const inSource = ['core', 'plugins']
     .map((folder) => readAll(new URL(`../../../${folder}`, import.meta.url).pathname))
     .join('\n');
-  /** Without the route by which any key reads about itself. */
+  /** Without the route with which every key can read itself. */
   const ofRoutes = new Set(adminRoutes.filter((route) => route.scopes.length < 50).flatMap((route) => route.scopes));
   const all = [...new Set(Object.values(scopesByType).flatMap((scopes) => [...scopes]))];
 

@@ -16,7 +16,7 @@ it.each(adminRoutes.map(({ method, path }) => ({ method, path: path.replace(/:\w
       return [reply.status, await reply.json()];
     };
     const [first, second] = [await ask('/v1'), await ask('/v2')];
-    // Refused because the key is missing: an unknown path would be 404.
+    // Rejected because the key is missing. An unknown path would be 404.
     expect(first).toMatchObject([401, { data: { errorCode: 'AB05' } }]);
     expect(second).toEqual(first);
   },

@@ -28,7 +28,7 @@ describe.each(databases)('a change with a concurrent conflict, on %s', (database
     await Promise.all(Array.from({ length: 8 }, addOne));
     expect((await store.em().findOneOrFail(configs, where)).name).toBe('8');
     expect(await plane.auditCount()).toBe(before + 8);
-    // The embedded database does one transaction at a time.
+    // The embedded database runs one transaction at a time.
     if (database === 'PostgreSQL') expect(runs).toBeGreaterThan(8);
   });
 

@@ -51,7 +51,7 @@ describe.each(databases)('browsers, on %s', (database) => {
       { origin: 'https://gateway.example.com', 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },
       { 'sec-fetch-site': 'none' },
-      // Only a gateway of ours may say what host was asked for.
+      // Only our own gateways may set the requested host.
       { origin: 'https://evil.example', 'x-forwarded-host': 'evil.example' },
     ];
     for (const headers of foreign) {

@@ -54,7 +54,7 @@ describe.each(ruleDatabases)('signing in, on %s', (database) => {
     expect((await login(plane, 'nobody@example.com', 'x')).body).toEqual(held.body);
     time.advance(60_001);
     expect((await login(plane, person.email, person.password)).status).toBe(200);
-    // Those that succeed do not count.
+    // Successful attempts do not count.
     for (let i = 0; i < 6; i++) expect((await login(plane, person.email, person.password)).status).toBe(200);
   });
 

@@ -6,7 +6,7 @@ import type { Plane } from '../support/plane.ts';
 /** The callers: a name for reports, and the key or token they use. */
 export type Callers = ReadonlyMap<string, string>;
 
-/** Everybody who acts in the first workspace of the organisation only: roles there, and its types of keys. */
+/** All callers of the first workspace of the organisation: its roles and its types of keys. */
 export async function workspaceCallers(plane: Plane): Promise<Callers> {
   const { workspaceId } = plane;
   const callers = new Map<string, string>();
@@ -21,7 +21,7 @@ export async function workspaceCallers(plane: Plane): Promise<Callers> {
   return callers;
 }
 
-/** Everybody an organisation has. */
+/** All callers of an organisation. */
 export async function organisationCallers(plane: Plane): Promise<Callers> {
   return new Map([
     ['an organisation key', plane.adminKey],
@@ -31,7 +31,7 @@ export async function organisationCallers(plane: Plane): Promise<Callers> {
   ]);
 }
 
-/** With every scope that such a key can hold, so that nothing but the tenant stands in its way. */
+/** The key has every scope that its type can hold, so only the tenant can be the reason for a rejection. */
 async function keyOf(plane: Plane, userId: string): Promise<string> {
   const scopes = [...scopesByType['workspace-user']];
   const body = { workspace_id: plane.workspaceId, user_id: userId, name: 'attacking key', scopes };

@@ -11,7 +11,7 @@ const atATime = 3;
 /** Number of groups of callers; at each step one group asks, in turn. With LONG_TESTS every caller asks at every step. */
 const turns = process.env.LONG_TESTS ? 1 : 3;
 
-/** The walk on one database: what one organisation or workspace has is nothing to the keys and people of another. */
+/** Runs all steps on one database: no key or user reaches data of another organisation or workspace. */
 export function describeIsolation(database: DatabaseName): void {
   describe.each(Object.entries(tenancies))(`what belongs to %s, on ${database}`, (_what, make) => {
     let gateway: PlaneGateway;
@@ -48,7 +48,7 @@ export function describeIsolation(database: DatabaseName): void {
       return out;
     }
 
-    /** Asks as everybody, a few at a time: all at once would be slow enough on a busy machine to be answered 503. */
+    /** Sends the request as every caller, a few at a time. All at once would be so slow on a busy machine that some get 503. */
     async function asEverybody(method: string, path: string, body?: unknown, turn: number | null = null) {
       const ask = async ([who, key]: readonly [string, string]) => {
         const reply = await plane.ask(method, path, { key, ...(body === undefined ? {} : { body }) });

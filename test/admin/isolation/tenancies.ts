@@ -9,21 +9,21 @@ import { makeOneOfEverything } from '../support/samples.ts';
 import { type Callers, organisationCallers, workspaceCallers } from './callers.ts';
 import { type Belongings, canName, type Step, stepsOf } from './walk.ts';
 
-/** Stands in every text of the victim that a reply could show. */
+/** Part of every text of the victim that a reply could show. */
 export const mark = 'victim';
 
-/** Two tenants of one kind, the one with everybody who may try to reach the other. */
+/** Two tenants of one kind. All callers of the attacker try to reach the victim. */
 export interface Tenancy {
   readonly attacker: Belongings;
   readonly victim: Belongings;
   readonly callers: Callers;
-  /** All that names something of the victim. */
+  /** Requests that name something of the victim. */
   readonly steps: readonly Step[];
-  /** Routes that can name something of it, and so need a step at least. */
+  /** Routes that can name something of the victim. Each needs at least one step. */
   readonly routes: readonly AdminRoute[];
-  /** Ids that no reply to the attacker may hold. */
+  /** Ids that no reply to the attacker may contain. */
   readonly secretIds: readonly string[];
-  /** Column of the victim's rows, and its value there. */
+  /** Column that marks the victim's rows, and its value. */
   readonly rows: { readonly column: 'organisation_id' | 'workspace_id'; readonly id: string };
 }
 
@@ -54,7 +54,7 @@ export const tenancies: Readonly<Record<string, (plane: Plane) => Promise<Tenanc
       attacker,
       victim,
       callers: await workspaceCallers(plane),
-      // Both have the same organisation, so naming it is no attack.
+      // Both are in the same organisation, so naming it is no attack.
       steps: stepsOf(attacker, victim).filter((step) => !step.what.includes('organisation_id') && !isOfBoth(step)),
       routes: adminRoutes.filter((route) => route.tenant !== 'organisation' && canName(route, ['workspace_id'])),
       secretIds: idsOf(victim),
@@ -63,7 +63,7 @@ export const tenancies: Readonly<Record<string, (plane: Plane) => Promise<Tenanc
   },
 };
 
-/** Routes about oneself or the organisation work on no workspace, whichever is named; and people are the organisation's. */
+/** Routes about the caller or the organisation ignore the workspace, and users belong to the organisation. */
 function isOfBoth({ route, what }: Step): boolean {
   if (route.signedIn !== undefined || /^names users\.\d+\.id in the body/.test(what)) return true;
   return [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name).join() === 'organisationId';

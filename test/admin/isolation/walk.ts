@@ -12,14 +12,14 @@ export interface Step {
   readonly body?: unknown;
 }
 
-/** Everything a tenant has, as far as requests can name it. */
+/** Everything of a tenant that requests can name. */
 export interface Belongings extends Tenant {
   readonly made: SamplesMade;
-  /** By the name of the path parameter, for things that no sample makes. */
+  /** Ids by the name of the path parameter, for resources without a sample. */
   readonly others: Readonly<Record<string, string>>;
 }
 
-/** Every request that must not reach anything of the victim, built from the routes there are. */
+/** Every request that must not reach the victim, built from the list of routes. */
 export function stepsOf(attacker: Belongings, victim: Belongings): Step[] {
   return adminRoutes.flatMap((route) => [
     ...itemSteps(route, attacker, victim),
@@ -29,14 +29,14 @@ export function stepsOf(attacker: Belongings, victim: Belongings): Step[] {
   ]);
 }
 
-/** Returns true if a request of the route can name something with an owner: in its path, or as a tenant beside it. */
+/** Returns true if a request of the route can name something with an owner: in its path, or as a tenant in the query or body. */
 export function canName(route: AdminRoute, tenants: readonly ('workspace_id' | 'organisation_id')[]): boolean {
   if (route.path.startsWith('/utils/')) return false;
   const entries = { ...entriesOf(route.query), ...entriesOf(route.body) };
   return route.path.includes('/:') || tenants.some((name) => name in entries);
 }
 
-/** Path parameters that name things of the victim, with a body that would pass. */
+/** Path parameters that name the victim's items, with a valid body. */
 function* itemSteps(route: AdminRoute, attacker: Belongings, victim: Belongings): Generator<Step> {
   const params = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
   // Names of providers and models have no owner.
@@ -65,7 +65,7 @@ function idOfParam(param: string, tenant: Belongings): string | null {
   return tenant.others[param] ?? null;
 }
 
-/** All parameters are the victim's, the last one is `name`. */
+/** All parameters are the victim's. The last one is `name`. */
 function fill(route: AdminRoute, victim: Belongings, name: string): string {
   const last = route.path.lastIndexOf('/:');
   const isLast = (at: number) => at === last + 1;
@@ -84,7 +84,7 @@ function withQuery(route: AdminRoute, path: string, attacker: Belongings): strin
   return knows && route.tenant === 'workspace' && route.method !== 'POST' ? `${path}?workspace_id=${attacker.workspaceId}` : path;
 }
 
-/** The tenant of the victim, named in the query; on routes without parameters, so that nothing else refuses first. */
+/** The tenant of the victim in the query, on routes without parameters, so that no other check rejects first. */
 function* querySteps(route: AdminRoute, victim: Belongings, attacker: Belongings): Generator<Step> {
   if (route.path.includes(':')) return;
   const entries = entriesOf(route.query);
@@ -97,7 +97,7 @@ function* querySteps(route: AdminRoute, victim: Belongings, attacker: Belongings
   }
 }
 
-/** Each reference in a body that would pass, replaced by the victim's. */
+/** Each reference in a valid body, replaced by the victim's. */
 function* bodySteps(route: AdminRoute, attacker: Belongings, victim: Belongings): Generator<Step> {
   const sample = samples.find((one) => one.create === route.path.replace(/:(\w+)/g, '{$1}'));
   if (!sample || route.method !== 'POST') return;
@@ -113,7 +113,7 @@ function* bodySteps(route: AdminRoute, attacker: Belongings, victim: Belongings)
   }
 }
 
-/** Each reference in the body of a change of one's own item, replaced by the victim's. */
+/** Each reference in a change of the attacker's own item, replaced by the victim's. */
 function* ownItemSteps(route: AdminRoute, attacker: Belongings, victim: Belongings): Generator<Step> {
   const last = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '').at(-1);
   if (last === undefined || !route.body) return;
@@ -121,14 +121,14 @@ function* ownItemSteps(route: AdminRoute, attacker: Belongings, victim: Belongin
   for (const change of differences(own, bodyOf(route, victim).body)) {
     for (const name of new Set(namesFor(route, last, attacker))) {
       const item = fill(route, attacker, name);
-      // A tenant may not be named twice.
+      // A tenant cannot be named twice.
       const path = change.at === 'workspace_id' ? item : withQuery(route, item, attacker);
       yield { route, what: `names ${change.at} in the body for one's own ${name}`, path, body: change.body };
     }
   }
 }
 
-/** Copies of `own` in which one leaf each is what it is in `foreign`. */
+/** Copies of `own`, each with one leaf from `foreign`. */
 function differences(own: unknown, foreign: unknown, at = ''): { at: string; body: unknown }[] {
   if (typeof own !== 'object' || own === null || typeof foreign !== 'object' || foreign === null) {
     return own === foreign ? [] : [{ at, body: foreign }];
@@ -143,7 +143,7 @@ function differences(own: unknown, foreign: unknown, at = ''): { at: string; bod
   );
 }
 
-/** A body that passes the route's schema: of its sample, else of the table below. Throws when there is none. */
+/** A body that matches the route's schema: from its sample, otherwise from the table below. Throws if there is none. */
 function bodyOf(route: AdminRoute, attacker: Belongings, tell = true): { body?: unknown } {
   const path = route.path.replace(/:(\w+)/g, '{$1}');
   const name = `${route.method} ${path}`;
@@ -151,7 +151,7 @@ function bodyOf(route: AdminRoute, attacker: Belongings, tell = true): { body?: 
   const body = bodies[name]?.(attacker) ?? sampleBody(route.method, path, attacker);
   if (!body) throw new Error(`the walk needs a body for ${name}: add it to test/admin/isolation/walk.ts or to the samples`);
   if (tell) return { body };
-  // The tenant is named in the query, and may not be named twice.
+  // The tenant is already named in the query.
   const { workspace_id: _, organisation_id: __, ...rest } = body;
   return { body: rest };
 }
@@ -166,7 +166,7 @@ function sampleBody(method: string, path: string, attacker: Belongings): Record<
     : sample.update(attacker, attacker.made, 'attacker');
 }
 
-/** Bodies of routes that are no plain create or update. */
+/** Bodies of routes that are neither create nor update. */
 const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, unknown>>> = {
   'POST /auth/logout': () => ({}),
   'POST /integrations/test': () => ({ ai_provider_id: 'mock' }),

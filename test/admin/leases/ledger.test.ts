@@ -10,7 +10,7 @@ import { sampleRecord } from '../../support/sample-record.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
 
-/** Ahead of the true time: what is over is swept away in the background. */
+/** Ahead of the real time, because a background job deletes windows that have ended. */
 const nowMs = 4_000_000_020_000;
 
 describe.each(databases)('the ledger of limits on %s', (name) => {
@@ -146,7 +146,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     const { startMs } = await grant(budgetAsk('settled', { lease, need: 600 }));
     const reservations = [{ key: 'settled', lease, startMs, units: 500 }];
     const { batch } = await store([{ ...counts(100, 20), reservations }]);
-    // 120 are used, and 100 of the lease are still out.
+    // 120 are used, and 100 of the lease are not settled.
     expect(await grant(budgetAsk('settled', { need: 0, want: 0 }))).toMatchObject({ remaining: 780 });
     const again = await plane.internal('POST', '/records', [...batch, ...batch]);
     expect(again.body).toMatchObject({ inserted: 0, duplicates: 2 });
@@ -158,7 +158,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     const { startMs } = await grant(budgetAsk('overshoot', { lease, need: 10 }));
     await store([{ ...counts(880, 20), reservations: [{ key: 'overshoot', lease, startMs, units: 900 }] }]);
     expect(await grant(budgetAsk('overshoot', { need: 0, want: 0 }))).toMatchObject({ remaining: 100 });
-    // 890 are missing in hand: they are used, and are not taken from the budget again.
+    // 890 units are not in hand because they are used. They are not taken from the budget again.
     const own = await grant(budgetAsk('overshoot', { lease, seq: 2, startMs, kept: 10, need: 900, want: 900 }));
     expect(own).toMatchObject({ units: 900, remaining: 90 });
     expect(await grant(budgetAsk('overshoot', { lease, seq: 3, startMs, kept: 910, need: 0, want: 0 }))).toMatchObject({
@@ -224,7 +224,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
   it('keeps units of a former lease until its records arrive', async () => {
     const [lease, next] = [randomUUID(), randomUUID()];
     const { startMs } = await grant(budgetAsk('left', { lease, need: 600 }));
-    // 250 of it were spent, in requests whose records are still to come.
+    // 250 of it were spent by requests whose records have not arrived.
     const left = [{ lease, seq: 2, kept: 250 }];
     expect(await grant(budgetAsk('left', { lease: next, need: 0, want: 0, left }))).toMatchObject({ remaining: 750 });
     const overtaken = [{ lease, seq: 1, kept: 600 }];
@@ -266,7 +266,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
     const resetAt = new Date(resetMs).toISOString();
     const third = await grant(budgetAsk('periods', { ...monthly, resetAt, need: 10 }), resetMs + 1);
     expect(third).toMatchObject({ units: 10, startMs: resetMs, remaining: 990 });
-    // Late records of a window that is over are not counted in this one.
+    // Late records of a window that has ended do not count in this one.
     await store([{ ...counts(500, 0), reservations: [{ key: 'periods', lease: null, startMs: first.startMs, units: 0 }] }]);
     const now = await grant(budgetAsk('periods', { ...monthly, resetAt, need: 0, want: 0 }), resetMs + 2);
     expect(now).toMatchObject({ remaining: 990 });
@@ -280,7 +280,7 @@ describe.each(databases)('the ledger of limits on %s', (name) => {
       { ...counts(100, 0), reservations: spent },
     ]);
     expect(await grant(budgetAsk('unheard', { need: 0, want: 0 }))).toMatchObject({ remaining: 600 });
-    // Before the first question, and after it.
+    // Before and after the first ask.
     await store([{ ...counts(50, 0), createdAt: '2026-01-01T00:00:00.000Z', reservations: spent }]);
     expect(await grant(budgetAsk('unheard', { need: 0, want: 0 }))).toMatchObject({ remaining: 550 });
   });

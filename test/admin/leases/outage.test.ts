@@ -14,7 +14,7 @@ import { databases } from '../support/test-database.ts';
 
 const hourMs = 3_600_000;
 
-/** Gateways and the ledger under one clock, and outages as long as they like. */
+/** Gateways and the ledger under one clock, with outages of any length. */
 describe.each(databases)('budgets through an outage, on %s', (name) => {
   const time = newFakeTime(Date.now());
   let plane: Plane;
@@ -28,7 +28,7 @@ describe.each(databases)('budgets through an outage, on %s', (name) => {
     for (const client of clients.splice(0)) await client.close();
   });
 
-  /** The leases of a process, which may be cut off from the ledger. */
+  /** The leases of a process, which can be cut off from the ledger. */
   function newProcess(earlier: string[] = []) {
     const state = { isCutOff: false, earlierRecordsAreIn: false, told: [] as string[], own: randomUUID() as string };
     const leases = startLeases({
@@ -71,7 +71,7 @@ describe.each(databases)('budgets through an outage, on %s', (name) => {
     resetAt: null,
   });
 
-  /** A request that uses as many tokens as it takes, and its record, which is still to be shipped. */
+  /** A request that uses as many tokens as it reserves, and its record, which is not shipped yet. */
   async function use(account: LeaseAccount, tokens: number): Promise<Partial<RequestRecord>> {
     expect(await account.take(tokens, tokens)).toBe(tokens);
     account.hold();
@@ -90,7 +90,7 @@ describe.each(databases)('budgets through an outage, on %s', (name) => {
     expect((await plane.internal('POST', '/records', records)).status).toBe(200);
   }
 
-  /** Lets time pass until the promise is kept, but not while the ledger is asked. */
+  /** Advances the clock until the promise resolves, except while an ask to the ledger is under way. */
   async function passing(taken: Maybe<number>): Promise<number> {
     let isDone = false;
     const result = Promise.resolve(taken).finally(() => {
@@ -100,7 +100,7 @@ describe.each(databases)('budgets through an outage, on %s', (name) => {
     return result;
   }
 
-  /** As many tokens as can be had now, put back at once. */
+  /** The number of tokens available now. They are returned at once. */
   async function left(spec: BudgetSpec): Promise<number> {
     const { leases } = newProcess();
     const account = leases.account(spec);
@@ -132,7 +132,7 @@ describe.each(databases)('budgets through an outage, on %s', (name) => {
     expect(await left(spec)).toBe(500);
     await ship(records);
     expect(await left(spec)).toBe(500);
-    // The process itself goes on, also hours later.
+    // The process continues, even hours later.
     time.advance(hourMs);
     await ship([await use(leases.account(spec), 400)]);
     await leases.close();

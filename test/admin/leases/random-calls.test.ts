@@ -15,7 +15,7 @@ import { databases } from '../support/test-database.ts';
 
 const capacity = 10_000;
 const calls = 60;
-/** How late the limit may learn what a call has used beyond its estimate. */
+/** Maximum delay until the limit counts what a call used beyond its estimate. */
 const knownMs = 1_000;
 
 interface Ended {
@@ -26,7 +26,7 @@ interface Ended {
 describe.each(databases)('random calls under a budget, on %s', (name) => {
   const time = newFakeTime(Date.now());
   let plane: Plane;
-  /** Exchanges with the control plane that are under way; time stands still meanwhile. */
+  /** Exchanges with the control plane that are under way. The clock stands still meanwhile. */
   let asking = 0;
   beforeAll(async () => {
     plane = await startPlane(name, {}, { clock: time.clock });
@@ -109,7 +109,7 @@ describe.each(databases)('random calls under a budget, on %s', (name) => {
       const processes = startProcesses(count);
       const spec = newBudget();
       const accounts = processes.map((leases) => leases.account(spec));
-      /** Units of calls in flight and of those that wait, used units, and the calls that ended lately. */
+      /** Units of calls in flight and of waiting calls, used units, and the calls that ended recently. */
       let [reserved, waiting, used, open] = [0, 0, 0, 0];
       const ended: Ended[] = [];
       const errors: string[] = [];
@@ -126,7 +126,7 @@ describe.each(databases)('random calls under a budget, on %s', (name) => {
         const taken = await account.take(estimate, estimate);
         waiting -= estimate;
         const tookMs = time.clock.elapsed() - startedMs;
-        // A call that ends beyond its estimate may take meanwhile what was left.
+        // A call that exceeds its estimate may use the remaining units meanwhile.
         const isLate = tookMs > 1_000 || taken < 0;
         if (fits && isLate && estimate <= free()) errors.push(`${estimate} of ${left} after ${tookMs} ms: ${taken}`);
         if (taken < 0) return;
@@ -141,7 +141,7 @@ describe.each(databases)('random calls under a budget, on %s', (name) => {
         const of = { lease: account.lease, startMs: account.startMs };
         account.hold();
         await pause(upTo(400));
-        // A client that left before its provider was asked.
+        // A client that disconnected before the provider was called.
         const isCharged = random() > 0.1;
         const isOver = range.startsWith('beyond') && random() < 0.15;
         const actual = !isCharged ? 0 : isOver ? estimate + upTo(capacity / 5) : upTo(estimate);

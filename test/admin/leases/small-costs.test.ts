@@ -56,7 +56,7 @@ describe.each(databases)('costs below a micro-USD, on %s', (name) => {
     return (await grantLeases(plane.control.services.database, [ask], nowMs))[0] as Grant;
   }
 
-  /** An embedding of so many tokens. */
+  /** An embedding with this number of tokens. */
   const embedding = (key: Key, inputTokens: number): RequestRecord =>
     sampleRecord({
       ...{ organisationId: plane.organisationId, workspaceId: plane.workspaceId, apiKeyId: key.id },
@@ -102,7 +102,7 @@ describe.each(databases)('costs below a micro-USD, on %s', (name) => {
     const key = await newKey(10);
     await remaining(key, 10_000_000);
     await settle([embedding(key, 60)]);
-    // Its statement, as far as it concerns what was used.
+    // The part of its statement that changes the used units.
     await plane.control.services.database
       .em()
       .execute('update limit_budgets set used = ? where key = ?', [1 + 5, `budget:${key.budget}`], 'run');
@@ -120,11 +120,11 @@ describe.each(databases)('costs below a micro-USD, on %s', (name) => {
     ]);
   });
 
-  // Last, because the connections of the tests before it are idle for too long afterwards.
+  // Last, because the connections of the other tests would be idle for too long.
   it('add up exactly over a million calls', async () => {
     const key = { id: randomUUID(), budget: randomUUID() };
     await remaining(key, 100_000_000);
-    // 20, 40, … 200 nano-USD: 1,100 for each ten calls.
+    // 20, 40, … 200 nano-USD: 1,100 per ten calls.
     const ten = Array.from({ length: 10 }, (_, index) => embedding(key, index + 1));
     const batch = Array.from({ length: 1_000 }, () => ten).flat();
     for (let calls = 0; calls < 1_000_000; calls += batch.length) await settle(batch);
@@ -132,7 +132,7 @@ describe.each(databases)('costs below a micro-USD, on %s', (name) => {
     expect((await remaining(key, 100_000_000)).remaining).toBe(100_000_000 - 110_000);
     await settle([embedding(key, 3)]);
     expect(await usageOf(key)).toBe(0.11000006);
-    // Leases are of whole micro-USD: one that has been started is not handed out.
+    // Leases are whole micro-USD. A partly used one is not granted.
     expect((await remaining(key, 100_000_000)).remaining).toBe(100_000_000 - 110_001);
   });
 });

@@ -6,7 +6,7 @@ import { createFuzz } from '../support/fuzz-values.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 
 const seed = 20_261_122;
-/** Requests of each operation with a generated query and body: the first follow the schema, every second one does not. */
+/** Requests of each operation with a generated query and body. Every second one violates the schema. */
 const generated = 2;
 
 interface Sent {
@@ -71,7 +71,7 @@ describe('requests generated from the API description', () => {
     yield { method, path, headers: { ...headers, 'content-type': 'text/plain' }, body: example };
     yield { method, path, headers, body: JSON.stringify({ name: 'x'.repeat(1_100_000) }) };
     if (method !== 'POST' || isPublic) return;
-    // The first may be carried out; the second then stands for another request under the same key.
+    // The first may succeed. The second is then another request with the same idempotency key.
     const once = { ...headers, 'idempotency-key': `key-${template}` };
     yield { method, path, headers: once, body: JSON.stringify({ ...(content.example as object), name: 'Once' }) };
     yield { method, path, headers: once, body: JSON.stringify({ ...(content.example as object), name: 'Twice' }) };

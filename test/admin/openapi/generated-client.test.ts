@@ -25,7 +25,7 @@ describe.each(databases)('a client generated from the API description, on %s', (
   beforeAll(async () => {
     plane = await startPlaneWithGateway(database);
     document = (await (await fetch(`${plane.url}/v1/openapi.json`)).json()) as OpenApiDocument;
-    // Below the repository, so that what the client imports is found; gone again when the test is.
+    // Inside the repository, so that the client's imports resolve. The test removes it.
     folder = await mkdtemp(join(here, '.generated-'));
     await writeFile(join(folder, 'openapi.json'), JSON.stringify(document));
     await createClient({
@@ -79,7 +79,7 @@ describe.each(databases)('a client generated from the API description, on %s', (
       await call('put', sample.item, { path, body: update, headers });
       expect(JSON.stringify((await call('get', sample.item, { path, query })).data)).toContain('client changed');
     }
-    // One more of its kind goes again; the first stays for those that stand on it.
+    // A second item of this kind is deleted. The first stays, because others refer to it.
     const second = await call('post', sample.create, { body: sample.body(plane, made, 2, 'client') });
     const other = { [Object.keys(path)[0] ?? '']: sample.idOf(second.data) };
     await call('delete', sample.item, { path: other, query, ...(sample.remove ? { body: sample.remove(2, 'client') } : {}) });

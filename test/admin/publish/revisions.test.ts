@@ -36,7 +36,7 @@ describe.each(databases)('revisions and notices, on %s', (database) => {
   it('are published at start if an earlier run left some', async () => {
     const { database: store } = plane.control.services;
     await store.em().nativeUpdate(outbox, { revision: { $gt: 3 } }, { publishedAt: null });
-    // The relay of the control plane may wake meanwhile and publish some of them.
+    // The relay of the control plane may run meanwhile and publish some of them.
     const late: ChangeNotice[] = [];
     const published = plane.notices.length;
     const relay = startRelay(store, (notice) => void late.push(notice), newMemoryLog());

@@ -6,14 +6,14 @@ import { compileCacheEnv, sourceFlags } from '../../support/source-process.ts';
 
 const entry = fileURLToPath(new URL('../../../admin/main.ts', import.meta.url));
 
-/** A control plane as a process of its own, as the supervisor starts it. */
+/** A control plane in its own process, as the supervisor starts it. */
 export interface ChildPlane {
   readonly process: ChildProcess;
-  /** Messages it sent to its parent so far. */
+  /** Messages that it has sent to its parent. */
   readonly messages: Record<string, unknown>[];
   /** Text of standard output and error so far. */
   readonly output: string[];
-  /** Resolves with the port; rejects when it ends before it is ready. */
+  /** Resolves with the port. Rejects if the process ends before it is ready. */
   readonly ready: Promise<number>;
   /** Exit code, or the signal's name. */
   readonly ended: Promise<number | string>;

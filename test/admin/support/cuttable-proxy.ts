@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A TCP hop whose line can be cut, made silent, or cut at the moment certain bytes pass. */
+/** A TCP proxy whose connections can be cut, stalled, or cut when certain bytes pass. */
 export interface CuttableProxy {
   readonly port: number;
   /** Closes every connection and refuses new ones. */
   cut(): Promise<void>;
-  /** Keeps connections and swallows what is sent. */
+  /** Keeps connections open and discards the bytes. */
   stall(): void;
   /**
    * Cuts the connection that has sent `marker` in its transaction when it sends `text`, which is not passed on. Other connections

@@ -13,7 +13,7 @@ const oddTexts = [
 ];
 const oddValues = [null, true, -1, 1e308, [], {}, [[{}]], { __proto__x: 1 }, ...oddTexts];
 
-/** Makes values for a schema: mostly ones that it allows, and with `oddness` (0 to 1) others. */
+/** Generates values for a schema: valid ones, and invalid ones with the probability `oddness` (0 to 1). */
 export function createFuzz(random: () => number) {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
 

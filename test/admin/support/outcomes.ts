@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Plane, Reply } from './plane.ts';
 
-/** The traces that a successful change must leave beside its reply. */
+/** The effects that a successful change must have besides its reply. */
 export interface Trace {
   readonly resource: string;
   readonly action: string;
@@ -27,7 +27,10 @@ export async function expectChange(plane: Plane, change: () => Promise<Reply>, t
   return reply;
 }
 
-/** Runs a request that must be refused: status, code, no event, and an audit entry exactly when it would have changed something. */
+/**
+ * Runs a request that must be rejected. Checks the status, the code, that there is no event, and that there is an audit entry exactly
+ * if the request would have changed something.
+ */
 export async function expectRefusal(
   plane: Plane,
   request: () => Promise<Reply>,

@@ -3,12 +3,12 @@ import { type StoredFile, storedFileChunks, storedFiles } from '../../../admin/r
 import { callerHeaders } from '../../../core/contract/provider/own-store.ts';
 import type { Plane } from './plane.ts';
 
-/** The store as a gateway asks for it, for one workspace of the plane. */
+/** The store as a gateway calls it, for one workspace of the control plane. */
 export interface OwnStore {
-  // biome-ignore lint/suspicious/noExplicitAny: replies are looked into freely
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any field of replies
   ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>;
   /** Sends the form as it is. */
-  // biome-ignore lint/suspicious/noExplicitAny: replies are looked into freely
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any field of replies
   upload(bytes: Uint8Array | string, fields?: Readonly<Record<string, string>>): Promise<{ status: number; body: any }>;
   content(id: string): Promise<string>;
   /** Returns the rows of the tables. */

@@ -8,7 +8,7 @@ import { newMemoryLog } from '../../support/memory-log.ts';
 const admin = new URL('../../../admin/', import.meta.url);
 
 /**
- * Puts an embedded database with all tables and no rows into `dataDir`. Making one takes seconds of CPU, so it is made once per
+ * Puts an embedded database with all tables and no rows into `dataDir`. Creating one takes seconds of CPU, so it is created once per
  * state of the migrations, kept in the temporary directory, and copied.
  */
 export async function copyEmptyDatabase(dataDir: string): Promise<void> {
@@ -18,7 +18,7 @@ export async function copyEmptyDatabase(dataDir: string): Promise<void> {
   cpSync(template, join(dataDir, 'pgdata'), { recursive: true });
 }
 
-/** The same for a product that is to be started there, with the keys it would make for itself beside a database. */
+/** The same for a product that starts there, with the keys that it would create itself. */
 export async function copyEmptyDataDir(dataDir: string): Promise<void> {
   await copyEmptyDatabase(dataDir);
   for (const name of ['encryption.key', 'cluster.key'])
@@ -26,7 +26,7 @@ export async function copyEmptyDataDir(dataDir: string): Promise<void> {
 }
 
 async function make(template: string): Promise<void> {
-  // Imported here and not above: a test that finds the template needs no database of its own.
+  // Imported lazily, because a test that finds the template needs no database of its own.
   const [{ openDatabase }, { entities, migrations }] = await Promise.all([
     import('../../../admin/db/open-database.ts'),
     import('../../../admin/tables.ts'),
@@ -38,7 +38,7 @@ async function make(template: string): Promise<void> {
     newMemoryLog(),
   );
   await database.close();
-  // Another test file may have been faster; then its copy stays.
+  // If another test file was faster, its copy stays.
   await rename(join(directory, 'pgdata'), template).catch(() => {});
   await rm(directory, { recursive: true, force: true });
 }
@@ -47,7 +47,7 @@ async function make(template: string): Promise<void> {
 export async function fingerprint(): Promise<string> {
   const hash = createHash('sha256');
   const files = (await readdir(admin, { recursive: true })).filter((name) => /[/\\]migrations[/\\]/.test(name));
-  // The name too: it is what the database records of a migration.
+  // The name is included, because the database records migrations by name.
   for (const name of files.sort()) hash.update(name).update(await readFile(new URL(name, admin)));
   hash.update(await readFile(new URL('../../../node_modules/@electric-sql/pglite/package.json', import.meta.url)));
   return hash.digest('hex').slice(0, 16);

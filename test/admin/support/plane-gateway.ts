@@ -11,11 +11,11 @@ import { newMemoryLog } from '../../support/memory-log.ts';
 import { type Plane, startPlane } from './plane.ts';
 import type { DatabaseName } from './test-database.ts';
 
-/** As much of a gateway as a control plane asks: the true edge, verifier of tokens (with keys that are stored) and checks of guardrails. */
+/** The part of a gateway that a control plane calls: the real edge, the JWT verifier (with stored keys) and the guardrail checks. */
 export interface PlaneGateway {
-  /** For `GATEWAY_URL` of the control plane, which starts after it. */
+  /** Value of `GATEWAY_URL` for the control plane, which starts later. */
   readonly url: string;
-  /** Answers this control plane, and verifies by what it knows. */
+  /** Serves this control plane, and verifies JWTs with its documents. */
   serve(plane: Plane): void;
   close(): Promise<void>;
 }

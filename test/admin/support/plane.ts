@@ -21,14 +21,14 @@ import type { DatabaseName } from './test-database.ts';
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: replies are looked into freely; what is asserted is the check
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any field of replies; the assertions are the check
   readonly body: any;
 }
 
 export interface Ask {
   /** Default: the admin key; null sends none. */
   readonly key?: string | null;
-  /** Sent as JSON, or as it is when it is text. */
+  /** Sent as JSON. Text is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -40,13 +40,13 @@ export interface Tenant {
   readonly workspaceId: string;
 }
 
-/** A control plane under test, with the keys of its first start and eyes into its tables. */
+/** A control plane under test, with the keys of its first start and access to its tables. */
 export interface Plane extends Tenant {
   readonly url: string;
   readonly settings: Settings;
   readonly control: ControlPlane;
   readonly log: ReturnType<typeof newMemoryLog>;
-  /** Notices as they were handed to the bus. */
+  /** Notices in the order in which they were published. */
   readonly notices: ChangeNotice[];
   ask(method: string, path: string, ask?: Ask): Promise<Reply>;
   internal(method: string, path: string, body?: unknown, key?: string): Promise<Reply>;
@@ -80,14 +80,14 @@ export async function startPlane(
   };
 }
 
-/** Settings as a process would read them, with a free port for the control plane. */
+/** Settings as a process reads them, with a free port for the control plane. */
 export function testSettings(dataDir: string, env: Readonly<Record<string, string>>): Settings {
   const key = () => randomBytes(32).toString('base64');
   const all = { DATA_DIR: dataDir, ENCRYPTION_KEY: key(), CLUSTER_KEY: key(), LOG_LEVEL: 'silent', ...inlineAllowed, ...env };
   return { ...loadSettings(all), controlPlanePort: 0 };
 }
 
-/** Starts on whatever the settings say; `close` leaves the data. */
+/** Starts with these settings. `close` keeps the data. */
 export async function startPlaneWith(
   settings: Settings,
   deps: Pick<ControlPlaneDeps, 'clock' | 'database'> = {},

@@ -5,7 +5,7 @@ import { expectRefusal } from './outcomes.ts';
 import { type Plane, startPlane, type Tenant } from './plane.ts';
 import { ruleDatabases } from './test-database.ts';
 
-/** A route as it is asked: method, path, and a body that would pass. */
+/** A request of a route: method, path, and a valid body. */
 export interface Probe {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
@@ -14,7 +14,10 @@ export interface Probe {
 
 const nameOf = (probe: Probe) => `${probe.method} ${probe.path}`;
 
-/** Every route of a resource refuses keys that are missing, malformed, unknown, wrong or expired, and audits what it can. */
+/**
+ * Every route of a resource rejects keys that are missing, malformed, unknown, wrong or expired, and writes an audit entry if the
+ * tenant is known.
+ */
 export function refusesUnknownKeys(resource: string, probes: readonly Probe[]): void {
   describe.each(ruleDatabases)(`${resource} without a good key, on %s`, (database) => {
     let plane: Plane;
@@ -58,7 +61,10 @@ export function refusesUnknownKeys(resource: string, probes: readonly Probe[]): 
   });
 }
 
-/** Every route of a resource refuses a good key that lacks its scope, and audits the attempt when it would change something. */
+/**
+ * Every route of a resource rejects a valid key without its scope, and writes an audit entry if the request would change
+ * something.
+ */
 export function refusesMissingScopes(resource: string, probes: readonly Probe[]): void {
   describe.each(ruleDatabases)(`${resource} without the scope, on %s`, (database) => {
     let plane: Plane;
@@ -80,7 +86,7 @@ export function refusesMissingScopes(resource: string, probes: readonly Probe[])
   });
 }
 
-/** Items of another organisation, or of none, are not found: by id and by slug, with any key that has business with them. */
+/** Items of another organisation, or of none, are not found by id or slug, with any key that has the scopes. */
 export function hidesForeignItems(
   resource: string,
   prepare: (plane: Plane, owner: Tenant) => Promise<readonly string[]>,

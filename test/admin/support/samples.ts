@@ -2,7 +2,7 @@ import type { SamplesMade } from '../../../admin/define-resource.ts';
 import { samples } from '../../../admin/tables.ts';
 import type { Plane, Tenant } from './plane.ts';
 
-/** One of everything in a tenant, by the path that made it. Throws when one cannot be made. */
+/** One item of every resource of a tenant, by the path that created it. Throws if one cannot be created. */
 export async function makeOneOfEverything(plane: Plane, tenant: Tenant, mark: string): Promise<SamplesMade> {
   const made: Record<string, string> = {};
   for (const sample of samples) {

@@ -14,7 +14,7 @@ export interface SharedDatabase {
   readonly url: string | null;
 }
 
-/** Databases that no control plane of this process uses at the moment. */
+/** Databases that no control plane of this process uses now. */
 const idle: Record<DatabaseName, SharedDatabase[]> = { PGlite: [], PostgreSQL: [] };
 
 /**

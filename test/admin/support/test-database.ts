@@ -38,15 +38,15 @@ export async function newTestDatabase(owner: string | null = null): Promise<Test
   return newDatabase(owner === null ? '' : `owner ${owner}`);
 }
 
-/** The same with all tables and no rows, copied from one that is made once per state of the migrations and server. */
+/** The same with all tables and no rows, copied from a template that is created once per server and state of the migrations. */
 export async function newReadyDatabase(): Promise<TestDatabase> {
   const template = `svc_test_template_${await fingerprint()}`;
   await onServer(async (execute) => {
-    // Held for as long as this connection lives, so that other tests only see a complete template.
+    // Held until this connection closes, so that other tests only see a complete template.
     await execute(`select pg_advisory_lock(${templateLock})`);
     const found = await execute(`select 1 from pg_database where datname = '${template}'`);
     if (found.length > 0) return;
-    // Left behind by a process that was killed while it made the template.
+    // Left by a process that was killed while it created the template.
     await execute(`drop database if exists ${template}_new with (force)`);
     await execute(`create database ${template}_new`);
     const [{ openDatabase }, { entities, migrations }] = await Promise.all([

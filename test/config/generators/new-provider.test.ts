@@ -43,7 +43,7 @@ describe('npm run new:provider', () => {
       registered: { 'core/providers/list.ts': ["export { declaration as acmeAi } from './acme-ai/settings.ts';"] },
       damaged: [],
     });
-    // Generated, so not a place to edit.
+    // Generated, so it is not edited.
     expect(documented?.join('\n')).toContain('| [`acme-ai`](../core/providers/acme-ai/README.md) |');
   });
 

@@ -36,7 +36,7 @@ describe('summed usage of many requests', () => {
       return priced({ ...counts, inputTokens, outputTokens, batch }).costNanoUsd as number;
     });
     const sum = (all: readonly number[]) => all.reduce((one, other) => one + other, 0);
-    // Half of it, but for what rounding takes once for each record.
+    // Half of it, except for the rounding of each record.
     expect(Math.abs(sum(together) - sum(each) / 2)).toBeLessThanOrEqual(sizes.length * 3);
   });
 

@@ -16,7 +16,7 @@ function newBreaker(settings: Partial<BreakerSettings> = {}): CircuitBreaker {
   return new CircuitBreaker(all, time.clock, (change) => said.push(change));
 }
 
-/** One call after the other: `f` failed, `s` succeeded, `?` taught nothing. */
+/** Calls in order: `f` failed, `s` succeeded, `?` is neither. */
 function calls(breaker: CircuitBreaker, results: string): void {
   for (const result of results) breaker.end(breaker.begin(), result === '?' ? null : result === 'f');
 }

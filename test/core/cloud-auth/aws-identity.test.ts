@@ -14,7 +14,7 @@ import { awsSettings } from '../../../core/provider-settings/aws.ts';
 
 type Answer = { status: number; body: string };
 
-/** Token services under the hand of the test: what was asked, what they answer, and what time it is. */
+/** Token services controlled by the test: their requests, their replies, and the clock. */
 function fakeServices(answer: (request: TokenRequest) => Answer, machineIdentity = false) {
   const asked: TokenRequest[] = [];
   const clock = { nowMs: Date.UTC(2026, 10, 21, 12) };

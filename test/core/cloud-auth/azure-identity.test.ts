@@ -11,7 +11,7 @@ import { type FakeTokenEndpoint, fakeTokenEndpoint } from '../formats/token-serv
 
 afterEach(() => vi.unstubAllEnvs());
 
-/** The headers a call has once it is signed. */
+/** The headers of a signed call. */
 async function signed(
   given: JsonObject,
   secrets: Record<string, string>,

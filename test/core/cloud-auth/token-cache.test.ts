@@ -3,7 +3,7 @@ import { createTokenCache, tokenKey } from '../../../core/cloud-auth/token-cache
 import type { Token } from '../../../core/contract/provider/sign-services.ts';
 import { Secret } from '../../../core/contract/values/secret.ts';
 
-/** An issuer whose tokens live for an hour; `held` keeps its next answer back. */
+/** An issuer whose tokens are valid for an hour. `held` delays its next reply. */
 function issuer(lifetimeMs = 3_600_000) {
   let issued = 0;
   return {

@@ -32,7 +32,7 @@ describe('workload identity federation', () => {
     const [login, exchange, first, second] = gateway.calls;
     expect(gateway.calls).toHaveLength(4);
     expect(login?.origin).toBe('https://login.example.com');
-    // The token goes to the provider's own endpoint, whatever host the integration has.
+    // The token goes to the provider's own endpoint, even if the integration names another host.
     expect(`${exchange?.origin}${exchange?.path}`).toBe('https://auth.openai.com/oauth/token');
     expect(bodyOf(exchange)).toEqual({
       grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',

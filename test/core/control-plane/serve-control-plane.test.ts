@@ -8,7 +8,7 @@ import { until } from '../../support/until.ts';
 
 const clusterKey = 'a-key-of-the-cluster-that-is-long-enough';
 
-/** Questions that are answered when the test decides, or aborted when the caller disconnects. */
+/** Requests that the test replies to, or that abort when the caller disconnects. */
 function newQuestions() {
   const open: { readonly answer: (body: object) => void; readonly signal: AbortSignal }[] = [];
   const serve = replyToControlPlane({

@@ -114,7 +114,7 @@ describe('documents while the control plane is away', () => {
     expect(await store.get('api-key', 'key-a')).toMatchObject({ scopes: ['completions.write'] });
     await plane.restart();
     time.advance(1000);
-    // The first request after the pause does not wait for the answer it sets off.
+    // The first request after the pause does not wait for the reload that it starts.
     expect(store.get('api-key', 'key-a')).toMatchObject({ scopes: ['completions.write'] });
     await until(async () => (await store.get('api-key', 'key-a'))?.scopes[0] === 'other');
   });
@@ -325,7 +325,7 @@ describe('documents after a gap in the changes', () => {
     const answer = store.get('config', configId);
     await arrived;
     plane.put('config', configId, sampleConfig('main', 'two'));
-    // A restored backup: revisions have begun anew.
+    // A restored backup: revisions start again.
     store.reset(0);
     gate.open();
     expect(await answer).toMatchObject({ versionId: 'two' });

@@ -8,7 +8,7 @@ const encryptionKey = new Uint8Array(randomBytes(32));
 const other = new Uint8Array(randomBytes(32));
 const reply = (key: Uint8Array) => ({ encryption_key: sealKeyCheck('ENCRYPTION_KEY', key) });
 
-/** A gateway's key check over a control plane that answers in turn with these; the last answer stays. */
+/** A gateway's key check with a control plane that sends these replies in order, and then repeats the last one. */
 async function start(...answers: (readonly [status: number, body: object] | 'away')[]) {
   let due: (() => void) | null = null;
   const log = newMemoryLog();

@@ -28,7 +28,7 @@ function put(ids: readonly string[]): void {
   for (const id of ids) plane.put('api-key', id, sampleKey(id));
 }
 
-/** Asks for all of them in one turn. */
+/** Requests all of them in one turn. */
 const askFor = (ids: readonly string[]) => Promise.allSettled(ids.map(async (id) => store.get('api-key', id)));
 const idsOf = (found: PromiseSettledResult<{ id: string } | null>[]) =>
   found.map((outcome) => (outcome.status === 'fulfilled' ? (outcome.value?.id ?? null) : 'failed'));

@@ -46,7 +46,7 @@ function start(slot = 0): Promise<GatewayDocuments> {
   });
 }
 
-/** A process that knew one key and one config. */
+/** A process that has loaded one key and one config. */
 async function leaveBehind(slot = 0): Promise<void> {
   plane.put('api-key', 'key-a', sampleKey('key-a'));
   plane.put('config', 'workspace-1/main', sampleConfig('main', 'one'));

@@ -11,13 +11,13 @@ const speech = { path: '/v1/audio/speech', headers: viaOne, body: { model: 'tts-
 const file = { name: 'file', filename: 'a.wav', contentType: 'audio/wav', body: patternBytes(300_000) };
 const field = (name: string, value: string) => ({ name, filename: null, contentType: null, body: Buffer.from(value) });
 
-/** A transcription of these parts; `chunked` leaves its length unsaid. */
+/** A transcription request with these parts. `chunked` sends no content length. */
 function transcription(parts: Parameters<typeof encodeForm>[0], headers: Record<string, string> = viaOne) {
   const { contentType, body } = encodeForm(parts);
   return { path: '/v1/audio/transcriptions', headers: { ...headers, 'content-type': contentType }, body };
 }
 
-/** Bytes in pieces, without saying how many. */
+/** Bytes in pieces, without a content length. */
 function pieces(status: number, contentType: string, chunks: readonly Uint8Array[], end: 'end' | 'reset' = 'end'): Script {
   return (_call, handler) => {
     handler.onHead(status, ['content-type', contentType]);

@@ -7,7 +7,7 @@ const chat = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 const counts = { input_tokens: 1, output_tokens: 1 };
 const converse = { inputTokens: 1, outputTokens: 1 };
 
-/** How a provider says in which tier of service it has answered: in a plain reply, and in the events of a stream. */
+/** How a provider reports its service tier: in a plain response, and in the events of a stream. */
 const cases: [
   provider: string,
   operation: 'chatComplete' | 'createModelResponse' | 'messages',

@@ -1,7 +1,7 @@
 import { createTokenCaches } from '../../../core/cloud-auth/token-cache.ts';
 import type { SignServices, TokenRequest } from '../../../core/contract/provider/sign-services.ts';
 
-/** A token endpoint that keeps what it was asked and gives the answers of a script, the last one forever. */
+/** A token endpoint that stores its requests and sends scripted replies. It repeats the last one. */
 export interface FakeTokenEndpoint extends SignServices {
   readonly requests: TokenRequest[];
   /** Form fields of one request. */

@@ -7,7 +7,7 @@ import { openRawClient } from '../../support/raw-client.ts';
 const head = 'POST /v1/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
 const hidden = 'GET /v1/hidden HTTP/1.1\r\nHost: b\r\n\r\n';
 
-/** The addon decodes chunks before the gateway sees a byte. These tests hold what follows from that. */
+/** The addon decodes chunks before the gateway receives a byte. These tests check the consequences. */
 describe.each(uwsBinaries)('chunked bodies on %s', (binary) => {
   let edge: Edge;
   beforeAll(async () => {

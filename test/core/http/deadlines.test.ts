@@ -69,7 +69,7 @@ describe.concurrent.each(uwsBinaries)('deadlines on %s', (binary) => {
     expect(outcomes).toEqual(holders.map(([what]) => [what, what === 'keeps an idle connection' ? 'HTTP/1.1 200 OK' : '']));
     expect(edge.handled.map(({ path }) => path)).not.toContain('/v1/never');
     const failures = (await Promise.all(uploads)).filter((outcome) => outcome instanceof Error);
-    // The chunked body that never ends gets its answer before the addon closes the connection.
+    // The chunked body that never ends gets its reply before the addon closes the connection.
     const codes = failures.map((error) => (error as { code?: string }).code).sort();
     expect(codes).toEqual(['bad_request', 'client_closed', 'client_closed']);
     expect(edge.server.openRequests).toBe(0);
@@ -136,7 +136,7 @@ describe.concurrent.each(uwsBinaries)('deadlines on %s', (binary) => {
   });
 });
 
-/** Keeps sending a little. */
+/** Sends a few bytes again and again. */
 function drip(client: RawClient, bytes: Uint8Array = Buffer.from('a')): () => void {
   const timer = setInterval(() => {
     if (!client.isClosed) client.send(bytes);

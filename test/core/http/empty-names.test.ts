@@ -5,12 +5,12 @@ import { openRawClient } from '../../support/raw-client.ts';
 
 const hidden = 'GET /v1/hidden HTTP/1.1\r\nHost: b\r\n\r\n';
 
-/** A request whose length header stands behind an empty header name: a proxy in front may still take `hidden` for its body. */
+/** A request whose length header follows an empty header name. A proxy in front may still treat `hidden` as its body. */
 function headOf(method: string): string {
   return `${method} /v1/x HTTP/1.1\r\nHost: a\r\n: z\r\nContent-Length: ${hidden.length}\r\n\r\n`;
 }
 
-/** A request on another connection: after its reply the server has seen what was sent before. */
+/** A request on another connection. After its reply, the server has read the bytes sent before. */
 async function servesOther(port: number): Promise<void> {
   const other = await openRawClient(port);
   other.send('GET /v1/other HTTP/1.1\r\nHost: a\r\n\r\n');

@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'short-send-'));
 const shim = buildShim();
 if (shim === null) console.warn('Skipped: forced short writes need gcc, which is not on the PATH');
 
-/** Framing and sizes; the part size is what the handler writes at a time. */
+/** Framing and sizes. The handler writes one part at a time. */
 const cases: [framing: string, bytes: number, partBytes: number][] = [
   ...[1, 100, 13_900, 14_001, 65_536, 1_000_000, 10_485_760].map((bytes): [string, number, number] => ['once', bytes, 0]),
   ...[1, 100, 14_001, 65_536, 1_000_000, 10_485_760].map((bytes): [string, number, number] => ['length', bytes, 16_384]),
@@ -42,7 +42,7 @@ describe.skipIf(shim === null).each(uwsBinaries)('with send() forced short, on %
     child.kill('SIGTERM');
     await once(child, 'exit');
     const counts = JSON.parse(readFileSync(countFile, 'utf8'));
-    // Without this the suite could pass because nothing was ever short.
+    // Without this check the suite would pass even if no write was short.
     expect(counts.again).toBeGreaterThan(50);
     expect(counts.halves).toBeGreaterThan(50);
   });
@@ -86,7 +86,7 @@ describe.skipIf(shim === null).each(uwsBinaries)('with send() forced short, on %
       const body = patternBytes(1_000 + round);
       client.send(`GET /hold/${body.length}/300 HTTP/1.1\r\nHost: a\r\n\r\n`);
       let received = await client.receive(1);
-      // The end of the stream is still to come, so all of the body must arrive without it.
+      // The stream has not ended, so the whole body must arrive without its end.
       while (!received.includes(body.subarray(-50))) received = await client.receive(received.length + 1);
       const other = await openRawClient(port);
       other.send('GET /release HTTP/1.1\r\nHost: a\r\n\r\n');

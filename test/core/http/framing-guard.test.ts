@@ -7,7 +7,7 @@ const post = (headers: string, body = ''): string => `POST /v1/x HTTP/1.1\r\nHos
 const get = (headers: string): string => `GET /v1/x HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
 const start = (line: string): string => `${line}\r\nHost: a\r\n\r\n`;
 
-/** Requests that the gateway's guard refuses, with the parameter that the reply names. */
+/** Requests that the gateway rejects, with the parameter that the reply names. */
 const refusedByUs: [what: string, bytes: string, status: number, param: string | null][] = [
   ['content-length twice, equal', post('Content-Length: 3\r\nContent-Length: 3\r\n', 'abc'), 400, 'content-length'],
   ['content-length twice, different', post('Content-Length: 3\r\nContent-Length: 4\r\n', 'abc'), 400, 'content-length'],
@@ -57,7 +57,7 @@ const refusedByUs: [what: string, bytes: string, status: number, param: string |
   ['a config under two prefixes', get('x-other-config: a\r\nx-svc-config: b\r\n'), 400, 'x-svc-config'],
 ];
 
-/** Requests that the addon itself refuses: its own reply, or silence until its idle timeout, by build. */
+/** Requests that the addon itself rejects: with its own reply, or with silence until its idle timeout, by build. */
 const refusedByAddon: [what: string, bytes: string, uwsjs: number | 'silence', uwsPack: number | 'silence' | 'guard'][] = [
   ['content-length with a sign', post('Content-Length: +3\r\n', 'abc'), 400, 400],
   ['content-length in hex', post('Content-Length: 0x3\r\n', 'abc'), 400, 400],
@@ -289,7 +289,7 @@ describe.each(uwsBinaries)('request reading on %s', (binary) => {
   });
 });
 
-/** Gives the server, which runs on this same event loop, the turns it needs to read each byte by itself. */
+/** Waits for the turns in which the server, on the same event loop, reads each byte separately. */
 async function sendByteByByte(client: RawClient, bytes: string): Promise<void> {
   for (const byte of Buffer.from(bytes, 'latin1')) {
     if (client.isClosed) return;

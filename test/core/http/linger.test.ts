@@ -10,7 +10,7 @@ describe.each(uwsBinaries)('a request rejected while its body arrives, on %s', (
   let edge: Edge;
   afterEach(() => edge.close());
 
-  /** Refuses a body at its first chunk. */
+  /** Rejects a body at its first chunk. */
   const startRefusing = async (): Promise<void> => {
     edge = await startEdge(binary, ({ body }, sink) => {
       const refuse = (): void => {

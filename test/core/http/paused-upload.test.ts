@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { BodyIntake } from '../../../core/contract/values/body-intake.ts';
 import { UwsRequestBody } from '../../../core/http/request-body.ts';
 
-/** A connection that was told to pause and delivers all the same, as the addon does while its read buffer comes back full. */
+/** A paused connection that still delivers, as the addon does while its read buffer is full. */
 function newSource() {
   const told: string[] = [];
   return { told, pauseBody: () => void told.push('pause'), resumeBody: () => void told.push('resume') };

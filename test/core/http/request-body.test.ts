@@ -39,7 +39,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     return client;
   }
 
-  /** Answers with the digest of the body, or with the error. */
+  /** Replies with the digest of the body, or with the error. */
   function digest(maxBytes = manyBytes, ready: Promise<unknown> = Promise.resolve()): void {
     answer = (request, sink) => {
       ready
@@ -111,7 +111,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
   it('makes the client wait without a reader', async () => {
     const size = 50_000_000;
     const ready = newGate();
-    // Whatever fails below: no other test must find this request still open.
+    // If an assertion below fails, this request must not stay open for the next test.
     onTestFinished(() => ready.open());
     digest(manyBytes, ready.opened);
     const body = patternBytes(size);
@@ -158,7 +158,7 @@ describe.each(uwsBinaries)('request bodies on %s', (binary) => {
     upload();
     expect((await client.reply()).status).toBe(413);
     client.socket.off('drain', upload);
-    // The rest is not read: only what was under way when the reply was made.
+    // The rest is not read, except for bytes that were under way when the reply was sent.
     expect(received(edge)).toBeLessThan(3_000_000);
   });
 

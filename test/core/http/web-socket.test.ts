@@ -27,13 +27,13 @@ function keeper() {
 }
 
 describe.each(uwsBinaries)('the WebSocket edge on %s', (binary) => {
-  /** An edge that accepts after `delay` turns; gives the socket of the next client. */
+  /** An edge that accepts after `delay` turns. Returns the socket of the next client. */
   async function accepting(more: Parameters<typeof startEdge>[2] = {}, headers: string[] = [], protocol: string | null = null) {
     const accepted = newGate<{ socket: FrameSocket; heard: ReturnType<typeof keeper> }>();
     const edge = await startEdge(
       binary,
       (_request, sink) => {
-        // As behind a provider's answer: in a later turn.
+        // In a later turn, as after a response of the provider.
         setImmediate(() => {
           const socket = sink.acceptWebSocket?.(headers, protocol) ?? null;
           if (socket === null) return sink.send(200, [], 'no upgrade');
@@ -178,7 +178,7 @@ describe.each(uwsBinaries)('the WebSocket edge on %s', (binary) => {
     socket.pause();
     const count = 400;
     for (let i = 0; i < count; i++) client.socket.send(Buffer.alloc(65_536));
-    // More than the connection holds, while it is paused: only the timer can write the rest.
+    // More than the paused connection can hold, so only the timer can write the rest.
     client.socket.pause();
     while (socket.send(Buffer.alloc(500_000), true));
     const waiting = socket.bufferedBytes;

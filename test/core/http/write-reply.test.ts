@@ -137,7 +137,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
     answer = (_request, sink) => {
       sink.start(200, []);
       sink.onDrain(() => drained.open());
-      // In the turn of the request a caller that does not listen is stopped at 64 KiB.
+      // In the turn of the request, a caller that ignores back-pressure is stopped at 64 KiB.
       for (let i = 0; i < 20; i++) answers.push(sink.write(Buffer.alloc(8_192, 'a')));
       void drained.opened.then(() => sink.end());
     };
@@ -351,7 +351,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
     await serves(await openRawClient(edge.port));
   });
 
-  /** The connection still works: the reply before ended where it said. */
+  /** The connection still works, so the previous reply had its declared length. */
   async function serves(client: RawClient): Promise<void> {
     answer = (_request, sink) => sink.send(200, [], 'next');
     client.send(get('/v1/next'));
@@ -361,7 +361,7 @@ describe.each(uwsBinaries)('written replies on %s', (binary) => {
   }
 });
 
-/** Writes the body in parts, minding back-pressure; `waits` is called at each wait. */
+/** Writes the body in parts and respects back-pressure. `waits` is called at each wait. */
 function stream(sink: ReplySink, body: Buffer, partBytes: number, waits: () => void = () => {}): void {
   let at = 0;
   const more = (): void => {

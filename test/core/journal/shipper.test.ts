@@ -262,7 +262,7 @@ describe('the shipper at shutdown', () => {
 
   it('leaves records on disk for the next start if there is no time', async () => {
     plane.mode = 'stall';
-    // The deadline is a timer; the shipper's own pauses are not what is under test here.
+    // The deadline is a timer. The shipper's own pauses are not under test here.
     const journal = start();
     const records = append(journal, 5);
     const closing = journal.close(300);

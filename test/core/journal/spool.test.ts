@@ -27,7 +27,7 @@ afterEach(() => rmSync(root, { recursive: true }));
 
 const openSpool = (changes: Partial<SpoolOptions> = {}) =>
   new Spool({ directory, bytesMax: 1e9, clock: time.clock, log: newMemoryLog(), ...changes });
-/** Appends and writes at once, as the end of the turn would. */
+/** Appends and writes at once, as at the end of a turn. */
 const put = (spool: Spool, record: RequestRecord) => {
   spool.append(record);
   spool.flush();
@@ -183,7 +183,7 @@ describe('a process killed with SIGKILL while it appends', () => {
       });
       await once(child, 'close');
       expect(child.signalCode).toBe('SIGKILL');
-      // Ids are said in whole lines only as far as the pipe got them.
+      // The last line may be incomplete, because the process was killed.
       const acknowledged = said.join('').split('\n').slice(0, -1);
       expect(acknowledged.length).toBeGreaterThan(100);
       const whole = completeRecordsOnDisk().map((record) => record.id);
@@ -214,7 +214,7 @@ describe('a failing disk', () => {
     const log = newMemoryLog();
     const spool = openSpool({ log, segmentBytesMax: 1000 });
     put(spool, sampleRecord());
-    // The directory is gone: the next segment cannot be created. A file in its place keeps it from being made again.
+    // The directory is gone, so the next segment cannot be created. A file with its name prevents a new directory.
     rmSync(directory, { recursive: true });
     writeFileSync(directory, '');
     put(spool, sampleRecord());

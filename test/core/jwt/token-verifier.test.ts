@@ -11,7 +11,7 @@ beforeEach(() => {
 const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const seconds = (ms: number) => Math.floor(ms / 1000);
 
-/** A token as no library makes it. */
+/** A token that no library would create. */
 function forge(header: object, claims: object, signature: (input: string) => string): string {
   const input = `${base64url(header)}.${base64url({ exp: seconds(Date.now()) + 60, ...claims })}`;
   return `${input}.${signature(input)}`;
@@ -46,14 +46,14 @@ describe('a JWT', () => {
     const years = { iat: now, exp: now + 10 * 31_536_000 };
     await test.verify(test.sign(years));
     test.setTokens(organisationId, { keys: [test.key.jwk], maxTtlSeconds: 600 });
-    // One that was verified before is asked again.
+    // A token that was verified before is verified again.
     const known = test.sign({ iat: now, exp: now + 600 });
     await test.verify(known);
     for (const claims of [
       years,
       { iat: now, exp: now + 700 },
       { iat: undefined, exp: now + 700 },
-      // Old, and near its end: it has lived longer than it may.
+      // Close to its expiry, and older than the maximum age.
       { iat: now - 3_600, exp: now + 60 },
       // A start in the future does not shorten the lifetime.
       { iat: now + 4, exp: now + 700 },
@@ -88,7 +88,7 @@ describe('a JWT', () => {
     expect((await test.refusal(forge({ ...header, alg: 'HS256' }, goodClaims, hmac))).message).toContain('alg');
     expect((await test.refusal(test.sign({}, { alg: 'RS384' }))).message).toContain('alg');
     expect((await test.refusal(test.sign({}, { alg: 'PS256' }))).message).toContain('alg');
-    // Said to be what it is not.
+    // The header names RS256, but the signature is an HMAC.
     expect((await test.refusal(forge({ ...header, alg: 'RS256' }, goodClaims, hmac))).message).toContain('signature');
   });
 

@@ -21,19 +21,19 @@ export interface UnderTest {
   readonly reader: DocumentReader;
   readonly tokens: TokenVerifier;
   readonly log: ReturnType<typeof newMemoryLog>;
-  /** Milliseconds, of both clocks. */
+  /** Milliseconds of both clocks. */
   nowMs: number;
   /** A token of the organisation for the first workspace that may call models, changed by these claims. */
   sign(claims?: JsonObject, header?: JsonObject, key?: SigningKey): string;
   verify(token: string, ask?: Partial<TokenAsk>): Promise<VerifiedToken>;
-  /** Returns the error of a refused token; fails if the token is accepted. */
+  /** Returns the error of a rejected token. Fails if the token is accepted. */
   refusal(token: string, ask?: Partial<TokenAsk>): Promise<GatewayError>;
   setTokens(organisationId: string, jwt: Partial<OrganisationDocument['jwt']>): void;
 }
 
 export const goodClaims = { svc_oid: organisationId, svc_workspace: 'ws-main', scope: 'completions.write' };
 
-/** Making one takes long. */
+/** Creating a key pair takes long. */
 const key = newSigningKey();
 
 /** A verifier over documents in memory: two organisations, one with two workspaces and a user in the first of them. */

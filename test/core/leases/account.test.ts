@@ -236,14 +236,14 @@ describe('an account of a budget', () => {
     const { account, grant } = start();
     account.hold();
     account.spec = { ...budget, resetAt: '2027-01-01T00:00:00.000Z' };
-    // 300 were in hand; 100 are under way.
+    // 300 are in hand and 100 are in flight.
     expect(account.question()).toMatchObject({ lease: 'lease-2', kept: 0, left: [{ lease: 'lease-1', seq: 2, kept: 100 }] });
     account.failed();
     expect(account.owesReport).toBe(true);
     expect(account.question()).toMatchObject({ left: [{ lease: 'lease-1', seq: 3, kept: 100 }] });
     grant(0, { startMs: 8, leaseMs: 300_000 });
     expect([account.owesReport, account.isNeeded]).toEqual([false, true]);
-    // 60 of them were used.
+    // 60 of them are used.
     account.put(40, 7, 'lease-1');
     account.release('lease-1');
     expect(account.owesReport).toBe(true);
@@ -289,7 +289,7 @@ describe('an account of a budget', () => {
     expect(account.question()).toMatchObject({ need: 200, kept: 400 });
     grant(50, { startMs: 7, remaining: 0, others: 600, pending: 600, leaseMs: 300_000 });
     expect([recalls(), account.available]).toEqual([1, 0]);
-    // Gives back at once, and asks again after a pause.
+    // Returns units at once, and asks again after a pause.
     expect(delays.slice(-2)).toEqual([20, 0]);
     expect(account.question()).toMatchObject({ need: 0, want: 0, kept: 100 });
     grant(0, { startMs: 7, remaining: 350, leaseMs: 300_000 });
@@ -311,7 +311,7 @@ describe('an account of a budget', () => {
     grant(300, { startMs: 7, remaining: 0, others: 600, pending: 0, leaseMs: 300_000 });
     expect(await taken).toBe(refused);
     expect(recalls()).toBe(1);
-    // Their calls may use less than they took: the next request is asked for again after a short pause.
+    // Calls may use less than they reserved, so the account asks again after a short pause.
     const next = account.take(500, 500);
     expect(next).toBeInstanceOf(Promise);
   });
@@ -345,7 +345,7 @@ describe('an account of a budget', () => {
     void account.take(10, 10);
     expect(account.question()).toMatchObject({ need: 10, want: 10 });
     grant(10, { startMs: 7, leaseMs: 300_000 });
-    // Part of a call that used less than it took.
+    // The rest of a call that used less than it reserved.
     account.put(60, 7, account.lease);
     expect(account.available).toBe(0);
     time.advance(1_000);

@@ -15,7 +15,7 @@ function start() {
   const ledger = newFakeLedger();
   const { clock, timers } = time;
   const leases = startLeases({ fetch: ledger.fetch, clock, timers, log: newMemoryLog(), newId: randomUUID, ...firstHolder });
-  /** Lets so much time pass that the units of all accounts were returned. */
+  /** Advances the clock until the units of all accounts are returned. */
   const returnAll = async () => {
     time.advance(2_500);
     await until(() => [...ledger.out.values()].every((units) => units === 0), { what: 'all units in the ledger' });

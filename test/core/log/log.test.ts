@@ -47,7 +47,7 @@ it('log: contains no planted secret, in any field, depth or text', () => {
   );
   expect(out()).not.toContain(planted);
   expect(out()).not.toContain(key.secret);
-  // The public part of our own keys says which one it was.
+  // The public part of our own keys identifies the key.
   expect(out()).toContain(`svc_ws_${key.id}_***`);
 });
 

@@ -7,7 +7,7 @@ import { answer, chatReply, createHarness, type FakeSink, type Script } from '..
 const twoTargets = { strategy: { mode: 'fallback' }, targets: [{ provider: '@one' }, { provider: '@two' }] };
 const chat = { model: 'gpt-5', messages: [] };
 
-/** Reads the whole body of the call before it answers. */
+/** Reads the whole body of the call before it replies. */
 function readThen(script: Script, sizes: number[]): Script {
   return (call, handler) => {
     let size = 0;
@@ -104,7 +104,7 @@ describe('a client that disconnects during a look-up', () => {
         sink = given;
       },
     });
-    // Left once the request stands before the look-up, which is answered only then.
+    // Aborted while the request waits for the look-up, which completes afterwards.
     setImmediate(() => {
       (sink as FakeSink | null)?.leave();
       found(document);
@@ -173,7 +173,7 @@ function keyOf(documents: Map<string, unknown>, slug: string): string {
   return [...documents.keys()].find((key) => key.startsWith('provider ') && key.endsWith(`/${slug}`)) as string;
 }
 
-/** Makes the look-up of this provider fail as it does while the control plane is away. */
+/** Fails the look-up of this provider, as while the control plane is away. */
 function away(documents: Map<string, unknown>, slug: string): void {
   const failed = Promise.reject(new GatewayError('unavailable'));
   failed.catch(() => undefined);

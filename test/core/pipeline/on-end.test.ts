@@ -6,7 +6,7 @@ import type { Stage } from '../../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { answer, chatReply, chatStream, createHarness, failWith, type Script } from '../../support/pipeline-harness.ts';
 
-/** A plugin that does one thing in one hook, and counts how often its `onEnd` was called. */
+/** A plugin with one hook, which counts the calls of its `onEnd`. */
 function probe(name: string, stage: Stage, hooks: CoreHooks, ends: Outcome[]): CorePlugin {
   return defineCorePlugin({
     name,

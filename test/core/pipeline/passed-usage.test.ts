@@ -17,7 +17,7 @@ function bytes(body: Uint8Array | string, headers: HeaderList, chunkBytes = 7): 
   };
 }
 
-/** Takes the request's body, however it comes, before it answers. */
+/** Reads the request's body completely before it replies. */
 const reading =
   (script: Script): Script =>
   (call, handler) => {
@@ -28,7 +28,7 @@ const reading =
     );
   };
 
-/** Passes one request through and gives what the client got and what was recorded. */
+/** Sends one request through, and returns the client's reply and the record. */
 async function pass(script: Script, request: Partial<FakeRequest> = {}): Promise<{ sink: FakeSink; record: RequestRecord }> {
   const harness = createHarness();
   harness.script(reading(script));

@@ -27,7 +27,7 @@ beforeEach(() => {
   waits = [];
 });
 
-/** Timers that fire in the next turn, note their delay and set the clock forward by it. */
+/** Timers that fire in the next turn, record their delay and advance the clock by it. */
 const timers: Timers = {
   after(delayMs, callback) {
     waits.push(delayMs);
@@ -47,7 +47,7 @@ async function ask(gateway: Harness, config: JsonObject, more: { path?: string; 
   return { status: reply.status, retries: reply.header('x-svc-retry-attempt-count'), reply };
 }
 const retrying = (retry: JsonObject, provider = '@one'): JsonObject => ({ provider, retry: { attempts: 5, ...retry } });
-/** Takes this long before it answers. */
+/** Waits this long before it replies. */
 const taking =
   (ms: number, script: Script): Script =>
   (call, handler) => {
@@ -149,7 +149,7 @@ describe('max_total_time_ms', () => {
     gateway.script(taking(1500, bad));
     const answered = await ask(gateway, retrying({ max_total_time_ms: 5000 }));
     expect(answered).toMatchObject({ status: 503, retries: '-1' });
-    // 1500 + 999 + 1500 ms are gone: a wait of 1998 ms would end too late.
+    // 1500 + 999 + 1500 ms have passed, so a wait of 1998 ms would end too late.
     expect(gateway.calls.map((call) => call.timeouts.totalMs)).toEqual([5000, 2501]);
     expect(waits).toEqual([999]);
     expect(gateway.records[0]?.decisions).toEqual([{ targetPath: 'config', decision: 'total_time' }]);
@@ -209,7 +209,7 @@ describe('the retry budget', () => {
     gateway.script(bad);
     gateway.calls.length = 0;
     waits = [];
-    // 16 requests, of which a fifth may be retried.
+    // 16 requests. A fifth of them may be retried.
     await ask(gateway, retrying({}), {});
     expect(gateway.calls).toHaveLength(4);
   });

@@ -83,7 +83,7 @@ describe('a plain call', () => {
         'x-svc-metadata': '{}',
       },
     });
-    // An empty x-svc-api-key is a key that is bad, not a key that is absent.
+    // An empty x-svc-api-key is an invalid key, not a missing one.
     expect(gateway.calls).toHaveLength(0);
     await gateway.send({
       path: '/v1/anything?x=1',

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
 import { answer, chatReply, createHarness, providerDocument, workspaceId } from '../../support/pipeline-harness.ts';
 
-/** The headers of the calls that a request for each of these models causes, by name. */
+/** The headers of the provider call for each of these models, by name. */
 async function callsOf(document: ProviderDocument, models: readonly string[]) {
   const gateway = createHarness();
   gateway.documents.set(`provider ${workspaceId}/own`, document);

@@ -13,9 +13,9 @@ import {
 import { inferenceCalls } from './strategy-matrix/requests.ts';
 
 /**
- * Every mode × retry × what the first target does × kind of call × when the client leaves. What must come of it is computed by
- * `expectedOf`, which knows the rules of plugins/strategies/README.md and nothing of the code. Target `one` misbehaves each time it
- * is asked, target `two` answers.
+ * Every mode × retry × behaviour of the first target × kind of call × time at which the client disconnects. `expectedOf` computes
+ * the expected result from the rules in plugins/strategies/README.md, without the code. Target `one` fails each time it is called,
+ * target `two` replies.
  */
 const one = { provider: '@one', name: 'one' };
 const two = { provider: '@two', name: 'two' };
@@ -25,7 +25,7 @@ const balance = (algorithm: string) => (first: JsonObject) => ({
 });
 const conditions = [{ query: { 'metadata.to': 'one' }, then: 'one' }];
 
-/** How each mode is written, where target one stands in it, and where it goes after a failure. */
+/** The config of each mode, the position of target one, and the target after a failure. */
 const modes: Record<string, { config: (first: JsonObject) => JsonObject; at: string; next: string | null }> = {
   single: { config: (first) => ({ strategy: { mode: 'single' }, targets: [first, two] }), at: 'config.targets[0]', next: null },
   fallback: {
@@ -68,12 +68,12 @@ interface Seen {
   readonly asked: readonly string[];
   readonly attempts: readonly (readonly [string, number])[];
   readonly outcome: string;
-  /** Null: the client has left and reads nothing. */
+  /** Null: the client has disconnected and reads nothing. */
   readonly reply: { status: number; end: 'whole' | 'told' | 'cut'; index: string; retryCount: string; body: boolean } | null;
   readonly waitsMs: readonly number[];
 }
 
-/** The rules, once more. */
+/** The rules of plugins/strategies/README.md, written a second time. */
 function expectedOf(mode: keyof typeof modes, retry: JsonObject | null, does: Behaviour, kind: Kind, leaving: Leaving): Seen {
   const { at, next } = modes[mode] as (typeof modes)[string];
   const sendsHead = typeof does === 'number' || does === 'cut after';
@@ -130,7 +130,7 @@ async function seenOf(
 ): Promise<Seen> {
   const { request, good, contentType } = inferenceCalls[kind];
   const waitsMs: number[] = [];
-  // Timers that fire in the next turn and note their delay.
+  // Timers that fire in the next turn and record their delay.
   const gateway = newGateway({
     after(delayMs, callback) {
       waitsMs.push(delayMs);
@@ -172,7 +172,7 @@ async function seenOf(
       sink = opened;
     },
   });
-  // The record of a client that left is written as it leaves; whatever would still be sent would be sent now.
+  // The record is written when the client disconnects. A later attempt would be sent now.
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
   const [record] = gateway.records;
   expect(gateway.records).toHaveLength(1);

@@ -5,7 +5,7 @@ import { type CoreHooks, defineCorePlugin } from '../../../core/contract/plugin/
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { answer, chatReply, createHarness, type FakeSink, failWith } from '../../support/pipeline-harness.ts';
 
-/** `onTargetStart` and what it returned run in pairs, whatever happens between them. */
+/** Every `onTargetStart` is followed by the function that it returned, even after failures. */
 const body = { model: 'gpt-5', messages: [] };
 const config = {
   strategy: { mode: 'fallback' },
@@ -63,7 +63,7 @@ describe('target hooks', () => {
 
   it('end when the client disconnects, during an attempt and between two', async () => {
     for (const script of ['during', 'between']) {
-      // The wait between the tries takes a second, unless the client leaves.
+      // The wait between attempts takes a second, unless the client disconnects.
       const { gateway, seen } = newWatched({}, 0.999);
       let sink: FakeSink | null = null;
       gateway.script((call, handler) => {

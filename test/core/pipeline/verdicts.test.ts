@@ -27,7 +27,7 @@ function judge(onAttemptResponse: NonNullable<Hooks['onAttemptResponse']>, reads
 
 const whole = { response: 'body' } as const;
 const text = ({ body }: AttemptResponse): string => (body === null ? '' : Buffer.from(body).toString());
-/** Denies every response that holds the word. */
+/** Denies every response that contains the word. */
 const denyWord =
   (word: string) =>
   (_ctx: unknown, response: AttemptResponse): Verdict | undefined =>

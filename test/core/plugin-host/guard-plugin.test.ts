@@ -162,7 +162,7 @@ describe('the time limit of hooks', () => {
   });
 
   it('is the plugin’s own if it sets one', async () => {
-    // Takes as long as two hooks that the default ends.
+    // Takes as long as two hooks that run into the default timeout.
     const slow = async () => {
       for (let count = 0; count < 2; count++) await send({ onRequest: never });
     };
@@ -195,7 +195,7 @@ describe('errors of plugins', () => {
     expect(JSON.stringify(harness.logs)).toContain('plugin odd, onError');
   });
 
-  /** An error made by another copy of the package. */
+  /** An error created by another copy of the package. */
   class GatewayErrorOfOtherCopy extends Error {
     code = 'forbidden';
     status = 403;

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadPlugins } from '../../../core/plugin-host/load-plugins.ts';
 
-/** The working directory of a user: packages installed there, and files of their own. */
+/** The working directory of a user, with installed packages and own files. */
 const before = process.cwd();
 let folder: string;
 beforeAll(() => {
@@ -72,7 +72,7 @@ it('rejects two plugins with the same name', async () => {
 });
 
 describe('svc-gateway/plugin is the contract of the running service, without a build', () => {
-  // In a process of its own: vitest resolves imports itself.
+  // Runs in a separate process, because vitest resolves imports itself.
   const program = (file: string) => `
     import { GatewayError } from ${JSON.stringify(moduleAt('contract/values/errors.ts'))};
     import { loadPlugins } from ${JSON.stringify(moduleAt('plugin-host/load-plugins.ts'))};

@@ -2,7 +2,7 @@ import type { OperationName, StreamEvent } from '../../../core/contract/provider
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { isObject } from '../../../core/contract/values/json.ts';
 
-/** The content of a reply, the same whether it was streamed or not. */
+/** The content of a reply, in the same form for plain and streamed replies. */
 export interface Answer {
   readonly text: string;
   readonly reasoning: string;
@@ -10,7 +10,7 @@ export interface Answer {
   readonly finish: string | null;
 }
 
-/** The answers (one per choice) of a plain reply in the format of this operation. */
+/** Returns the content of each choice of a plain reply in the format of this operation. */
 export function answersOfReply(operation: OperationName, reply: JsonObject): Answer[] {
   if (operation === 'chatComplete') return objects(reply.choices).map((choice) => chatAnswer(choice.message, choice));
   if (operation === 'complete') return objects(reply.choices).map((choice) => textAnswer(choice));
@@ -19,7 +19,7 @@ export function answersOfReply(operation: OperationName, reply: JsonObject): Ans
   throw new Error(`${operation} has no streamed form`);
 }
 
-/** The same, put together from the events of the streamed reply. */
+/** The same, assembled from the events of the streamed reply. */
 export function answersOfEvents(operation: OperationName, events: readonly StreamEvent[]): Answer[] {
   const data = events.map((event) => event.data).filter(isObject);
   if (operation === 'chatComplete') return chatFromChunks(data);
@@ -178,7 +178,7 @@ function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Arguments are compared as values: providers differ in the white space they stream. */
+/** Arguments are compared as values, because providers stream different white space. */
 function json(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   try {

@@ -24,27 +24,27 @@ import { fixturesOf } from './provider-fixtures.ts';
 import { isStored, storedContractSuite } from './stored-suite.ts';
 
 export interface ContractOptions {
-  /** Settings every call needs, for example `custom_host` where there is no default. */
+  /** Settings that every call needs, for example `custom_host` if there is no default. */
   readonly settings?: JsonObject;
-  /** The one header that carries the credential; default `authorization: Bearer <key>`; null where no header may, as calls are signed. */
+  /** The header that carries the credential, by default `authorization: Bearer <key>`. Null if calls are signed. */
   readonly credential?: { readonly header: string; readonly value: (key: string) => string } | null;
   /**
-   * The provider's words for the end of a chat reply and the format's word for each; any other word must become `stop`.
-   * `as-sent` for the provider that defines the format.
+   * Finish reasons of the provider, each with the format's finish reason. Any other must become `stop`.
+   * `as-sent`: the provider defines the format.
    */
   readonly finishReasons: 'as-sent' | Readonly<Record<string, string>>;
-  /** Returns the part of the provider's body that holds the caller's fields, if the body wraps them. */
+  /** Returns the part of the provider's body with the caller's fields, if the body wraps them. */
   readonly unwrap?: (operation: OperationName, body: JsonObject) => JsonObject;
-  /** Replies the provider does not give, and why: `complete streamed`, `chatComplete calls a tool`. */
+  /** Replies that the provider does not support, with the reason: `complete streamed`, `chatComplete calls a tool`. */
   readonly lacks?: Readonly<Record<string, string>>;
-  /** For providers that are rows of one folder: that folder, and which of its fixtures are this row's. */
+  /** For providers that are rows of one folder: that folder, and the fixtures of this row. */
   readonly row?: { readonly folder: string; readonly fixtures: ReturnType<typeof fixturesOf> };
-  /** False where what it keeps goes by the very operations of another provider, whose fixtures show them. */
+  /** False if its stored resources use the operations of another provider, which has the fixtures. */
   readonly storedShown?: boolean;
 }
 
 /**
- * The contract of every provider, checked against its fixtures: call this once in `test/core/providers/<id>/contract.test.ts`.
+ * Checks the contract of a provider against its fixtures. Call this once in `test/core/providers/<id>/contract.test.ts`.
  */
 export function providerContractSuite(adapter: ProviderAdapter, options: ContractOptions): void {
   const { calls, errors } = options.row?.fixtures ?? fixturesOf(adapter.id);
@@ -130,7 +130,7 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
       it('lets unknown request fields through', () => {
         const { body } = sent(operation, { ...plain, svc_unknown: { deep: [1, { field: 'kept' }] } }, fixture, settings);
         const fields = options.unwrap?.(fixture.operation, body) ?? body;
-        // A form holds texts.
+        // Form fields are texts.
         const kept = typeof fields.svc_unknown === 'string' ? JSON.parse(fields.svc_unknown) : fields.svc_unknown;
         expect(kept).toEqual({ deep: [1, { field: 'kept' }] });
       });
@@ -241,7 +241,7 @@ export function providerContractSuite(adapter: ProviderAdapter, options: Contrac
   });
 }
 
-/** Operations whose replies are a model's words. */
+/** Operations whose replies are generated text. */
 const talking = ['chatComplete', 'complete', 'messages', 'createModelResponse'] as const;
 
 function callsTool(fixture: CallCase): boolean {
@@ -252,7 +252,7 @@ function parsedSettings(adapter: ProviderAdapter, input: JsonObject): ProviderSe
   return v.parse(adapter.settings, input);
 }
 
-/** A call whose clock and ids stand still, so that golden replies can be written down: `1760000000`, `<prefix>1`, `<prefix>2`. */
+/** A call with a fixed clock and fixed ids, so that golden replies can contain them: `1760000000`, `<prefix>1`, `<prefix>2`. */
 export function callOf(
   params: JsonObject,
   about: Pick<CallCase, 'strict' | 'settings' | 'form'>,
@@ -281,13 +281,13 @@ function sent(operation: Operation, params: JsonObject, fixture: CallCase, setti
   return { body: operation.toProvider?.(call.params, call) ?? call.params, call };
 }
 
-/** A part of a fixture's form: a file where it has base64, else a text field. */
+/** A part of a fixture's form: a file if it has base64, otherwise a text field. */
 function partOf(part: NonNullable<CallCase['form']>[number]): FormPart {
   const body = part.base64 === undefined ? Buffer.from(part.text ?? '') : Buffer.from(part.base64, 'base64');
   return { name: part.name, filename: part.filename ?? null, contentType: part.contentType ?? null, body };
 }
 
-/** A form that leaves, as fixtures write it: fields by name (JSON objects as what they say), files as `<file name, type, base64>`. */
+/** A sent form in the notation of fixtures: fields by name (JSON parsed), files as `<file name, type, base64>`. */
 function writtenForm(parts: readonly FormPart[]): JsonObject {
   return Object.fromEntries(
     parts.map(({ name, filename, contentType, body }) => [
@@ -353,7 +353,7 @@ function withFinishReason(value: unknown, native: string): unknown {
   );
 }
 
-/** Mapping functions are pure: writing to what they were given throws. */
+/** Mapping functions are pure, so writing to their input throws. */
 function frozen<T>(value: T): T {
   if (typeof value === 'object' && value !== null) {
     for (const item of Object.values(value)) frozen(item);

@@ -13,11 +13,11 @@ import { callOf, translated } from './contract-suite.ts';
 import { eventsOfText, textOfEvents } from './event-stream-text.ts';
 import { type CallCase, fixturesOf } from './provider-fixtures.ts';
 
-/** The official clients read what the adapters write, over a real connection: the judge of a format is who has to read it. */
+/** The official clients read the output of the adapters over a real connection. */
 let server: Server | null = null;
 afterEach(() => new Promise((resolve) => (server === null ? resolve(null) : server.close(resolve))));
 
-/** Answers every request as the gateway would, from the provider's recorded answer to this case. */
+/** Replies to every request as the gateway would, from the provider's recorded response of this case. */
 async function serve(operation: Operation, fixture: CallCase): Promise<string> {
   server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -83,7 +83,7 @@ describe.each(streamedOnly('anthropic', 'chatComplete').map((fixture) => [fixtur
   },
 );
 
-/** Names, ids and arguments; the white space of streamed arguments is the provider's. */
+/** Names, ids and arguments. Providers differ in the white space of streamed arguments. */
 function callsIn(message: OpenAI.ChatCompletionMessage | undefined) {
   return (message?.tool_calls ?? []).map((call) =>
     call.type === 'function' ? [call.id, call.function.name, JSON.parse(call.function.arguments)] : [],

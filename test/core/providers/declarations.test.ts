@@ -67,7 +67,7 @@ describe('adapters', async () => {
     const given = isStored(setting) ? sampleWith(declaration, name).configurations : {};
     const parsed = v.safeParse(adapter.variant?.(given)?.settings ?? adapter.settings, { ...given, [name]: setting.example });
     expect(parsed.issues).toBeUndefined();
-    // Azure's deployment tables and shorter names arrive under one name.
+    // Azure's deployment tables and shorter names are stored under one name.
     expect(JSON.stringify(parsed.output)).toContain(leafOf(setting.example));
     if (name === 'custom_host') return;
     for (const value of invalidValues(setting, accepts)) {
@@ -152,7 +152,7 @@ function readsIn(text: string): string[] {
   return [...properties, ...destructured];
 }
 
-/** A text that is in the JSON of a value and of what is made of it. */
+/** A text that the JSON of a value and of its result contains. */
 function leafOf(value: unknown): string {
   if (Array.isArray(value)) return leafOf(value[0]);
   if (typeof value === 'object' && value !== null) return leafOf(Object.values(value)[0]);

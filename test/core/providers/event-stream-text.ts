@@ -2,7 +2,7 @@ import { createParser } from 'eventsource-parser';
 import type { StreamEvent } from '../../../core/contract/provider/provider.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 
-/** The events of a server-sent event stream written out as text, as the pipeline hands them to readers and translators. */
+/** The events of a server-sent event stream as text, in the form that readers and translators receive. */
 export function eventsOfText(text: string): StreamEvent[] {
   const events: StreamEvent[] = [];
   const parser = createParser({

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { answer, createHarness, type Harness, type Script } from '../../support/pipeline-harness.ts';
 import { frame } from './bedrock/frames.ts';
 
-/** OpenAI's own client in front of providers whose images, embeddings and streams are nothing like OpenAI's. */
+/** OpenAI's client with providers whose images, embeddings and streams differ from OpenAI's. */
 const fixture = (provider: string, name: string) =>
   JSON.parse(readFileSync(join(import.meta.dirname, provider, 'fixtures', `${name}.json`), 'utf8'));
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { answer, createHarness, providerDocument, workspaceId } from '../../support/pipeline-harness.ts';
 
-/** Pages of each provider's list in its own form, and what OpenAI's clients get of them. */
+/** Pages of each provider's list in its own format, and the lists that OpenAI's clients receive. */
 const lists: readonly {
   readonly provider: string;
   readonly settings?: JsonObject;

@@ -5,8 +5,8 @@ import type { JsonObject } from '../../../core/contract/values/json.ts';
 import type { Usage } from '../../../core/contract/values/usage.ts';
 
 /**
- * One call as it travels: `<case>.json`, with the provider's streamed answer to the same question beside it in
- * `<case>.chunks.txt` and, where the client's stream differs from it, the expected one in `<case>.events.txt`.
+ * One call: `<case>.json`. The provider's streamed response to the same request is in `<case>.chunks.txt`, and the expected client
+ * stream, if it differs, in `<case>.events.txt`.
  */
 export interface CallCase {
   readonly name: string;
@@ -30,27 +30,27 @@ export interface CallCase {
   readonly providerRequest: JsonObject;
   readonly dropped?: readonly string[];
   readonly adapted?: readonly string[];
-  /** True where the provider answers with bytes: then there is no reply to map. */
+  /** True if the provider replies with bytes, so there is no reply to map. */
   readonly answersBytes?: boolean;
   readonly providerReply: JsonObject;
   /** The expected reply to the client for `providerReply`. */
   readonly reply: JsonObject;
-  /** Token counts that are not 0; null = the reply carries none. */
+  /** Token counts other than 0. Null: the reply has none. */
   readonly usage: Partial<Usage> | null;
   readonly stream?: {
-    /** Laid over the plain request together with `stream: true`. */
+    /** Merged into the plain request together with `stream: true`. */
     readonly request?: JsonObject;
     readonly providerRequest: JsonObject;
     readonly dropped?: readonly string[];
     readonly adapted?: readonly string[];
-    /** Only where the provider itself counts differently when it streams. */
+    /** Only if the provider counts differently in streams. */
     readonly usage?: Partial<Usage> | null;
   };
   readonly chunks: string | null;
   readonly events: string | null;
 }
 
-/** One refusal of the provider: `<case>.error.json`. */
+/** One error reply of the provider: `<case>.error.json`. */
 export interface ErrorCase {
   readonly name: string;
   readonly status: number;

@@ -30,7 +30,7 @@ const functions = {
 
 type Auth = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'token' | 'key' | 'basic' | 'signed' | 'none';
 
-/** id, base URL, how the key travels, functions, settings its address needs. */
+/** id, base URL, header of the key, functions, settings that its address needs. */
 type Row = readonly [id: string, url: string, auth: Auth, functions: string, settings?: JsonObject];
 
 /** Every provider that clients can name. */

@@ -4,7 +4,7 @@ import type { HeaderList, RequestBody } from '../../../core/contract/values/http
 import { createHarness, type FakeSink, type Script } from '../../support/pipeline-harness.ts';
 import type { StoredCase, StoredFile, WrittenBody, WrittenExchange } from './stored-fixtures.ts';
 
-/** The calls that left the gateway and the reply of the client. */
+/** The calls that the gateway sent, and the client's reply. */
 export interface StoredRun {
   readonly calls: readonly { readonly line: string; readonly headers: Record<string, string>; readonly body: Uint8Array }[];
   readonly sink: FakeSink;
@@ -12,7 +12,7 @@ export interface StoredRun {
 
 const boundary = 'svc-fixture';
 
-/** Runs one case through the true pipeline; the exchange at `refusedAt` gets the provider's refusal. */
+/** Runs one case through the real pipeline. The exchange at `refusedAt` gets the provider's error reply. */
 export async function runStored(file: StoredFile, given: StoredCase, refusedAt = Number.NaN): Promise<StoredRun> {
   const harness = createHarness({ now: () => 1_760_000_000_000 });
   harness.addConfig('kept', file.target);
@@ -46,7 +46,7 @@ export async function runStored(file: StoredFile, given: StoredCase, refusedAt =
   return { calls, sink };
 }
 
-/** Checks that a call left as the fixture has it. */
+/** Checks that the sent call equals the fixture. */
 export function expectExchange(
   sent: StoredRun['calls'][number] | undefined,
   file: StoredFile,
@@ -60,7 +60,7 @@ export function expectExchange(
   expectBody(sent?.body ?? new Uint8Array(0), body, sent?.headers['content-type']);
 }
 
-/** Checks that these bytes say what is written. */
+/** Checks that these bytes equal the fixture's body. */
 export function expectBody(bytes: Uint8Array, body: WrittenBody, contentType = ''): void {
   const text = settled(Buffer.from(bytes).toString('utf8'), JSON.stringify(body));
   if (body.json) expect(JSON.parse(text)).toEqual(body.json);
@@ -70,7 +70,7 @@ export function expectBody(bytes: Uint8Array, body: WrittenBody, contentType = '
   else expect(text).toBe(body.text ?? '');
 }
 
-/** The bytes that are written. */
+/** The bytes of the fixture's body. */
 export function bytesOfWritten({ json, lines, form, text, base64 }: WrittenBody): Buffer {
   if (json) return Buffer.from(JSON.stringify(json));
   if (lines) return Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
@@ -116,7 +116,7 @@ function recordOf(headers: HeaderList): Record<string, string> {
   return record;
 }
 
-/** Ids, hashes and signatures that differ from run to run stand as `<uuid>` and `<hash>`, unless they are `written`. */
+/** Replaces ids, hashes and signatures that differ between runs by `<uuid>` and `<hash>`, unless they are `written`. */
 function settled(text: string, written: string): string {
   const unless = (name: string) => (found: string) => (written.includes(found) ? found : name);
   return text

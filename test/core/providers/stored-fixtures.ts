@@ -21,11 +21,11 @@ interface WrittenRequest extends WrittenBody {
   readonly headers?: Readonly<Record<string, string | null>>;
 }
 
-/** One exchange with the provider, in the order in which they begin. */
+/** One exchange with the provider. Exchanges are in the order in which they begin. */
 export interface WrittenExchange {
-  /** `POST https://api.openai.com/v1/batches`; its headers, with those of the family, are all that leave. */
+  /** `POST https://api.openai.com/v1/batches`. Only its headers and those of the family may be sent. */
   readonly request: WrittenRequest;
-  /** True where the client is answered all the same when it is refused, with less. */
+  /** True if the client still gets a reply, with fewer fields, when this exchange fails. */
   readonly optional?: true;
   /** Default status 200; a body brings its content type. */
   readonly response: WrittenBody & { readonly status?: number; readonly headers?: Readonly<Record<string, string>> };
@@ -50,7 +50,7 @@ export interface StoredFile {
   readonly target: JsonObject;
   /** Headers of every exchange with the provider, unless an exchange says another value, or null for none. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The provider's refusal, as it answers any exchange with it. */
+  /** The provider's error reply, which any exchange may get. */
   readonly refusal: WrittenExchange['response'] & { readonly status: number; readonly message: string };
   readonly cases: readonly StoredCase[];
 }

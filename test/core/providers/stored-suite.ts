@@ -5,7 +5,7 @@ import { bytesOfWritten, expectBody, expectExchange, runStored } from './stored-
 import type { StoredCase, StoredFunction } from './stored-fixtures.ts';
 import { storedFixturesOf } from './stored-fixtures.ts';
 
-/** The functions of each family; `passed` ones are no operations: they reach every provider as they are. */
+/** The functions of each family. `passed` ones are no operations and reach every provider unchanged. */
 const families: Readonly<
   Record<string, { readonly functions: readonly StoredFunction[]; readonly passed: readonly StoredFunction[] }>
 > = {
@@ -25,8 +25,8 @@ export function isStored(operation: string): boolean {
 }
 
 /**
- * Tests the stored resources of a provider against its fixtures: every exchange is sent as written, every reply comes back as
- * written, and every refusal reaches the client. `folder`, below `test/core/providers`, has the fixtures by family.
+ * Tests the stored resources of a provider against its fixtures: every exchange is sent as in the fixture, every reply equals the
+ * fixture, and every error reply reaches the client. `folder`, below `test/core/providers`, has the fixtures by family.
  */
 export function storedContractSuite(adapter: ProviderAdapter, folder: string): void {
   const files = storedFixturesOf(folder);
@@ -71,7 +71,7 @@ export function storedContractSuite(adapter: ProviderAdapter, folder: string): v
       const { calls, sink } = await runStored(file, one, number - 1);
       const refused = calls[number - 1];
       if (optional) return expect(sink.status).toBe(200);
-      // Streams that have begun can only be cut.
+      // A stream that has begun can only be cut off.
       if (sink.started && sink.status === 200) return expect([sink.destroyed, number]).toEqual([true, one.exchanges.length]);
       if (!isStored(one.operation))
         expect([sink.status, sink.text]).toEqual([file.refusal.status, bytesOfWritten(file.refusal).toString()]);
@@ -81,7 +81,7 @@ export function storedContractSuite(adapter: ProviderAdapter, folder: string): v
         const message = refused?.line.startsWith('HEAD ') ? expect.any(String) : file.refusal.message;
         expect([sink.status, sink.json.error]).toMatchObject([file.refusal.status, { message }]);
       }
-      // An operation in progress may be undone, and a body in progress may still be read. Nothing else may happen.
+      // An operation in progress may be undone, and a body in progress may still be read. No other call is allowed.
       const after = calls.slice(number).map(({ line }) => line);
       expect(after.filter((line) => !/^DELETE | svc:\/\/store\//.test(line))).toEqual([]);
     });

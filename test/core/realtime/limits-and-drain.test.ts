@@ -77,7 +77,7 @@ it('sessions: after a stop signal they continue for the grace period, are closed
     const { client, session } = await openAt(gateway.origin, gateway.workspaceKey);
     const traceId = String(client.headers['x-svc-trace-id']);
     const stopped = gateway.stop();
-    // The port closes first: from then on the process is stopping, and the session still works.
+    // The port closes first. From then on the process is stopping, and the session still works.
     await until(() =>
       fetch(`${gateway.origin}/health`).then(
         () => false,

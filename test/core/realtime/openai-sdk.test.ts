@@ -8,7 +8,7 @@ import { type FakeRealtime, startFakeRealtime } from '../../support/fake-realtim
 import { type SharedGateway, shareGateway } from '../../support/shared-gateway.ts';
 import { within } from '../../support/until.ts';
 
-/** The official client speaks `wss:` only, so TLS ends in front of the gateway, as at many sites. */
+/** The official client supports only `wss:`, so a proxy in front of the gateway terminates TLS, as in many installations. */
 let tls: Server;
 let provider: FakeRealtime;
 let gateway: SharedGateway;

@@ -58,7 +58,7 @@ describe('sessions of one key', () => {
 
   it('release their slot however they end', async () => {
     const { gateway, provider, open, refusal } = realtime;
-    // The place is free once the other side has been told, which may be a moment later.
+    // The slot is free once the other side is closed, which may be a moment later.
     const byClient = await until(() => open());
     byClient.client.socket.close(1000);
     const byProvider = await until(() => open());

@@ -12,13 +12,13 @@ import { openSession } from '../../support/session-client.ts';
 import { until, within } from '../../support/until.ts';
 
 const script = fileURLToPath(new URL('../../support/session-relay.ts', import.meta.url));
-/** Every other one is small: those take another way through the addon. */
+/** Every other frame is small, because the addon handles small frames differently. */
 const frames = 2000;
 const frameBytes = 64 * 1024;
-/** Maximum growth of the gateway while some 70 MB pass each way; most of it is garbage that was not yet collected. */
+/** Maximum growth of the gateway while about 70 MB pass in each direction. Most of it is garbage that is not yet collected. */
 const growthBytesMax = 100 * 1024 * 1024;
 
-/** The frame of this number: its number, then bytes derived from it. */
+/** The frame with this number: the number, then bytes derived from it. */
 function frame(number: number): Buffer {
   const bytes = Buffer.alloc(number % 2 === 0 ? frameBytes : 4 + ((number * 37) % 16_000), number % 251);
   bytes.writeUInt32BE(number);
@@ -32,7 +32,7 @@ function sendAll(socket: WebSocket): void {
   for (let i = 0; i < frames; i++) socket.send(frame(i));
 }
 
-/** Sends all frames as a client does that makes them one after the other, and waits while the other end is slow. */
+/** Sends the frames one after the other, and waits while the other end is slow. */
 async function sendPaced(socket: WebSocket): Promise<void> {
   for (let i = 0; i < frames; i++) {
     socket.send(frame(i));
@@ -41,7 +41,7 @@ async function sendPaced(socket: WebSocket): Promise<void> {
   }
 }
 
-/** Reads in bits: a pause after every few frames. Resolves with the number of each frame, and what its bytes were. */
+/** Reads with a pause after every few frames. Resolves with the number and bytes of each frame. */
 function readSlowly(socket: WebSocket, onFrame: () => void): Promise<{ numbers: number[]; digest: string }> {
   const numbers: number[] = [];
   const hash = createHash('sha256');

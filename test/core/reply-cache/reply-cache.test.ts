@@ -152,7 +152,7 @@ describe('entries', () => {
   });
 });
 
-/** A shared store with one reply. `written` resolves when it has taken a reply. */
+/** A shared store with one reply. `written` resolves when it has stored a reply. */
 function storeOf(text: () => string, written: Promise<void>): RemoteReplies {
   return {
     find: async () => ({ kind: 'hit', reply: reply(text()), ttlMs: 60_000 }),

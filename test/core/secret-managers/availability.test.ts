@@ -12,7 +12,7 @@ import { type FakeVault, fakeVault } from '../../support/fake-vault.ts';
 import { until } from '../../support/until.ts';
 import { documentWith, type ManagersUnderTest, managersUnderTest, mappedSecret } from './managers-under-test.ts';
 
-/** Values through rotation, outages and refusals; the manager is a Vault that has one secret. */
+/** Values during rotation, outages and rejections. The manager is a Vault with one secret. */
 let upstream: FakeUpstream;
 let vault: FakeVault;
 let under: ManagersUnderTest;
@@ -38,7 +38,7 @@ const mapped = (given: { revision?: number; id?: string; key?: string } = {}) =>
     ...given,
   });
 const rotate = (value: string) => void vault.v2.set('secret/openai', { api_key: value });
-/** The manager as it was, with this value. */
+/** The same manager with this value. */
 const restore = (value: string) => {
   upstream.reset();
   vault = fakeVault(upstream);
@@ -105,7 +105,7 @@ describe.each([
   ['sends no value', reply(200, { data: null }), 'HashiCorp Vault sent a reply without a value'],
   ['sends more than the limit', reply(200, 'x'.repeat(1_100_000)), 'the secret manager sent a reply that cannot be read'],
 ])('a manager that %s', (what, behaviour, reason) => {
-  // Only one of them lets the time run out; the others take as long as a busy machine needs.
+  // Only one of them times out. The others take as long as a busy machine needs.
   const impatientMs = what === 'does not reply' ? 100 : 5_000;
 
   it('is away: the last value is used, logged once, until it can be read again', async () => {

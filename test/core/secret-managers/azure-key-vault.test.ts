@@ -115,7 +115,7 @@ describe('Azure Key Vault as the machine', () => {
     auth: { azure_auth_mode: mode, azure_vault_url: 'https://team.vault.azure.net', ...more },
     secrets: {},
   });
-  /** A machine with an identity; keeps what its metadata service was asked. */
+  /** A machine with an identity. It records the requests to its metadata service. */
   const machine = () => {
     const asked: URLSearchParams[] = [];
     const metadata = (text: string) => {

@@ -18,8 +18,8 @@ import { until } from '../../support/until.ts';
 import { type MappedGiven, mappedSecret } from './managers-under-test.ts';
 
 /**
- * A gateway process with providers whose keys lie in Vault, Secrets Manager and Key Vault; a provider that knows which key is good; and
- * everything that process writes, searched for what it must not hold.
+ * A gateway process with providers whose keys are in Vault, Secrets Manager and Key Vault, and a provider that accepts some keys.
+ * Everything that the process writes is searched for the keys.
  */
 const aws = fakeSecretsManager('eu-central-1', { AKIDEXAMPLE: 'planted-aws-secret' });
 const azure = fakeKeyVault('team.vault.azure.net', 'login.microsoftonline.com', 'https://vault.azure.net');
@@ -28,7 +28,7 @@ let provider: FakeUpstream;
 let manager: FakeUpstream;
 let vault: FakeVault;
 let gateway: LoneGateway;
-/** The keys that the provider accepts. */
+/** Keys that the provider accepts. */
 let goodKeys: Set<string>;
 let made = 0;
 
@@ -70,7 +70,7 @@ const store = (path: string, value: string) => {
   goodKeys.clear();
   goodKeys.add(value);
 };
-/** A provider of its own for each test: what is known of one is not known of another. */
+/** A separate provider for each test, because the gateway keeps state by provider. */
 function put(mappedSecrets: MappedSecretDocument[], changes: Partial<ProviderDocument> = {}): ProviderDocument {
   made += 1;
   const settings = { custom_host: provider.openaiHost };

@@ -21,9 +21,9 @@ const clusterKey = new Uint8Array(32).fill(5);
 export interface ManagersUnderTest {
   readonly managers: RunningSecretManagers;
   readonly logLines: readonly LogLine[];
-  /** How long one exchange may take from now on; 5,000 until told. */
+  /** Timeout of one exchange in milliseconds from now on. Default 5,000. */
   timeoutMs: number;
-  /** Lets time pass, for values and tokens; requests under way have their own. */
+  /** Advances the clock of values and tokens, but not of requests under way. */
   advance(ms: number): void;
   /** The plain values of a document by field. */
   read(document: ProviderDocument): Promise<Record<string, unknown>>;
@@ -40,20 +40,20 @@ export interface UnderTestOptions {
   readonly serviceAccountTokenFile?: string;
 }
 
-/** `managersUnderTest`, closed when the running test is over. */
+/** `managersUnderTest`, closed when the running test ends. */
 export function managersOfTest(options: UnderTestOptions = {}): ManagersUnderTest {
   const under = managersUnderTest(options);
   onTestFinished(() => under.close());
   return under;
 }
 
-/** The managers over true sockets, with the rules for addresses as they are; names of the clouds lead to the fake ones. */
+/** The managers over real sockets with the real address rules. Host names of the clouds resolve to the fake ones. */
 export function managersUnderTest(options: UnderTestOptions = {}): ManagersUnderTest {
   const { clouds, machineIdentity = false, ttlMs = 300_000 } = options;
   const trusted = parseTrustedHosts(options.trusted ?? ['127.0.0.1']);
   const names = new Set(clouds?.names);
   const transport = createTransport({
-    // The connector lets the fake clouds through; what the managers trust is another list.
+    // The connector allows the fake clouds. The managers have their own list of trusted hosts.
     trusted: [...trusted, ...parseTrustedHosts([...names])],
     ca: [readFileSync(new URL('../../support/tls/clouds-cert.pem', import.meta.url), 'utf8')],
     resolve: (name, callback) =>

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { compileCacheEnv, sourceArguments } from '../../support/source-process.ts';
 import { within } from '../../support/until.ts';
 
-/** A supervisor in a process of its own, read line by line. */
+/** A supervisor in a separate process, whose output is read line by line. */
 export class SupervisorRun {
   readonly process: ChildProcess;
   readonly lines: string[] = [];
@@ -56,7 +56,7 @@ export class SupervisorRun {
     });
   }
 
-  /** Process id of the nth life in this place. */
+  /** Process id of the nth start of this child. */
   async pidOf(place: string, life = 1): Promise<number> {
     return Number((await this.line(new RegExp(`^${place} started `), life)).split(' ')[2]);
   }

@@ -8,7 +8,7 @@ import { sampleRecord } from '../../support/sample-record.ts';
 
 let workers: Worker[] = [];
 
-/** Gateway processes that have each counted `slot + 1` requests and scrape when told to. */
+/** Gateway processes that have each counted `slot + 1` requests and scrape on request. */
 async function fork(count: number): Promise<Worker[]> {
   cluster.setupPrimary({ exec: fileURLToPath(new URL('metrics-child.ts', import.meta.url)), execArgv: [] });
   workers = Array.from({ length: count }, (_, slot) => cluster.fork({ SLOT: String(slot) }));

@@ -22,7 +22,7 @@ const transportWith = (options: Partial<TransportOptions>) => {
   transports.push(transport);
   return transport;
 };
-/** A resolver that gives one answer after the other, the last one forever, and counts. */
+/** A resolver with scripted replies, the last one repeated, that counts its calls. */
 const answering = (...answerList: (readonly string[])[]) => {
   const asked: string[] = [];
   const resolve: Resolve = (hostname, callback) => {
@@ -120,11 +120,11 @@ describe('host names', () => {
     const transport = transportWith({ resolve, trusted });
     const origin = `http://rebind.example.com:${upstream.port}`;
     expect((await send(transport, { origin }).body).toString()).toBe('ok');
-    // The open connection serves on without a second look-up.
+    // The open connection continues without a second look-up.
     expect((await send(transport, { origin }).body).toString()).toBe('ok');
     expect(asked).toEqual(['rebind.example.com']);
     expect(upstream.connections[0]?.received).toContain(`host: rebind.example.com:${upstream.port}\r\n`);
-    // The next connection asks again, and is judged again.
+    // The next connection resolves the name again, and its address is checked again.
     upstream.connections[0]?.socket.end();
     await upstream.connections[0]?.closed;
     expect(await send(transport, { origin }).error).toMatchObject(refused);
@@ -169,7 +169,7 @@ describe('host names', () => {
 describe('the peer address', () => {
   it('is checked before the first byte: a connection to another address is dropped', async () => {
     const { resolve } = answering(['8.8.8.8']);
-    // Whatever was asked for, this socket goes to the local server: as a broken resolver, proxy or NAT would.
+    // This socket always connects to the local server, as with a broken resolver, proxy or NAT.
     const astray: typeof buildConnector = (options) => {
       const connect = buildConnector({ ...options, lookup: undefined });
       return (given, callback) => connect({ ...given, hostname: '127.0.0.1' }, callback);
@@ -259,7 +259,7 @@ describe('upstream TLS', () => {
   });
 });
 
-/** undici's connector that notes which sockets really connected. */
+/** undici's connector, which records the sockets that connected. */
 function spyingOn(connected: string[]): typeof buildConnector {
   return (options) => {
     const connect = buildConnector(options) as unknown as (...given: Parameters<buildConnector.connector>) => Socket;
@@ -272,7 +272,7 @@ function serverNameOf(socket: Socket | undefined): string | false | null {
 }
 
 describe('the metadata tenant', () => {
-  /** Records where sockets would go and opens none of them. */
+  /** Records the addresses of sockets and opens none of them. */
   const dialling = () => {
     const dialled: string[] = [];
     const dial: typeof buildConnector = (options) => {

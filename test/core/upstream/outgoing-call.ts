@@ -11,11 +11,11 @@ export interface SentCall {
   /** Names of the handler's calls in order; `data` once per chunk. */
   readonly events: readonly string[];
   readonly chunks: readonly Uint8Array[];
-  /** The head of the reply; rejects with the error if none came. */
+  /** Resolves with the head of the response. Rejects with the error if there is none. */
   readonly head: Promise<{ status: number; headers: HeaderList }>;
   /** Resolves with the whole body at the end; rejects with the GatewayError. */
   readonly body: Promise<Buffer>;
-  /** The error; rejects if the reply ended well. */
+  /** Resolves with the error. Rejects if the response completed. */
   readonly error: Promise<GatewayError>;
   /** Resolves at the first chunk. */
   readonly firstChunk: Promise<Uint8Array>;
@@ -74,7 +74,7 @@ export function send(
     exchange,
     events,
     chunks,
-    // Asked for lazily: what a test does not await cannot fail it.
+    // Created lazily, so that a promise that a test does not await cannot fail it.
     get head() {
       return within(head.opened, 'a head');
     },

@@ -82,7 +82,7 @@ describe('pooled connections', () => {
 });
 
 describe('a kept-alive connection that closes during a request', () => {
-  /** Answers the first request of each connection; what happens to the second is up to the test. */
+  /** Replies to the first request of each connection. The test decides about the second. */
   async function closesOnSecond(then: (connection: RawConnection) => void) {
     return rawUpstreamOfTest(async (connection) => {
       await connection.receives('\r\n\r\n');
@@ -219,13 +219,13 @@ describe('pools', () => {
     const quick = await rawUpstreamOfTest(answers(ok));
     await send(local, { tenant: 't2', origin: quick.origin }).body;
     await send(local, { tenant: 't3', origin: quick.origin }).body;
-    // t1's pool has gone; its stream has not, and closes its connection only when it is through.
+    // t1's pool is removed. Its stream continues, and its connection closes when the stream ends.
     const connection = await upstream.nextConnection();
     expect(connection.isClosed).toBe(false);
     connection.socket.write('lf');
     expect((await long.body).toString()).toBe('half');
     await connection.closed;
-    // t2 is the oldest now; its idle connection closes when a fourth pool comes.
+    // t2 is now the oldest. Its idle connection closes when a fourth pool is created.
     await send(local, { tenant: 't4', origin: quick.origin }).body;
     await (await quick.nextConnection()).closed;
     expect((await quick.nextConnection()).isClosed).toBe(false);

@@ -9,7 +9,7 @@ export interface RawUpstream {
   readonly origin: string;
   /** Every connection ever accepted, in order. */
   readonly connections: readonly RawConnection[];
-  /** The next connection not yet taken this way. */
+  /** The next connection that no call has returned yet. */
   nextConnection(): Promise<RawConnection>;
   close(): Promise<void>;
 }
@@ -25,14 +25,14 @@ export interface RawConnection {
   receives(text: string, times?: number): Promise<void>;
 }
 
-/** `startRawUpstream`, closed when the running test is over. */
+/** `startRawUpstream`, closed when the running test ends. */
 export const rawUpstreamOfTest: typeof startRawUpstream = async (...given) => {
   const upstream = await startRawUpstream(...given);
   onTestFinished(() => upstream.close());
   return upstream;
 };
 
-/** A server that speaks bytes, so that a test can stall, drip, cut and lie at any point. `script` runs for each connection. */
+/** A server of raw bytes, so that a test can stall, drip, cut and lie at any point. `script` runs for each connection. */
 export async function startRawUpstream(
   script: (connection: RawConnection) => void | Promise<void> = () => {},
   options: { readonly tls?: { readonly key: string; readonly cert: string }; readonly host?: string } = {},
@@ -74,7 +74,7 @@ export async function startRawUpstream(
   };
 }
 
-/** A script that sends these bytes once a whole request (told by its last bytes) has arrived, on every request of a connection. */
+/** A script that sends these bytes after each complete request of a connection. `requestEnd` marks the end of a request. */
 export function answers(reply: string | Uint8Array, requestEnd = '\r\n\r\n'): (connection: RawConnection) => Promise<void> {
   return async (connection) => {
     for (let request = 1; !connection.isClosed; request++) {

@@ -5,11 +5,11 @@ export interface TestBody extends RequestBody {
   readonly sent: number;
   readonly piped: boolean;
   readonly discarded: boolean;
-  /** Ends the body with this error, as when the client leaves. */
+  /** Ends the body with this error, as when the client disconnects. */
   fail(error: Error): void;
 }
 
-/** A request body that hands out `chunks` as fast as it may: it stops at false and goes on at `resume()`. */
+/** A request body that delivers `chunks` as fast as it can. It stops at false and continues at `resume()`. */
 export function bodyOf(chunks: Iterable<Uint8Array>, length: number, end: 'end' | 'stay-open' = 'end'): TestBody {
   const source = chunks[Symbol.iterator]();
   let consumer: BodyConsumer | null = null;

@@ -99,7 +99,7 @@ describe('an aborted exchange', () => {
     const sent = send(local, { origin: `http://slow.example:${upstream.port}` });
     sent.exchange.abort();
     answer();
-    // The transport lets nothing run on: it closes, and no connection was ever made.
+    // The transport closes, which shows that nothing is under way. No connection was opened.
     await local.close();
     await turn();
     expect([sent.events, upstream.connections.length]).toEqual([[], 0]);

@@ -17,7 +17,7 @@ let transport: UpstreamTransport;
 let onRequest: (request: IncomingMessage) => void = () => {};
 
 beforeAll(async () => {
-  // Answers with the digest and framing of what it got, or on /echo with the body itself.
+  // Replies with the digest and framing of the request, or on /echo with its body.
   server = createServer((request, response) => {
     onRequest(request);
     if (request.url === '/echo') {
@@ -146,7 +146,7 @@ describe('transport memory', () => {
     let aheadMax = 0;
     let arrived = 0;
     onRequest = (request) => {
-      // Reads at its own pace: one pause per megabyte.
+      // Reads slowly, with one pause per megabyte.
       let sincePause = 0;
       request.on('data', (piece: Buffer) => {
         arrived += piece.length;
@@ -203,7 +203,7 @@ describe('transport memory', () => {
       },
     );
     await sent.firstChunk;
-    // The provider can only fill the socket buffers; when it has come to rest, it has stopped finally.
+    // The provider can only fill the socket buffers, so once it waits it stays waiting.
     const { socket } = await upstream.nextConnection();
     let last = -1;
     const settle = setInterval(() => {

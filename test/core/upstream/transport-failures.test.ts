@@ -14,13 +14,13 @@ beforeEach(() => {
 
 afterEach(() => transport.close());
 
-/** Answers the first request with these bytes, then does `then` to the socket. */
+/** Replies to the first request with these bytes, then calls `then` with the socket. */
 async function afterReply(reply: string, then: 'end' | 'reset' | 'nothing') {
   return rawUpstreamOfTest(async ({ socket, receives }) => {
     await receives('\r\n\r\n');
     if (reply !== '') socket.write(Buffer.from(reply, 'latin1'));
     if (then === 'end') socket.end();
-    // A reset throws away what was not sent yet, so it waits until the reply has left.
+    // A reset discards unsent bytes, so it waits until the response is sent.
     if (then === 'reset') socket.write('', () => setImmediate(() => socket.resetAndDestroy()));
   });
 }
@@ -52,7 +52,7 @@ describe('a provider that cannot be reached', () => {
   });
 
   it('is upstream_connect if the connection times out', async () => {
-    // A resolver that never answers stands for every way in which connecting can hang.
+    // A resolver that never replies represents every way in which connecting can hang.
     const local = localTransport({ resolve: () => {} });
     const timeouts = { ...noTimeouts, connectMs: 60, firstByteMs: 60_000 };
     const sent = send(local, { origin: 'http://slow.example', timeouts });
@@ -192,7 +192,7 @@ describe('a provider that stalls', () => {
   });
 
   it('within its reply is request_timeout after the idle time, counted from the last chunk', async () => {
-    // Drips for twice the idle time before it falls silent.
+    // Sends bytes for twice the idle time, then stalls.
     const drips = 20;
     const upstream = await rawUpstreamOfTest(async ({ socket, receives }) => {
       await receives('\r\n\r\n');
@@ -218,7 +218,7 @@ describe('a provider that stalls', () => {
       origin: (await rawUpstreamOfTest()).origin,
       timeouts: { ...noTimeouts, firstByteMs: 5 * idleMs },
     });
-    // By the time the other call has run out of its time, five idle times have passed here.
+    // When the other call times out, five idle times have passed here.
     await other.error;
     expect(sent.events).toEqual(['head', 'data']);
     sent.exchange.resume();

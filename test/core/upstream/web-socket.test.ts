@@ -27,7 +27,7 @@ const call = (more: Partial<UpstreamCall> = {}): UpstreamCall => ({
   ...more,
 });
 
-/** Sends the call; resolves with what became of it. */
+/** Sends the call, and resolves with its outcome. */
 function send(given: UpstreamCall, trusted = ['127.0.0.1']) {
   const transport = createTransport({ trusted: parseTrustedHosts(trusted) });
   const outcome = newGate<{

@@ -8,19 +8,19 @@ import type { SharedGateway } from '../../support/shared-gateway.ts';
 /** The request of a client on the wire, and the head of its reply. */
 export interface Exchange {
   readonly method: string;
-  /** Below `/v1`, without the query. */
+  /** Path below `/v1`, without the query. */
   readonly path: string;
   readonly status: number;
   readonly headers: Headers;
 }
 
-/** Official clients with one workspace key, given nothing but base URL and key, and every exchange any of them has had. */
+/** Official clients with only base URL and a workspace key, and all their exchanges. */
 export interface Clients {
   readonly openai: OpenAI;
   readonly anthropic: Anthropic;
   readonly aiOpenAI: OpenAIProvider;
   readonly aiAnthropic: AnthropicProvider;
-  /** For routes no official client has: JSON both ways. Throws PlainError on an error status. */
+  /** For routes that no official client has: JSON in both directions. Throws PlainError on an error status. */
   // biome-ignore lint/suspicious/noExplicitAny: replies of every shape
   plain(method: string, path: string, body?: object): Promise<any>;
   /** Opens a WebSocket. Throws RefusedHandshake. */
@@ -28,7 +28,7 @@ export interface Clients {
   readonly exchanges: readonly Exchange[];
 }
 
-/** Named like the field of the clients' own errors, so that all can be asked alike. */
+/** Named like the field of the clients' own errors, so that tests read all errors in one way. */
 class PlainError extends Error {
   readonly status: number;
 

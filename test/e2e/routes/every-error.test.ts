@@ -13,12 +13,12 @@ import { type GatewayWithUpstream, type LooseResponse, startGatewayWithUpstream 
 import { type RouteKind, routeKinds } from './route-kinds.ts';
 
 /**
- * Every kind of route with every fault of a provider, over real sockets: retry, the next target, time limits, circuits and cut replies
- * mean the same for JSON, forms, audio and events. Each test has paths of its own at the provider, so that all run at once.
+ * Every kind of route with every failure of a provider, over real sockets. Retry, fallback, timeouts, circuits and cut replies work
+ * the same for JSON, forms, audio and events. Each test has its own paths at the provider, so that all run at once.
  */
 let gateway: GatewayWithUpstream;
 beforeAll(async () => {
-  // These tests are about single requests, not about the share of retries.
+  // These tests check single requests, not the share of retries.
   gateway = await startGatewayWithUpstream({ env: { RETRY_BUDGET_FLOOR: '1000', IDLE_TIMEOUT: '1000' } });
   gateway.upstream.on(({ path }) => path.endsWith('/echo'), echo());
 });
@@ -26,7 +26,7 @@ afterAll(() => gateway?.close());
 
 let count = 0;
 
-/** A provider below paths of its own: as a target of inline configs, and what it was asked. */
+/** A provider with its own paths: the target of inline configs, and its requests. */
 function newPlace({ provider }: RouteKind) {
   const base = `/place-${++count}/v1`;
   return {
@@ -47,7 +47,7 @@ const send = ({ path, body }: RouteKind, config: JsonObject | string): Promise<L
 const bytesOf = async (response: LooseResponse): Promise<Buffer> => Buffer.from(await response.arrayBuffer());
 const fallback = (...targets: JsonObject[]): JsonObject => ({ strategy: { mode: 'fallback' }, targets });
 
-/** Status and the service's own headers but the trace. */
+/** Status and the service's own headers, except for the trace id. */
 const toldBy = ({ status, headers }: LooseResponse) => [
   status,
   headers.get('x-svc-last-used-option-index'),

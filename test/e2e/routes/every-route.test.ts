@@ -12,14 +12,14 @@ import { saved, storedCases } from './stored-cases.ts';
 import { textCases } from './text-cases.ts';
 
 /**
- * Every route there is, sent by an official client to the running product: once answered, once refused by the provider. The table of
- * routes is that of the code; a route without a case fails.
+ * Every route, called by an official client through the running product: once with a successful response and once with an error of the
+ * provider. The table of routes is that of the code. A route without a case fails.
  */
 const cases: Record<string, readonly RouteCase[]> = { ...textCases, ...mediaCases, ...storedCases };
 const table = Object.entries(cases).flatMap(([route, list]) => list.map((one) => [`${route} by ${one.by}`, route, one] as const));
 const asking = table.filter(([, , one]) => one.asksProvider !== false);
 
-/** Provider type of each slug, and where its paths begin below the upstream's origin. */
+/** Provider type of each slug, and the prefix of its paths below the upstream's origin. */
 const providers: Record<Exclude<ProviderSlug, 'rt'>, readonly [type: string, base: string]> = {
   oai: ['openai', '/v1'],
   ant: ['anthropic', '/v1'],
@@ -70,7 +70,7 @@ afterAll(async () => {
 
 const clientsOf = (slug: string): Clients => newClients(gateway, keys.get(slug) as string);
 
-/** A provider's answer to any path: an object or list in OpenAI's shapes that says what was asked, and with which beta headers. */
+/** A provider's response to any path: an object or list in OpenAI's shape with the request and its beta headers. */
 function tellWhatCame(exchange: Asked): void | Promise<void> {
   const { request } = exchange;
   const path = request.path.slice('/passing/v1'.length);
@@ -81,7 +81,7 @@ function tellWhatCame(exchange: Asked): void | Promise<void> {
   return reply(200, isList || path.endsWith('/search') ? { object: 'list', data: [asked], has_more: false } : one).run(exchange);
 }
 
-/** The exchanges were one, of this route. */
+/** There was exactly one exchange, of this route. */
 function onlyExchange(clients: Clients, route: string): Exchange {
   expect(clients.exchanges.map(({ method, path }) => `${method} ${path}`)).toEqual([route.replace('{id}', id)]);
   const [exchange] = clients.exchanges as [Exchange];

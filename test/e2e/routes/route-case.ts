@@ -1,20 +1,20 @@
 import type { BehaviourLike } from '../../support/fake-upstream.ts';
 import type { Clients } from './clients.ts';
 
-/** One call of a route by a client that exists outside this repository, and what the client must make of the reply. */
+/** One call of a route by an official client, and the reply that the client must parse. */
 export interface RouteCase {
-  /** The client, and what is special about the call. */
+  /** The client, and the purpose of the call. */
   readonly by: string;
   /** Slug of a provider of `startRoutes`; absent = `oai`. */
   readonly provider?: ProviderSlug;
   /** The provider's reply at its own path of the route (`{id}` filled with `id`), if it is not the default reply. */
   readonly answer?: object | BehaviourLike;
-  /** Path at the provider where it is not `/v1` and the route's. */
+  /** Path at the provider, if it is not `/v1` and the path of the route. */
   readonly at?: string;
   send(clients: Clients): Promise<unknown>;
   /** The parsed reply, as `toMatchObject` takes it. */
   readonly expected: unknown;
-  /** False where no provider is asked: the reply then names none. */
+  /** False if no provider is called. The reply then names none. */
   readonly asksProvider?: false;
 }
 
@@ -23,7 +23,7 @@ export type ProviderSlug = 'oai' | 'ant' | 'coh' | 'mis' | 'rt';
 /** The value of every `{id}` in a route. All routes share it, because the tables are sent at the same time. */
 export const id = 'one-1';
 
-/** All a stream gives, in order. */
+/** All events of a stream, in order. */
 export async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const item of stream) all.push(item);

@@ -1,13 +1,13 @@
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { dataEvent, namedEvent } from '../../support/send-events.ts';
 
-/** One kind of route: what is sent, how the reply travels, and how a reply that was begun and cut looks. */
+/** One kind of route: the request, the kind of reply, and the form of a reply that was cut off. */
 export interface RouteKind {
   /** Absent = openai. */
   readonly provider?: 'anthropic';
   readonly path: string;
   readonly body: () => JsonObject | FormData | Uint8Array;
-  /** A piece that the provider sends before it cuts; its type. */
+  /** A piece that the provider sends before it closes the connection, and its type. */
   readonly begun: { readonly type: string; readonly text: string };
   /**
    * The client's reply after an error. `whole`: replies are read whole, so the next target is called. `cut`: pass-through bytes
@@ -35,7 +35,7 @@ const started = {
   content: [],
   usage: { input_tokens: 1, output_tokens: 1 },
 };
-/** The error of formats whose events differ by their data alone. */
+/** The error of formats whose events differ only in their data. */
 const dataError = /^data: \{"error":\{"message":"[^"]+","type":"[^"]+","param":null,"code":"upstream_reset"\}\}$/;
 
 function form(fields: Record<string, string>, file: string): () => FormData {

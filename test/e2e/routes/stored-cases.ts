@@ -9,7 +9,7 @@ const batch = { id, object: 'batch', status: 'completed', endpoint: '/v1/chat/co
 const job = { id, object: 'fine_tuning.job', status: 'running', model: 'm', training_file: id };
 const list = (item: object) => ({ object: 'list', data: [item], has_more: false });
 
-/** Files, batches and fine-tuning jobs of a provider, and the three routes that no operation shapes. */
+/** Files, batches and fine-tuning jobs of a provider, and the three routes without an operation. */
 /** Slug of a saved guardrail of the running product, once it is saved. */
 export const saved = { guardrail: '' };
 

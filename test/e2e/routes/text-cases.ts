@@ -133,7 +133,7 @@ export const textCases: Record<string, readonly RouteCase[]> = {
   'GET /responses/{id}': [
     {
       by: 'openai',
-      // For both calls.
+      // Applies to both calls.
       answer: (exchange) =>
         (exchange.request.query.includes('stream=true') ? eventStream([completed]) : reply(200, kept)).run(exchange),
       send: ({ openai }) => openai.responses.retrieve(id),
@@ -149,7 +149,7 @@ export const textCases: Record<string, readonly RouteCase[]> = {
     {
       by: 'openai',
       answer: { id, object: 'response.deleted', deleted: true },
-      // Its own call gives nothing back.
+      // The provider's own call returns no body.
       send: ({ openai }) => openai.delete(`/responses/${id}`),
       expected: { id, object: 'response.deleted', deleted: true },
     },

@@ -12,7 +12,7 @@ const body = { model: 'gpt-5', messages: [] };
 const sign = (claims = {}) =>
   signToken(key, { svc_oid: organisationId, svc_workspace: workspaceId, scope: 'completions.write', ...claims });
 
-/** A gateway whose organisation takes tokens, and what was noted of refused ones. */
+/** A gateway whose organisation accepts JWTs, and the audit events of rejected ones. */
 function gatewayWithTokens() {
   const refusals: { address: string; code: string; path: string }[] = [];
   const clock = { now: Date.now, elapsed: () => performance.now() };

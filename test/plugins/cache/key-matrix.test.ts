@@ -151,7 +151,7 @@ it('cache keys: of over a thousand requests that differ in one aspect, none gets
 
 it('cache keys: each of these requests gets its own reply a second time', async () => {
   const gateway = createHarness();
-  // One of each kind is enough: the kinds are the words of the aspect without its number.
+  // One of each kind is enough. A kind is the name of the aspect without its number.
   const kinds = new Map(variants.map((variant) => [variant.aspect.replace(/\d+/g, ''), variant]));
   const different: string[] = [];
   for (const variant of kinds.values()) {

@@ -17,7 +17,7 @@ interface Asked {
   readonly minScore: number;
 }
 
-/** A reply cache in memory that notes what it is asked, and finds similar replies without a threshold of its own. */
+/** A reply cache in memory that records its look-ups and finds similar replies without its own threshold. */
 function fakeReplies(found: () => Promise<SimilarReply | null> = async () => null) {
   const asked: Asked[] = [];
   const stored: { digest: string; similar: SimilarKey | null; labels: object }[] = [];

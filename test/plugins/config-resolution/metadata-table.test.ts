@@ -10,7 +10,7 @@ type Metadata = Record<string, string>;
 interface Sent extends Partial<Record<Source, Metadata>> {
   /** The body's `user`. */
   readonly user?: string;
-  /** The owner of a user's key; with it, what the workspace says about their name. */
+  /** The owner of a user's key, and the workspace's setting for user names. */
   readonly owner?: string;
   readonly nameOwner?: boolean;
   readonly ownerGivesWay?: boolean;
@@ -151,7 +151,7 @@ describe('a W3C trace context', () => {
   it('is overridden by the request’s own headers', async () => {
     const own = { 'x-svc-span-id': 's', 'x-svc-parent-span-id': 'p', 'x-svc-span-name': 'n' };
     expect(await spans({ traceparent, ...own })).toMatchObject({ spanId: 's', parentSpanId: 'p', spanName: 'n' });
-    // Another trace has nothing to do with the parent named there.
+    // The parent belongs to another trace.
     expect(await spans({ traceparent, 'x-svc-trace-id': 'mine' })).toEqual({
       traceId: 'mine',
       spanId: null,

@@ -3,7 +3,7 @@ import type { WorkspaceDocument } from '../../../core/contract/protocol/document
 import { createHarness, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
 
 const body = { model: '@one/gpt-5', messages: [] };
-/** As it arrives: each byte of the header one character. */
+/** As received: one character per byte of the header. */
 const asBytes = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
 describe('the metadata header', () => {

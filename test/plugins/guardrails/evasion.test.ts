@@ -29,7 +29,7 @@ const evasions: Readonly<Record<string, unknown>> = {
   'split over content parts': ['pass', 'word'].map((text) => ({ type: 'text', text })),
 };
 
-/** Ways that `normalize` does not see through. They are listed so that a change is noticed. */
+/** Forms that `normalize` does not undo. They are listed so that a change is noticed. */
 const missed: Readonly<Record<string, string>> = {
   spaces: spread(word, ' '),
   'digits for letters': 'p4ssw0rd',

@@ -406,7 +406,7 @@ describe('the cache', () => {
 
 describe('a hit of the cache', () => {
   const cache = { mode: 'simple' };
-  /** Fills the cache without guardrails, then asks again with them under the same key of the cache. */
+  /** Fills the cache without guardrails, then repeats the request with them and the same cache key. */
   async function hit(config: JsonObject, more: JsonObject = {}) {
     const gateway = createHarness();
     if (more.stream) gateway.script(chatStream(['hel', 'lo']));

@@ -19,7 +19,7 @@ describe.each(databases)('the budget of a JWT, on %s', (database) => {
   const em = () => plane.control.services.database.em();
   const find = (key: string) => em().findOne(limitBudgets, { key });
 
-  /** All of a budget of ten tokens, until an hour from then. */
+  /** All ten tokens of the budget, until one hour later. */
   function ask(key: string, nowMs: number): BudgetAsk {
     const whose = { key, organisationId: plane.organisationId, scope: 'key', entityId: randomUUID(), unit: 'tokens' } as const;
     const rule = { periodicReset: null, periodicResetDays: null, resetAt: null, alertThreshold: null };

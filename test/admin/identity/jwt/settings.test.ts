@@ -133,7 +133,7 @@ describe.each(ruleDatabases)('the JWT setting, on %s', (database) => {
     const path = `/workspaces/${plane.workspaceId}/users/${before.id}`;
     await put(null);
     expect(await told(() => plane.ask('PUT', path, { body: { role: 'viewer' } }))).toEqual([]);
-    // A user who changed while no JWT settings were stored is announced now.
+    // The change of a user while no JWT settings were stored is announced now.
     expect(await told(() => put({ jwks: { keys: [key.jwk] } }))).toContain(notice(before.email));
     expect(await told(() => put({ jwks: { keys: [key.jwk] } }))).toEqual([]);
     expect(await told(() => plane.ask('PUT', path, { body: { role: 'member' } }))).toEqual([notice(before.email)]);

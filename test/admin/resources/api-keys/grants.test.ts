@@ -66,7 +66,7 @@ describe.each(databases)('grants of a key, on %s', (database) => {
     expect(await scopesOf(grandchild.id)).toEqual(['logs.view']);
     expect((await plane.ask('DELETE', `/api-keys/${child.id}`)).status).toBe(200);
     expect(await scopesOf(grandchild.id)).toEqual(['logs.view']);
-    // `child` was changed by the first admin key, which granted its scopes then.
+    // The first admin key changed `child`, so it grants its scopes.
     const admin = await plane.control.services.database
       .em()
       .findOneOrFail(apiKeys, { publicId: parseApiKey(plane.adminKey)?.id ?? '' });

@@ -8,7 +8,7 @@ import type { ApiKeyDocument } from '../../../../core/contract/protocol/document
 import { parseApiKey } from '../../../../core/contract/values/api-key.ts';
 import type { Plane } from '../../support/plane.ts';
 
-/** A user of the organisation; with a role in the workspace, if one is named, else without a place there. */
+/** A user of the organisation, and a member of the workspace if a role is given. */
 export async function addPerson(
   plane: Plane,
   role: 'owner' | 'admin' | 'member' = 'member',
@@ -34,12 +34,12 @@ export async function setSettings(plane: Plane, settings: OrganisationSettings):
   await em.nativeUpdate(organisations, { id: plane.organisationId }, { settings });
 }
 
-/** The document that gateways load for this key; null if the key is reported as unknown. */
+/** The document that gateways load for this key; null if the key is unknown. */
 export async function documentOf(plane: Plane, key: string): Promise<ApiKeyDocument | null> {
   return (await plane.internal('GET', `/documents/api-key/${parseApiKey(key)?.id}`)).body.document;
 }
 
-/** Sets columns of a key behind the back of the API, such as times in the past. */
+/** Sets columns of a key in the database, such as times in the past. */
 export async function setRow(plane: Plane, id: string, columns: Record<string, unknown>): Promise<void> {
   await plane.control.services.database.em().nativeUpdate(apiKeys, { id }, columns);
 }

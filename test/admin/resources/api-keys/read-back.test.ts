@@ -18,7 +18,7 @@ describe.each(databases)('a key’s reply can be sent back, on %s', (database) =
   };
   const read = async (id: string) => (await plane.ask('GET', `/api-keys/${id}?include_usage=true`)).body;
   const put = (id: string, body: unknown) => plane.ask('PUT', `/api-keys/${id}`, { body });
-  /** Sends back the fields of an update that a client finds in the reply. */
+  /** Sends back the updatable fields that the reply contains. */
   async function sendBack(id: string): Promise<void> {
     const before = await read(id);
     const { name, description, rate_limits, usage_limits, scopes, defaults, alert_emails, expires_at, rotation_policy } = before;

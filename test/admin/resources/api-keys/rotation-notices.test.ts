@@ -40,7 +40,7 @@ describe.each(databases)('rotation notices, on %s', (database) => {
     ).body;
     const due = Date.now() + 3_600_000;
     const secretExpiresAt = new Date(due + 1_800_000);
-    // Names like this one are older than the rule against them.
+    // A name from before the rule that forbids it.
     await setRow(plane, id, { name: 'Nightly\njob', nextRotationAt: new Date(due), secretExpiresAt });
     expect(await tell(new Date(due - noticeMs - 1_000))).toEqual([]);
     expect(await tell(new Date(due - noticeMs + 1_000), false)).toEqual([]);
@@ -52,7 +52,7 @@ describe.each(databases)('rotation notices, on %s', (database) => {
     expect(mails[0]?.text).toContain(secretExpiresAt.toISOString());
     expect(await tell(new Date(due - 1_000))).toEqual([]);
 
-    // Rotation after the notice completes what was due.
+    // A rotation after the notice completes the due rotation.
     await plane.ask('POST', `/api-keys/${id}/rotate`, { body: {} });
     const next = (await em().findOneOrFail(apiKeys, { id })).nextRotationAt?.getTime() ?? 0;
     expect(next).toBeGreaterThan(due);

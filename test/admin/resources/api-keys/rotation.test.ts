@@ -58,7 +58,7 @@ describe.each(databases)('rotation, on %s', (database) => {
 
     const rotated = (await rotate(id)).body;
     expect(await use(rotated.key)).toBe(200);
-    // The old secret had its end, and does not come back.
+    // The old secret has ended and does not become valid again.
     expect(await use(key)).toBe(401);
     expect(await documentOf(plane, key)).toMatchObject({ status: 'active', previousDigest: null });
     expect(Date.parse((await read(id)).rotation_policy.next_rotation_at)).toBeGreaterThan(Date.now());

@@ -69,7 +69,7 @@ describe.each(databases)('keys of users, on %s', (database) => {
     await expectRefusal(plane, () => make(userId, { expires_at: longer }), 400, 'AB01', true);
     await expectRefusal(plane, () => put(id, { expires_at: longer }), 400, 'AB01', true);
     await expectRefusal(plane, () => put(id, { expires_at: null }), 400, 'AB01', true);
-    // Other keys are free.
+    // Other metadata keys may change.
     const service = { name: 'S', scopes: ['configs.list'], expires_at: longer };
     expect((await plane.ask('POST', '/api-keys/workspace/service', { body: service })).status).toBe(200);
   });
@@ -124,7 +124,7 @@ describe.each(databases)('keys of users, on %s', (database) => {
     expect(reply.body.data.message).toContain('defaults.metadata.team');
     const { id } = (await service({ team: 'a', else: 'x' })).body;
     await expectRefusal(plane, () => put(id, { defaults: { metadata: { team: 'c' } } }), 400, 'AB01', true);
-    // An existing key is left alone until its metadata is changed.
+    // An existing key is checked only when its metadata changes.
     expect((await put(before, { name: 'T' })).status).toBe(200);
   });
 
@@ -150,9 +150,9 @@ describe.each(databases)('keys of users, on %s', (database) => {
     });
     expect(Date.parse(shown.expires_at)).toBeGreaterThan(Date.now());
     expect(await documentOf(plane, made?.text ?? '')).toMatchObject({ keyId: shown.id, type: 'workspace-user' });
-    // Joining again does not make a second one.
+    // Joining again creates no second key.
     expect(await provision(userId)).toBeNull();
-    // The owner gets a secret by rotating.
+    // The owner gets a secret by rotating the key.
     const rotated = await plane.ask('POST', `/api-keys/${shown.id}/rotate`, { body: {} });
     expect(parseApiKey(rotated.body.key)?.id).toBe(parseApiKey(made?.text ?? '')?.id);
   });

@@ -14,7 +14,7 @@ const deadlineMs = 45_000;
 describe.each(databases)('the job of a batch, on %s', (database) => {
   let plane: Plane;
   let gateway: Server;
-  /** Lines as they came to the gateway. */
+  /** Lines as the gateway received them. */
   let sent: string[];
   let answer: (text: string) => { status: number; body: object };
   const time = newFakeTime(Date.now());

@@ -82,11 +82,11 @@ describe.each(databases)('a batch that a provider runs, on %s', (database) => {
     expect(asked[0]).toMatchObject({ batchId: 'batch_1', settings: { region: 'r' }, document: { provider: 'openai' } });
     expect(JSON.stringify(asked)).not.toContain('sk-secret');
     const [result, ...more] = await results();
-    // $2.5 and $10 a million tokens, halved.
+    // $2.5 and $10 per million tokens, halved.
     expect(result).toMatchObject({ trace_id: 'of-the-batch', model: 'gpt-4o', api_key_id: record.apiKeyId });
     expect(Number(result?.cost_micro_usd)).toBe(1_750);
     expect(more).toEqual([]);
-    // The same record again changes nothing; a job that is done again after its end stores nothing.
+    // The same record again changes nothing, and a finished job that runs again stores nothing.
     expect((await plane.internal('POST', '/records', [record])).body).toMatchObject({ inserted: 0, duplicates: 1 });
     answers = [ended];
     await followBatches(em(), [{ record, cost: null, source: null }], Date.now());

@@ -36,7 +36,7 @@ describe.each(databases)('the storage limit of files, on %s', (database) => {
     expect(kept.length).toBeLessThanOrEqual(2);
     expect(refused[0]?.body.error).toMatchObject({ param: 'file' });
     expect(refused[0]?.body.error.message).toContain('would exceed 1000000 bytes');
-    // A refused upload releases its space: one after the other, as many fit as there is room for.
+    // A rejected upload releases its space, so later uploads fit.
     while ((await store.upload(patternBytes(400_000))).status === 200);
     const rows = await store.rows();
     expect(rows.map((row) => Number(row.bytes))).toEqual([400_000, 400_000]);

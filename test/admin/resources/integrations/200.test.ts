@@ -113,7 +113,7 @@ describe.each(databases)('accepted integrations, on %s', (database) => {
       (await plane.ask('GET', `/integrations${query}`, { key })).body.data.map((one: { slug: string }) => one.slug).sort();
     expect(await slugs('', plane.adminKey)).toEqual(['aws', 'mock', 'openai-org']);
     expect(await slugs('?type=workspace', plane.adminKey)).toEqual([]);
-    // Shared by the providers made above; `aws` never was.
+    // Shared by the providers created above. `aws` was never shared.
     expect(await slugs('', plane.workspaceKey)).toEqual(['mock', 'openai-org']);
   });
 

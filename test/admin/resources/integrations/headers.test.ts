@@ -31,7 +31,7 @@ describe.each(databases)('headers of integrations, on %s', (database) => {
     expect(reply.status, JSON.stringify(reply.body)).toBe(200);
   };
   const document = async (slug: string) => plane.internal('GET', `/documents/provider/${plane.workspaceId}%2F${slug}`);
-  /** The headers that gateways get for the provider of this slug, opened as gateways open them. */
+  /** The headers that gateways load for the provider with this slug, opened as gateways open them. */
   const given = async (slug: string) => headerOpener(plane.settings.clusterKey)((await document(slug)).body.document);
   /** An integration of the workspace with its provider, without a key unless `more` has one. */
   const make = async (slug: string, custom_headers: object | undefined, more: object = {}) => {
@@ -40,7 +40,7 @@ describe.each(databases)('headers of integrations, on %s', (database) => {
     const reply = await plane.ask('POST', '/integrations', { body });
     expect(reply.status, JSON.stringify(reply.body)).toBe(200);
   };
-  /** As versions wrote it that kept headers among the settings. */
+  /** As stored by versions that kept headers among the settings. */
   const asOlder = async (slug: string, custom_headers: object) => {
     const { configurations } = await rowOf(slug);
     await em().nativeUpdate(integrations, { slug }, { configurations: { ...configurations, custom_headers } });
@@ -98,7 +98,7 @@ describe.each(databases)('headers of integrations, on %s', (database) => {
     expect(await headersOf('moved')).toEqual(stored);
     await changed('moved', { configurations: { custom_host, custom_headers: { ...sent, 'x-team': '****' } } });
     expect(await given('moved')).toEqual(stored);
-    // Those that are none move freely, and who takes the credential away has none to lose.
+    // Headers without a credential may move to another host, and so may all headers once the credential is removed.
     await changed('moved', { configurations: { custom_host: host, custom_headers: { 'x-team': 'a' } } });
     await changed('moved', { configurations: { custom_host } });
   });
@@ -115,7 +115,7 @@ describe.each(databases)('headers of integrations, on %s', (database) => {
     await changed('older', { name: 'Sealed' });
     expect(JSON.stringify(await rowOf('older'))).not.toContain('planted');
     expect(await given('older')).toEqual(stored);
-    // An older version that runs at the same time changes them once more: the later change wins.
+    // An older version that runs at the same time changes them again. The later change wins.
     await asOlder('older', { 'X-Token': 'planted-by-older-0123' });
     expect(await given('older')).toEqual({ 'x-token': 'planted-by-older-0123' });
     await changed('older', { configurations: { custom_headers: { 'x-token': '****0123', b: 'c' } } });

@@ -11,7 +11,7 @@ const project = { ...key, target_field: 'configurations.openai_project' };
 
 describe.each(ruleDatabases)('rights to map secrets, on %s', (database) => {
   let plane: Plane;
-  /** All that may make integrations of the workspace, and no secret reference. */
+  /** All callers that may create integrations of the workspace but may not read secret references. */
   const callers: string[] = [];
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -88,7 +88,7 @@ describe.each(ruleDatabases)('rights to map secrets, on %s', (database) => {
     const elsewhere = { configurations: { custom_host: 'https://elsewhere.example.com' } };
     await expectRefusal(plane, () => put('kept', elsewhere, by), 403, 'AB03', true);
     await expectRefusal(plane, () => put('kept', { secret_mappings: [{ ...key, secret_key: 'other' }] }, by), 403, 'AB03', true);
-    // A credential of one's own may go anywhere.
+    // A credential that the caller sends may go to any host.
     expect((await put('kept', { ...elsewhere, key: 'sk-own' }, by)).status).toBe(200);
   });
 

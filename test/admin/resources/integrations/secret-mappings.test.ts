@@ -89,7 +89,7 @@ describe.each(databases)('secret mappings of integrations, on %s', (database) =>
       configurations: {},
       secret_mappings: [asRead(key), asRead(project)],
     });
-    // Nothing is a value, and neither is a mask.
+    // Neither an empty text nor a masked one is a value.
     await put('either', { key: null, configurations: { openai_project: null } });
     await put('either', { key: '****cdef' });
     expect((await read('either')).secret_mappings).toHaveLength(2);

@@ -121,7 +121,7 @@ describe.each(databases)('sharing an integration of the organisation, on %s', (d
     }
     const owner = (await plane.ask('GET', '/integrations/readable')).body;
     expect(owner).toMatchObject({ masked_key: '****6789', pricing_adjustments: body.pricing_adjustments });
-    // Its own word goes before the one for all, in the list too.
+    // The setting of the workspace takes precedence over the one for all, in the list too.
     await plane.ask('PUT', '/integrations/readable/workspaces', { body: { workspaces: [{ id: third, enabled: false }] } });
     for (const ask of readers('readable')) await expectRefusal(plane, ask, 404, 'AB08', false);
     expect(await listed()).not.toContain('readable');

@@ -5,7 +5,7 @@ import { newPerson } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-/** One minute after the other, so that `a` is the oldest. */
+/** One minute apart. `a` is the oldest. */
 const records = {
   a: { status: 200, inputTokens: 10, outputTokens: 1, metadata: { team: 'red', _user: 'u1' }, spanId: 'span-a' },
   b: { status: 429, outcome: 'failed', inputTokens: 10, cacheReadTokens: 10, cacheWriteTokens: 5, outputTokens: 2 },

@@ -33,7 +33,7 @@ describe.each(databases)('log visibility, on %s', (database) => {
   const set = async (security_settings: Record<string, boolean>) =>
     expect((await plane.ask('PUT', '/organisations/self', { body: { security_settings } })).status).toBe(200);
 
-  /** Returns the ids in this user's list, in any order; the status if the list is refused. */
+  /** Returns the ids in this user's list, in any order, or the status if the list is rejected. */
   async function seen(key: string): Promise<string[] | number> {
     const reply = await plane.ask('GET', '/logs', { key });
     return reply.status === 200 ? reply.body.data.map((one: { _id: string }) => one._id).sort() : reply.status;

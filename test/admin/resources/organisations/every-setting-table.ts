@@ -11,10 +11,10 @@ export interface Effective {
   readonly after: unknown;
 }
 
-/** A setting that is kept for what is to come, and why nothing can act on it yet. */
+/** A setting that is stored for later, with the reason why nothing can apply it yet. */
 interface LaterPart {
   readonly laterPart: string;
-  /** Routes that will act on it: as soon as one of them is there, the setting has to show an effect. */
+  /** Routes that will apply it. As soon as one of them exists, the setting must have an effect. */
   readonly routes: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export type Row = Effective | LaterPart;
 
 let count = 0;
 
-/** A new workspace, beside the default one that everybody joins. */
+/** A new workspace, in addition to the default one that every user joins. */
 async function newWorkspace(plane: Plane): Promise<string> {
   return (await plane.ask('POST', '/workspaces', { body: { name: `Workspace ${++count}` } })).body.id;
 }
@@ -148,7 +148,7 @@ export const ofOrganisation: Readonly<Record<string, Readonly<Record<string, Row
 export const ofSignIn: Readonly<Record<string, Row>> = {
   session_settings: {
     value: { max_session_ttl: 900 },
-    // It ends sessions that are older, which takes a clock: test/admin/identity/login.test.ts. New ones end earlier.
+    // New sessions end earlier. The end of older sessions needs a clock: test/admin/identity/login.test.ts.
     shows: async (plane) => {
       const { token } = await newPerson(plane);
       const { expires_at } = (await plane.ask('GET', '/auth/self', { key: token })).body.session;
@@ -164,7 +164,7 @@ export const ofSignIn: Readonly<Record<string, Row>> = {
   },
 };
 
-/** Settings that a workspace has of its own. What gateways make of them: test/plugins/config-resolution/metadata.test.ts. */
+/** Settings of a workspace. Their effect in gateways is tested in test/plugins/config-resolution/metadata.test.ts. */
 export const ofWorkspace: Readonly<Record<string, Row>> = {
   user_key_metadata: { value: 1, shows: (plane) => documentSetting(plane, 'userKeyMetadata'), before: false, after: true },
   user_key_metadata_override: {

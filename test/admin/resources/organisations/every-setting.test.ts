@@ -8,7 +8,7 @@ import { ruleDatabases } from '../../support/test-database.ts';
 import { type Effective, ofOrganisation, ofSignIn, ofWorkspace, type Row } from './every-setting-table.ts';
 
 const groups = ['settings', 'data_plane_security_settings', 'export_settings'] as const;
-/** Those about tokens have tests of their own. */
+/** Settings of tokens have tests of their own. */
 const ofTokens = ['jwt'];
 
 describe('every setting', () => {

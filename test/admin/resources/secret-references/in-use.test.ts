@@ -14,7 +14,7 @@ describe.each(databases)('secret references in use, on %s', (database) => {
   let plane: Plane;
   let second: string;
   let vaultId: string;
-  /** As much of a gateway as is asked for connection tests. */
+  /** The part of a gateway that connection tests need. */
   let gateway: Server;
   const tried: ProviderDocument[] = [];
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import type { Probe } from '../../support/refusal-suites.ts';
 
-/** A reference that passes, with a token that must show nowhere. */
+/** A valid reference, with a token that no reply may contain. */
 export const vaultReference = {
   name: 'Vault',
   manager_type: 'hashicorp_vault',
@@ -12,7 +12,7 @@ export const vaultReference = {
   secret_path: 'secret/data/openai',
 };
 
-/** Every route about one reference, and about all. */
+/** Every route of one reference, and of the list. */
 export function probes(idOrSlug: string): readonly Probe[] {
   return [
     { method: 'GET', path: '/secret-references' },

@@ -28,7 +28,7 @@ describe.each(ruleDatabases)('an invite grants at most the current rights of its
     return { id: reply.body.id, token: tokenOf(reply.body.invite_link) };
   }
 
-  /** Expects that the invite fails, creates no user, and leaves an entry in the audit trail. */
+  /** Expects that the invite fails, creates no user, and writes an audit entry. */
   async function expectUseless({ token }: Sent): Promise<void> {
     const people = async () => (await plane.ask('GET', '/admin/users')).body.total as number;
     const before = await people();

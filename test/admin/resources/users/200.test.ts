@@ -109,7 +109,7 @@ describe.each(databases)('accepted changes of users, on %s', (database) => {
     const reply = await plane.ask('POST', '/users/send-verification-email', { body: { email: member.email } });
     const verify = () =>
       plane.ask('POST', '/auth/verify-email', { key: null, body: { token: tokenOf(reply.body.verification_link) } });
-    // The link of another kind is none here.
+    // A link of another kind is not accepted here.
     const wrong = { token: tokenOf(reply.body.verification_link), password: 'a long enough one' };
     expect((await plane.ask('POST', '/auth/password/reset', { key: null, body: wrong })).status).toBe(404);
     await expectChange(plane, verify, { resource: 'users', action: 'verify_email', events: [] });

@@ -22,7 +22,7 @@ const probes = [
 
 refusesUnknownKeys('users', probes);
 refusesMissingScopes('users', probes);
-// Workspace keys have no business with users at all.
+// Workspace keys cannot manage users.
 hidesForeignItems('users', async (plane) => [(await newPerson(plane)).id], itemProbes, ['adminKey']);
 
 describe.each(ruleDatabases)('rejected changes of users, on %s', (database) => {

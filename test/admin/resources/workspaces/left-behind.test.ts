@@ -5,7 +5,7 @@ import { newPerson } from '../../support/people.ts';
 import { type Plane, type Reply, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-/** Requests of each kind that run beside a removal. */
+/** Requests of each kind that run during a removal. */
 const atOnce = 6;
 const rounds = 3;
 const times = <T>(make: (index: number) => T): T[] => Array.from({ length: atOnce }, (_, index) => make(index));
@@ -27,7 +27,7 @@ describe.each(databases)('deletions leave nothing behind, also with concurrent c
     plane.ask('POST', `/api-keys/workspace/${user ? 'user' : 'service'}`, {
       body: { workspace_id, name: 'k', scopes: ['configs.list'], ...(user ? { user_id: user } : {}) },
     });
-  /** None of them is a fault of ours. */
+  /** None of them is an internal error. */
   const statuses = (replies: readonly Reply[]) => [...new Set(replies.map((reply) => reply.status))].filter((one) => one >= 500);
 
   it('workspace: no keys and no members of it', async () => {

@@ -47,7 +47,7 @@ describe.each(ruleDatabases)('a section of settings that workspaces may override
     const refused = await expectRefusal(plane, () => put({ [group]: values(0) }), 403, 'AB03', true);
     expect(refused.body.data.message).toContain(`${group}.${keys[0]}`);
 
-    // Copied down, so that what the organisation says later is not theirs: for workspaces that are there, and for new ones.
+    // Copied to existing and new workspaces, so that later changes of the organisation do not apply to them.
     await organisation({ override_settings: { [section]: true } });
     const later = (await plane.ask('POST', '/workspaces', { body: { name: `Later ${section}` } })).body.id;
     await organisation({ [group]: values(0) });

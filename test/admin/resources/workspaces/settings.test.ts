@@ -86,7 +86,7 @@ describe.each(ruleDatabases)('settings of a workspace, on %s', (database) => {
       usageLimits: [{ id: first.id, type: 'tokens', creditLimit: 1_000, periodicReset: 'weekly' }],
       rateLimits: rates,
     });
-    // The same budget goes on: its counters keep their name.
+    // The budget continues, because its counters keep their key.
     await put({ usage_limits: [{ periodic_reset_days: 5, alert_threshold: null }] });
     expect((await read()).usage_limits).toMatchObject([
       { id: first.id, credit_limit: 1_000, alert_threshold: null, periodic_reset: null, periodic_reset_days: 5 },
@@ -137,7 +137,7 @@ describe.each(ruleDatabases)('settings of a workspace, on %s', (database) => {
       '🚀 Default workspace',
       'Default workspace',
     ]);
-    // Sent back as it was read, the name does not collect icons.
+    // A name that is sent back as it was read gains no second icon.
     await put({ name: '🚀 Default workspace' });
     expect(await ask('')).toBe('🚀 Default workspace');
   });

@@ -15,7 +15,7 @@ import { randomFrom } from '../../../support/random-from.ts';
 
 const word = 'сéкрет🔒';
 
-/** Replaces the word by MASK, and holds back what may be its beginning. */
+/** Replaces the word by MASK, and holds back text that may be its beginning. */
 function maskWord(): TextRewriter {
   let held = '';
   return {
@@ -118,7 +118,7 @@ function responsesEvents(pieces: readonly string[]): string {
     .join('');
 }
 
-/** Route, model and the events of the provider; the last ones are translated. */
+/** Route, model and events of the provider. The last rows are translated. */
 const routes: [string, string, string, (pieces: readonly string[]) => string][] = [
   ['chat', '/v1/chat/completions', '@openai/m', chatEvents],
   ['messages', '/v1/messages', '@anthropic/m', messagesEvents],

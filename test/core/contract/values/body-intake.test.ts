@@ -4,7 +4,7 @@ import { BodyIntake } from '../../../../core/contract/values/body-intake.ts';
 
 const mebi = 1024 * 1024;
 
-/** Bodies that note what happens to them. `more`: turns that a body needs before it can be read again. */
+/** Bodies that record the calls on them. `more`: turns before a body can be read again. */
 function newBodies(names: readonly string[], more: Readonly<Record<string, number>> = {}) {
   const log: string[] = [];
   const bodies = names.map((name) => {

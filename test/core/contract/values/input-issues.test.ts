@@ -27,7 +27,7 @@ const good = {
   map: {},
 };
 
-/** All faults of the good input with these changes. */
+/** All issues of the valid input with these changes. */
 function issues(changes: Record<string, unknown>): string[] {
   const input = { ...good, ...changes };
   const result = v.safeParse(schema, input);

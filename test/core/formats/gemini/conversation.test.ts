@@ -13,7 +13,7 @@ function request(params: JsonObject, strict = true): { body: JsonObject; call: O
   return { body: chatRequest(call.params, call, { isGeminiApi: true }), call };
 }
 
-/** The turns Gemini would be sent for this history. */
+/** The turns sent to Gemini for this history. */
 function turns(messages: JsonObject[]): JsonObject[] {
   return request({ messages }).body.contents as JsonObject[];
 }

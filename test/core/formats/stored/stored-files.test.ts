@@ -35,7 +35,7 @@ const dated = '?api-version=2024-10-21';
 const kluster = compatibleRows.find(({ id }) => id === 'kluster-ai') as ProviderAdapter;
 const foundry = 'https://contoso.services.ai.azure.com';
 
-/** Provider, settings, what stands before OpenAI's path (host included) and behind it. */
+/** Provider, settings, the URL before OpenAI's path (host included), and the part after it. */
 const rows: readonly [ProviderAdapter, typeof files, JsonObject, string, string][] = [
   [openai, all, {}, 'https://api.openai.com/v1', ''],
   [groq, { ...files, ...batches }, {}, 'https://api.groq.com/openai/v1', ''],

@@ -7,7 +7,7 @@ const unused = ['content', 'text', 'sequence_number'];
 const chunkOf = (content: string, rest: object = {}): string =>
   `data: ${JSON.stringify({ id: 'a', choices: [{ index: 0, delta: { content }, finish_reason: null }], ...rest })}\n\n`;
 
-/** Reads a stream in one way or the other: every event, or those that do not repeat the one before. */
+/** Reads all events of a stream, or only those that differ from the previous event. */
 function read(chunks: readonly Uint8Array[], members?: readonly string[]) {
   const events: StreamEvent[] = [];
   const reader: StreamReader = {

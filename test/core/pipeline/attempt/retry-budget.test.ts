@@ -11,7 +11,7 @@ const newBudget = (percent: number, floor: number) => createRetryBudget({ clock:
 function requests(account: RetryAccount, count: number): void {
   for (let i = 0; i < count; i++) account.request();
 }
-/** How many retries are allowed before one is refused. */
+/** Number of retries before the first one is rejected. */
 function allowed(account: RetryAccount): number {
   let count = 0;
   while (account.retry()) count++;

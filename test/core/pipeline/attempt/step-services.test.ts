@@ -6,7 +6,7 @@ import { openSteps, type StepOptions } from '../../../../core/pipeline/attempt/s
 import { createBuilder } from '../../../../core/pipeline/target/build-target.ts';
 import { providers } from '../../../../core/providers/index.ts';
 
-/** Steps whose store answers with this status. */
+/** Steps whose store replies with this status. */
 const stepsOver = (status: number, resolved = {} as StepOptions['resolved'], sent: HeaderList[] = []) => {
   const sender: StepOptions['sender'] = {
     send(call, handler) {

@@ -11,7 +11,7 @@ interface Scanned {
   readonly items: number;
 }
 
-/** Scans the bytes cut at these places. */
+/** Scans the bytes, split at these offsets. */
 function scan(text: string, cuts: readonly number[] = [], lines = false): Scanned {
   const taken: [string, unknown][] = [];
   const scanner = new JsonScanner(table, lines, (path, value) => void taken.push([path, value]));

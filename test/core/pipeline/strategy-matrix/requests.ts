@@ -1,7 +1,7 @@
 import type { FakeRequest } from '../../../../core/test-kit/fake-exchange.ts';
 import { chatReply } from '../../../../core/test-kit/provider-scripts.ts';
 
-/** One kind of call: what the client sends, and a good reply of the provider in the pieces it comes in. */
+/** One kind of call: the client's request, and a valid response of the provider in pieces. */
 export interface InferenceCall {
   readonly request: Partial<FakeRequest>;
   readonly good: readonly string[];
@@ -25,7 +25,7 @@ const form = [
   '',
 ].join('\r\n');
 
-/** The four kinds of calls that strategies have to treat alike. */
+/** The four kinds of calls. Strategies must treat them the same. */
 export const inferenceCalls = {
   plain: {
     request: { body: chat },

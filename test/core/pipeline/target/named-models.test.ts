@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createHarness, type Harness, workspaceId } from '../../../support/pipeline-harness.ts';
 
-/** `@one` with the model `good` alone, or with all models but `bad`. */
+/** `@one` with only the model `good`, or with all models except `bad`. */
 function restricted(
   models: object = { allowAll: false, list: [{ slug: 'good', enabled: true, customHost: null }], headers: null },
 ): Harness {

@@ -3,7 +3,7 @@ import type { UpstreamCall, UpstreamHandler } from '../../../../core/contract/pr
 import { GatewayError } from '../../../../core/contract/values/errors.ts';
 import { createTokenFetch, type TokenFetchOptions } from '../../../../core/pipeline/target/token-fetch.ts';
 
-/** A token fetch over a transport that answers with this script. */
+/** A token fetch over a transport with scripted replies. */
 function fetchWith(script: (handler: UpstreamHandler) => void, options: Partial<TokenFetchOptions> = {}) {
   const calls: UpstreamCall[] = [];
   const aborted: UpstreamCall[] = [];

@@ -17,7 +17,7 @@ import {
 const body = { model: '@one/gpt-5', messages: [{ role: 'user', content: 'x'.repeat(40) }] };
 const prompt = { inputTokens: 10, usageEstimated: true };
 
-/** Sends a request whose client leaves when `leave` is called; gives its record. */
+/** Sends a request whose client disconnects when `leave` is called. Returns its record. */
 async function recordOf(
   harness: Harness,
   script: (leave: () => void) => Script[],
@@ -177,7 +177,7 @@ describe('usage of a reply that the provider cuts', () => {
   });
 });
 
-/** Looks at whole replies, and takes its time. */
+/** Reads whole replies, and takes some turns for it. */
 function slow() {
   return defineCorePlugin({
     name: 'slow',

@@ -16,18 +16,18 @@ describe('reasoning', () => {
   const adaptive = { type: 'adaptive', display: 'summarized' };
 
   it.each([
-    // Models before 4.6 take a budget of tokens.
+    // Models before 4.6 accept a budget of tokens.
     ['claude-3-7-sonnet-20250219', 'low', { type: 'enabled', budget_tokens: 1_024 }, undefined, 5_120],
     ['claude-sonnet-4-20250514', 'medium', { type: 'enabled', budget_tokens: 8_192 }, undefined, 12_288],
     ['claude-opus-4-1-20250805', 'high', { type: 'enabled', budget_tokens: 16_384 }, undefined, 20_480],
     ['claude-haiku-4-5-20251001', 'xhigh', { type: 'enabled', budget_tokens: 32_768 }, undefined, 36_864],
-    // Later ones think adaptively, steered by an effort.
+    // Later models adapt their reasoning to an effort level.
     ['claude-sonnet-4-6', 'medium', adaptive, { effort: 'medium' }, 16_384],
     ['claude-opus-4-7', 'xhigh', adaptive, { effort: 'xhigh' }, 16_384],
     ['claude-opus-5', 'max', adaptive, { effort: 'max' }, 16_384],
     ['claude-fable-5-1', 'low', adaptive, { effort: 'low' }, 16_384],
     ['claude-mythos-preview', 'high', adaptive, { effort: 'high' }, 16_384],
-    // And switching it off is said differently by each generation.
+    // Each generation has its own way to switch reasoning off.
     ['claude-opus-4-8', 'none', undefined, undefined, 4_096],
     ['claude-haiku-5-5', 'none', { type: 'disabled' }, undefined, 16_384],
     ['claude-sonnet-5-5', 'none', { type: 'between_tools' }, undefined, 16_384],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { answer, chatReply, createHarness, type Script } from '../../../support/pipeline-harness.ts';
 
-/** Anthropic answers 200, opens the stream, and only then says that it has no room. */
+/** Anthropic replies 200, opens the stream, and then reports that it is overloaded. */
 const overloaded: Script = (_call, handler) => {
   const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
   handler.onHead(200, ['content-type', 'text/event-stream']);

@@ -6,7 +6,7 @@ import { Secret } from '../../../../core/contract/values/secret.ts';
 import { anthropic } from '../../../../core/providers/anthropic/anthropic.ts';
 import { noTokens } from '../../formats/token-services.ts';
 
-/** The headers of a call as it leaves: the provider's, then the client's, then what `sign` adds. */
+/** The headers of a sent call: those of the provider, then the client's, then those that `sign` adds. */
 function leaving(settings: JsonObject, key: string, fromClient: HeaderList = []): Record<string, string> {
   const credentials = { api_key: new Secret(key) };
   const own = anthropic.headers(v.parse(anthropic.settings, settings), credentials);

@@ -6,7 +6,7 @@ import { answer, createHarness, providerDocument, workspaceId } from '../../../s
 import { providerContractSuite } from '../contract-suite.ts';
 import { fixturesOf } from '../provider-fixtures.ts';
 
-/** The API is Anthropic's own, so its fixtures hold here too, but for the id by which replies and errors call the provider. */
+/** The API is Anthropic's own, so its fixtures apply here too, except for the provider id in replies and errors. */
 const fixtures: ReturnType<typeof fixturesOf> = JSON.parse(JSON.stringify(fixturesOf('anthropic')), (key, value) =>
   key === 'provider' || key === 'message' || key === 'events' ? withOwnId(value) : value,
 );

@@ -11,7 +11,7 @@ const deployments = [
   { deployment_id: 'gpt-5-prod', alias: 'clever', api_version: 'preview' },
 ];
 
-/** Base URL and path of a call, as the pipeline puts them together. */
+/** Base URL and path of a call, joined as in the pipeline. */
 function urlOf(given: JsonObject, model: string, name: OperationName = 'chatComplete'): string {
   const settings = v.parse(azureOpenAi.settings, given);
   const operation = azureOpenAi.operations[name];

@@ -15,7 +15,7 @@ providerContractSuite(bedrock, {
     content_filtered: 'content_filter',
     malformed_tool_use: 'length',
   },
-  // CountTokens holds the body of the call it counts for in base64; Rerank keeps fields of the model apart.
+  // CountTokens contains the counted body in base64. Rerank has the model's fields in an object of their own.
   unwrap: (operation, body) => {
     if (operation === 'messagesCountTokens') return countedBody(body);
     return operation === 'rerank' ? fieldsOfReranker(body) : body;

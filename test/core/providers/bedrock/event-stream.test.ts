@@ -3,7 +3,7 @@ import type { StreamEvent } from '../../../../core/contract/provider/provider.ts
 import { eventStream } from '../../../../core/providers/bedrock/event-stream.ts';
 import { chunkFrames, converseFrames, frame } from './frames.ts';
 
-/** Frames as AWS's own codec (@smithy/eventstream-codec) writes them: an event, one with headers of every type, an exception. */
+/** Frames written by AWS's own codec (@smithy/eventstream-codec): an event, an event with headers of every type, an exception. */
 const fromAws = {
   event:
     'AAAAowAAAFenqv54CzpldmVudC10eXBlBwARY29udGVudEJsb2NrRGVsdGENOmNvbnRlbnQtdHlwZQcAEGFwcGxpY2F0aW9uL2pzb24NOm1lc3NhZ2UtdHlwZQcABWV2ZW50eyJjb250ZW50QmxvY2tJbmRleCI6MCwiZGVsdGEiOnsidGV4dCI6Ikdyw7zDn2UifSwicCI6ImFiYyJ9kwpmWw==',
@@ -80,7 +80,7 @@ describe('a damaged AWS event stream', () => {
       prelude.writeUInt32BE(total, 0);
       prelude.writeUInt32BE(headers, 4);
       const sum = Buffer.alloc(4);
-      // The checksum of a prelude is that of a frame which consists of it alone.
+      // The checksum of a prelude equals that of a frame that contains only the prelude.
       sum.writeUInt32BE(crcOf(prelude));
       return Buffer.concat([prelude, sum, like.subarray(12)]);
     };
@@ -107,7 +107,7 @@ function withHeaders(headers: Buffer): Buffer {
   return Buffer.concat([start, sum]);
 }
 
-/** CRC-32 by its definition (reflected polynomial 0xEDB88320), so that these frames do not lean on the code under test. */
+/** CRC-32 by its definition (reflected polynomial 0xEDB88320), so that these frames do not depend on the code under test. */
 function crcOf(data: Uint8Array): number {
   let sum = 0xffffffff;
   for (const byte of data) {

@@ -18,7 +18,7 @@ export function frame(headers: Readonly<Record<string, string>>, payload: string
   return Buffer.concat([start, checksum(start)]);
 }
 
-/** Converse events as they travel; names that end in `Exception` as exceptions. */
+/** Frames of Converse events. Names that end in `Exception` become exceptions. */
 export function converseFrames(events: readonly StreamEvent[]): Buffer {
   return Buffer.concat(
     events.map(({ event, data }) => {

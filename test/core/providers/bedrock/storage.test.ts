@@ -3,7 +3,7 @@ import type { OperationCall, StepRequest, StepResponse, StepServices } from '../
 import { putObject } from '../../../../core/providers/bedrock/storage.ts';
 import { patternBytes } from '../../../support/pattern-bytes.ts';
 
-/** Long objects in S3: parts go out while the file comes in, and nothing half-written is left behind. */
+/** Long objects in S3: parts are sent while the file arrives, and no incomplete object remains. */
 const call = { settings: { aws_region: 'eu-central-1' } } as unknown as OperationCall;
 const location = { bucket: 'my-bucket', key: 'a b.jsonl' };
 const bytes = patternBytes(17 * 1024 * 1024 + 5);

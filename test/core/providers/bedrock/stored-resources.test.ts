@@ -8,7 +8,7 @@ import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { openAiOver } from '../../../support/openai-over-harness.ts';
 import { answer, createHarness, type Harness, type Script } from '../../../support/pipeline-harness.ts';
 
-/** Files, batches and fine-tuning jobs in the account's bucket, through OpenAI's own client, against the service's wire forms. */
+/** Files, batches and fine-tuning jobs in the account's bucket, through OpenAI's client, against the service's wire format. */
 const account = {
   provider: 'bedrock',
   aws_region: 'eu-central-1',

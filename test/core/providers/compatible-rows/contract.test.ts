@@ -11,16 +11,16 @@ const settings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   databricks: { databricks_workspace: 'dbc-1a2b' },
   'workers-ai': { workers_ai_account_id: '0123456789abcdef' },
 };
-/** Rows that have no address of their own, and the one whose key goes elsewhere. */
+/** Rows without an address of their own, and the row whose key is not in the authorization header. */
 const custom_host = 'https://vectors.example.com';
 const hosts: Readonly<Record<string, Readonly<Record<string, string>>>> = { milvus: { custom_host }, qdrant: { custom_host } };
 const credentials: Readonly<Record<string, ContractOptions['credential']>> = {
   'fal-ai': { header: 'authorization', value: (key) => `Key ${key}` },
   qdrant: { header: 'api-key', value: (key) => key },
-  // It leaves as base64: the calls through the pipeline look at it.
+  // Sent as base64. The calls through the pipeline check it.
   'scenario-ai': null,
 };
-/** The fixtures of this row's class of requests, and of nothing it does not offer. */
+/** The fixtures of the operations that this row offers. */
 function fixturesFor(row: CompatibleProvider): ReturnType<typeof fixturesOf> {
   const chatClass = row.chat === openModels ? 'open-models' : 'many-makers';
   const wanted = {
@@ -73,7 +73,7 @@ describe('the table of rows', () => {
     for (const [id, given] of Object.entries(settings)) {
       const adapter = compatibleRows.find((candidate) => candidate.id === id) as CompatibleAdapter;
       const [name] = Object.keys(given) as [string];
-      // Accounts of Snowflake may have their region behind a dot, always below Snowflake's own domain.
+      // Snowflake accounts may have a region after a dot, always below Snowflake's own domain.
       const dotted = id === 'cortex' ? 'a..b' : 'a.b';
       for (const value of ['evil.example/', dotted, 'a#', 'a?b', '../a', 'a@b', '']) {
         const result = adapter.settings['~standard'].validate({ [name]: value });

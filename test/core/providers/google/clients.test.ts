@@ -11,7 +11,7 @@ import { withAdapters } from '../../../../core/providers/index.ts';
 import { callOf, translated } from '../contract-suite.ts';
 import { textOfEvents } from '../event-stream-text.ts';
 
-/** Agents of other makers run their loop over Gemini: it calls a tool, signed, gets the result and answers. */
+/** Agents built for other formats run their loop with Gemini: it calls a tool with a signature, gets the result and replies. */
 let server: Server | null = null;
 const asked: JsonObject[] = [];
 afterEach(() => {
@@ -25,7 +25,7 @@ const meta = { usageMetadata: counts, modelVersion: 'gemini-3.8-flash', response
 const signedCall = { functionCall: { id: 'fc-1', name: 'get_weather', args: { city: 'Bern' } }, thoughtSignature: 'U0lHTkVE' };
 
 /**
- * Returns Gemini's reply to this request as a whole. Refuses a call that comes back without any signature, as the real API does.
+ * Returns Gemini's plain response to this request. Rejects a call that returns without a signature, as the real API does.
  */
 function gemini(request: JsonObject): JsonObject {
   const contents = request.contents as { role: string; parts: JsonObject[] }[];
@@ -36,7 +36,7 @@ function gemini(request: JsonObject): JsonObject {
   return { candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }], ...meta };
 }
 
-/** Answers as the gateway would, with `gemini` behind the adapter. Streams come in two events. */
+/** Replies as the gateway would, with `gemini` behind the adapter. Streams have two events. */
 async function serve(): Promise<string> {
   server = createServer((request, response) => {
     const chunks: Buffer[] = [];

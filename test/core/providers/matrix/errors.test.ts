@@ -41,7 +41,7 @@ describe.each(providerCases.map((provider) => [provider.name, provider] as const
     const made = providerFetch(provider, format, [text.answer], { faultAfter: 0 });
     await readByClient(format, made, { model: provider.model, ...text.asked[format] }, true).catch(() => undefined);
     const native = made.replies[0]?.includes(JSON.stringify(provider.wires[format].fault.data)) ?? false;
-    // The pipeline holds back bytes that pass through unchanged. A translator must not invent a beginning.
+    // The pipeline holds back bytes that pass through unchanged. A translator must not add a first event.
     if (!native) expect(made.replies[0]).toBe('');
   });
 });

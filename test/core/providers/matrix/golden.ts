@@ -3,8 +3,7 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 
 /**
- * Compares with `golden/<name>.json`. With `UPDATE_GOLDEN=1` the file is written instead: look at the difference before it is
- * committed.
+ * Compares with `golden/<name>.json`. With `UPDATE_GOLDEN=1` it writes the file instead. Review the difference before committing it.
  */
 export function expectGolden(name: string, value: unknown): void {
   const file = join(import.meta.dirname, 'golden', `${name}.json`);

@@ -10,14 +10,14 @@ import { type Format, type Scenario, scenarios } from './scenarios.ts';
 const formats: readonly Format[] = ['chat', 'messages', 'responses'];
 
 /**
- * Every format in which a client may ask, answered by every one of these providers in its own: what the provider is asked and
- * what the client reads are golden files, and the official clients must put the same reply together from the stream.
+ * Every client format with every one of these providers. Golden files hold the provider requests and the client replies, and the
+ * official clients must assemble the same reply from the stream.
  */
 describe.each(providerCases.map((provider) => [provider.name, provider] as const))('%s', (id, provider) => {
   describe.each(formats)('in the format of %s', (format) => {
     it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (name, scenario) => {
       const params = asked(scenario, format, provider.model);
-      // Chat clients get reasoning only if they do not require strict OpenAI format.
+      // Chat clients get reasoning only if they do not require the strict OpenAI format.
       const options = { strict: format !== 'chat' || name !== 'reasoning' };
       const made = providerFetch(provider, format, [scenario.answer], options);
       const reply = await readByClient(format, made, params, false).catch((error) => ({ refused: error.message }));

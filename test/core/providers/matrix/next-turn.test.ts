@@ -9,7 +9,7 @@ import { type Format, type ModelAnswer, scenarios } from './scenarios.ts';
 const formats: readonly Format[] = ['chat', 'messages', 'responses'];
 const reasoning = scenarios.find(({ name }) => name === 'reasoning') as (typeof scenarios)[number];
 const answers: readonly ModelAnswer[] = [reasoning.answer, { text: 'Rain.', end: 'end', tokens: reasoning.answer.tokens }];
-/** The signed and the sealed reasoning of the provider: both must come back to it exactly. */
+/** The signed and the encrypted reasoning of the provider. Both must be sent back to it unchanged. */
 const signature = reasoning.answer.thoughts?.[0]?.signature as string;
 const sealed = reasoning.answer.sealed as string;
 
@@ -23,7 +23,7 @@ const signs: Readonly<Record<string, readonly Format[]>> = {
   'azure-openai': ['responses'],
 };
 
-/** The turn a client of this format appends: the reply as it read it, and the results of both tools. */
+/** The turn that a client of this format appends: the reply as it read it, and the results of both tools. */
 const append: Readonly<Record<Format, (params: JsonObject, reply: JsonObject) => JsonObject>> = {
   chat: (params, { message }) => ({
     ...params,
@@ -59,7 +59,7 @@ const append: Readonly<Record<Format, (params: JsonObject, reply: JsonObject) =>
   }),
 };
 
-/** The reply of the first turn as the client holds it. */
+/** The reply of the first turn as the client stores it. */
 function replyOf(format: Format, text: string, stream: boolean): JsonObject {
   if (!stream) {
     const reply = JSON.parse(text);
@@ -104,7 +104,10 @@ describe('the items of a streamed response', () => {
   );
 });
 
-/** A conversation that moves to another provider half-way, as a fallback does: what that one cannot read is left out and reported. */
+/**
+ * A conversation that moves to another provider, as after a fallback. Parts that the new provider cannot read are left out and
+ * reported.
+ */
 describe.each([
   ['google', 'anthropic'],
   ['google', 'bedrock'],

@@ -8,10 +8,10 @@ import { openAiChat } from './wires/openai-chat.ts';
 import { openAiResponses } from './wires/openai-responses.ts';
 import type { Wire } from './wires/wire.ts';
 
-/** One provider of the matrix: the model that is called and how the provider answers each format. */
+/** One provider of the matrix: the called model, and the provider's responses by format. */
 export interface ProviderCase {
   readonly id: string;
-  /** In names of tests and golden files, where a provider is called in more than one way; else its id. */
+  /** Name in tests and golden files, if a provider is called in more than one way. Otherwise its id. */
   readonly name: string;
   readonly model: string;
   readonly settings: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ const openAi = { ...all(openAiChat), responses: openAiResponses };
 
 const cases: readonly (Omit<ProviderCase, 'name'> & { readonly name?: string })[] = [
   { id: 'openai', model: 'gpt-5-mini', settings: {}, wires: openAi },
-  // A model without chat completions: chat and Messages calls reach it by the Responses API.
+  // A model without chat completions. Chat and Messages calls reach it through the Responses API.
   { id: 'openai', name: 'openai-responses-only', model: 'gpt-5-codex', settings: {}, wires: all(openAiResponses) },
   { id: 'anthropic', model: 'claude-opus-4-6', settings: {}, wires: all(anthropic) },
   { id: 'google', model: 'gemini-3.8-flash', settings: {}, wires: all(gemini) },

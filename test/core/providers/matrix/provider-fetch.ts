@@ -15,7 +15,7 @@ const operations: Readonly<Record<Format, OperationName>> = {
   responses: 'createModelResponse',
 };
 
-/** One call as the provider saw it, and what was reported of the way there. */
+/** One call as the provider received it, and the reported changes. */
 interface Sent {
   readonly path: string;
   readonly body: JsonObject;
@@ -24,16 +24,16 @@ interface Sent {
 }
 
 export interface ProviderFetch {
-  /** For the official clients: answers their calls as the gateway would, by the adapter, from what the provider says. */
+  /** A fetch for the official clients. It replies as the gateway would, through the adapter, from the provider's response. */
   fetch(url: unknown, init?: { body?: unknown }): Promise<Response>;
   readonly sent: Sent[];
   /** Texts of the replies. */
   readonly replies: string[];
-  /** Names reported for each reply, in its headers or behind its last event. */
+  /** Names reported for each reply, in its headers or after its last event. */
   readonly notes: { readonly dropped: readonly string[]; readonly adapted: readonly string[] }[];
 }
 
-/** `fault`: the stream breaks off after so many events of the provider, with its own word for it. */
+/** `fault`: the stream ends after this number of events with the provider's error event. */
 export function providerFetch(
   provider: ProviderCase,
   format: Format,
@@ -92,7 +92,7 @@ function cut(events: readonly StreamEvent[], wire: Wire, faultAfter: number | un
   return faultAfter === undefined ? events : [...events.slice(0, faultAfter), wire.fault];
 }
 
-/** The bytes the client gets, made as the pipeline makes them. */
+/** The bytes that the client receives, written as in the pipeline. */
 function streamed(
   operation: Operation,
   wire: Wire,

@@ -9,8 +9,8 @@ import type { Format } from './scenarios.ts';
 type Any = any;
 
 /**
- * The reply as the official client of the format puts it together, plain or streamed, in one form for both: ids that are made
- * anew for each reply are left out, arguments are values.
+ * The reply as the official client of the format assembles it, in one form for plain and streamed replies. Ids that are generated for
+ * each reply are left out, and arguments are parsed.
  */
 export async function readByClient(
   format: Format,
@@ -48,12 +48,12 @@ export async function readByClient(
     finish_reason,
     usage: completion.usage,
     ...beyond,
-    // Arguments of a block are whole only in `tool_calls`, which are compared above.
+    // Arguments of a block are complete only in `tool_calls`, which are compared above.
     blocks: (beyond.blocks ?? []).map((block: Any) => (block.type === 'tool_use' ? { type: block.type, id: block.id } : block)),
   };
 }
 
-/** Fields of a message that the official client does not put together from deltas. */
+/** Fields of a message that the official client does not assemble from deltas. */
 interface Beyond {
   readonly reasoning: string;
   readonly annotations: JsonObject[];

@@ -8,7 +8,7 @@ const formats: readonly Format[] = ['chat', 'messages', 'responses'];
 const asked = scenarios.find(({ name }) => name === 'text') as (typeof scenarios)[number];
 const answersPerCase = 25;
 
-/** Numbers from 0 to below 1 that are the same in every run (mulberry32). */
+/** Numbers from 0 to below 1, the same in every run (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -41,7 +41,7 @@ function someAnswer(random: () => number): ModelAnswer {
   } as ModelAnswer;
 }
 
-/** The official clients read the same from the stream and the plain form of random answers, and both report the same names. */
+/** The official clients read the same content from streamed and plain forms of random replies, and both report the same names. */
 describe.each(providerCases.map((provider, index) => [provider.name, provider, index] as const))('%s', (_, provider, seed) => {
   it.each(formats)('streams the same content as the plain reply, in the format of %s', async (format) => {
     const random = seeded(seed * 101 + formats.indexOf(format));

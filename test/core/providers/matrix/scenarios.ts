@@ -13,7 +13,7 @@ export interface ModelAnswer {
 
 export type Format = 'chat' | 'messages' | 'responses';
 
-/** One question in each of the three formats, and what the model answers. */
+/** One request in each of the three formats, and the model's reply. */
 export interface Scenario {
   readonly name: string;
   readonly asked: Readonly<Record<Format, JsonObject>>;
@@ -43,7 +43,7 @@ const here = { id: 'call_b2', name: 'get_place', arguments: {} };
 const png = 'iVBORw0KGgo=';
 const pdf = 'JVBERi0xLjQ=';
 
-/** The same words of one user in every format. */
+/** The same user message in every format. */
 function saying(text: string, more: Partial<Record<Format, JsonObject>> = {}): Scenario['asked'] {
   return {
     chat: { messages: [{ role: 'user', content: text }], ...more.chat },

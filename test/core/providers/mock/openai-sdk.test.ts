@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mockSender } from '../../../../core/providers/mock/in-process.ts';
 import { mockCall } from './recorded-exchange.ts';
 
-/** The mock behind a real socket, read by the real client. */
+/** The mock provider over a real socket, read by the official client. */
 const sender = mockSender();
 const server = createServer(async (request, response) => {
   const body = Buffer.concat(await request.toArray());

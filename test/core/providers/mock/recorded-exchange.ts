@@ -8,7 +8,7 @@ import type { GatewayError } from '../../../../core/contract/values/errors.ts';
 import type { HeaderList } from '../../../../core/contract/values/http.ts';
 import type { MockClock } from '../../../../core/providers/mock/clock.ts';
 
-/** A clock that only moves when told; timers fire in the order they are due. */
+/** A clock that only tests advance. Timers fire in the order in which they are due. */
 export function heldClock(): MockClock & { advance(ms: number): void; pending(): number } {
   let time = 1_763_683_200_000;
   let timers: { due: number; callback: () => void }[] = [];
@@ -90,7 +90,7 @@ export function record(sender: UpstreamSender, call: UpstreamCall): Recording {
   return recording;
 }
 
-/** A call to the mock with this body, as the pipeline would make it. */
+/** A call to the mock with this body, as the pipeline sends it. */
 export function mockCall(body: unknown, extra: Partial<UpstreamCall> = {}): UpstreamCall {
   return {
     tenant: 'tests',

@@ -209,7 +209,7 @@ describe('a pass-through call to SageMaker', () => {
   });
 });
 
-/** Returns the expected signature of the call as it was sent. */
+/** Returns the expected signature of the sent call. */
 async function signatureOf(call: UpstreamCall): Promise<string | undefined> {
   const at = (findHeader(call.headers, 'x-amz-date') ?? '').replace(
     /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/,

@@ -9,7 +9,7 @@ import { answer, createHarness, type Harness } from '../../../support/pipeline-h
 const fixture = (name: string) => JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', `${name}.json`), 'utf8'));
 const headers = { 'x-svc-provider': 'stability-ai', authorization: 'Bearer sk-st', 'x-svc-stability-client-id': 'my-app' };
 
-/** The form that left, by field; files as their bytes in base64. */
+/** The sent form by field, with files in base64. */
 async function sentForm(harness: Harness): Promise<JsonObject> {
   const [call] = harness.calls;
   const parts = await parseForm(call?.body as Uint8Array, findHeader(call?.headers ?? [], 'content-type') ?? '');

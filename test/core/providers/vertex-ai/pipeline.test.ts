@@ -23,7 +23,7 @@ const stream = (name: string): Script => {
   const text = readFileSync(join(import.meta.dirname, 'fixtures', `${name}.chunks.txt`), 'utf8');
   return (_call, handler) => {
     handler.onHead(200, ['content-type', 'text/event-stream']);
-    // Cut where it hurts: inside an event.
+    // Cut inside an event.
     for (let at = 0; at < text.length; at += 77) handler.onData(Buffer.from(text.slice(at, at + 77)));
     handler.onEnd();
   };

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { openAiOver } from '../../../support/openai-over-harness.ts';
 import { answer, createHarness, type Harness, type Script } from '../../../support/pipeline-harness.ts';
 
-/** Files, batches and tuning jobs in the project's bucket, through OpenAI's own client, against the service's wire forms. */
+/** Files, batches and tuning jobs in the project's bucket, through OpenAI's client, against the service's wire format. */
 const project = {
   provider: 'vertex-ai',
   api_key: 'ya29.token',
@@ -25,7 +25,7 @@ interface Opened {
   script(...answers: readonly (JsonObject | string)[]): void;
 }
 
-/** Scripted answers that first read what is sent to the end, as a server does. */
+/** Scripted replies that first read the whole request, as a server does. */
 function open(config: JsonObject = project): Opened {
   const harness = createHarness();
   harness.addConfig('gcp', config);

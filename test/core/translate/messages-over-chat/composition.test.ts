@@ -6,7 +6,7 @@ import { callOf } from '../../providers/contract-suite.ts';
 
 const params = { model: 'm', max_tokens: 5, stream: true, messages: [{ role: 'user', content: 'x' }] };
 
-/** A chat operation that keeps the calls it was handed. */
+/** A chat operation that records its calls. */
 function recording(): { chat: Operation; calls: OperationCall[] } {
   const calls: OperationCall[] = [];
   const chat: Operation = {

@@ -9,7 +9,7 @@ import { callOf, translated } from '../../providers/contract-suite.ts';
 import { eventsOfText } from '../../providers/event-stream-text.ts';
 import { type CallCase, fixturesOf } from '../../providers/provider-fixtures.ts';
 
-/** Without the extra fields this provider is said to understand, so that every loss shows. */
+/** Without the extra fields that this provider accepts, so that every lost field shows. */
 const operations: Record<string, Operation> = {
   openai: messagesOverChat(openai.operations.chatComplete as Operation),
   deepseek: messagesOverChat(deepseek.operations.chatComplete as Operation),

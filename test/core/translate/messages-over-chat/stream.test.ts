@@ -24,7 +24,7 @@ function tool(index: number, args: string, name?: string): StreamEvent {
 function types(events: readonly StreamEvent[]): string[] {
   return events.map((event) => String((event.data as JsonObject).type));
 }
-/** Every block must open, fill and close before the next begins: what the Messages stream promises its readers. */
+/** The Messages format requires that every block opens, fills and closes before the next one begins. */
 function expectOneBlockAtATime(events: readonly StreamEvent[]): void {
   let open = -1;
   let last = -1;

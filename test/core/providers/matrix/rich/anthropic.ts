@@ -7,7 +7,7 @@ const usage = { input_tokens: 20, output_tokens: 12, output_tokens_details: { th
 const head = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-opus-4-6' };
 const ending = (reason: string): JsonObject => ({ stop_reason: reason, stop_sequence: null });
 
-/** A reply whose blocks stream as the API streams them: empty, then piece by piece. */
+/** A reply whose blocks stream as in the API: empty first, then in pieces. */
 function reply(name: string, content: readonly JsonObject[], reason = 'end_turn'): RichReply {
   return {
     name: `anthropic-${name}`,
@@ -70,7 +70,7 @@ const found = {
   ],
 };
 
-/** A reply after a call from inside the provider's sandbox: `message_start` holds all of it. */
+/** A reply after a call from inside the provider's sandbox. `message_start` contains all of it. */
 const wholeAtStart: RichReply = (() => {
   const content = [
     { type: 'text', text: 'Ready. ' },

@@ -6,7 +6,7 @@ import type { RichReply } from '../rich-replies.ts';
 const provider = { id: 'bedrock', name: 'bedrock', model: 'amazon.nova-2-lite-v1:0', settings: { aws_region: 'eu-central-1' } };
 const usage = { inputTokens: 20, outputTokens: 12, totalTokens: 32 };
 
-/** A block of a reply, and what the stream says of it: how it starts, if Converse says so, and its deltas. */
+/** A block of a reply, with its events in the stream: its start, if Converse sends one, and its deltas. */
 interface Block {
   readonly whole: JsonObject;
   readonly start?: JsonObject;

@@ -6,7 +6,7 @@ const provider = { id: 'google', name: 'google', model: 'gemini-3.8-flash', sett
 const usageMetadata = { promptTokenCount: 20, candidatesTokenCount: 12, thoughtsTokenCount: 5, totalTokenCount: 37 };
 const head = { responseId: 'r1', modelVersion: 'gemini-3.8-flash' };
 
-/** `pieces`: the parts of each event, where they differ from those of the plain reply. */
+/** `pieces`: the parts of each event, if they differ from those of the plain reply. */
 function reply(
   name: string,
   parts: readonly JsonObject[],

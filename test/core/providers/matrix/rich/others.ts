@@ -112,7 +112,7 @@ const items = {
   },
 };
 
-/** A response of these items, whose texts stream in one piece for each part. */
+/** A response with these items. Each part streams in one piece. */
 function responsesReply(name: string, output: readonly JsonObject[]): RichReply {
   const response = (status: string, done: readonly JsonObject[]): JsonObject => ({
     id: 'resp_1',

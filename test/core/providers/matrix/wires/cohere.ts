@@ -4,7 +4,7 @@ import { halves, named, type Wire } from './wire.ts';
 
 const ends = { end: 'COMPLETE', length: 'MAX_TOKENS', filter: 'COMPLETE', 'stop-sequence': 'STOP_SEQUENCE', calls: 'TOOL_CALL' };
 
-/** https://docs.cohere.com/reference/chat and its stream; text beside tool calls is their plan. */
+/** https://docs.cohere.com/reference/chat and its stream. Text together with tool calls is the model's plan. */
 export const cohere: Wire = {
   plain(answer) {
     const { plan, content } = messageOf(answer);

@@ -22,10 +22,10 @@ export interface ChatDialect {
   readonly model: string;
   readonly ends: Readonly<Record<ModelAnswer['end'], string>>;
   content(answer: ModelAnswer): unknown;
-  /** The content of one chunk after the other. */
+  /** The content of the chunks, in order. */
   pieces(answer: ModelAnswer): unknown[];
   usage(answer: ModelAnswer): JsonObject;
-  /** Counts come with the last choice, not in a chunk of their own. */
+  /** Token counts are in the chunk of the last choice, not in a separate chunk. */
   readonly usageInLastChunk?: boolean;
 }
 

@@ -2,11 +2,11 @@ import type { StreamEvent } from '../../../../../core/contract/provider/provider
 import type { JsonObject } from '../../../../../core/contract/values/json.ts';
 import type { ModelAnswer } from '../scenarios.ts';
 
-/** How one API says an answer. */
+/** The wire format of one API's responses. */
 export interface Wire {
   plain(answer: ModelAnswer): JsonObject;
   stream(answer: ModelAnswer): StreamEvent[];
-  /** Events as bytes; absent = server-sent events. */
+  /** Encodes events. Absent: server-sent events. */
   frames?(events: readonly StreamEvent[]): Buffer;
   readonly streamType?: string;
   /** The event with which the provider ends a stream that it cannot continue. */
@@ -15,7 +15,7 @@ export interface Wire {
   readonly limited: JsonObject;
 }
 
-/** A text in two pieces, as streams have it. */
+/** A text in two pieces, as in streams. */
 export function halves(text: string): [string, string] {
   const half = Math.ceil(text.length / 2);
   return [text.slice(0, half), text.slice(half)];
