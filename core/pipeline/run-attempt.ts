@@ -1,4 +1,4 @@
-import type { AttemptResult, RequestContext } from '../contract/plugin/context.ts';
+import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Target } from '../contract/plugin/plan.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { OutgoingCall } from '../contract/provider/provider.ts';
@@ -121,19 +121,9 @@ function isFinal(ctx: RequestContext, given: AttemptPlan, status: number): boole
   // The credential may have changed since.
   if (resolved.renew && isRefusal(status)) return false;
   if (!isLast && target.retry?.statusCodes.includes(status)) return false;
-  const seen = {
-    ...resultShape(given),
-    status,
-    ok: status < 300,
-    error: null,
-    errorCode: null,
-    durationMs: 0,
-    firstByteMs: 0,
-    retryAfterMs: null,
-  };
-  if (ctx.plan.onTarget(ctx, seen) !== null) return false;
+  if (ctx.plan.movesOn(ctx, target.index, status)) return false;
   // The headers are sent before the loop of attempts gets the result.
-  if (mayRetry(target.retry, seen)) ctx.retryAttemptCount = -1;
+  if (mayRetry(target.retry, { status, ok: status < 300, error: null })) ctx.retryAttemptCount = -1;
   return true;
 }
 
@@ -191,8 +181,12 @@ function addResult(ctx: RequestContext, reply: AttemptReply, given: AttemptPlan,
   const status = reply.kind === 'error' ? reply.error.status : reply.kind === 'replaced' ? reply.reply.status : reply.status;
   const durationMs = Math.max(0, clock.elapsed() - given.beganMs);
   const streamedAtMs = reply.kind === 'streamed' ? ctx.firstByteAtMs : null;
+  const { target, resolved } = given;
   ctx.attempts.push({
-    ...resultShape(given),
+    targetPath: target.path,
+    targetIndex: target.index,
+    provider: resolved.adapter.id,
+    providerSlug: resolved.slug,
     status,
     errorCode: error?.code ?? null,
     startMs: Math.max(0, given.beganMs - ctx.startedAtMs),
@@ -202,11 +196,4 @@ function addResult(ctx: RequestContext, reply: AttemptReply, given: AttemptPlan,
     retryAfterMs: reply.kind === 'plain' ? reply.retryAfterMs : null,
     firstByteMs: streamedAtMs === null ? durationMs : Math.max(0, streamedAtMs - given.beganMs),
   });
-}
-
-function resultShape({
-  target,
-  resolved,
-}: AttemptPlan): Pick<AttemptResult, 'targetPath' | 'provider' | 'providerSlug' | 'targetIndex'> {
-  return { targetPath: target.path, provider: resolved.adapter.id, providerSlug: resolved.slug, targetIndex: target.index };
 }

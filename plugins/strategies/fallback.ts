@@ -22,10 +22,15 @@ export function fallback(
     ...range,
     first: (ctx) => childAt(ctx, after(ctx, -1)),
     next(ctx, last) {
-      const at = childOf(children, last);
+      const at = childOf(children, last.targetIndex);
       const inner = children[at]?.next(ctx, last) ?? null;
       if (inner) return inner;
       return failed(last, statusCodes[at] ?? null) ? childAt(ctx, after(ctx, at)) : null;
+    },
+    movesOn(ctx, targetIndex, status) {
+      const at = childOf(children, targetIndex);
+      if (children[at]?.movesOn(ctx, targetIndex, status)) return true;
+      return isFailure(status, status < 300, statusCodes[at] ?? null) && children[after(ctx, at) ?? -1] !== undefined;
     },
     explain(ctx) {
       const { good, cooling } = candidates === null ? all : candidates(ctx);
@@ -61,5 +66,9 @@ function orderOf(candidates: (ctx: RequestContext) => Candidates): (ctx: Request
 function failed(last: AttemptResult, statusCodes: readonly number[] | null): boolean {
   if (last.error?.code === 'client_closed') return false;
   if (isMissing(last)) return true;
-  return statusCodes ? statusCodes.includes(last.status) : !last.ok;
+  return isFailure(last.status, last.ok, statusCodes);
+}
+
+function isFailure(status: number, ok: boolean, statusCodes: readonly number[] | null): boolean {
+  return statusCodes ? statusCodes.includes(status) : !ok;
 }

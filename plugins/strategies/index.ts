@@ -45,6 +45,7 @@ export const strategies = (): CorePlugin =>
         readsParams: walk.readsParams,
         ...(walk.countsTokens ? { onRequest: (ctx) => countInputTokens(ctx, services) } : undefined),
         onTarget: (ctx, last) => (last === null ? root.first(ctx) : root.next(ctx, last)),
+        movesOn: (ctx, targetIndex, status) => root.movesOn(ctx, targetIndex, status),
         ...watches.hooks(),
         onExplain(ctx) {
           const counting = walk.countsTokens ? countInputTokens(ctx, services) : undefined;
@@ -148,6 +149,7 @@ function leaf(target: Target | null, name: string | undefined, range: Range, set
     name,
     first: () => target,
     next: () => null,
+    movesOn: () => false,
     explain: () => ({ first: [1], reachable: [true], strategy: null }),
   };
   const { stateKey } = walk.scope;

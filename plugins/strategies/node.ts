@@ -4,12 +4,14 @@ import { type Decision, type View, viewOf } from './explain.ts';
 
 /**
  * One node of a compiled strategy tree. The position of a request is the target of its last attempt, whose index lies in [`from`,
- * `to`) of exactly one child. Repeated calls return the same result.
+ * `to`) of exactly one child. Each request calls `first` of a node at most once.
  */
 export interface Node extends Range {
   first(ctx: RequestContext): Target | null;
   /** Returns the next target after this result; null if no target is left or the result is final. */
   next(ctx: RequestContext, last: AttemptResult): Target | null;
+  /** Returns true if another target follows when this target responds with this status. Chooses nothing. */
+  movesOn(ctx: RequestContext, targetIndex: number, status: number): boolean;
   /** Returns true while all circuits below are open, so that the parent skips the node. Absent if that cannot happen. */
   readonly isOpen?: (() => boolean) | undefined;
   /** The name in the config. */
@@ -25,9 +27,9 @@ export interface Range {
   readonly path: string;
 }
 
-/** Returns the index of the child that the last target belongs to. */
-export function childOf(children: readonly Node[], last: AttemptResult): number {
-  return children.findIndex((child) => last.targetIndex >= child.from && last.targetIndex < child.to);
+/** Returns the index of the child that a target belongs to. */
+export function childOf(children: readonly Node[], targetIndex: number): number {
+  return children.findIndex((child) => targetIndex >= child.from && targetIndex < child.to);
 }
 
 /** True if the target was skipped because its provider does not exist. Nothing was called, so no failure is hidden. */
@@ -46,26 +48,16 @@ export function pickOne(
   explain: (ctx: RequestContext) => Decision,
   pickAgain: (ctx: RequestContext, tried: ReadonlySet<number>) => number | null = nobody,
 ): Node {
-  // A second call in the same request, for example to check whether a target is left, returns the same pick.
-  const picked = new WeakMap<RequestContext, number>();
   return {
     ...range,
-    first(ctx) {
-      let index = picked.get(ctx);
-      if (index === undefined) {
-        index = pick(ctx);
-        picked.set(ctx, index);
-      }
-      return (children[index] as Node).first(ctx);
-    },
+    first: (ctx) => (children[pick(ctx)] as Node).first(ctx),
     next(ctx, last) {
-      const inner = (children[childOf(children, last)] as Node).next(ctx, last);
+      const inner = (children[childOf(children, last.targetIndex)] as Node).next(ctx, last);
       if (inner !== null || !isMissing(last)) return inner;
-      const index = pickAgain(ctx, new Set(ctx.attempts.map((attempt) => childOf(children, attempt))));
-      if (index === null) return null;
-      picked.set(ctx, index);
-      return (children[index] as Node).first(ctx);
+      const index = pickAgain(ctx, new Set(ctx.attempts.map(({ targetIndex }) => childOf(children, targetIndex))));
+      return index === null ? null : (children[index] as Node).first(ctx);
     },
+    movesOn: (ctx, targetIndex, status) => (children[childOf(children, targetIndex)] as Node).movesOn(ctx, targetIndex, status),
     explain: (ctx) => viewOf(ctx, children, range, explain(ctx)),
   };
 }

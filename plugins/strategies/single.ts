@@ -8,6 +8,7 @@ export function single(children: readonly Node[], range: Range): Node {
     ...range,
     first: (ctx) => child.first(ctx),
     next: (ctx, last) => child.next(ctx, last),
+    movesOn: (ctx, targetIndex, status) => child.movesOn(ctx, targetIndex, status),
     isOpen: child.isOpen,
     explain: (ctx) =>
       viewOf(ctx, children, range, { mode: 'single', why: 'the first target only', first: certainly(0, children) }),

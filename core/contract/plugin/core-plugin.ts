@@ -39,10 +39,14 @@ export interface CoreHooks extends Hooks {
   /** A reply of a plugin that is sent in place of the provider's, such as a hit of the cache. Returns it or a changed one. */
   onOwnReply?(ctx: RequestContext, reply: Reply): Reply;
   /**
-   * Strategies: the next target; `last` is null for the first attempt; null gives up. Does no I/O, and returns the same target when it is
-   * asked twice with the same result.
+   * Strategies: the next target; `last` is null for the first attempt; null gives up. Does no I/O. Called once for each result.
    */
   onTarget?(ctx: RequestContext, last: AttemptResult | null): Target | null;
+  /**
+   * Strategies: true if another target follows when this target (its index) responds with this status. Chooses nothing. The headers of a
+   * response that no target follows are sent at once.
+   */
+  movesOn?(ctx: RequestContext, targetIndex: number, status: number): boolean;
   /** Strategies: explains where this request would go, without sending it. Changes nothing that later requests see. */
   onExplain?(ctx: RequestContext): Maybe<RouteExplanation>;
   /**

@@ -27,6 +27,7 @@ export interface Plan {
   readonly onStart: HookList<'onStart'>;
   readonly onRequest: HookList<'onRequest'>;
   readonly onTarget: NonNullable<CoreHooks['onTarget']>;
+  readonly movesOn: NonNullable<CoreHooks['movesOn']>;
   /** Null if the strategy does not determine it. */
   readonly onExplain: NonNullable<CoreHooks['onExplain']> | null;
   readonly onTargetStart: HookList<'onTargetStart'>;

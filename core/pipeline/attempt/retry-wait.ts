@@ -10,7 +10,7 @@ const waitMsMax = 60_000;
 const hooksFailed = 246;
 
 /** Returns true if the result may be retried: its status is listed, and neither the caller nor the gateway caused it. */
-export function mayRetry(retry: Retry | null, last: AttemptResult): boolean {
+export function mayRetry(retry: Retry | null, last: Pick<AttemptResult, 'status' | 'ok' | 'error'>): boolean {
   if (retry === null || retry.attempts === 0 || (last.ok && last.status !== hooksFailed)) return false;
   return retry.statusCodes.includes(last.status) && last.error?.source !== 'client';
 }

@@ -102,7 +102,10 @@ export function compilePlan(
     if (plugin.reads?.request === 'body' && !entryStages.has(plugin.stage)) readsBody = true;
   }
   const onTarget = pick(all, 'onTarget')[0];
-  if (!onTarget) throw new Error('no plugin of the stage strategy has onTarget; the chain cannot reach a provider');
+  const movesOn = pick(all, 'movesOn')[0];
+  if (!onTarget || !movesOn) {
+    throw new Error('no plugin of the stage strategy has onTarget and movesOn; the chain cannot reach a provider');
+  }
   return {
     slug: source.slug,
     versionId: source.versionId,
@@ -112,6 +115,7 @@ export function compilePlan(
     onStart: pick(all, 'onStart'),
     onRequest: pick(all, 'onRequest'),
     onTarget,
+    movesOn,
     onExplain: pick(all, 'onExplain')[0] ?? null,
     onTargetStart: pick(all, 'onTargetStart'),
     onAttempt: pick(all, 'onAttempt'),
