@@ -15,6 +15,7 @@ import { errorReply, toAdminError } from './http/write-error.ts';
 import { linkPage } from './identity/link-page.ts';
 import { serveOpenApi } from './openapi/serve-openapi.ts';
 import { servePrices } from './pricing/serve-prices.ts';
+import { serveExportFiles } from './resources/log-exports/serve-file.ts';
 import { adminRoutes, publicRoutes } from './tables.ts';
 
 const versions = ['/v1', '/v2'] as const;
@@ -66,6 +67,7 @@ export function createApp(services: AdminServices): Hono {
     for (const version of versions) app.on(route.method, `${version}${route.path}`, serve);
   }
   for (const version of versions) app.get(`${version}/auth/link`, linkPage);
+  serveExportFiles(app, versions, services);
   servePrices(app, versions, services);
   serveOpenApi(app, versions, adminRoutes, publicRoutes, services);
   app.notFound((c) => {

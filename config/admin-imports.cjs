@@ -48,6 +48,7 @@ const resources = {
   feedbacks: ['logs'],
   guardrails: ['plugins'],
   integrations: ['secret-references'],
+  'log-exports': ['logs', 'organisations'],
   'model-configs': ['integrations'],
   'organisation-members': ['users'],
   'organisation-utilities': ['api-keys', 'organisations'],

@@ -73,6 +73,15 @@ const routes: Readonly<Record<string, ServiceRoute>> = {
     },
     failures: usual,
   },
+  '/logs/exports/{exportId}/file': {
+    name: 'getLogsExportsFile',
+    tag: 'log_exports',
+    summary: 'Download the file of an export of logs. The download route returns the whole URL with its signature',
+    plane: 'control',
+    bases: below,
+    responses: { 200: { description: 'The file', content: { 'application/x-ndjson': { schema: text } } } },
+    failures: [...usual, 404],
+  },
   '/auth/link': {
     name: 'getAuthLink',
     tag: 'auth',

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { keyPurposes } from '../../core/contract/protocol/documents.ts';
-import { deriveKey, seal, unseal } from '../../core/contract/values/secret.ts';
+import { deriveKey, seal, sealBytes, unseal, unsealBytes } from '../../core/contract/values/secret.ts';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { type DataKey, dataKeys } from './entity.ts';
@@ -25,6 +25,10 @@ export interface Vault {
   seal(em: EntityManager, context: SealContext, plain: string): Promise<string>;
   /** Throws if the value was moved, changed, or sealed under another master key. */
   open(em: EntityManager, context: SealContext, sealed: string): Promise<string>;
+  /** Like `seal`, for large values: the key version in four bytes, then the sealed bytes. */
+  sealBytes(em: EntityManager, context: SealContext, plain: Uint8Array): Promise<Uint8Array>;
+  /** Opens the bytes of `sealBytes`. Throws as `open` does. */
+  openBytes(em: EntityManager, context: SealContext, sealed: Uint8Array): Promise<Uint8Array>;
 }
 
 /** `encryptionKey` is the 32-byte master key. Without it no stored credential can be opened. */
@@ -69,8 +73,21 @@ export function createVault(encryptionKey: Uint8Array): Vault {
       const { key } = await keyOf(em, context.organisationId, Number(sealed.slice(0, colon)));
       return unseal(key, sealed.slice(colon + 1), textOf(context)).toString('utf8');
     },
+    async sealBytes(em, context, plain) {
+      const { version, key } = await keyOf(em, context.organisationId, null);
+      const head = Buffer.alloc(versionBytes);
+      head.writeUInt32BE(version);
+      return Buffer.concat([head, sealBytes(key, plain, textOf(context))]);
+    },
+    async openBytes(em, context, sealed) {
+      const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
+      const { key } = await keyOf(em, context.organisationId, bytes.readUInt32BE());
+      return unsealBytes(key, bytes.subarray(versionBytes), textOf(context));
+    },
   };
 }
+
+const versionBytes = 4;
 
 /** Time for which values may still be sealed with the previous version after a new key version appears. */
 const newestKnownMs = 60_000;

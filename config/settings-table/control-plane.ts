@@ -42,6 +42,12 @@ export const controlPlane = {
     'Days the control plane keeps request records (`GET /v1/logs`). It deletes older ones every hour. 0 keeps all.',
     wholeNumber(0, 36_500, 'days'),
   ),
+  logExportDays: row(
+    'LOG_EXPORT_DAYS',
+    '7',
+    'Days the control plane keeps the file of a completed log export.',
+    wholeNumber(1, 3_650, 'days'),
+  ),
   adminRequestsPerKey: row(
     'ADMIN_REQUESTS_PER_KEY',
     '6000',

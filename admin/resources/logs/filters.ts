@@ -48,8 +48,8 @@ const statuses = filter('string', 'a list of status codes, separated by commas, 
   return codes?.every((code) => Number.isInteger(code) && code >= 100 && code <= 599) ? codes : undefined;
 });
 const modelsOfProviders = filter('string', 'a list such as openai__gpt-4o,anthropic__claude is expected', (sent) => {
-  const pairs = listFrom(sent)?.map((one) => /^(.+?)__(.+)$/.exec(one)?.slice(1) as [string, string] | undefined);
-  return pairs?.every((pair) => pair !== undefined) ? pairs : undefined;
+  const names = listFrom(sent);
+  return names?.every((name) => /.__./.test(name)) ? names : undefined;
 });
 const metadata = filter('string', 'a JSON object of texts such as {"team":"a"} is expected', metadataFrom);
 
@@ -133,7 +133,7 @@ export function compileFilters(filters: LogFilters, organisationId: string): Con
     if (values !== undefined) conditions.push({ text: `${expression} in (${marks(values)})`, values });
   }
   if (filters.ai_org_model) {
-    const pairs = filters.ai_org_model;
+    const pairs = filters.ai_org_model.map((name) => /^(.+?)__(.+)$/.exec(name)?.slice(1));
     conditions.push({ text: `(r.provider, r.model) in (${pairs.map(() => '(?, ?)').join(', ')})`, values: pairs.flat() });
   }
   for (const [key, values] of Object.entries(filters.metadata ?? {})) {

@@ -30,12 +30,13 @@ export async function listLogs(
   return { rows, next: found.length > size ? cursorOf(rows.at(-1) as StoredRecord) : null };
 }
 
-/** Returns the number of records. */
-export async function countLogs(em: EntityManager, conditions: readonly Condition[]): Promise<number> {
+/** Returns the number of records, at most `max`. */
+export async function countLogs(em: EntityManager, conditions: readonly Condition[], max: number | null = null): Promise<number> {
   const { text, values } = allOf(conditions);
-  const [row] = await em.execute<[{ count: number | string }]>(`select count(*) as count from request_records r where ${text}`, [
-    ...values,
-  ]);
+  const [row] = await em.execute<[{ count: number | string }]>(
+    `select count(*) as count from (select from request_records r where ${text} limit ?) matching`,
+    [...values, max],
+  );
   return Number(row.count);
 }
 

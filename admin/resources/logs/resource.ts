@@ -7,7 +7,7 @@ import { logRoutes } from './routes.ts';
 
 export const logsResource = defineResource({
   name: 'logs',
-  after: ['workspaces'],
+  after: ['workspaces', 'log-exports'],
   entities: [requestRecords],
   migrations: [{ name: '202611222020-records-by-day', class: RecordsByDay }],
   routes: logRoutes,

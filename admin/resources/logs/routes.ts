@@ -5,16 +5,15 @@ import { invalid, notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageEntries, pageOf, queryFlag, tenantEntries } from '../../http/schemas.ts';
 import { feedbacks } from '../feedbacks/entity.ts';
-import { organisations } from '../organisations/entity.ts';
-import { workspaces } from '../workspaces/entity.ts';
 import type { StoredRecord } from './entity.ts';
 import { toFeedbackReply } from './feedback-reply.ts';
 import { type Condition, logFilterEntries } from './filters.ts';
 import { countLogs, listLogs } from './list-logs.ts';
 import { logVisibility } from './log-visibility.ts';
+import { readNames } from './read-names.ts';
 import { logDetailReply, logListReply } from './reply-schema.ts';
 import { matchingLogs, seenLogs } from './seen-logs.ts';
-import { type LogNames, toLog } from './to-log.ts';
+import { toLog } from './to-log.ts';
 
 const readScopes = ['logs.view', 'logs.read', 'logs.write', 'completions.write'];
 
@@ -102,17 +101,4 @@ async function feedbacksOf(em: EntityManager, { organisationId, workspaceId, tra
   const page = { orderBy: { createdAt: 'asc', id: 'asc' }, limit: 100 } as const;
   const rows = await em.find(feedbacks, { organisationId, workspaceId, traceId }, page);
   return rows.map((row) => ({ ...toFeedbackReply(row), ...(showsMetadata ? {} : { metadata: {} }) }));
-}
-
-/** Reads the names of the organisations and workspaces of these records. */
-async function readNames(em: EntityManager, rows: readonly StoredRecord[]): Promise<(row: StoredRecord) => LogNames> {
-  const ids = (field: 'organisationId' | 'workspaceId') => [...new Set(rows.flatMap((row) => row[field] ?? []))];
-  const organisationRows = await em.find(organisations, { id: { $in: ids('organisationId') } });
-  const workspaceRows = await em.find(workspaces, { id: { $in: ids('workspaceId') } });
-  const organisationNames = new Map(organisationRows.map((row) => [row.id, row.name]));
-  const workspaceSlugs = new Map(workspaceRows.map((row) => [row.id, row.slug]));
-  return (row) => ({
-    organisationName: organisationNames.get(row.organisationId ?? '') ?? null,
-    workspaceSlug: workspaceSlugs.get(row.workspaceId ?? '') ?? null,
-  });
 }

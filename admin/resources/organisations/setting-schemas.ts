@@ -115,12 +115,10 @@ const exportFields = [
 ] as const;
 
 export const exportSettingsBody = v.strictObject({
-  deniedFields: v.optional(
-    withoutEffect(
-      v.pipe(
-        v.array(v.picklist(exportFields, 'not a field of log exports')),
-        v.transform((fields) => [...new Set(fields)]),
-      ),
+  deniedFields: v.nullish(
+    v.pipe(
+      v.array(v.picklist(exportFields, 'not a field of log exports')),
+      v.transform((fields) => [...new Set(fields)]),
     ),
   ),
 });

@@ -364,6 +364,8 @@ export const keyPurposes = {
   disk: 'svc last-known-good v1',
   /** from ENCRYPTION_KEY: wraps the data keys of the credential store */
   dataKeys: 'svc data-key wrap v1',
+  /** from ENCRYPTION_KEY: signs the URLs of exported files */
+  exportUrl: 'svc export url v1',
   /** from ENCRYPTION_KEY: hashes of the audit chain */
   auditChain: 'svc audit chain v1',
   /** from ENCRYPTION_KEY and from CLUSTER_KEY: seals the text that proves if a key belongs to the database */

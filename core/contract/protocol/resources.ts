@@ -14,6 +14,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   guardrails: 'standard',
   integrations: 'own',
   'loaded-plugins': 'own',
+  'log-exports': 'own',
   logs: 'own',
   'model-configs': 'own',
   'organisation-members': 'own',

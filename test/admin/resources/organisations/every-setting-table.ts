@@ -138,8 +138,13 @@ export const ofOrganisation: Readonly<Record<string, Readonly<Record<string, Row
   },
   export_settings: {
     deniedFields: {
-      laterPart: 'there are no log exports; the route that says which fields they leave out answers already',
-      routes: ['POST /logs/exports', 'GET /logs/exports/:exportId/download'],
+      value: ['cost'],
+      shows: async (plane) => {
+        const body = { workspace_id: plane.workspaceId, filters: {}, requested_data: ['cost'] };
+        return (await plane.ask('POST', '/logs/exports', { body })).status;
+      },
+      before: 200,
+      after: 400,
     },
   },
 };

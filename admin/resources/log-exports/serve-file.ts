@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import type { Context, Hono } from 'hono';
+import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { clientOrigin } from '../../http/client-address.ts';
+import { notFound } from '../../http/errors.ts';
+import type { AdminServices } from '../../http/route.ts';
+import { errorReply, toAdminError } from '../../http/write-error.ts';
+import { type LogExport, logExports } from './entity.ts';
+import { fromPart, readParts } from './parts.ts';
+import { isSigned } from './signed-url.ts';
+
+const contentTypes = {
+  jsonl: 'application/x-ndjson',
+  'jsonl.gz': 'application/gzip',
+  parquet: 'application/vnd.apache.parquet',
+} as const;
+
+/** Serves the files of exports to everyone with a signed URL. */
+export function serveExportFiles(app: Hono, bases: readonly string[], services: AdminServices): void {
+  const serve = async (c: Context) => {
+    try {
+      services.limits.perAddress.take(clientOrigin(c, services).address);
+      return toResponse(services, await findSigned(services, c));
+    } catch (thrown) {
+      return errorReply(toAdminError(thrown), { 'x-request-id': randomUUID() });
+    }
+  };
+  for (const base of bases) app.get(`${base}/logs/exports/:exportId/file`, serve);
+}
+
+/** Every refusal is the same 404, so that the URL reveals nothing about exports. */
+async function findSigned({ settings, clock, database }: AdminServices, c: Context): Promise<LogExport> {
+  const refused = notFound('The file of this URL (or the URL has expired: request a new one)');
+  const id = c.req.param('exportId') ?? '';
+  const [expires, signature] = [c.req.query('expires') ?? '', c.req.query('signature') ?? ''];
+  if (!isUuid(id) || !isSigned(settings, id, expires, signature, clock.now())) throw refused;
+  const now = new Date(clock.now());
+  const row = await database.em().findOne(logExports, { id, status: 'success', archivedAt: null, expiresAt: { $gt: now } });
+  if (!row) throw refused;
+  return row;
+}
+
+function toResponse(services: AdminServices, row: LogExport): Response {
+  const newManager = () => services.database.emOf(row.organisationId);
+  const pieces = piecesOf({ newManager, vault: services.vault, row });
+  return new Response(ReadableStream.from(pieces) as ReadableStream<Uint8Array>, {
+    headers: {
+      'content-type': contentTypes[row.format],
+      'content-length': String(row.fileBytes ?? 0),
+      'content-disposition': `attachment; filename="logs-${row.id}.${row.format}"`,
+      'cache-control': 'private, no-store',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+    },
+  });
+}
+
+async function* piecesOf(store: Parameters<typeof readParts>[0]): AsyncGenerator<Uint8Array> {
+  for await (const part of readParts(store, 'rows', store.row.parts)) {
+    yield store.row.format === 'jsonl' ? await fromPart(part) : part;
+  }
+}

@@ -1,0 +1,34 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Settings } from '../../../config/settings.ts';
+import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import { deriveKey } from '../../../core/contract/values/secret.ts';
+
+type UrlSettings = Pick<Settings, 'publicUrl' | 'encryptionKey'>;
+
+/** Time for which a URL is valid. */
+const validMs = 3_600_000;
+
+/** Returns a URL that opens the file without a key, until it expires. `endsAtMs` is the end of the file itself. */
+export function signedUrl(
+  settings: UrlSettings,
+  exportId: string,
+  nowMs: number,
+  endsAtMs: number,
+): { url: string; expiresAt: Date } {
+  const expires = Math.floor(Math.min(nowMs + validMs, endsAtMs) / 1000);
+  const query = new URLSearchParams({ expires: String(expires), signature: sign(settings, exportId, expires) });
+  return { url: `${settings.publicUrl}/v1/logs/exports/${exportId}/file?${query}`, expiresAt: new Date(expires * 1000) };
+}
+
+/** True if `signedUrl` made this URL and it has not expired. */
+export function isSigned(settings: UrlSettings, exportId: string, expires: string, signature: string, nowMs: number): boolean {
+  if (!/^\d{1,12}$/.test(expires) || Number(expires) * 1000 <= nowMs) return false;
+  const expected = Buffer.from(sign(settings, exportId, Number(expires)));
+  const given = Buffer.from(signature);
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+function sign({ encryptionKey }: UrlSettings, exportId: string, expires: number): string {
+  const key = deriveKey(encryptionKey, keyPurposes.exportUrl);
+  return createHmac('sha256', key).update(`${exportId}/${expires}`).digest('base64url');
+}

@@ -1,0 +1,206 @@
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
+import { sampleRecord } from '../../../support/sample-record.ts';
+import { until } from '../../../support/until.ts';
+import { expectChange, expectRefusal } from '../../support/outcomes.ts';
+import { newPerson } from '../../support/people.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+const filters = { time_of_generation_min: '2026-11-01T00:00:00.000Z', time_of_generation_max: '2026-11-30T00:00:00.000Z' };
+
+describe.each(databases)('log exports, on %s', (database) => {
+  let plane: Plane;
+  let records: RequestRecord[];
+  beforeAll(async () => {
+    plane = await startPlane(database);
+    const tenant = { organisationId: plane.organisationId, workspaceId: plane.workspaceId };
+    records = Array.from({ length: 3 }, (_, minute) =>
+      sampleRecord({ ...tenant, createdAt: `2026-11-21T01:0${minute}:00.000Z`, metadata: { team: `t${minute}` } }),
+    );
+    expect((await plane.internal('POST', '/records', records)).body).toMatchObject({ inserted: 3 });
+  });
+  afterAll(() => plane?.close());
+
+  const create = (body: object, key = plane.adminKey) => plane.ask('POST', '/logs/exports', { key, body });
+  const draft = async (body: object = {}, key = plane.adminKey): Promise<string> => {
+    const made = await create({ filters, requested_data: ['id'], ...body }, key);
+    expect(made.status, JSON.stringify(made.body)).toBe(200);
+    return made.body.id;
+  };
+  const read = async (id: string) => (await plane.ask('GET', `/logs/exports/${id}`)).body;
+  const start = (id: string, key = plane.adminKey) => plane.ask('POST', `/logs/exports/${id}/start`, { key });
+  const ended = (id: string) =>
+    until(async () => {
+      const found = await read(id);
+      return found.status === 'in_progress' ? null : found;
+    });
+  /** URLs name the public address of the service; there is no gateway here. */
+  const urlOf = async (id: string) => {
+    const { body } = await plane.ask('GET', `/logs/exports/${id}/download`);
+    return `${plane.url}${new URL(body.signed_url).pathname}${new URL(body.signed_url).search}`;
+  };
+
+  it('exports the requested fields, newest first, and reports progress', async () => {
+    const body = { filters, requested_data: ['trace_id', 'cost', 'metadata', 'ai_model'], description: 'monthly' };
+    const trace = (action: string) => ({ resource: 'log_exports', action, events: [] });
+    const made = await expectChange(plane, () => create(body), trace('create'));
+    expect(made.body).toEqual({ id: expect.any(String), total: 3, object: 'export' });
+    const { id } = made.body;
+    expect(await read(id)).toMatchObject({ ...body, status: 'draft', total_records: 3, exported_records: 0, object: 'export' });
+    const change = { filters: { ...filters, metadata: { team: ['t0', 't2'] } } };
+    const changed = await expectChange(plane, () => plane.ask('PUT', `/logs/exports/${id}`, { body: change }), trace('update'));
+    expect(changed.body).toEqual({ id, total: 2, object: 'export' });
+    await expectChange(plane, () => start(id), trace('start'));
+    expect(await ended(id)).toMatchObject({ status: 'success', total_records: 2, exported_records: 2, error: null });
+    const reply = await fetch(await urlOf(id));
+    expect(reply.headers.get('content-disposition')).toBe(`attachment; filename="logs-${id}.jsonl"`);
+    const lines = (await reply.text())
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toEqual(
+      [records[2], records[0]].map((record) => ({
+        trace_id: record?.traceId,
+        cost: 0.0045,
+        metadata: record?.metadata,
+        ai_model: 'gpt-4o-mini',
+      })),
+    );
+    const list = (await plane.ask('GET', `/logs/exports?workspace_id=${plane.workspaceId}`)).body;
+    expect(list).toMatchObject({ object: 'list', total: 1, data: [{ id, status: 'success' }] });
+    await expectChange(plane, () => plane.ask('DELETE', `/logs/exports/${id}`), trace('delete'));
+    expect((await plane.ask('GET', `/logs/exports/${id}`)).status).toBe(404);
+  });
+
+  it('exports a page of the records, compressed', async () => {
+    const id = await draft({ filters: { ...filters, page_size: 2, current_page: 1 }, format: 'jsonl.gz' });
+    expect(await read(id)).toMatchObject({ total_records: 1 });
+    await start(id);
+    await ended(id);
+    const reply = await fetch(await urlOf(id));
+    const bytes = new Uint8Array(await reply.arrayBuffer());
+    expect(Number(reply.headers.get('content-length'))).toBe(bytes.length);
+    expect(gunzipSync(bytes).toString()).toBe(`{"id":"${records[0]?.id}"}\n`);
+  });
+
+  it('exports nothing as an empty file', async () => {
+    const id = await draft({ filters: { ai_model: 'none' } });
+    await start(id);
+    expect(await ended(id)).toMatchObject({ status: 'success', total_records: 0 });
+    expect(await (await fetch(await urlOf(id))).text()).toBe('');
+  });
+
+  it('rejects transitions that a state does not have', async () => {
+    const id = await draft();
+    const act =
+      (method: string, path = '') =>
+      () =>
+        plane.ask(method, `/logs/exports/${id}${path}`, method === 'PUT' ? { body: { description: 'x' } } : {});
+    await expectRefusal(plane, act('POST', '/cancel'), 409, 'AB07', true);
+    await expectRefusal(plane, act('GET', '/download'), 404, 'AB08', false);
+    await start(id);
+    await ended(id);
+    for (const [method, path] of [
+      ['POST', '/start'],
+      ['POST', '/cancel'],
+      ['PUT', ''],
+    ] as const)
+      await expectRefusal(plane, act(method, path), 409, 'AB07', true);
+    const set = (status: string) =>
+      plane.control.services.database.em().execute('update log_exports set status = ? where id = ?', [status, id]);
+    await set('in_progress');
+    await expectRefusal(plane, act('DELETE'), 409, 'AB07', true);
+    expect((await act('POST', '/cancel')()).body).toMatchObject({ object: 'export', message: expect.any(String) });
+    expect(await read(id)).toMatchObject({ status: 'stopped' });
+    for (const [method, path] of [
+      ['POST', '/start'],
+      ['POST', '/cancel'],
+      ['PUT', ''],
+    ] as const)
+      await expectRefusal(plane, act(method, path), 409, 'AB07', true);
+    await expectRefusal(plane, act('GET', '/download'), 404, 'AB08', false);
+    await set('failed');
+    await start(id);
+    expect(await ended(id)).toMatchObject({ status: 'success' });
+  });
+
+  it.each([
+    ['an unknown field', { requested_data: ['password'] }, 'requested_data'],
+    ['no field', { requested_data: [] }, 'requested_data'],
+    ['an unknown filter', { filters: { model: 'x' } }, 'filters.model'],
+    ['a wrong filter', { filters: { cost_min: -1 } }, 'filters.cost_min'],
+    ['too many records', { filters: { page_size: 50_001 } }, 'filters.page_size'],
+    ['an unknown format', { format: 'csv' }, 'format'],
+  ])('rejects %s with the name of the field', async (_what, changes, field) => {
+    const reply = await expectRefusal(plane, () => create({ filters, requested_data: ['id'], ...changes }), 400, 'AB01', true);
+    expect(reply.body.data.message).toContain(field);
+  });
+
+  it('denied fields: rejected when creating, starting and running', async () => {
+    const deny = (deniedFields: string[]) =>
+      plane.ask('PUT', '/organisations/self', { body: { export_settings: { deniedFields } } });
+    const id = await draft({ requested_data: ['id', 'cost'] });
+    await deny(['cost']);
+    const refused = await expectRefusal(plane, () => create({ filters, requested_data: ['cost'] }), 400, 'AB01', true);
+    expect(refused.body.data.message).toContain('requested_data: ');
+    await expectRefusal(plane, () => start(id), 400, 'AB01', true);
+    expect((await plane.ask('GET', '/logs/exports/field-restrictions')).body).toEqual({ deniedFields: ['cost'] });
+    const { database, wakeJobs } = plane.control.services;
+    await database.em().execute(`update log_exports set status = 'in_progress' where id = ?`, [id]);
+    await database.em().execute(
+      `insert into jobs (id, kind, key, organisation_id, payload, run_at, attempts, created_at)
+       values (gen_random_uuid(), 'log-export', ?, ?, '{}', now(), 0, now())`,
+      [id, plane.organisationId],
+    );
+    wakeJobs();
+    expect(await ended(id)).toMatchObject({ status: 'failed', error: expect.stringContaining('requested_data') });
+    await deny([]);
+  });
+
+  it('the key of a user sees only the exports of this user, and metadata only if the role allows it', async () => {
+    const member = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
+    const body = { name: 'K', scopes: ['logs.export'], user_id: member.id, workspace_id: plane.workspaceId };
+    const { key } = (await plane.ask('POST', '/api-keys/workspace/user', { body })).body;
+    const theirs = await draft();
+    const own = await draft({}, key);
+    const list = (await plane.ask('GET', '/logs/exports', { key })).body;
+    expect(list.data.map((one: { id: string }) => one.id)).toEqual([own]);
+    for (const method of ['GET', 'DELETE']) {
+      expect((await plane.ask(method, `/logs/exports/${theirs}`, { key })).status).toBe(404);
+    }
+    const security = (security_settings: object) => plane.ask('PUT', '/organisations/self', { body: { security_settings } });
+    await security({ membersViewLogMetadata: false, membersViewAllData: false });
+    await expectRefusal(plane, () => create({ filters, requested_data: ['metadata'] }, key), 403, 'AB03', true);
+    const made = await create({ filters, requested_data: ['id'] }, key);
+    expect(made.body.total).toBe(0);
+    // An export of all data starts with what its starter may see.
+    await start(own, key);
+    expect(await ended(own)).toMatchObject({ status: 'success', total_records: 0 });
+    await security({ membersViewLogMetadata: true, membersViewAllData: true });
+  });
+
+  it('signed URLs: open one file for a limited time', async () => {
+    const [id, other] = [await draft(), await draft()];
+    for (const each of [id, other]) {
+      await start(each);
+      await ended(each);
+    }
+    const url = await urlOf(id);
+    const status = async (changed: string) => (await fetch(changed)).status;
+    expect(await status(url)).toBe(200);
+    expect(await status(url.replace(id, other))).toBe(404);
+    expect(await status(url.replace(/expires=\d+/, 'expires=99999999999'))).toBe(404);
+    expect(await status(url.replace(/signature=.{4}/, 'signature=AAAA'))).toBe(404);
+    expect(await status(url.replace(id, '..%2F..%2Fetc%2Fpasswd'))).toBe(404);
+    expect(await status(url.replace(/\?.*/, ''))).toBe(404);
+    const em = plane.control.services.database.em();
+    await em.execute(`update log_exports set expires_at = now() - interval '1 second' where id = ?`, [id]);
+    expect(await status(url)).toBe(404);
+    await expectRefusal(plane, () => plane.ask('GET', `/logs/exports/${id}/download`), 404, 'AB08', false);
+    await plane.ask('DELETE', `/logs/exports/${other}`);
+    const left = await em.execute('select 1 from log_export_parts where export_id = ?', [other]);
+    expect(left).toEqual([]);
+  });
+});
