@@ -7,6 +7,8 @@ import type { Clock, Log } from '../core/contract/plugin/plugin.ts';
 import { type ChangeNotice, keyPurposes } from '../core/contract/protocol/documents.ts';
 import { compileProxyRules } from '../core/contract/values/client-origin.ts';
 import { deriveKey } from '../core/contract/values/secret.ts';
+import { realTimers } from '../core/contract/values/timers.ts';
+import { startMetricsExport } from '../core/telemetry/otlp/export-metrics.ts';
 import { holdWorkspace } from './access/hold-workspace.ts';
 import { resolveWorkspace } from './access/resolve-workspace.ts';
 import { inWorkspace } from './access/session-actor.ts';
@@ -14,6 +16,7 @@ import { createApp } from './app.ts';
 import { createBackgroundWork } from './background-work.ts';
 import { type FirstKeys, firstStart } from './bootstrap/first-start.ts';
 import { type Database, openDatabase } from './db/open-database.ts';
+import type { NewRecord } from './define-resource.ts';
 import { createReadDocument } from './gateway-api/read-document.ts';
 import { createRecordStore } from './gateway-api/store-records.ts';
 import { AttemptLimit } from './http/attempt-limit.ts';
@@ -30,7 +33,12 @@ import { checkKeys } from './secrets/key-checks.ts';
 import { createVault } from './secrets/vault.ts';
 import { startHousekeeping } from './start-housekeeping.ts';
 import { dependents, documentReaders, entities, housekeepingTasks, jobKinds, migrations, recordWriters } from './tables.ts';
+import { createControlPlaneMetrics } from './telemetry/control-plane-metrics.ts';
 import { createRequestExport } from './telemetry/export-requests.ts';
+import { postOtlp } from './telemetry/post-otlp.ts';
+
+/** Time for the last metrics when the process stops. */
+const lastExportMs = 1_000;
 
 export interface ControlPlaneDeps {
   readonly log: Log;
@@ -70,6 +78,15 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   const mailer = await createMailer(settings, deps.log);
   const background = createBackgroundWork(deps.log);
   const requestExport = createRequestExport(settings, deps.log);
+  const metrics = createControlPlaneMetrics({ settings, database, exporters: requestExport.exporters, now: clock.elapsed });
+  const metricsExport = startMetricsExport({
+    ...{ settings, instance: 'control-plane', collect: () => metrics.registry.getMetricsAsJSON(), post: postOtlp },
+    ...{ now: clock.now, timers: realTimers, random: Math.random, log: deps.log },
+  });
+  const onStored = (rows: readonly NewRecord[]) => {
+    requestExport.stored(rows);
+    metrics.observe(rows);
+  };
   const nats = settings.natsUrl === null ? null : connectNats(settings.natsUrl, deps.log);
   try {
     const firstKeys = await firstStart(settings, { database, vault, apiKeyPepper, auditKey, log: deps.log });
@@ -84,7 +101,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     let stopping = false;
     const services: AdminServices = {
       callers: { authenticate, resolveWorkspace, inWorkspace, holdWorkspace },
-      storeRecords: createRecordStore(database, recordWriters, clock, requestExport.stored),
+      storeRecords: createRecordStore(database, recordWriters, clock, onStored),
       settings,
       log: deps.log,
       logRejection: createRejectionLog(deps.log),
@@ -115,7 +132,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       leaseMs: settings.jobLeaseMs,
     });
     const app = createApp(services);
-    const fetch = countRequests(settings, (request, ...rest) => app.fetch(request, ...(rest as object[])));
+    const fetch = countRequests(settings, metrics.registry, (request, ...rest) => app.fetch(request, ...(rest as object[])));
     const server = createAdaptorServer({ fetch }) as Server;
     const port = await listen(server, settings);
     const close = async () => {
@@ -125,7 +142,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       await closeServer(server);
       await runner.close();
       await background.settled();
-      await requestExport.close();
+      await Promise.all([requestExport.close(), metricsExport?.close(lastExportMs)]);
       await mailer.close();
       await relay.close();
       await housekeeping.close();

@@ -19,7 +19,7 @@ const folders = {
   pricing: ['http'],
   leases: ['db', 'audit', 'http', 'limits', 'mail', 'pricing'],
   openapi: ['http'],
-  telemetry: ['define-resource\\.ts'],
+  telemetry: ['db', 'define-resource\\.ts'],
   announce: ['db', 'publish', rows],
   access: ['db', 'http', 'publish', 'announce', rows],
   identity: ['db', 'audit', 'http', 'mail', 'publish', 'access', rows],

@@ -97,6 +97,7 @@ function complete(values: Values): Settings {
     metadataKeyPrefix: values.metadataKeyPrefix ?? '',
     corsOrigins: values.corsOrigins ?? [],
     plugins: values.plugins ?? [],
+    metricsLabels: values.metricsLabels ?? [],
   };
 }
 

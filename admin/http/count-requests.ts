@@ -1,22 +1,16 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, Histogram, Registry } from 'prom-client';
 import type { Settings } from '../../config/settings.ts';
 import { mayReadMetrics } from '../../core/contract/protocol/metrics-access.ts';
 
-/** Gauges of the library with names like counters. */
-const misnamedDefaults = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
 /** Clients can invent other methods; each would create a series. */
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 type Fetch = (request: Request, ...rest: unknown[]) => Response | Promise<Response>;
 
 /**
- * Wraps the app's `fetch`: counts every request of the control plane, and serves `GET /metrics` with the metrics of this process.
+ * Wraps the app's `fetch`: counts every request of the control plane, and serves `GET /metrics` with the metrics of `registry`.
  */
-export function countRequests(settings: Pick<Settings, 'metrics' | 'metricsToken'>, fetch: Fetch): Fetch {
-  const registry = new Registry();
-  registry.setDefaultLabels({ process: 'control-plane' });
-  collectDefaultMetrics({ register: registry });
-  for (const name of misnamedDefaults) registry.removeSingleMetric(name);
+export function countRequests(settings: Pick<Settings, 'metrics' | 'metricsToken'>, registry: Registry, fetch: Fetch): Fetch {
   const requests = new Counter({
     name: 'svc_admin_requests_total',
     help: 'Requests to the control plane by surface (admin or internal), method and status',

@@ -21,6 +21,22 @@ export const observation = {
     text(/^[A-Za-z0-9._~+/=-]{16,200}$/, 'a token of 16 to 200 characters (generate one with `openssl rand -hex 32`)'),
     { secret: true },
   ),
+  metricsLabels: list(
+    'METRICS_LABELS',
+    'Comma list of further labels of the control plane’s usage metrics: model, workspace, key, config, metadata.<name>.',
+    listOf(
+      text(
+        /^(?:model|workspace|key|config|metadata\.[A-Za-z_][A-Za-z0-9_]{0,62})$/,
+        'model, workspace, key, config or metadata.<name>',
+      ),
+    ),
+  ),
+  metricsSeriesMax: row(
+    'METRICS_SERIES_MAX',
+    '1000',
+    'Series of usage metrics per control plane. Further combinations of labels count as other.',
+    wholeNumber(1, 100_000),
+  ),
 };
 
 export const shutdown = {

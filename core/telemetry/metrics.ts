@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } from 'prom-client';
 import type { RequestRecord } from '../contract/plugin/record.ts';
+import { addSamples } from './add-samples.ts';
 import { GuardrailSeries } from './guardrail-series.ts';
 import type { Sample } from './histogram.ts';
 import { PluginSeries } from './plugin-series.ts';
@@ -86,10 +87,4 @@ function addRequestMetrics(registry: Registry, series: RequestSeries): void {
     ],
   ] as const;
   for (const [name, type, help, key] of rows) addSamples(registry, name, type, help, () => series.samples()[key]);
-}
-
-function addSamples(registry: Registry, name: string, type: 'counter' | 'histogram', help: string, read: () => Sample[]): void {
-  const get = async () => ({ name, type, help, aggregator: 'sum', values: read() });
-  // The registry uses only the name and `get()` of a metric. The library itself registers such objects when it joins processes.
-  registry.registerMetric({ name, get } as unknown as Counter);
 }

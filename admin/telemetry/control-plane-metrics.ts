@@ -1,0 +1,95 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { Settings } from '../../config/settings.ts';
+import { addSamples } from '../../core/telemetry/add-samples.ts';
+import type { OtlpExporter } from '../../core/telemetry/otlp/exporter.ts';
+import type { Database } from '../db/open-database.ts';
+import type { NewRecord } from '../define-resource.ts';
+import { databaseState, fromState } from './database-gauges.ts';
+import { UsageSeries } from './usage-series.ts';
+
+export interface ControlPlaneMetrics {
+  /** Metrics of this process, with the label `process`. */
+  readonly registry: Registry;
+  /** Counts records after they were stored. */
+  observe(rows: readonly NewRecord[]): void;
+}
+
+export interface ControlPlaneMetricsOptions {
+  readonly settings: Pick<Settings, 'metricsLabels' | 'metricsSeriesMax'>;
+  readonly database: Database;
+  readonly exporters: readonly Pick<OtlpExporter<unknown>, 'signal' | 'counts' | 'queued'>[];
+  readonly now: () => number;
+}
+
+/** Gauges of the library with names like counters. */
+const misnamedDefaults = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
+
+/** Creates the metrics of a control plane: usage and cost of stored records, budgets, jobs, and the export of telemetry. */
+export function createControlPlaneMetrics(options: ControlPlaneMetricsOptions): ControlPlaneMetrics {
+  const { settings, database, exporters, now } = options;
+  const registry = new Registry();
+  registry.setDefaultLabels({ process: 'control-plane' });
+  collectDefaultMetrics({ register: registry });
+  for (const name of misnamedDefaults) registry.removeSingleMetric(name);
+
+  const usage = new UsageSeries(settings.metricsLabels, settings.metricsSeriesMax);
+  const by = 'by provider and METRICS_LABELS';
+  addSamples(registry, 'svc_usage_requests_total', 'counter', `Stored requests ${by}`, () => usage.requests());
+  addSamples(registry, 'svc_usage_tokens_total', 'counter', `LLM tokens of stored requests by type, ${by}`, () => usage.tokens());
+  addSamples(registry, 'svc_usage_cost_usd_total', 'counter', `Cost of stored requests in US dollars ${by}`, () => usage.cost());
+
+  const state = databaseState(database, now);
+  addSamples(
+    registry,
+    'svc_budgets',
+    'gauge',
+    'Budgets by scope and state',
+    fromState(state, ({ budgets }) =>
+      budgets.flatMap(({ scope, all, exhausted }) => [
+        { value: exhausted, labels: { scope, state: 'exhausted' } },
+        { value: all - exhausted, labels: { scope, state: 'active' } },
+      ]),
+    ),
+  );
+  addSamples(
+    registry,
+    'svc_budget_used_ratio',
+    'gauge',
+    'Used share of the 20 budgets that are closest to their limit',
+    fromState(state, ({ topBudgets }) =>
+      topBudgets.map(({ scope, entity, unit, ratio }) => ({ value: ratio, labels: { scope, entity, unit } })),
+    ),
+  );
+  addSamples(
+    registry,
+    'svc_jobs',
+    'gauge',
+    'Jobs by kind and state; failing: the last attempt failed and another one follows',
+    fromState(state, ({ jobs }) =>
+      jobs.flatMap(({ kind, all, failing }) => [
+        { value: failing, labels: { kind, state: 'failing' } },
+        { value: all - failing, labels: { kind, state: 'due' } },
+      ]),
+    ),
+  );
+  addSamples(
+    registry,
+    'svc_changes_unpublished',
+    'gauge',
+    'Committed changes whose notice was not published yet',
+    fromState(state, ({ unpublished }) => [{ value: unpublished, labels: {} }]),
+  );
+
+  const itemsHelp = 'Requests to be exported over OTLP by signal and outcome; queue_full: dropped because the queue was full';
+  addSamples(registry, 'svc_otlp_items_total', 'counter', itemsHelp, () =>
+    exporters.flatMap(({ signal, counts }) => [
+      { value: counts.exported, labels: { signal, outcome: 'exported' } },
+      { value: counts.queueFull, labels: { signal, outcome: 'queue_full' } },
+      { value: counts.rejected, labels: { signal, outcome: 'rejected' } },
+    ]),
+  );
+  addSamples(registry, 'svc_otlp_queue_items', 'gauge', 'Requests that wait to be exported over OTLP', () =>
+    exporters.map(({ signal, queued }) => ({ value: queued, labels: { signal } })),
+  );
+  return { registry, observe: (rows) => usage.observe(rows) };
+}

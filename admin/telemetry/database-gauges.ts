@@ -1,0 +1,54 @@
+import type { Sample } from '../../core/telemetry/histogram.ts';
+import type { Database } from '../db/open-database.ts';
+
+/** Budgets with the largest share of use that get a series of their own. */
+const budgetsMax = 20;
+/** Scrapes within this time read the database once. */
+const freshMs = 5_000;
+
+export interface DatabaseState {
+  readonly budgets: readonly { readonly scope: string; readonly all: number; readonly exhausted: number }[];
+  readonly topBudgets: readonly {
+    readonly scope: string;
+    readonly entity: string;
+    readonly unit: string;
+    readonly ratio: number;
+  }[];
+  readonly jobs: readonly { readonly kind: string; readonly all: number; readonly failing: number }[];
+  readonly unpublished: number;
+}
+
+/** Returns a function that reads the counts of the database for gauges, at most once in five seconds. */
+export function databaseState(database: Database, now: () => number): () => Promise<DatabaseState> {
+  let last: { readonly atMs: number; readonly state: Promise<DatabaseState> } | null = null;
+  return () => {
+    if (last === null || now() - last.atMs > freshMs) last = { atMs: now(), state: read(database) };
+    return last.state;
+  };
+}
+
+async function read(database: Database): Promise<DatabaseState> {
+  const em = database.em();
+  const rows = <Row>(sql: string, params: readonly unknown[] = []) => em.execute<Row[]>(sql, [...params], 'all');
+  const budgets = await rows<DatabaseState['budgets'][number]>(
+    `select scope, count(*)::int as all, count(exhausted_at)::int as exhausted from limit_budgets group by scope order by scope`,
+  );
+  const topBudgets = await rows<DatabaseState['topBudgets'][number]>(
+    `select scope, entity_id as entity, unit, max(used::float8 / capacity) as ratio from limit_budgets where capacity > 0 and used > 0
+     group by scope, entity_id, unit order by ratio desc, entity_id limit ?`,
+    [budgetsMax],
+  );
+  const jobs = await rows<DatabaseState['jobs'][number]>(
+    `select kind, count(*)::int as all, count(*) filter (where attempts > 0)::int as failing from jobs group by kind order by kind`,
+  );
+  const [outbox] = await rows<{ count: number }>(`select count(*)::int as count from outbox where published_at is null`);
+  return { budgets, topBudgets, jobs, unpublished: outbox?.count ?? 0 };
+}
+
+/** Returns a reader of samples from this state. It returns none if the database is away, so that the other metrics are still served. */
+export function fromState(
+  state: () => Promise<DatabaseState>,
+  read: (state: DatabaseState) => Sample[],
+): () => Promise<Sample[]> {
+  return () => state().then(read, () => []);
+}

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { UsageSeries } from '../../../admin/telemetry/usage-series.ts';
+import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import { sampleRecord } from '../../support/sample-record.ts';
+
+const row = (changes: Partial<RequestRecord>, cost: number | null = 2_000_000) => ({
+  ...{ record: sampleRecord(changes), cost, source: null },
+});
+
+it('usage metrics: add up requests, tokens and cost by provider', () => {
+  const usage = new UsageSeries([], 10);
+  usage.observe([row({ cacheReadTokens: 5 }), row({}), row({ provider: null, inputTokens: 0, outputTokens: 0 }, null)]);
+  expect(usage.requests()).toEqual([
+    { value: 2, labels: { provider: 'openai' } },
+    { value: 1, labels: { provider: 'none' } },
+  ]);
+  expect(usage.tokens().slice(0, 2)).toEqual([
+    { value: 245, labels: { provider: 'openai', type: 'input' } },
+    { value: 90, labels: { provider: 'openai', type: 'output' } },
+  ]);
+  expect(usage.cost().map(({ value }) => value)).toEqual([0.004, 0]);
+});
+
+it('usage metrics: have the labels of METRICS_LABELS, and no other', () => {
+  const usage = new UsageSeries(['model', 'metadata.team', 'key', 'model'], 10);
+  usage.observe([row({}), row({ metadata: {}, apiKeyId: null })]);
+  expect(usage.requests().map(({ labels }) => labels)).toEqual([
+    { provider: 'openai', model: 'gpt-4o-mini', metadata_team: 'a', key: 'key-1' },
+    { provider: 'openai', model: 'gpt-4o-mini', metadata_team: 'none', key: 'none' },
+  ]);
+});
+
+it('usage metrics: count further combinations as other, and lose none', () => {
+  const usage = new UsageSeries(['metadata.user'], 5);
+  usage.observe(Array.from({ length: 100 }, (_, i) => row({ metadata: { user: `user-${i}` } })));
+  expect(usage.requests()).toHaveLength(5);
+  expect(usage.requests().at(-1)).toEqual({ value: 96, labels: { provider: 'other', metadata_user: 'other' } });
+  expect(usage.cost().reduce((sum, { value }) => sum + value, 0)).toBeCloseTo(0.2);
+});
+
+it('usage metrics: a later record of a session counts the difference', () => {
+  const usage = new UsageSeries([], 5);
+  const [first] = [row({ outputTokens: 10 }, 1_000)];
+  usage.observe([first as never]);
+  usage.observe([
+    { ...row({ outputTokens: 25 }, 3_000), before: { record: (first as ReturnType<typeof row>).record, cost: 1_000 } },
+  ]);
+  expect(usage.requests()[0]?.value).toBe(1);
+  expect(usage.tokens()[1]?.value).toBe(25);
+  expect(usage.cost()[0]?.value).toBeCloseTo(3e-6);
+});
