@@ -21,6 +21,8 @@ export interface AdminClient {
   post(path: string, body: JsonObject): Promise<AdminReply>;
   put(path: string, body: JsonObject): Promise<AdminReply>;
   delete(path: string): Promise<AdminReply>;
+  /** Sends a POST and returns the created item. */
+  create(path: string, body: JsonObject): Promise<JsonObject>;
   /** Creates an integration of the organisation and returns its slug. Fields as in `POST /integrations`. */
   createIntegration(fields: JsonObject): Promise<string>;
   /** Creates a provider of the workspace and returns its slug. */
@@ -62,6 +64,7 @@ export function adminClient(url: string, adminKey: string, workspaceId: string, 
     post: (path, body) => call('POST', path, body),
     put: (path, body) => call('PUT', path, body),
     delete: (path) => call('DELETE', path),
+    create,
     async createIntegration(fields) {
       return String((await create('/integrations', { name: `integration ${++names}`, ...fields })).slug);
     },
