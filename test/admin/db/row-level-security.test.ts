@@ -63,11 +63,20 @@ describe.each(ways)('row-level security, on $name', ({ start, forced }) => {
       `select c.relname as name, c.relrowsecurity as enabled, c.relforcerowsecurity as forced,
          (select count(*)::int from pg_policies p where p.schemaname = 'public' and p.tablename = c.relname) as policies
        from pg_class c join pg_attribute a on a.attrelid = c.oid
-       where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
+       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
          and (a.attname = 'organisation_id' or (c.relname = 'organisations' and a.attname = 'id'))`,
     );
     expect(tables.length).toBeGreaterThan(10);
     for (const table of tables) expect(table).toEqual({ name: table.name, enabled: true, forced, policies: 1 });
+  });
+
+  it('gives requests of tenants no access to partitions, which have no policies of their own', async () => {
+    const partitions = await system().execute<{ name: string; readable: boolean }[]>(
+      `select c.relname as name, has_table_privilege('svc_tenant', c.oid, 'select, insert, update, delete') as readable
+       from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relispartition
+         and exists (select from pg_roles where rolname = 'svc_tenant')`,
+    );
+    expect(partitions.filter(({ readable }) => readable)).toEqual([]);
   });
 
   it('limits a query without a tenant to the rows of its own organisation', async () => {
