@@ -53,7 +53,7 @@ const resources = {
   'organisation-members': ['users'],
   'organisation-utilities': ['api-keys', 'organisations'],
   'prompt-partials': ['prompt-collections'],
-  prompts: ['prompt-collections', 'prompt-labels'],
+  prompts: ['prompt-collections', 'prompt-labels', 'prompt-partials'],
   providers: ['configs', 'integrations', 'logs', 'secret-references'],
   sessions: ['users'],
   'user-invites': ['api-keys', 'organisations', 'sessions', 'users', 'workspace-users'],

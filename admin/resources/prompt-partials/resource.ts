@@ -2,7 +2,9 @@ import { defineResource, slugOfReply } from '../../define-resource.ts';
 import { promptPartials, promptPartialVersions } from './entity.ts';
 import { PromptPartials } from './migrations/202611222012-prompt-partials.ts';
 import { promptPartialRoutes } from './routes.ts';
-import { archivePartial } from './service.ts';
+import { announceShare, archivePartial } from './service.ts';
+import { withoutWorkspace } from './share.ts';
+import { partialShareRoutes } from './share-routes.ts';
 import { toPartialDocument } from './to-document.ts';
 
 export const promptPartialsResource = defineResource({
@@ -10,16 +12,30 @@ export const promptPartialsResource = defineResource({
   after: ['prompt-collections'],
   entities: [promptPartials, promptPartialVersions],
   migrations: [{ name: '202611222012-prompt-partials', class: PromptPartials }],
-  routes: promptPartialRoutes,
+  routes: [...promptPartialRoutes, ...partialShareRoutes],
   documents: [{ kind: 'prompt-partial', read: ({ database }, id) => toPartialDocument(database.em(), id) }],
   dependents: {
     workspace: [
       {
         what: 'prompt partials',
+        async refuse(em, { id, organisationId }) {
+          const shared = await em.count(promptPartials, {
+            organisationId,
+            workspaceId: id,
+            status: 'active',
+            sharedWith: { $ne: null },
+          });
+          return shared === 0 ? null : `This workspace still shares ${shared} prompt partials. Stop sharing them first`;
+        },
         count: (em, { id, organisationId }) => em.count(promptPartials, { organisationId, workspaceId: id, status: 'active' }),
         async remove(change, { id, organisationId }) {
           const own = { organisationId, workspaceId: id, status: 'active' } as const;
           for (const row of await change.tx.find(promptPartials, own, { orderBy: { slug: 'asc' } })) archivePartial(change, row);
+          const received = { organisationId, status: 'active', sharedWith: { $contains: [id] } } as const;
+          for (const row of await change.tx.find(promptPartials, received, { orderBy: { slug: 'asc' } })) {
+            row.sharedWith = withoutWorkspace(row, id);
+            announceShare(change, row);
+          }
         },
       },
     ],

@@ -27,7 +27,8 @@ import {
   readable,
   updatePartial,
 } from './service.ts';
-import { toDetail, toRow, toShare, toVersion } from './to-reply.ts';
+import { sharedWithOf } from './share.ts';
+import { toDetail, toRow, toVersion } from './to-reply.ts';
 
 const shared = { tenant: 'either', resource: 'prompt_partials', query: tenantQuery, body: null } as const;
 
@@ -55,7 +56,10 @@ export const promptPartialRoutes: readonly AdminRoute[] = [
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
       const [rows, total] = await em.findAndCount(promptPartials, { $and: where }, page);
       const showShare = query.type === 'shared' || query.show_prompt_share === 'true';
-      const data = rows.map((row) => ({ ...toRow(row), ...(showShare ? { prompt_share: toShare(row) } : {}) }));
+      const data = rows.map((row) => ({
+        ...toRow(row),
+        ...(showShare ? { prompt_share: { workspace_id: row.workspaceId, shared_with: sharedWithOf(row) } } : {}),
+      }));
       return { object: 'list', total, data };
     },
   }),

@@ -1,9 +1,10 @@
 import * as v from 'valibot';
 import { bothEnvelopes, listOf, nullableText, time, uuid } from '../../http/reply-schemas.ts';
 import { idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, unchanged } from '../../http/schemas.ts';
+import { sharedWithReply } from './share.ts';
 
 /** Maximum length of a partial in characters. */
-const charsMax = 500_000;
+const charsMax = 262_144;
 
 const string = v.pipe(v.string('a text is expected'), v.maxLength(charsMax, `at most ${charsMax} characters`));
 const description = v.nullish(text);
@@ -49,9 +50,6 @@ export const readQuery = v.strictObject({ ...tenantEntries, version: v.optional(
 
 const status = v.picklist(['active', 'archived']);
 
-/** Workspaces that a partial is shared with; null: none. */
-const sharedWith = v.nullable(v.union([v.literal('organisation'), v.array(uuid)]));
-
 const rowEntries = {
   id: uuid,
   slug: v.string(),
@@ -64,7 +62,10 @@ const rowEntries = {
 };
 
 export const listReply = listOf(
-  v.strictObject({ ...rowEntries, prompt_share: v.optional(v.strictObject({ workspace_id: uuid, shared_with: sharedWith })) }),
+  v.strictObject({
+    ...rowEntries,
+    prompt_share: v.optional(v.strictObject({ workspace_id: uuid, shared_with: sharedWithReply })),
+  }),
 );
 
 export const createReply = bothEnvelopes({ id: uuid, slug: v.string(), version_id: uuid, object: v.literal('partial') });

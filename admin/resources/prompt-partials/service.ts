@@ -6,7 +6,9 @@ import type { Actor } from '../../http/actor.ts';
 import { asReference, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
+import type { PromptCollection } from '../prompt-collections/entity.ts';
 import { collectionForNew, findCollection } from '../prompt-collections/service.ts';
+import { checkPartialText } from './check-template.ts';
 import { type PromptPartial, type PromptPartialVersion, promptPartials, promptPartialVersions } from './entity.ts';
 import type { CreateBody, UpdateBody } from './schema.ts';
 
@@ -39,18 +41,27 @@ export function readable({ organisationId, workspaceId }: Tenant) {
   return { ...all, $or: [{ workspaceId }, { sharedWith: { $overlap: ['organisation', workspaceId] } }] };
 }
 
-/** Saves a new partial with its first version, which is published. */
-export async function createPartial(
+/** Saves a new partial with its first version, which is published. Throws AB01 if its text cannot be compiled. */
+export async function createPartial(change: Change, tenant: Tenant, actor: Actor, sent: CreateBody): Promise<NewPartial> {
+  const collection = await collectionForNew(change, tenant, sent.collection_id);
+  return addPartial(change, collection, actor, { ...sent, description: sent.version_description ?? null });
+}
+
+export interface NewPartial {
+  readonly partial: PromptPartial;
+  readonly version: PromptPartialVersion;
+}
+
+/** Adds a partial to a collection. Throws AB01 if its text cannot be compiled. */
+export async function addPartial(
   change: Change,
-  tenant: Tenant,
+  { organisationId, workspaceId, id: collectionId }: PromptCollection,
   actor: Actor,
-  sent: CreateBody,
-): Promise<{ partial: PromptPartial; version: PromptPartialVersion }> {
-  const { tx } = change;
-  const { organisationId, workspaceId, id: collectionId } = await collectionForNew(change, tenant, sent.collection_id);
+  sent: { readonly name: string; readonly string: string; readonly description: string | null },
+): Promise<NewPartial> {
   const now = new Date();
   const author = actor.userId ?? actor.keyId;
-  const partial = tx.create(promptPartials, {
+  const partial = change.tx.create(promptPartials, {
     ...{ organisationId, workspaceId, collectionId },
     id: newId(),
     slug: newSlug('pp-', sent.name),
@@ -64,8 +75,9 @@ export async function createPartial(
     createdAt: now,
     lastUpdatedAt: now,
   });
-  await tx.flush();
-  const version = addVersion(tx, partial, sent.string, sent.version_description ?? null);
+  await checkPartialText(change.tx, partial, sent.string);
+  await change.tx.flush();
+  const version = addVersion(change.tx, partial, sent.string, sent.description);
   announce(change, partial, 'upsert');
   return { partial, version };
 }
@@ -91,6 +103,7 @@ export async function updatePartial(
   const description = sent.version_description === undefined ? sent.description : sent.version_description;
   let latest = await versionOf(tx, partial, partial.latestVersion);
   if (sent.string !== undefined && sent.string !== latest.string) {
+    await checkPartialText(tx, partial, sent.string);
     partial.latestVersion += 1;
     latest = addVersion(tx, partial, sent.string, description ?? null);
   } else if (description !== undefined) {
@@ -100,9 +113,11 @@ export async function updatePartial(
   return latest;
 }
 
-/** Publishes a version. All prompts that name the partial without a version use it. Throws AB08. */
+/** Publishes a version. All prompts that name the partial without a version use it. Throws AB08, and AB01 for a cycle of partials. */
 export async function publishVersion(change: Change, partial: PromptPartial, actor: Actor, number: number): Promise<void> {
-  partial.version = (await versionOf(change.tx, partial, number)).number;
+  const version = await versionOf(change.tx, partial, number);
+  await checkPartialText(change.tx, partial, version.string);
+  partial.version = number;
   touch(partial, actor);
   announce(change, partial, 'upsert');
 }
@@ -136,6 +151,14 @@ export function announce(change: Change, partial: PromptPartial, op: 'upsert' | 
   for (const owner of sharedWith ? [workspaceId, organisationId] : [workspaceId]) {
     for (const name of [slug, id]) change.emit({ kind: 'prompt-partial', id: `${owner}/${name}`, op });
   }
+}
+
+/** Emits the documents after a change of sharing: those below the organisation appear or disappear. */
+export function announceShare(change: Change, partial: PromptPartial): void {
+  announce(change, partial, 'upsert');
+  if (partial.sharedWith) return;
+  for (const name of [partial.slug, partial.id])
+    change.emit({ kind: 'prompt-partial', id: `${partial.organisationId}/${name}`, op: 'delete' });
 }
 
 /** Notes who changed the partial, and when. */

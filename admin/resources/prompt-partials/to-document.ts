@@ -2,6 +2,7 @@ import type { PromptPartialDocument } from '../../../core/contract/protocol/prom
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { promptPartials, promptPartialVersions } from './entity.ts';
+import { sharedWithOf } from './share.ts';
 
 /**
  * Returns the document of the partial `<owner id>/<slug or id>`, or with one version only `<owner id>/<id>/<number>`. The owner is the
@@ -19,10 +20,10 @@ export async function toPartialDocument(em: EntityManager, id: string): Promise<
   const numbers = pinned === undefined ? [partial.version, partial.latestVersion] : [Number(pinned)];
   const versions = await em.find(promptPartialVersions, { partialId: partial.id, number: { $in: numbers } });
   if (versions.length === 0) return null;
-  const { slug, organisationId, workspaceId, sharedWith } = partial;
+  const { slug, organisationId, workspaceId } = partial;
   return {
     ...{ id: partial.id, slug, organisationId, workspaceId },
-    sharedWith: sharedWith?.includes('organisation') ? 'organisation' : (sharedWith ?? null),
+    sharedWith: sharedWithOf(partial),
     versions: Object.fromEntries(versions.map((one) => [String(one.number), { id: one.id, text: one.string }])),
     default: partial.version,
     latest: partial.latestVersion,

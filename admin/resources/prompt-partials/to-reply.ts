@@ -14,11 +14,6 @@ export function toRow(row: PromptPartial) {
   };
 }
 
-/** The workspace of a partial, and those it is shared with. */
-export function toShare({ workspaceId, sharedWith }: Pick<PromptPartial, 'workspaceId' | 'sharedWith'>) {
-  return { workspace_id: workspaceId, shared_with: sharedWith?.includes('organisation') ? 'organisation' : (sharedWith ?? null) };
-}
-
 /** A partial with one version. */
 export function toDetail(row: PromptPartial, version: PromptPartialVersion) {
   return {

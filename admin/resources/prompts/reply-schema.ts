@@ -1,11 +1,9 @@
 import * as v from 'valibot';
 import { bit, bothEnvelopes, listOf, nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
+import { sharedWithReply } from '../prompt-partials/share.ts';
 
 const anything = v.record(v.string(), v.unknown());
 const status = v.picklist(['active', 'archived']);
-
-/** Workspaces that a prompt or partial is shared with; null: none. */
-export const sharedWith = v.nullable(v.union([v.literal('organisation'), v.array(uuid)]));
 
 const rowEntries = {
   id: uuid,
@@ -24,7 +22,10 @@ export const listReply = v.strictObject({
   object: v.literal('list'),
   total: v.number(),
   data: v.array(
-    v.strictObject({ ...rowEntries, prompt_share: v.optional(v.strictObject({ workspace_id: uuid, shared_with: sharedWith })) }),
+    v.strictObject({
+      ...rowEntries,
+      prompt_share: v.optional(v.strictObject({ workspace_id: uuid, shared_with: sharedWithReply })),
+    }),
   ),
 });
 

@@ -1,8 +1,11 @@
 import { defineResource, slugOfReply } from '../../define-resource.ts';
+import { withoutWorkspace } from '../prompt-partials/share.ts';
 import { promptLabelVersions, prompts, promptVersions } from './entity.ts';
+import { promptVersionLabelRoutes } from './label-routes.ts';
 import { Prompts } from './migrations/202611222013-prompts.ts';
 import { promptRoutes } from './routes.ts';
-import { announce, archivePrompt } from './service.ts';
+import { announce, announceShare, archivePrompt } from './service.ts';
+import { promptShareRoutes } from './share-routes.ts';
 import { toPromptDocument } from './to-document.ts';
 
 export const promptsResource = defineResource({
@@ -10,16 +13,30 @@ export const promptsResource = defineResource({
   after: ['prompt-collections', 'prompt-labels', 'prompt-partials', 'providers'],
   entities: [prompts, promptVersions, promptLabelVersions],
   migrations: [{ name: '202611222013-prompts', class: Prompts }],
-  routes: promptRoutes,
+  routes: [...promptRoutes, ...promptVersionLabelRoutes, ...promptShareRoutes],
   documents: [{ kind: 'prompt', read: ({ database }, id) => toPromptDocument(database.em(), id) }],
   dependents: {
     workspace: [
       {
         what: 'prompts',
+        async refuse(em, { id, organisationId }) {
+          const shared = await em.count(prompts, {
+            organisationId,
+            workspaceId: id,
+            status: 'active',
+            sharedWith: { $ne: null },
+          });
+          return shared === 0 ? null : `This workspace still shares ${shared} prompts. Stop sharing them first`;
+        },
         count: (em, { id, organisationId }) => em.count(prompts, { organisationId, workspaceId: id, status: 'active' }),
         async remove(change, { id, organisationId }) {
           const own = { organisationId, workspaceId: id, status: 'active' } as const;
           for (const row of await change.tx.find(prompts, own, { orderBy: { slug: 'asc' } })) archivePrompt(change, row);
+          const received = { organisationId, status: 'active', sharedWith: { $contains: [id] } } as const;
+          for (const row of await change.tx.find(prompts, received, { orderBy: { slug: 'asc' } })) {
+            row.sharedWith = withoutWorkspace(row, id);
+            announceShare(change, row);
+          }
         },
       },
     ],

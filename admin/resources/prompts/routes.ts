@@ -4,6 +4,7 @@ import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
 import { findCollection } from '../prompt-collections/service.ts';
+import { sharedWithOf } from '../prompt-partials/share.ts';
 import { type Prompt, prompts } from './entity.ts';
 import { createReply, listReply, readReply, updateReply, versionsReply } from './reply-schema.ts';
 import { createBody, listQuery, publishBody, readQuery, updateBody } from './schema.ts';
@@ -17,7 +18,7 @@ import {
   readable,
   updatePrompt,
 } from './service.ts';
-import { toDetail, toRow, toShare, toVersion } from './to-reply.ts';
+import { toDetail, toRow, toVersion } from './to-reply.ts';
 import { findVersion, labelsOf, listVersions, versionOf } from './versions.ts';
 
 const shared = { tenant: 'either', resource: 'prompts', query: tenantQuery, body: null } as const;
@@ -51,7 +52,7 @@ export const promptRoutes: readonly AdminRoute[] = [
       const showShare = query.type === 'shared' || query.show_prompt_share === 'true';
       const data = rows.map((row) => ({
         ...toRow(row, models.get(row.id) ?? null),
-        ...(showShare ? { prompt_share: toShare(row) } : {}),
+        ...(showShare ? { prompt_share: { workspace_id: row.workspaceId, shared_with: sharedWithOf(row) } } : {}),
       }));
       return { success: true, object: 'list', total, data };
     },

@@ -1,12 +1,12 @@
 import * as v from 'valibot';
-import { id, idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, unchanged } from '../../http/schemas.ts';
+import { idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, unchanged } from '../../http/schemas.ts';
 
 const anything = v.record(v.string(), v.unknown());
 const objects = v.pipe(v.array(anything), v.maxLength(256, 'at most 256 entries'));
 const flag = v.union([v.picklist([0, 1]), v.boolean()], '0 or 1 is expected');
 
 /** Maximum length of a template in characters. */
-const templateCharsMax = 500_000;
+const templateCharsMax = 262_144;
 
 const string = v.pipe(
   v.string('a template is expected: JSON of the messages as text, or a text'),
@@ -65,9 +65,6 @@ export type UpdateBody = v.InferOutput<typeof updateBody>;
 export const versionNumber = v.pipe(v.number(), v.safeInteger('a version number is expected'), v.minValue(1, 'at least 1'));
 
 export const publishBody = v.strictObject({ ...tenantEntries, version: versionNumber });
-
-/** Null removes all labels of the version. */
-export const versionBody = v.strictObject({ ...tenantEntries, label_id: v.nullable(id) });
 
 export const listQuery = v.strictObject({
   ...tenantEntries,

@@ -5,10 +5,12 @@ import type { Actor } from '../../http/actor.ts';
 import { asReference, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
+import type { PromptCollection } from '../prompt-collections/entity.ts';
 import { collectionForNew, findCollection } from '../prompt-collections/service.ts';
+import { checkTemplate } from '../prompt-partials/check-template.ts';
 import { type Prompt, type PromptVersion, prompts, promptVersions } from './entity.ts';
 import type { CreateBody, UpdateBody } from './schema.ts';
-import { addVersion, changedContent, contentOf, providerSlug, versionOf } from './versions.ts';
+import { addVersion, type Content, changedContent, contentOf, providerSlug, versionOf } from './versions.ts';
 
 export interface Tenant {
   readonly organisationId: string;
@@ -39,25 +41,38 @@ export function readable({ organisationId, workspaceId }: Tenant) {
   return { ...all, $or: [{ workspaceId }, { sharedWith: { $overlap: ['organisation', workspaceId] } }] };
 }
 
-/** Saves a new prompt with its first version, which is published. */
-export async function createPrompt(
+/** Saves a new prompt with its first version, which is published. Throws AB01 if the template cannot be compiled. */
+export async function createPrompt(change: Change, tenant: Tenant, actor: Actor, sent: CreateBody): Promise<NewPrompt> {
+  const content = contentOf(sent);
+  checkTemplate(content.string, content.isRawTemplate);
+  const collection = await collectionForNew(change, tenant, sent.collection_id);
+  const virtualKey = sent.virtual_key === undefined ? null : await providerSlug(change.tx, collection, sent.virtual_key);
+  return addPrompt(change, collection, actor, sent.name, {
+    ...content,
+    virtualKey,
+    description: sent.version_description ?? null,
+  });
+}
+
+export interface NewPrompt {
+  readonly prompt: Prompt;
+  readonly version: PromptVersion;
+}
+
+/** Adds a prompt to a collection. */
+export async function addPrompt(
   change: Change,
-  tenant: Tenant,
+  { organisationId, workspaceId, id: collectionId }: PromptCollection,
   actor: Actor,
-  sent: CreateBody,
-): Promise<{ prompt: Prompt; version: PromptVersion }> {
-  const { tx } = change;
-  const { organisationId, workspaceId, id: collectionId } = await collectionForNew(change, tenant, sent.collection_id);
-  const owner = { organisationId, workspaceId };
-  const virtualKey = sent.virtual_key === undefined ? null : await providerSlug(tx, owner, sent.virtual_key);
+  name: string,
+  content: Content & { readonly virtualKey: string | null; readonly description: string | null },
+): Promise<NewPrompt> {
   const now = new Date();
   const author = actor.userId ?? actor.keyId;
-  const prompt = tx.create(prompts, {
-    ...owner,
-    collectionId,
+  const prompt = change.tx.create(prompts, {
+    ...{ organisationId, workspaceId, collectionId, name },
     id: newId(),
-    slug: newSlug('pp-', sent.name),
-    name: sent.name,
+    slug: newSlug('pp-', name),
     status: 'active',
     version: 1,
     latestVersion: 1,
@@ -67,13 +82,8 @@ export async function createPrompt(
     createdAt: now,
     lastUpdatedAt: now,
   });
-  await tx.flush();
-  const version = addVersion(
-    tx,
-    prompt,
-    { ...contentOf(sent), virtualKey, description: sent.version_description ?? null },
-    author,
-  );
+  await change.tx.flush();
+  const version = addVersion(change.tx, prompt, content, author);
   announce(change, prompt, 'upsert');
   return { prompt, version };
 }
@@ -95,6 +105,7 @@ export async function updatePrompt(change: Change, prompt: Prompt, actor: Actor,
   let latest = await versionOf(tx, prompt, prompt.latestVersion);
   const content = changedContent(sent, latest);
   if (content) {
+    checkTemplate(content.string, content.isRawTemplate);
     prompt.latestVersion += 1;
     const further = { virtualKey: virtualKey ?? latest.virtualKey ?? null, description: sent.version_description ?? null };
     latest = addVersion(tx, prompt, { ...content, ...further }, prompt.updatedBy);
@@ -142,6 +153,14 @@ export function announce(change: Change, prompt: Prompt, op: 'upsert' | 'delete'
   for (const owner of ownersOf(prompt)) {
     for (const name of [prompt.slug, prompt.id]) change.emit({ kind: 'prompt', id: `${owner}/${name}`, op });
   }
+}
+
+/** Emits the documents after a change of sharing: those below the organisation appear or disappear. */
+export function announceShare(change: Change, prompt: Prompt): void {
+  announce(change, prompt, 'upsert');
+  if (prompt.sharedWith) return;
+  for (const name of [prompt.slug, prompt.id])
+    change.emit({ kind: 'prompt', id: `${prompt.organisationId}/${name}`, op: 'delete' });
 }
 
 /** Emits the document of one version. */

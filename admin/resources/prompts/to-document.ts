@@ -1,6 +1,7 @@
 import type { PromptDocument, PromptVersionDocument } from '../../../core/contract/protocol/prompts.ts';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import { sharedWithOf } from '../prompt-partials/share.ts';
 import { type PromptVersion, prompts, promptVersions } from './entity.ts';
 import { namedLabels } from './versions.ts';
 
@@ -22,10 +23,10 @@ export async function toPromptDocument(em: EntityManager, id: string): Promise<P
   const numbers = pinned === undefined ? [...new Set(eager)] : [Number(pinned)];
   const versions = await em.find(promptVersions, { promptId: prompt.id, number: { $in: numbers } });
   if (versions.length === 0) return null;
-  const { slug, organisationId, workspaceId, sharedWith } = prompt;
+  const { slug, organisationId, workspaceId } = prompt;
   return {
     ...{ id: prompt.id, slug, organisationId, workspaceId },
-    sharedWith: sharedWith?.includes('organisation') ? 'organisation' : (sharedWith ?? null),
+    sharedWith: sharedWithOf(prompt),
     versions: Object.fromEntries(versions.map((version) => [String(version.number), toVersion(version)])),
     default: prompt.version,
     latest: prompt.latestVersion,

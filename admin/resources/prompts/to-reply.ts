@@ -15,11 +15,6 @@ export function toRow(row: Prompt, model: string | null) {
   };
 }
 
-/** The workspace of a prompt, and those it is shared with. */
-export function toShare({ workspaceId, sharedWith }: Pick<Prompt, 'workspaceId' | 'sharedWith'>) {
-  return { workspace_id: workspaceId, shared_with: sharedWith?.includes('organisation') ? 'organisation' : (sharedWith ?? null) };
-}
-
 /** A prompt with one version. */
 export function toDetail(row: Prompt, version: PromptVersion, labels: readonly PromptLabelVersions[]) {
   const { object: _, model: __, ...fields } = toRow(row, null);

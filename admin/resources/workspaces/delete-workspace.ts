@@ -1,6 +1,7 @@
 import { closeWorkspace } from '../../access/hold-workspace.ts';
+import type { Actor } from '../../http/actor.ts';
 import { conflict, invalid } from '../../http/errors.ts';
-import type { Dependents } from '../../publish/dependents.ts';
+import { type Dependents, refusalOf } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { Workspace } from './entity.ts';
 import { displayName } from './to-reply.ts';
@@ -8,13 +9,14 @@ import { displayName } from './to-reply.ts';
 /**
  * Archives a workspace. A name in the request must match its name. The default workspace cannot be deleted. Without
  * `force_delete`, the workspace must be empty; with it, its contents are deleted too. Its keys stop working with the notices of
- * the commit.
+ * the commit. Throws AB07 if it still shares items with others, also with `force_delete`.
  */
 export async function deleteWorkspace(
   change: Change,
   row: Workspace,
   sent: { readonly name?: string | undefined; readonly force_delete: boolean },
   all: Dependents,
+  actor: Actor,
 ): Promise<void> {
   const dependents = all.workspace;
   if (sent.name === undefined && sent.force_delete) throw invalid('name: required with force_delete');
@@ -25,6 +27,8 @@ export async function deleteWorkspace(
   if (row.isDefault) throw conflict('The default workspace cannot be deleted');
   const { tx } = change;
   await closeWorkspace(tx, row.organisationId, row.id);
+  const refusal = await refusalOf(dependents, tx, row, actor);
+  if (refusal !== null) throw conflict(refusal);
   if (!sent.force_delete) {
     const held: string[] = [];
     for (const { what, count } of dependents) {

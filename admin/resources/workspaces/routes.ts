@@ -125,7 +125,7 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
       await call.write(async (change) => {
         const row = await findVisibleWorkspace(change.tx, call.actor, call.params.workspaceId ?? '');
         call.match(row.revision);
-        await deleteWorkspace(change, row, call.body, call.services.dependents);
+        await deleteWorkspace(change, row, call.body, call.services.dependents, call.actor);
       });
       return {};
     },
