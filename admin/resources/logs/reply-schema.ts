@@ -69,7 +69,8 @@ const metrics = v.strictObject({
   prompt_version_id: nothing,
   api_key_id: nullableText,
   user_id: nullableText,
-  source: nothing,
+  /** `custom`: inserted with `POST /v1/logs`. */
+  source: nullableText,
   'metadata.key': v.array(v.string()),
   'metadata.value': v.array(v.string()),
 });

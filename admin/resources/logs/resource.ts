@@ -3,13 +3,17 @@ import { defineResource, type HousekeepingServices } from '../../define-resource
 import { requestRecords } from './entity.ts';
 import { forgetOldRecords, retentionStart } from './forget-old-records.ts';
 import { RecordsByDay } from './migrations/202611222020-records-by-day.ts';
+import { RecordsByWorkspace } from './migrations/202611222110-records-by-workspace.ts';
 import { logRoutes } from './routes.ts';
 
 export const logsResource = defineResource({
   name: 'logs',
   after: ['workspaces', 'log-exports'],
   entities: [requestRecords],
-  migrations: [{ name: '202611222020-records-by-day', class: RecordsByDay }],
+  migrations: [
+    { name: '202611222020-records-by-day', class: RecordsByDay },
+    { name: '202611222110-records-by-workspace', class: RecordsByWorkspace },
+  ],
   routes: logRoutes,
   housekeeping: [
     { name: 'create partitions for request records', run: createPartitions },

@@ -1,13 +1,16 @@
 import * as v from 'valibot';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import { invalid, notFound } from '../../http/errors.ts';
+import { forbidden, invalid, notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
-import { pageEntries, pageOf, queryFlag, tenantEntries } from '../../http/schemas.ts';
+import { pageEntries, pageOf, queryFlag, tenantEntries, tenantQuery } from '../../http/schemas.ts';
 import { feedbacks } from '../feedbacks/entity.ts';
+import { insertBody, insertReply } from './custom-log-schema.ts';
 import type { StoredRecord } from './entity.ts';
 import { toFeedbackReply } from './feedback-reply.ts';
 import { type Condition, logFilterEntries } from './filters.ts';
+import { logGroupRoutes } from './group-routes.ts';
+import { toCustomRecord } from './insert-log.ts';
 import { countLogs, listLogs } from './list-logs.ts';
 import { logVisibility } from './log-visibility.ts';
 import { readNames } from './read-names.ts';
@@ -62,6 +65,28 @@ export const logRoutes: readonly AdminRoute[] = [
       return { object: 'list', total, has_more: next !== null, next_cursor: next, data };
     },
   }),
+  defineRoute({
+    method: 'POST',
+    path: '/logs',
+    summary: 'Insert logs of calls that were made without the gateway; needs both scopes',
+    reply: insertReply,
+    scopes: ['logs.write', 'completions.write'],
+    tenant: 'workspace',
+    resource: 'logs',
+    action: 'insert',
+    query: tenantQuery,
+    body: insertBody,
+    async handle({ actor, organisationId, workspaceId, body, services }) {
+      const missing = ['logs.write', 'completions.write'].find((scope) => !actor.scopes.has(scope));
+      if (missing !== undefined) throw forbidden(`This request needs the scope ${missing}`);
+      const createdAt = new Date(services.clock.now()).toISOString();
+      const sender = { createdAt, organisationId, workspaceId, apiKeyId: actor.keyId, userId: actor.userId };
+      const records = (Array.isArray(body) ? body : [body]).map((log) => toCustomRecord(log, sender));
+      await services.storeRecords(records);
+      return { status: 'success', message: 'The logs are stored', log_ids: records.map(({ id }) => id) };
+    },
+  }),
+  ...logGroupRoutes,
   defineRoute({
     method: 'GET',
     path: '/logs/:id',

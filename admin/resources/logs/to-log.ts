@@ -22,7 +22,8 @@ export function toLog(
 ) {
   const { record } = row;
   const metadata = showsMetadata ? record.metadata : {};
-  const url = `http://${settings.host}:${settings.port}${record.path}`;
+  // Custom logs contain the whole URL.
+  const url = record.path.startsWith('/') ? `http://${settings.host}:${settings.port}${record.path}` : record.path;
   const inputTokens = record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens;
   const createdAt = row.createdAt.toISOString();
   const gatewayHeaders = {
@@ -94,7 +95,7 @@ export function toLog(
       prompt_version_id: null,
       api_key_id: record.apiKeyId,
       user_id: record.userId,
-      source: null,
+      source: record.source ?? null,
       'metadata.key': Object.keys(metadata),
       'metadata.value': Object.values(metadata),
     },

@@ -146,6 +146,8 @@ export const requestRecord = v.object({
   plugins: v.optional(v.array(pluginTime)),
   retryAttemptCount: v.number(),
   cacheStatus: v.nullable(v.string()),
+  /** `custom`: a client made the call without the gateway and sent this record to `POST /v1/logs`. Absent: the gateway made it. */
+  source: v.optional(v.literal('custom')),
   /** The part of the gateway that made the call; absent for requests of clients. */
   purpose: v.optional(v.picklist(callPurposes)),
   inputTokens: count,

@@ -1,0 +1,127 @@
+import * as v from 'valibot';
+import { forbidden, invalid, notFound } from '../../http/errors.ts';
+import { time } from '../../http/reply-schemas.ts';
+import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
+import { pageEntries, pageOf, queryFlag, tenantEntries } from '../../http/schemas.ts';
+import { type Condition, logFilterEntries } from './filters.ts';
+import {
+  countGroups,
+  type GroupBy,
+  type GroupColumn,
+  groupColumns,
+  groupExpressions,
+  groupLogs,
+  metadataKeys,
+} from './groups.ts';
+import { logVisibility } from './log-visibility.ts';
+import { matchingLogs } from './seen-logs.ts';
+
+const columnNames = Object.keys(groupColumns) as GroupColumn[];
+const groupNames = Object.keys(groupExpressions) as GroupBy[];
+
+/** Default of `time_of_generation_min`: groups read every matching record. */
+const defaultDays = 7;
+const dayMs = 86_400_000;
+const keysMax = 1_000;
+
+const columns = v.optional(
+  v.pipe(
+    v.string(),
+    v.transform((text) => [...new Set(text.split(',').map((name) => name.trim()))]),
+    v.array(v.picklist(columnNames, `one of ${columnNames.join(', ')} is expected`)),
+  ),
+  'cost,total_tokens,last_seen',
+);
+
+const query = v.strictObject({
+  ...tenantEntries,
+  ...pageEntries,
+  ...logFilterEntries,
+  columns,
+  include_total: queryFlag,
+});
+type Call = AdminCall<v.InferOutput<typeof query>, undefined>;
+
+const shared = {
+  method: 'GET',
+  scopes: ['logs.list', 'logs.view', 'analytics.view'],
+  tenant: 'either',
+  resource: 'logs',
+  action: 'list',
+  query,
+  body: null,
+} as const;
+
+const numbers = Object.fromEntries(columnNames.map((name) => [name, v.optional(name.endsWith('_seen') ? time : v.number())]));
+const object = v.literal('list');
+const reply = v.strictObject({
+  object,
+  /** False: groups have no quota. */
+  is_quota_exceeded: v.literal(false),
+  /** Null unless `include_total=true`. */
+  total: v.nullable(v.number()),
+  data: v.array(v.strictObject({ value: v.string(), requests: v.number(), ...numbers, object: v.literal('log-group') })),
+});
+const valuesReply = v.strictObject({ object, data: v.array(v.strictObject({ value: v.string(), requests: v.number() })) });
+
+/** Routes that group logs. Without `time_of_generation_min` they read the last seven days. */
+export const logGroupRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    ...shared,
+    path: '/logs/groups/metadata/:metadataKey',
+    summary: 'Group logs by the values of a metadata key',
+    reply,
+    handle: async (call) => group(call, await conditionsOf(call, true), byMetadata(call.params.metadataKey ?? '')),
+  }),
+  defineRoute({
+    ...shared,
+    path: '/logs/groups/:groupBy',
+    summary: `Group logs by ${groupNames.join(', ')}`,
+    reply,
+    async handle(call) {
+      const name = groupNames.find((each) => each === call.params.groupBy);
+      if (name === undefined) throw notFound(`The group (one of ${groupNames.join(', ')} is expected)`);
+      return group(call, await conditionsOf(call, false), { text: groupExpressions[name], values: [] });
+    },
+  }),
+  defineRoute({
+    ...shared,
+    path: '/logs/metadata',
+    summary: 'List the metadata keys of logs, the most frequent first',
+    reply: valuesReply,
+    handle: async (call) => ({
+      object: 'list',
+      data: await metadataKeys(call.em, await conditionsOf(call, true), keysMax),
+    }),
+  }),
+  defineRoute({
+    ...shared,
+    path: '/logs/metadata/:metadataKey',
+    summary: 'List the values of a metadata key, the most frequent first',
+    reply: valuesReply,
+    async handle(call) {
+      const by = byMetadata(call.params.metadataKey ?? '');
+      const page = { ...pageOf(call.query), columns: [] };
+      return { object: 'list', data: await groupLogs(call.em, await conditionsOf(call, true), by, page) };
+    },
+  }),
+];
+
+async function group(call: Call, conditions: Condition[], by: Condition) {
+  const rows = await groupLogs(call.em, conditions, by, { ...pageOf(call.query), columns: call.query.columns });
+  const total = call.query.include_total === 'true' ? await countGroups(call.em, conditions, by) : null;
+  return { object: 'list', is_quota_exceeded: false, total, data: rows.map((row) => ({ ...row, object: 'log-group' })) };
+}
+
+/** Throws AB03 if metadata is read by a caller who must not see it. */
+async function conditionsOf(call: Call, readsMetadata: boolean): Promise<Condition[]> {
+  const sight = await logVisibility(call.em, call.actor, call.workspaceId);
+  if (readsMetadata && !sight.metadata) throw forbidden('Your role does not allow reading metadata of requests');
+  const least = call.query.time_of_generation_min ?? new Date(call.services.clock.now() - defaultDays * dayMs);
+  return matchingLogs(call, sight, { ...call.query, time_of_generation_min: least });
+}
+
+function byMetadata(key: string): Condition {
+  if (key.length > 128) throw invalid('metadataKey: at most 128 characters');
+  return { text: "r.record->'metadata'->>?::text", values: [key] };
+}

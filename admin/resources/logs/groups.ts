@@ -1,0 +1,95 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import { allOf, type Condition } from './filters.ts';
+
+/** Expressions that logs can be grouped by. */
+export const groupExpressions = {
+  ai_service: 'r.provider',
+  model: 'r.model',
+  status_code: 'r.status',
+  api_key: 'r.api_key_id',
+  config: 'r.config_slug',
+  workspace: 'r.workspace_id',
+  provider: 'r.provider_slug',
+  prompt: "r.record->>'promptSlug'",
+} as const;
+export type GroupBy = keyof typeof groupExpressions;
+
+const number = (field: string) => `(r.record->>'${field}')::float8`;
+const inputTokens = ['inputTokens', 'cacheReadTokens', 'cacheWriteTokens'].map(number).join(' + ');
+const latency = (share: number) => `percentile_cont(${share}) within group (order by ${number('durationMs')})`;
+const ratio = (condition: string) => `count(*) filter (where ${condition})::float8 / count(*)`;
+
+/** Columns of a group, besides its value and the number of its requests. `cost` is in US cents. */
+export const groupColumns = {
+  cost: '(coalesce(sum(r.cost_micro_usd), 0) * 1000 + coalesce(sum(r.cost_nano_rest), 0))::float8 / 10000000',
+  total_tokens: `sum(${inputTokens} + ${number('outputTokens')})`,
+  avg_tokens: `avg(${inputTokens} + ${number('outputTokens')})`,
+  avg_input_tokens: `avg(${inputTokens})`,
+  avg_output_tokens: `avg(${number('outputTokens')})`,
+  avg_latency: `avg(${number('durationMs')})`,
+  p95_latency: latency(0.95),
+  p99_latency: latency(0.99),
+  success_rate: ratio("r.outcome = 'success'"),
+  error_count: 'count(*) filter (where r.status >= 400)',
+  cache_hit_rate: ratio("r.record->>'cacheStatus' in ('HIT', 'SEMANTIC HIT')"),
+  last_seen: 'max(r.created_at)',
+  first_seen: 'min(r.created_at)',
+} as const;
+export type GroupColumn = keyof typeof groupColumns;
+const times: readonly string[] = ['last_seen', 'first_seen'];
+
+export interface GroupPage {
+  readonly columns: readonly GroupColumn[];
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export type GroupRow = { readonly value: string; readonly requests: number } & { readonly [column: string]: unknown };
+
+/** Returns the groups with the most requests. `by` names the value of a metadata key or an expression. Logs without a value are left out. */
+export async function groupLogs(
+  em: EntityManager,
+  conditions: readonly Condition[],
+  by: Condition,
+  { columns, limit, offset }: GroupPage,
+): Promise<GroupRow[]> {
+  const { text, values } = allOf(conditions);
+  const selected = columns.map((column) => `, ${groupColumns[column]} as ${column}`).join('');
+  const rows = await em.execute<Record<string, unknown>[]>(
+    `select g.value::text as value, count(*) as requests${selected} from request_records r
+       cross join lateral (select ${by.text} as value) g
+     where ${text} and g.value is not null
+     group by g.value order by requests desc, g.value limit ? offset ?`,
+    [...by.values, ...values, limit, offset],
+  );
+  return rows.map((row) => {
+    const entries = columns.map((column) => [column, times.includes(column) ? timeOf(row[column]) : Number(row[column] ?? 0)]);
+    return { value: String(row.value), requests: Number(row.requests), ...Object.fromEntries(entries) };
+  });
+}
+
+/** Returns the number of groups. */
+export async function countGroups(em: EntityManager, conditions: readonly Condition[], by: Condition): Promise<number> {
+  const { text, values } = allOf(conditions);
+  const [row] = await em.execute<[{ count: number | string }]>(
+    `select count(distinct g.value) as count from request_records r cross join lateral (select ${by.text} as value) g where ${text}`,
+    [...by.values, ...values],
+  );
+  return Number(row.count);
+}
+
+/** Returns the metadata keys of logs, with the most frequent first. */
+export async function metadataKeys(em: EntityManager, conditions: readonly Condition[], limit: number): Promise<GroupRow[]> {
+  const { text, values } = allOf(conditions);
+  const rows = await em.execute<{ value: string; requests: number | string }[]>(
+    `select k.key as value, count(*) as requests from request_records r
+       cross join lateral jsonb_object_keys(r.record->'metadata') k(key)
+     where ${text} group by k.key order by requests desc, k.key limit ?`,
+    [...values, limit],
+  );
+  return rows.map(({ value, requests }) => ({ value, requests: Number(requests) }));
+}
+
+function timeOf(value: unknown): string {
+  return new Date(value as string | Date).toISOString();
+}

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectRefusal } from '../../support/outcomes.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+
+const request = {
+  url: 'https://api.openai.com/v1/chat/completions?key=hidden',
+  provider: 'openai',
+  body: { model: 'gpt-4o-mini' },
+};
+const response = { body: { usage: { prompt_tokens: 120, completion_tokens: 45, prompt_tokens_details: { cached_tokens: 20 } } } };
+
+describe('inserted logs', () => {
+  let plane: Plane;
+  let key: string;
+  beforeAll(async () => {
+    plane = await startPlane('PGlite');
+    key = await plane.newKey(['logs.write', 'completions.write', 'logs.list']);
+  });
+  afterAll(() => plane?.close());
+
+  const insert = (body: unknown, as = key) => plane.ask('POST', '/logs', { key: as, body });
+  async function inserted(body: object) {
+    const { status, body: reply } = await insert(body);
+    expect(status, JSON.stringify(reply)).toBe(200);
+    return (await plane.ask('GET', `/logs/${reply.log_ids[0]}`)).body;
+  }
+
+  it('are priced and shown like others, and belong to the workspace of the key', async () => {
+    const metadata = { trace_id: 'their-trace', spanId: 's-1', span_name: 'step', _user: 'u1', retries: 2 };
+    const log = await inserted({ request, response: { ...response, response_time: 250 }, metadata });
+    expect(log.request).toMatchObject({ url: 'https://api.openai.com/v1/chat/completions', method: 'POST' });
+    expect(log.metrics).toMatchObject({
+      ...{ ai_org: 'openai', ai_model: 'gpt-4o-mini', mode: 'chatComplete', source: 'custom', is_success: true },
+      ...{ response_status_code: 200, response_time: 250, trace_id: 'their-trace', span_id: 's-1', span_name: 'step' },
+      ...{ req_units: 120, res_units: 45, price_source: 'public', workspace_slug: 'ws-default' },
+      ...{ 'metadata.key': ['_user', 'retries'], 'metadata.value': ['u1', '2'] },
+    });
+    expect(log.metrics.cost).toBeGreaterThan(0);
+  });
+
+  it.each([
+    [
+      'Anthropic',
+      { usage: { input_tokens: 10, cache_read_input_tokens: 5, cache_creation_input_tokens: 3, output_tokens: 2 } },
+      18,
+      2,
+    ],
+    ['Gemini', { usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 2, thoughtsTokenCount: 4 } }, 10, 6],
+    ['no usage', {}, 0, 0],
+    ['an invalid usage', { usage: { prompt_tokens: -5, completion_tokens: 'many' } }, 0, 0],
+  ])('read the usage of %s', async (_what, body, input, output) => {
+    const { metrics } = await inserted({ request: { ...request, provider: undefined }, response: { status: 500, body } });
+    expect(metrics).toMatchObject({ req_units: input, res_units: output, is_success: false, cost: null });
+  });
+
+  it('can be many in one request, and are not counted in budgets', async () => {
+    const limits = { usage_limits: { type: 'cost', credit_limit: 1 } };
+    const made = await plane.ask('POST', '/api-keys/workspace/service', {
+      body: { name: 'B', scopes: ['logs.write', 'completions.write'], workspace_id: plane.workspaceId, ...limits },
+    });
+    const one = { request: { ...request, method: 'post' }, response, metadata: { trace_id: 'many' } };
+    expect((await insert(Array(3).fill(one), made.body.key)).body.log_ids).toHaveLength(3);
+    expect((await plane.ask('GET', '/logs?trace_id=many')).body.data).toHaveLength(3);
+    const read = await plane.ask('GET', `/api-keys/${made.body.id}?include_usage=true`);
+    expect(read.body.usage_limits.current_usage ?? 0).toBe(0);
+  });
+
+  it.each([
+    ['no request', { response }, 'request'],
+    ['a URL that is none', { request: { ...request, url: 'openai' }, response }, 'request.url'],
+    ['a body that is a text', { request: { ...request, body: 'x' }, response }, 'request.body'],
+    ['a status that is none', { request, response: { ...response, status: 42 } }, 'response.status'],
+    ['an unknown method', { request: { ...request, method: 'TRACE' }, response }, 'request.method'],
+    ['metadata that is nested', { request, response, metadata: { a: { b: 1 } } }, 'metadata.a'],
+    ['an unknown field', { request, response, cost: 5 }, 'cost'],
+    ['a list without a log', [], 'body'],
+    ['a list with an invalid log', [{ request, response }, { request }], '[1].response'],
+  ])('are rejected for %s', async (_what, body, field) => {
+    const reply = await expectRefusal(plane, () => insert(body), 400, 'AB01', true);
+    expect(reply.body.data.errors.join('; ')).toContain(field);
+  });
+
+  it('need both scopes', async () => {
+    for (const scopes of [['logs.write'], ['completions.write']]) {
+      const other = await plane.newKey(scopes);
+      await expectRefusal(plane, () => insert({ request, response }, other), 403, 'AB03', true);
+    }
+    await expectRefusal(plane, () => insert({ request, response }, plane.adminKey), 403, 'AB03', true);
+  });
+});
