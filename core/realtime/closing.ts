@@ -79,11 +79,11 @@ export function tooSlow(who: 'client' | 'provider'): Closing {
 
 /**
  * Closes a session because a limit has no room for its next usage, or because the caller is no longer admitted. An exhausted
- * budget or an invalid key closes with 1008, because reconnecting does not help. A rate limit, or a limit whose state is unknown,
+ * budget, an invalid key or a denial closes with 1008, because reconnecting does not help. A rate limit, or a limit whose state is unknown,
  * closes with 1013.
  */
 export function mayNotGoOn(error: GatewayError): Closing {
-  const code = [401, 403, 412].includes(error.status) ? closeCodes.policyViolation : closeCodes.tryAgainLater;
+  const code = [401, 403, 412, 446].includes(error.status) ? closeCodes.policyViolation : closeCodes.tryAgainLater;
   const toClient: Farewell = { code, reason: cutReason(error.message), patient: true };
   const toProvider: Farewell = { code: closeCodes.goingAway, reason: '', patient: false };
   return { code, closedBy: 'gateway', kind: 'cut', error, toClient, toProvider };

@@ -2,7 +2,7 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import { sessionTraffic } from '../contract/plugin/passed-traffic.ts';
 import type { HookList } from '../contract/plugin/plan.ts';
-import type { SessionOutcome, Sessions } from '../contract/plugin/web-socket.ts';
+import type { SessionOutcome, SessionStart, Sessions } from '../contract/plugin/web-socket.ts';
 import { GatewayError, reasonOf } from '../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http.ts';
 import { isPromise } from '../contract/values/json.ts';
@@ -64,6 +64,7 @@ export async function runSession(
       readUsage: sessionReader(ctx, attemptReply.adapter.realtime?.usage ?? null, options.dispatcher.passedUsage),
       readsBinary: !ctx.endpoint?.isRealtime,
       isEstimated: sessionTraffic(ctx.endpoint?.proxyPath ?? '') === 'unknown',
+      inspect: inspectorOf(ctx),
       counted: () => firstError(ctx, ctx.plan.onSessionUsage),
       looked: () => firstError(ctx, ctx.plan.onSessionLook),
       checkpoint() {
@@ -84,6 +85,11 @@ export async function runSession(
   } finally {
     if (!started) slot.release();
   }
+}
+
+function inspectorOf(ctx: RequestContext): SessionStart['inspect'] {
+  const { onSessionMessage } = ctx.plan;
+  return onSessionMessage && ((message) => onSessionMessage(ctx, message));
 }
 
 /** Returns the first error of a plugin; the plugins run in order. */

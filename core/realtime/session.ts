@@ -1,4 +1,10 @@
-import type { FrameSocket, SessionOutcome, SessionStart } from '../contract/plugin/web-socket.ts';
+import type {
+  FrameSocket,
+  SessionDecision,
+  SessionMessage,
+  SessionOutcome,
+  SessionStart,
+} from '../contract/plugin/web-socket.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { Maybe } from '../contract/values/json.ts';
@@ -13,6 +19,7 @@ import {
   pluginFailed,
   tooSlow,
 } from './closing.ts';
+import { Inspection } from './inspection.ts';
 import { Relay } from './relay.ts';
 import { SessionEstimate } from './session-estimate.ts';
 import { SessionUsage } from './session-usage.ts';
@@ -39,6 +46,8 @@ interface Side {
   readonly socket: FrameSocket;
   /** Forwards its messages to the other side. */
   readonly relay: Relay;
+  /** Null: messages are not inspected. */
+  readonly inspection: Inspection | null;
   messages: number;
   bytes: number;
   receivedAtMs: number;
@@ -81,8 +90,18 @@ export class Session {
     this.#startedAtMs = clock.elapsed();
     this.#activeAtMs = this.#startedAtMs;
     this.#recordedAtMs = this.#startedAtMs;
-    this.#client = sideOf(given.client, given.provider, this.#startedAtMs);
-    this.#provider = sideOf(given.provider, given.client, this.#startedAtMs);
+    this.#client = sideOf(
+      given.client,
+      given.provider,
+      this.#startedAtMs,
+      this.#inspection(() => this.#client),
+    );
+    this.#provider = sideOf(
+      given.provider,
+      given.client,
+      this.#startedAtMs,
+      this.#inspection(() => this.#provider),
+    );
     this.#usage = given.readUsage === null ? null : new SessionUsage(given.readUsage);
     this.#estimate = given.isEstimated ? new SessionEstimate() : null;
   }
@@ -136,8 +155,9 @@ export class Session {
         this.#activeAtMs = from.receivedAtMs;
         const passed = pass(data, isBinary);
         if (passed === null || this.#over) return;
-        from.relay.pass(passed, isBinary);
-        if (from.relay.waitingBytes > this.#limits.bufferedBytesMax) {
+        if (from.inspection) from.inspection.push({ data: passed, isBinary, isFromClient: from === this.#client });
+        else from.relay.pass(passed, isBinary);
+        if (from.relay.waitingBytes + (from.inspection?.waitingBytes ?? 0) > this.#limits.bufferedBytesMax) {
           this.#finish(tooSlow(to === this.#client ? 'client' : 'provider'));
         }
         // Counted after the message with the usage, so that the client gets its last reply. `look` counts estimates.
@@ -150,10 +170,34 @@ export class Session {
       },
       onClose: (code, reason, byRule) => {
         from.closed = true;
-        this.#finish(closingOf(code, reason, byRule));
-        if (to.closed) this.#closed();
+        const finish = () => {
+          this.#finish(closingOf(code, reason, byRule));
+          if (to.closed) this.#closed();
+        };
+        // The last messages of a side that has closed are inspected before the other side is closed.
+        if (from.inspection) from.inspection.whenIdle(finish);
+        else finish();
       },
     });
+  }
+
+  #inspection(side: () => Side): Inspection | null {
+    const { inspect } = this.#given;
+    return (
+      inspect &&
+      new Inspection({
+        inspect,
+        decided: (message, decision) => this.#follow(side(), message, decision),
+        failed: (thrown) => this.#finish(pluginFailed(thrown)),
+      })
+    );
+  }
+
+  #follow(from: Side, message: SessionMessage, decision: SessionDecision | undefined): void {
+    if (this.#over) return;
+    for (const { data, isBinary } of decision?.forward ?? [message]) from.relay.pass(data, isBinary);
+    if (decision?.toClient) this.#provider.relay.pass(decision.toClient, false);
+    if (decision?.error) this.#finish(mayNotGoOn(decision.error));
   }
 
   #goOn(side: Side): void {
@@ -275,7 +319,7 @@ export class Session {
 
 const openBrace = 123;
 
-function sideOf(socket: FrameSocket, other: FrameSocket, nowMs: number): Side {
+function sideOf(socket: FrameSocket, other: FrameSocket, nowMs: number, inspection: Inspection | null): Side {
   const relay = new Relay(socket, other);
-  return { socket, relay, messages: 0, bytes: 0, receivedAtMs: nowMs, pingedAtMs: nowMs, closed: false };
+  return { socket, relay, inspection, messages: 0, bytes: 0, receivedAtMs: nowMs, pingedAtMs: nowMs, closed: false };
 }

@@ -3,6 +3,7 @@ import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } 
 import type { GuardrailRule } from '../../core/contract/plugin/guardrail-config.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { AttemptResponse, Denial, Reply, ReplyHead, Verdict } from '../../core/contract/plugin/plugin.ts';
+import type { SessionDecision, SessionMessage } from '../../core/contract/plugin/web-socket.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { findHeader } from '../../core/contract/values/http.ts';
 import { isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
@@ -13,6 +14,7 @@ import { after } from './maybe.ts';
 import { type ReadBody, readBody } from './read-body.ts';
 import { type GuardrailResult, runGuardrails } from './run.ts';
 import { guardrailsConfig } from './schema.ts';
+import { SessionGuard } from './session/session-guard.ts';
 import { softDenialOf, softEndOf } from './soft-denial.ts';
 import { hasText, isPassed } from './texts.ts';
 import { StreamWindow } from './window/stream-window.ts';
@@ -93,6 +95,8 @@ interface State {
   observed: Observed | null;
   /** A stream that is decided in a window. */
   windowed: StreamWindow | null;
+  /** Null until a session has its first message. */
+  session: SessionGuard | null;
   /** True once the record is being written. */
   isClosed: boolean;
 }
@@ -130,6 +134,7 @@ class GuardrailHooks {
       ...(hasInput && !isShared ? { onAttempt: (ctx, target) => this.#onAttempt(ctx, target) } : {}),
       onAttemptResponse: (ctx, response, target) => this.#onAttemptResponse(ctx, response, target),
       onOwnReply: (ctx, reply) => this.#onOwnReply(ctx, reply),
+      onSessionMessage: (ctx, message) => this.#onSessionMessage(ctx, message),
       onReply: (ctx, head) => this.#onReply(ctx, head),
       onChunk: (ctx, chunk) => this.#onChunk(ctx, chunk),
       onEnd: (ctx, outcome) => this.#onEnd(ctx, outcome),
@@ -155,6 +160,7 @@ class GuardrailHooks {
         firstEvent: null,
         observed: null,
         windowed: null,
+        session: null,
         isClosed: false,
       };
       this.#slot.set(ctx, state);
@@ -186,10 +192,29 @@ class GuardrailHooks {
     return isShared ? this.#checkRequest(ctx, this.#compiled[0]?.input ?? noGuardrails, null) : undefined;
   }
 
-  /** Messages of WebSocket sessions are not read. Guardrails that deny reject the session, because they could not check it. */
+  /**
+   * Checks that read no text run when a session begins, and the others on each message. Messages of sessions that are not realtime ones have
+   * unknown formats: guardrails that deny reject the session, because they could not check it.
+   */
   #checkSession(ctx: RequestContext): Maybe<Reply | undefined> {
-    const all = new Set(this.#compiled.flatMap(({ input, output }) => [...input.all, ...output.all]));
-    return this.#checkRequest(ctx, toGuardrails([...all]), null);
+    const all = [...new Set(this.#compiled.flatMap(({ input, output }) => [...input.all, ...output.all]))];
+    if (!ctx.endpoint?.isRealtime) return this.#checkRequest(ctx, toGuardrails(all), null);
+    const ofEnvelope = all.map((one) => ({ ...one, checks: one.checks.filter(({ readsNoText }) => readsNoText) }));
+    return this.#checkRequest(ctx, toGuardrails(ofEnvelope.filter(({ checks }) => checks.length > 0)), null);
+  }
+
+  #onSessionMessage(ctx: RequestContext, message: SessionMessage): Maybe<SessionDecision | undefined> {
+    if (!ctx.endpoint?.isRealtime) return undefined;
+    const state = this.#stateOf(ctx);
+    state.session ??= this.#openSession(ctx);
+    return state.session.check(ctx, message);
+  }
+
+  #openSession(ctx: RequestContext): SessionGuard {
+    const index = ctx.plan.targets.find(({ path }) => path === ctx.targetPath)?.index ?? 0;
+    const { input, output } = this.#compiled[index] ?? { input: noGuardrails, output: noGuardrails };
+    const record = (results: readonly GuardrailResult[]) => this.#record(ctx, results, ctx.targetPath);
+    return new SessionGuard({ input: input.all, output: output.all, clock: this.#services.clock, record });
   }
 
   #onAttempt(ctx: RequestContext, target: Target): Maybe<Denial | undefined> {

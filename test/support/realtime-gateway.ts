@@ -65,9 +65,9 @@ async function realtimeOf<Gateway extends SharedGateway>(
       const traceId = encodeURIComponent(String(client.headers['x-svc-trace-id']));
       const list = await until(async () => {
         const reply = await gateway.admin.get(`/logs?trace_id=${traceId}`);
-        return reply.body.total > 0 && isThere(reply.body.data[0]) && reply.body;
+        return reply.body.data.length > 0 && isThere(reply.body.data[0]) && reply.body;
       });
-      if (list.total !== 1) throw new Error(`there are ${list.total} logs of one session`);
+      if (list.data.length !== 1) throw new Error(`there are ${list.data.length} logs of one session`);
       return list.data[0];
     },
     async close() {

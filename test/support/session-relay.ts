@@ -57,6 +57,7 @@ const edge = await startEdge(binary as 'uwsjs' | 'uws-pack', (request, sink) => 
         readUsage: null,
         readsBinary: false,
         isEstimated: false,
+        inspect: null,
         counted: () => null,
         looked: () => null,
         checkpoint: () => {},

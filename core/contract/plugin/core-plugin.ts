@@ -16,6 +16,7 @@ import type { CallProvider } from './provider-call.ts';
 import type { RequestRecord } from './record.ts';
 import type { RouteExplanation } from './route-explanation.ts';
 import type { SignAws } from './sign-aws.ts';
+import type { SessionDecision, SessionMessage } from './web-socket.ts';
 import type { TaskRunner } from './worker-tasks.ts';
 
 /** A built-in plugin: like a third-party one, with hooks and services that are not part of the public contract. */
@@ -59,6 +60,11 @@ export interface CoreHooks extends Hooks {
    * not throw.
    */
   onSend?(ctx: RequestContext): Maybe<void>;
+  /**
+   * Called with each message of a WebSocket session before it is forwarded; undefined forwards it. A promise delays the later messages of its
+   * direction.
+   */
+  onSessionMessage?(ctx: RequestContext, message: SessionMessage): Maybe<SessionDecision | undefined>;
   /**
    * Called during a WebSocket session when `ctx.usage` has grown, never before the last call has settled. An error ends the
    * session.

@@ -38,6 +38,8 @@ export interface Plan {
   readonly onReply: HookList<'onReply'>;
   readonly onChunk: HookList<'onChunk'>;
   readonly onError: HookList<'onError'>;
+  /** The first plugin that inspects messages of sessions; null: none. */
+  readonly onSessionMessage: NonNullable<CoreHooks['onSessionMessage']> | null;
   readonly onSessionUsage: HookList<'onSessionUsage'>;
   readonly onSessionLook: HookList<'onSessionLook'>;
   readonly onCheckpoint: HookList<'onCheckpoint'>;

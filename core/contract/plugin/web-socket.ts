@@ -53,6 +53,23 @@ export interface FrameListener {
   onClose(code: number, reason: string, byRule: boolean): void;
 }
 
+/** One message of a session. */
+export interface SessionMessage {
+  readonly data: Uint8Array;
+  readonly isBinary: boolean;
+  readonly isFromClient: boolean;
+}
+
+/** The effect of a message in place of forwarding it. */
+export interface SessionDecision {
+  /** The messages that are forwarded in its direction instead; empty: none. */
+  readonly forward: readonly Pick<SessionMessage, 'data' | 'isBinary'>[];
+  /** A text message for the client. */
+  readonly toClient?: Uint8Array;
+  /** Ends the session. */
+  readonly error?: GatewayError;
+}
+
 /** Both open ends of a session, and its context in the pipeline. */
 export interface SessionStart {
   readonly ctx: RequestContext;
@@ -74,6 +91,8 @@ export interface SessionStart {
    * error a plugin threw.
    */
   looked(): Maybe<GatewayError | null>;
+  /** Inspects each message before it is forwarded; null: no plugin does. */
+  readonly inspect: ((message: SessionMessage) => Maybe<SessionDecision | undefined>) | null;
   /** Records the current state of the session. `ctx` must be complete. */
   checkpoint(): void;
   /** Ends the request. `ctx` must be complete. Calls `recorded` once the record is safe. */

@@ -126,6 +126,7 @@ export function compilePlan(
     onReply: pick(all, 'onReply').reverse(),
     onChunk: pick(all, 'onChunk').reverse(),
     onError: pick(all, 'onError').reverse(),
+    onSessionMessage: pick(all, 'onSessionMessage')[0] ?? null,
     onSessionUsage: pick(all, 'onSessionUsage').reverse(),
     onSessionLook: pick(all, 'onSessionLook'),
     onCheckpoint: pick(all, 'onCheckpoint').reverse(),

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { messagesReply, messagesStream, responsesReply, responsesStream } from '../../../core/test-kit/provider-scripts.ts';
-import { answer, chatReply, chatStream, createHarness, type Script } from '../../support/pipeline-harness.ts';
+import {
+  answer,
+  chatReply,
+  chatStream,
+  createHarness,
+  type Harness,
+  organisationId,
+  type Script,
+  workspaceId,
+} from '../../support/pipeline-harness.ts';
 
 /**
  * Route × provider × stream mode × verdict × deny × sync or async × source × fallback, each row with a request through the whole pipeline.
@@ -54,7 +63,7 @@ const routes: readonly Route[] = [
 ];
 
 const streams = ['plain', 'observe', 'window', 'buffer'] as const;
-const sources = ['shorthand', 'hook form', 'target'] as const;
+const sources = ['shorthand', 'hook form', 'target', 'saved', 'default of the organisation', 'default of the workspace'] as const;
 const sides = ['input', 'output'] as const;
 
 interface Row {
@@ -87,16 +96,53 @@ for (const route of routes)
 const words = ['first words of the reply, ', 'and then some mo', 're ', 'forb', 'idden'];
 const found = { input: 'hello', output: 'forbidden' };
 
-function configOf({ route, side, stream, passes, deny, isAsync, source, hasFallback }: Row): JsonObject {
-  const parameters = { words: [passes ? 'absent' : found[side]], operator: 'none' };
-  const mode = side === 'output' && stream !== 'plain' ? { stream } : {};
-  const actions = { deny, async: isAsync, id: 'g', ...mode };
-  const isHook = source === 'hook form';
-  const entry = isHook
-    ? { checks: [{ id: 'default.contains', parameters }], ...actions }
-    : { 'default.contains': parameters, ...actions };
-  const key = isHook ? (side === 'input' ? 'before_request_hooks' : 'after_request_hooks') : `${side}_guardrails`;
-  const own = { [key]: [entry] };
+function checkOf({ side, passes }: Row): JsonObject {
+  return { id: 'default.contains', parameters: { words: [passes ? 'absent' : found[side]], operator: 'none' } };
+}
+
+function actionsOf({ side, stream, deny, isAsync }: Row): JsonObject {
+  return { deny, async: isAsync, ...(side === 'output' && stream !== 'plain' ? { stream } : {}) };
+}
+
+function ownOf(row: Row): JsonObject {
+  const { side, source } = row;
+  const { id, parameters } = checkOf(row);
+  const actions = { ...actionsOf(row), id: 'g' };
+  switch (source) {
+    case 'hook form': {
+      const key = side === 'input' ? 'before_request_hooks' : 'after_request_hooks';
+      return { [key]: [{ checks: [{ id, parameters }], ...actions }] };
+    }
+    case 'saved':
+      return { [`${side}_guardrails`]: ['g'] };
+    case 'default of the organisation':
+    case 'default of the workspace':
+      return {};
+    default:
+      return { [`${side}_guardrails`]: [{ [String(id)]: parameters, ...actions }] };
+  }
+}
+
+/** Stores the guardrail of a row that its config does not hold itself. */
+function save(gateway: Harness, row: Row): void {
+  const { side, source } = row;
+  const ofOrganisation = source === 'default of the organisation';
+  if (!ofOrganisation && source !== 'saved' && source !== 'default of the workspace') return;
+  gateway.documents.set(`guardrail ${ofOrganisation ? organisationId : workspaceId}/g`, {
+    ...{ id: '00000000-0000-4000-8000-000000000007', slug: 'g', versionId: '11111111-0000-4000-8000-000000000001' },
+    ...{ organisationId, workspaceId: ofOrganisation ? null : workspaceId, secrets: null },
+    ...{ checks: [checkOf(row)], actions: actionsOf(row) },
+  });
+  if (source === 'saved') return;
+  const none = { organisationStart: [], start: [], organisationInput: [], organisationOutput: [], input: [], output: [] };
+  const list = ofOrganisation ? (side === 'input' ? 'organisationInput' : 'organisationOutput') : side;
+  const key = `workspace ${workspaceId}`;
+  gateway.documents.set(key, { ...(gateway.documents.get(key) as object), guardrails: { ...none, [list]: ['g'] } });
+}
+
+function configOf(row: Row): JsonObject {
+  const { route, source, hasFallback } = row;
+  const own = ownOf(row);
   const first = { provider: route.provider, ...(source === 'target' ? own : {}) };
   const shared = source === 'target' ? {} : own;
   if (!hasFallback) return source === 'target' ? { strategy: { mode: 'single' }, targets: [first] } : { ...first, ...shared };
@@ -139,6 +185,7 @@ describe('guardrails by route, stream mode, verdict, execution, source and fallb
     async (_name, route) => {
       for (const row of rows.filter((each) => each.route === route)) {
         const gateway = createHarness();
+        save(gateway, row);
         const isStream = row.stream !== 'plain';
         gateway.script(isStream ? route.stream(words) : answer(200, route.plain(words.join(''))));
         const sink = await gateway.send({

@@ -132,7 +132,7 @@ describe('pass-through routes', () => {
   });
 });
 
-describe('WebSocket sessions', () => {
+describe('WebSocket sessions of unknown formats', () => {
   const contains = (more: JsonObject = {}) => ({ 'default.contains': { words: ['secret'], operator: 'none', ...more } });
   const targets = [{ provider: '@one', input_guardrails: [{ ...contains(), deny: true }] }, { provider: '@two' }];
   it.each<[string, JsonObject, boolean]>([
@@ -148,14 +148,14 @@ describe('WebSocket sessions', () => {
     ],
     [
       'check without text that passes',
-      { input_guardrails: [{ 'default.allowedRequestTypes': { allowedTypes: ['realtime'] }, deny: true }] },
+      { input_guardrails: [{ 'default.allowedRequestTypes': { allowedTypes: ['proxy'] }, deny: true }] },
       false,
     ],
   ])('%s', async (_name, config, isDenied) => {
     const gateway = createHarness();
     const sink = new FakeSink();
     const headers = { 'x-svc-config': JSON.stringify({ provider: '@one', ...config }) };
-    const request = fakeRequest({ method: 'GET', path: '/v1/realtime?model=gpt-realtime', headers, body: '' }, gateway.key);
+    const request = fakeRequest({ method: 'GET', path: '/v1/responses', headers, body: '' }, gateway.key);
     gateway.handle({ ...request, webSocketProtocols: [] }, sink);
     await sink.done;
     expect(sink.status === 446).toBe(isDenied);

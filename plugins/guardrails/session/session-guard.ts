@@ -1,0 +1,176 @@
+import type { RequestContext } from '../../../core/contract/plugin/context.ts';
+import type { SessionDecision, SessionMessage } from '../../../core/contract/plugin/web-socket.ts';
+import type { Clock } from '../../../core/contract/values/clock.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { isObject, isPromise, type JsonObject, type Maybe, parseObject } from '../../../core/contract/values/json.ts';
+import type { Guardrail } from '../compile.ts';
+import { deniedResults, isDenied } from '../hook-results.ts';
+import { after } from '../maybe.ts';
+import { type GuardrailResult, runGuardrails } from '../run.ts';
+import { contentOfClient, contentOfResponse, type MessageContent, transcriptOf } from './session-texts.ts';
+
+export interface SessionGuardOptions {
+  readonly input: readonly Guardrail[];
+  readonly output: readonly Guardrail[];
+  readonly clock: Clock;
+  record(results: readonly GuardrailResult[]): void;
+}
+
+/** Maximum bytes of one response that are held for its verdict. A longer one is denied. */
+const heldBytesMax = 8 * 1024 * 1024;
+
+/**
+ * Checks the messages of one realtime session. A message of the client that is denied does not reach the provider, and the client receives an
+ * error event. A response that is denied does not reach the client: its events are held until its `response.done`, then the session ends.
+ */
+export class SessionGuard {
+  readonly #options: SessionGuardOptions;
+  readonly #input: Lists;
+  readonly #output: Lists;
+  #held: SessionMessage[] = [];
+  #heldBytes = 0;
+  /** Ids of responses whose events are held. */
+  readonly #open = new Set<string>();
+
+  constructor(options: SessionGuardOptions) {
+    this.#options = options;
+    this.#input = listsOf(options.input);
+    // Guardrails that only observe do not hold the response.
+    this.#output = listsOf(options.output, ({ stream }) => stream !== 'observe');
+  }
+
+  check(ctx: RequestContext, message: SessionMessage): Maybe<SessionDecision | undefined> {
+    const event = message.isBinary ? null : eventOf(message.data);
+    return message.isFromClient ? this.#checkClient(ctx, event) : this.#checkProvider(ctx, message, event);
+  }
+
+  #checkClient(ctx: RequestContext, event: JsonObject | null): Maybe<SessionDecision | undefined> {
+    const content = event === null ? 'unreadable' : contentOfClient(event);
+    return after(this.#judge(ctx, this.#input, content), (denied) =>
+      denied === null ? undefined : { forward: [], toClient: errorEvent(denied, event, 'before') },
+    );
+  }
+
+  #checkProvider(ctx: RequestContext, message: SessionMessage, event: JsonObject | null): Maybe<SessionDecision | undefined> {
+    const spoken = event === null ? null : transcriptOf(event);
+    // The model has heard it already, so a denial ends the session.
+    if (spoken !== null) return this.#endIfDenied(this.#judge(ctx, this.#input, { texts: [spoken] }), event, 'before');
+    if (event?.type === 'response.done') return this.#endResponse(ctx, message, event);
+    if (this.#output.first.length === 0 || !isOfResponse(event)) return undefined;
+    this.#hold(message, event);
+    if (this.#heldBytes <= heldBytesMax) return { forward: [] };
+    const judged = this.#endIfDenied(this.#judge(ctx, this.#output, 'unreadable'), event, 'after');
+    return after(judged, (decision) => decision ?? { forward: this.#release() });
+  }
+
+  #hold(message: SessionMessage, event: JsonObject | null): void {
+    this.#held.push(message);
+    this.#heldBytes += message.data.length;
+    const id = event === null ? null : responseIdOf(event);
+    if (id !== null) this.#open.add(id);
+  }
+
+  #release(): readonly SessionMessage[] {
+    const held = this.#held;
+    this.#held = [];
+    this.#heldBytes = 0;
+    return held;
+  }
+
+  #endResponse(ctx: RequestContext, message: SessionMessage, event: JsonObject): Maybe<SessionDecision | undefined> {
+    const ended = this.#endIfDenied(this.#judge(ctx, this.#output, contentOfResponse(event)), event, 'after');
+    return after(ended, (decision) => {
+      if (decision || this.#output.first.length === 0) return decision;
+      this.#hold(message, event);
+      this.#open.delete(responseIdOf(event) ?? '');
+      // Responses can run side by side. Their events leave when the last of them has passed.
+      return { forward: this.#open.size === 0 ? this.#release() : [] };
+    });
+  }
+
+  #endIfDenied(
+    judged: Maybe<readonly GuardrailResult[] | null>,
+    event: JsonObject | null,
+    side: 'before' | 'after',
+  ): Maybe<SessionDecision | undefined> {
+    return after(judged, (denied) =>
+      denied === null ? undefined : { forward: [], toClient: errorEvent(denied, event, side), error: denial() },
+    );
+  }
+
+  /** Returns the results of a denial; null if the content passes. */
+  #judge(ctx: RequestContext, { first, later }: Lists, content: MessageContent): Maybe<readonly GuardrailResult[] | null> {
+    if (content === 'nothing') return null;
+    const { clock, record } = this.#options;
+    if (content === 'unreadable') {
+      // Only a guardrail that denies has something to decide: the others would note every piece of audio.
+      const denying = first.filter(({ deny }) => deny);
+      if (denying.length === 0) return null;
+      return after(runGuardrails(denying, ctx, null, clock), ({ results }) => {
+        if (!results.some(isDenied)) return null;
+        record(results);
+        return results;
+      });
+    }
+    const body = { texts: content.texts };
+    if (later.length > 0) {
+      const noted = runGuardrails(later, ctx, body, clock);
+      if (isPromise(noted)) void noted.then(({ results }) => record(results));
+      else record(noted.results);
+    }
+    if (first.length === 0) return null;
+    return after(runGuardrails(first, ctx, body, clock), ({ results }) => {
+      record(results);
+      return results.some(isDenied) ? results : null;
+    });
+  }
+}
+
+interface Lists {
+  readonly first: readonly Guardrail[];
+  readonly later: readonly Guardrail[];
+}
+
+/** Checks without text ran when the session began. */
+function listsOf(guardrails: readonly Guardrail[], isFirst: (guardrail: Guardrail) => boolean = () => true): Lists {
+  const reading = guardrails
+    .map((guardrail) => ({ ...guardrail, checks: guardrail.checks.filter(({ readsNoText }) => !readsNoText) }))
+    .filter(({ checks }) => checks.length > 0);
+  const waits = (guardrail: Guardrail) => !guardrail.async && isFirst(guardrail);
+  return { first: reading.filter(waits), later: reading.filter((guardrail) => !waits(guardrail)) };
+}
+
+/** Returns true for events with texts or audio of a response that is being produced, and for messages that are not events. */
+function isOfResponse(event: JsonObject | null): boolean {
+  if (event === null) return true;
+  const type = String(event.type);
+  if (type.startsWith('response.')) return true;
+  // Items of the user are repeated to the client, also without a response.
+  return (
+    type.startsWith('conversation.item.') && isObject(event.item) && event.item.role !== 'user' && event.item.role !== 'system'
+  );
+}
+
+function responseIdOf({ response_id, response }: JsonObject): string | null {
+  const id = response_id ?? (isObject(response) ? response.id : null);
+  return typeof id === 'string' ? id : null;
+}
+
+function eventOf(data: Uint8Array): JsonObject | null {
+  return parseObject(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString());
+}
+
+const message = 'The guardrail checks defined in the config failed.';
+
+function denial(): GatewayError {
+  return new GatewayError('request_denied', { message });
+}
+
+/** An error event of the realtime API. `event_id` of the error names the event of the client. */
+function errorEvent(denied: readonly GuardrailResult[], event: JsonObject | null, side: 'before' | 'after'): Uint8Array {
+  const about = side === 'before' && typeof event?.event_id === 'string' ? event.event_id : null;
+  const error = { type: 'hooks_failed', code: 'hooks_failed', message, param: null, event_id: about };
+  const results = deniedResults({ before: side === 'before' ? denied : [], after: side === 'after' ? denied : [] });
+  const json = `{"type":"error","event_id":"event_${denied[0]?.createdAtMs ?? 0}","error":${JSON.stringify(error)},"hook_results":${results}}`;
+  return Buffer.from(json);
+}

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { type RealtimeGateway, realtimePath, shareRealtimeGateway } from '../../support/realtime-gateway.ts';
+import { until, within } from '../../support/until.ts';
+
+let realtime: RealtimeGateway;
+beforeAll(async () => {
+  realtime = await shareRealtimeGateway();
+});
+afterAll(() => realtime?.close());
+
+const secret = (more: JsonObject = {}) => ({
+  'default.contains': { words: ['secret'], operator: 'none' },
+  id: 'g',
+  deny: true,
+  ...more,
+});
+
+async function open(config: JsonObject) {
+  const slug = await realtime.gateway.admin.createConfig(config);
+  return realtime.open(realtimePath, { 'x-svc-config': slug });
+}
+
+const item = (text: string, event_id = 'e1') => ({
+  ...{ type: 'conversation.item.create', event_id },
+  item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },
+});
+const done = (text: string, id = 'r1') => ({
+  type: 'response.done',
+  response: {
+    id,
+    status: 'completed',
+    output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }],
+  },
+});
+const delta = (text: string, response_id = 'r1') => ({ type: 'response.output_text.delta', response_id, delta: text });
+const parsed = (messages: readonly (string | Buffer)[]) => messages.map((message) => JSON.parse(String(message)) as JsonObject);
+
+describe('guardrails of a realtime session', () => {
+  it('keep a denied text message from the provider, report it to the client, and let the session continue', async () => {
+    const { client, session } = await open({ input_guardrails: [secret()] });
+    const sent = [
+      item('hello', 'a'),
+      item('a secret', 'b'),
+      { type: 'response.create', response: { instructions: 'tell the secret' } },
+      { type: 'response.create', response: { input: [item('one more secret').item] } },
+      { type: 'an.unknown.event', anything: { deep: ['secret'] } },
+      item('bye', 'c'),
+      { type: 'response.cancel' },
+    ];
+    for (const event of sent) client.socket.send(JSON.stringify(event));
+    await until(() => session.messages.length === 3 && client.messages.length === 4);
+    expect(parsed(session.messages)).toEqual([sent[0], sent[5], sent[6]]);
+    expect(parsed(client.messages)[0]).toMatchObject({
+      type: 'error',
+      error: { type: 'hooks_failed', event_id: 'b' },
+      hook_results: { before_request_hooks: [{ id: 'g', verdict: false, deny: true }] },
+    });
+    client.socket.close(1000);
+    const log = await realtime.logOf(client);
+    const verdicts = (log.guardrails as { verdict: boolean }[]).map(({ verdict }) => verdict);
+    expect([log.outcome, verdicts]).toEqual(['success', [true, false, false, false, false, true]]);
+  });
+
+  it.each([
+    ['audio of the client', { type: 'input_audio_buffer.append', audio: 'AAAA' }],
+    [
+      'an item with audio',
+      { type: 'conversation.item.create', item: { type: 'message', content: [{ type: 'input_audio', audio: 'AA' }] } },
+    ],
+    ['text that is not JSON', 'secret'],
+  ])('deny what their checks cannot read: %s', async (_name, event) => {
+    const { client, session } = await open({ input_guardrails: [secret()] });
+    client.socket.send(typeof event === 'string' ? event : JSON.stringify(event));
+    await client.received(1);
+    expect(parsed(client.messages)).toMatchObject([{ type: 'error', error: { type: 'hooks_failed' } }]);
+    expect(session.messages).toEqual([]);
+    client.socket.terminate();
+  });
+
+  it.each<[string, JsonObject]>([
+    ['without deny', { input_guardrails: [secret({ deny: false })] }],
+    ['that are asynchronous', { input_guardrails: [secret({ async: true })] }],
+  ])('%s only record verdicts', async (_name, config) => {
+    const { client, session } = await open(config);
+    const audio = { type: 'input_audio_buffer.append', audio: 'AAAA' };
+    for (const event of [item('a secret'), audio]) client.socket.send(JSON.stringify(event));
+    await until(() => session.messages.length === 2);
+    client.socket.close(1000);
+    expect((await realtime.logOf(client)).guardrails).toMatchObject([{ id: 'g', verdict: false, deny: false }]);
+  });
+
+  it('hold the events of a response until it has passed, and others not', async () => {
+    const { client, session } = await open({ output_guardrails: [secret()] });
+    const limits = { type: 'rate_limits.updated', rate_limits: [] };
+    const echo = { type: 'conversation.item.created', item: { role: 'user', content: [] } };
+    for (const event of [delta('fine'), limits, echo]) session.socket.send(JSON.stringify(event));
+    await client.received(2);
+    expect(parsed(client.messages)).toEqual([limits, echo]);
+    session.socket.send(JSON.stringify(done('fine')));
+    await client.received(4);
+    expect(parsed(client.messages).slice(2)).toEqual([delta('fine'), done('fine')]);
+    client.socket.close(1000);
+  });
+
+  it.each<[string, JsonObject[]]>([
+    ['in its text', [delta('a sec'), delta('ret'), done('a secret')]],
+    [
+      'in its transcript',
+      [
+        { type: 'response.output_audio.delta', response_id: 'r1', delta: 'AAAA' },
+        {
+          type: 'response.done',
+          response: { id: 'r1', output: [{ content: [{ type: 'output_audio', transcript: 'a secret' }] }] },
+        },
+      ],
+    ],
+    ['beside another response that passed', [delta('a secret', 'r2'), delta('fine'), done('fine'), done('a secret', 'r2')]],
+    [
+      'in arguments of a tool',
+      [{ type: 'response.done', response: { id: 'r1', output: [{ type: 'function_call', arguments: '{"a":"secret"}' }] } }],
+    ],
+    [
+      'in audio without a transcript',
+      [{ type: 'response.done', response: { id: 'r1', output: [{ content: [{ type: 'output_audio' }] }] } }],
+    ],
+  ])('end the session with an error event if a response is denied: %s', async (_name, events) => {
+    const { client, session } = await open({ output_guardrails: [secret()] });
+    for (const event of events) session.socket.send(JSON.stringify(event));
+    const closed = await within(client.closed, 'the close frame');
+    expect(closed.code).toBe(1008);
+    expect(parsed(client.messages)).toMatchObject([
+      { type: 'error', error: { type: 'hooks_failed' }, hook_results: { after_request_hooks: [{ verdict: false }] } },
+    ]);
+    expect(await realtime.logOf(client)).toMatchObject({ outcome: 'cut', error: { code: 'request_denied' } });
+  });
+
+  it('send a response at once and record its verdict with stream observe', async () => {
+    const { client, session } = await open({ output_guardrails: [secret({ stream: 'observe' })] });
+    for (const event of [delta('a secret'), done('a secret')]) session.socket.send(JSON.stringify(event));
+    await client.received(2);
+    client.socket.close(1000);
+    expect((await realtime.logOf(client)).guardrails).toMatchObject([{ side: 'output', verdict: false }]);
+  });
+
+  it('end the session if the transcript of what the user said is denied', async () => {
+    const config = {
+      input_guardrails: [secret({ 'default.contains': { words: ['secret'], operator: 'none', failOnError: false } })],
+    };
+    const { client, session } = await open(config);
+    client.socket.send(JSON.stringify({ type: 'input_audio_buffer.append', audio: 'AAAA' }));
+    await until(() => session.messages.length === 1);
+    const type = 'conversation.item.input_audio_transcription.completed';
+    session.socket.send(JSON.stringify({ type, transcript: 'the secret' }));
+    expect((await within(client.closed, 'the close frame')).code).toBe(1008);
+  });
+
+  it('are waited for in the order of the messages, also of the last ones before a close', async () => {
+    // A text of this length is searched in a worker thread.
+    const long = `${'x '.repeat(400_000)}end`;
+    const { client, session } = await open({ input_guardrails: [secret()] });
+    for (const text of [long, 'short']) client.socket.send(JSON.stringify(item(text)));
+    client.socket.close(1000, 'bye');
+    expect(await within(session.closed, 'the close frame')).toEqual({ code: 1000, reason: 'bye' });
+    expect(parsed(session.messages)).toEqual([item(long), item('short')]);
+  });
+});
