@@ -20,6 +20,7 @@ const folders = {
   leases: ['db', 'audit', 'http', 'limits', 'mail', 'pricing'],
   openapi: ['http'],
   telemetry: ['db', 'define-resource\\.ts'],
+  analytics: ['db', 'define-resource\\.ts'],
   announce: ['db', 'publish', rows],
   access: ['db', 'http', 'publish', 'announce', rows],
   identity: ['db', 'audit', 'http', 'mail', 'publish', 'access', rows],
@@ -36,12 +37,13 @@ const folders = {
 
 /** What every resource may import. */
 const forResources = [
-  ...['db', 'audit', 'publish', 'secrets', 'mail', 'jobs', 'http', 'limits', 'pricing', 'leases', 'openapi'],
+  ...['db', 'audit', 'publish', 'secrets', 'mail', 'jobs', 'http', 'limits', 'pricing', 'leases', 'openapi', 'analytics'],
   ...['announce', 'access', 'identity', rows, 'define-resource\\.ts'],
 ];
 
 /** Resources whose other files a resource may import, except routes and declarations. There are no circles. */
 const resources = {
+  analytics: ['logs'],
   'api-keys': ['organisations'],
   batches: ['files'],
   configs: ['integrations', 'logs'],

@@ -48,6 +48,12 @@ export const controlPlane = {
     'Days the control plane keeps the file of a completed log export.',
     wholeNumber(1, 3_650, 'days'),
   ),
+  analyticsRetentionDays: row(
+    'ANALYTICS_RETENTION_DAYS',
+    '400',
+    'Days the control plane keeps the hourly and daily sums behind analytics. It deletes older ones every hour. 0 keeps all.',
+    wholeNumber(0, 36_500, 'days'),
+  ),
   adminRequestsPerKey: row(
     'ADMIN_REQUESTS_PER_KEY',
     '6000',

@@ -58,6 +58,12 @@ const oneLog = ({ workspaceId, logId }: Place): Ask[] => [['GET', `/logs/${logId
 const withoutMetadata = (body: unknown) =>
   (body as { metrics: Record<string, unknown[]> }).metrics['metadata.value']?.length === 0;
 
+const readAnalytics = ({ workspaceId }: Place): Ask[] => [
+  [
+    'GET',
+    `/analytics/groups/model?workspace_id=${workspaceId}&time_of_generation_min=2026-01-01T00:00:00Z&time_of_generation_max=2026-01-02T00:00:00Z`,
+  ],
+];
 const readProviders = ({ workspaceId }: Place): Ask[] => [
   ['GET', `/providers?workspace_id=${workspaceId}`],
   ['GET', `/virtual-keys?workspace_id=${workspaceId}`],
@@ -123,8 +129,8 @@ export const securitySettings: Readonly<Record<SecuritySettingName, Enforced | L
   managersViewPrompts: { decidesFor: managers, asks: readPrompts },
   membersWritePrompts: { decidesFor: members, asks: writePrompts },
   managersWritePrompts: { decidesFor: managers, asks: writePrompts },
-  membersViewAnalytics: { decidesFor: lookers, laterPart: ['analytics.view'] },
-  managersViewAnalytics: { decidesFor: managers, laterPart: ['analytics.view'] },
+  membersViewAnalytics: { decidesFor: lookers, asks: readAnalytics },
+  managersViewAnalytics: { decidesFor: managers, asks: readAnalytics },
   membersViewProviders: { decidesFor: lookers, asks: readProviders },
   managersViewProviders: { decidesFor: managers, asks: readProviders },
   membersWriteProviders: { decidesFor: members, asks: writeProviders },

@@ -31,16 +31,32 @@ export function stepsOf(attacker: Belongings, victim: Belongings): Step[] {
 
 /** Returns true if a request of the route can name something with an owner: in its path, or as a tenant in the query or body. */
 export function canName(route: AdminRoute, tenants: readonly ('workspace_id' | 'organisation_id')[]): boolean {
-  if (route.path.startsWith('/utils/')) return false;
+  if (route.path.startsWith('/utils/') || isSameAsRequests(route)) return false;
   const entries = { ...entriesOf(route.query), ...entriesOf(route.body) };
   return route.path.includes('/:') || tenants.some((name) => name in entries);
+}
+
+/** One graph stands for all: they are one declaration with one way to select requests. */
+function isSameAsRequests({ path }: AdminRoute): boolean {
+  return path.startsWith('/analytics/graphs/') && path !== '/analytics/graphs/requests';
+}
+
+/** Names of providers, models, metadata keys and dimensions have no owner. */
+function hasPlainNames({ path }: AdminRoute): boolean {
+  return path.startsWith('/utils/model-configs/') || path.startsWith('/analytics/');
+}
+
+/** The part of the query that a route requires, with `&` at its end. */
+export function requiredQuery(path: string): string {
+  if (path === '/audit-logs') return 'start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z&';
+  const month = 'time_of_generation_min=2026-11-01T00:00:00Z&time_of_generation_max=2026-12-01T00:00:00Z&';
+  return path.startsWith('/analytics/') ? month : '';
 }
 
 /** Path parameters that name the victim's items, with a valid body. */
 function* itemSteps(route: AdminRoute, attacker: Belongings, victim: Belongings): Generator<Step> {
   const params = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
-  // Names of providers and models have no owner.
-  if (params.length === 0 || route.path.startsWith('/utils/model-configs/')) return;
+  if (params.length === 0 || hasPlainNames(route)) return;
   for (const name of new Set(namesFor(route, params.at(-1) ?? '', victim))) {
     const path = withQuery(route, fill(route, victim, name), attacker);
     yield { route, what: `names ${name} in the path`, path, ...bodyOf(route, attacker) };
@@ -86,14 +102,14 @@ function withQuery(route: AdminRoute, path: string, attacker: Belongings): strin
 
 /** The tenant of the victim in the query, on routes without parameters, so that no other check rejects first. */
 function* querySteps(route: AdminRoute, victim: Belongings, attacker: Belongings): Generator<Step> {
-  if (route.path.includes(':')) return;
+  if (isSameAsRequests(route) || (route.path.includes(':') && !route.path.startsWith('/analytics/'))) return;
   const entries = entriesOf(route.query);
-  const required = route.path === '/audit-logs' ? 'start_time=2020-01-01T00:00:00Z&end_time=2099-01-01T00:00:00Z&' : '';
+  const path = `${route.path.replace(':groupBy', 'model').replace(':metadataKey', 'team')}?${requiredQuery(route.path)}`;
   const body = route.body ? bodyOf(route, attacker, false) : {};
   for (const name of ['workspace_id', 'organisation_id'] as const) {
     if (!(name in entries)) continue;
     const value = name === 'workspace_id' ? victim.workspaceId : victim.organisationId;
-    yield { route, what: `names ${name} in the query`, path: `${route.path}?${required}${name}=${value}`, ...body };
+    yield { route, what: `names ${name} in the query`, path: `${path}${name}=${value}`, ...body };
   }
 }
 

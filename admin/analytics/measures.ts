@@ -1,0 +1,63 @@
+import type { RequestRecord } from '../../core/contract/plugin/record.ts';
+
+/** A sum that roll-ups hold: how one request counts, in a record and in SQL over the alias `r` of `request_records`. */
+interface Measure {
+  of(record: RequestRecord, costNano: number): number;
+  readonly sql: string;
+}
+
+const field = (name: string) => `(r.record->>'${name}')::bigint`;
+const durationUs = `round((r.record->>'durationMs')::numeric * 1000)::bigint`;
+const isHit = `r.record->>'cacheStatus' in ('HIT', 'SEMANTIC HIT')`;
+const isSemantic = `r.record->>'cacheStatus' = 'SEMANTIC HIT'`;
+
+/** Every sum, by its column. */
+const table = {
+  requests: { of: () => 1, sql: '1' },
+  /** Ended without success. Open sessions are neither. */
+  errors: {
+    of: ({ outcome }) => (outcome === 'success' || outcome === 'open' ? 0 : 1),
+    sql: `case when r.outcome in ('success', 'open') then 0 else 1 end`,
+  },
+  cost_nano: { of: (_, costNano) => costNano, sql: 'coalesce(r.cost_micro_usd * 1000 + r.cost_nano_rest, 0)' },
+  /** Every kind of input, as in logs. */
+  input_tokens: {
+    of: (record) => record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens,
+    sql: `${field('inputTokens')} + ${field('cacheReadTokens')} + ${field('cacheWriteTokens')}`,
+  },
+  output_tokens: { of: (record) => record.outputTokens, sql: field('outputTokens') },
+  duration_us: { of: ({ durationMs }) => Math.round(durationMs * 1000), sql: durationUs },
+  cache_hits: { of: (record) => (isHitOf(record) ? 1 : 0), sql: `case when ${isHit} then 1 else 0 end` },
+  semantic_hits: {
+    of: ({ cacheStatus }) => (cacheStatus === 'SEMANTIC HIT' ? 1 : 0),
+    sql: `case when ${isSemantic} then 1 else 0 end`,
+  },
+  hit_duration_us: {
+    of: (record) => (isHitOf(record) ? Math.round(record.durationMs * 1000) : 0),
+    sql: `case when ${isHit} then ${durationUs} else 0 end`,
+  },
+  /** Succeeded at another target than the first. */
+  fallbacks: {
+    of: ({ outcome, attempts }) => (outcome === 'success' && isFallback(attempts) ? 1 : 0),
+    sql: `case when r.outcome = 'success' and exists (select from jsonb_array_elements(r.record->'attempts') one
+      where one->>'targetPath' <> r.record#>>'{attempts,0,targetPath}') then 1 else 0 end`,
+  },
+} as const satisfies Readonly<Record<string, Measure>>;
+
+export type MeasureName = keyof typeof table;
+export const measureNames = Object.keys(table) as MeasureName[];
+export const measures: readonly Measure[] = Object.values(table);
+
+/** `<expression> as <column>` of every measure, for rows of `request_records` with the alias `r`. */
+export const measuresInSql = Object.entries(table)
+  .map(([name, { sql }]) => `${sql} as ${name}`)
+  .join(', ');
+
+function isHitOf({ cacheStatus }: RequestRecord): boolean {
+  return cacheStatus === 'HIT' || cacheStatus === 'SEMANTIC HIT';
+}
+
+function isFallback(attempts: RequestRecord['attempts']): boolean {
+  const first = attempts[0]?.targetPath;
+  return attempts.some(({ targetPath }) => targetPath !== first);
+}

@@ -1,0 +1,31 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import { bucket } from './read-usage.ts';
+import { type Selection, sourceOf } from './source.ts';
+
+interface UserCounts {
+  /** Users in the whole range. */
+  readonly unique: number;
+  /** Requests of known users. */
+  readonly requests: number;
+  readonly buckets: ReadonlyMap<number, { readonly users: number; readonly requests: number }>;
+}
+
+/** Counts the users (`_user` of the metadata) of each bucket and of the range. */
+export async function readUserCounts(em: EntityManager, selection: Selection): Promise<UserCounts> {
+  const { text, values } = sourceOf(selection, ['end_user']);
+  const { bucketMs } = selection.range;
+  const rows = await em.execute<{ bucket: number | null; users: number; requests: number }[]>(
+    `with users as materialized (
+       select ${bucket}, s.end_user, sum(s.requests)::float8 as requests from (${text}) s
+       where s.end_user is not null group by 1, 2 having sum(s.requests) > 0)
+     select bucket, count(distinct end_user)::float8 as users, coalesce(sum(requests), 0)::float8 as requests
+     from users group by grouping sets ((bucket), ())`,
+    [bucketMs, bucketMs, ...values],
+  );
+  const all = rows.find((row) => row.bucket === null);
+  return {
+    unique: all?.users ?? 0,
+    requests: all?.requests ?? 0,
+    buckets: new Map(rows.flatMap((row) => (row.bucket === null ? [] : [[Number(row.bucket), row]]))),
+  };
+}

@@ -1,0 +1,192 @@
+import type * as v from 'valibot';
+import { isUuid } from '../../../core/contract/values/uuid.ts';
+import type { Dimension } from '../../analytics/grains.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { forbidden, invalid } from '../../http/errors.ts';
+import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
+import { pageOf } from '../../http/schemas.ts';
+import { apiKeys } from '../api-keys/entity.ts';
+import type { LogFilters } from '../logs/filters.ts';
+import { workspaces } from '../workspaces/entity.ts';
+import { cacheSummary, graphs } from './graphs.ts';
+import { columnsOf, type Group, type GroupBy, groupings, readGroups } from './groups.ts';
+import { readMetadataGroups } from './metadata-groups.ts';
+import { rangeOf } from './range.ts';
+import {
+  type ColumnName,
+  cacheSummaryReply,
+  filterQuery,
+  type GraphName,
+  graphReplies,
+  groupQuery,
+  groupsReply,
+  metadataReply,
+  modelsReply,
+  usersReply,
+} from './schema.ts';
+import type { Selection } from './source.ts';
+import { visibilityOf } from './visibility.ts';
+
+const shared = {
+  method: 'GET',
+  scopes: ['analytics.view'],
+  tenant: 'either',
+  resource: 'analytics',
+  action: 'view',
+  deletedToo: true,
+  body: null,
+} as const;
+
+/** Routes of analytics. */
+export const analyticsRoutes: readonly AdminRoute[] = [
+  ...(Object.keys(graphReplies) as GraphName[]).map((name) =>
+    defineRoute({
+      ...shared,
+      path: `/analytics/graphs/${name}`,
+      summary: `Chart: ${name.replaceAll(/[/-]/g, ' ')}`,
+      reply: graphReplies[name],
+      query: filterQuery,
+      async handle(call) {
+        return { ...(await graphs[name](call.em, await selectionOf(call))), object: 'analytics-graph' };
+      },
+    }),
+  ),
+  defineRoute({
+    ...shared,
+    path: '/analytics/summary/cache',
+    summary: 'Figures of cached replies',
+    reply: cacheSummaryReply,
+    query: filterQuery,
+    async handle(call) {
+      return { summary: await cacheSummary(call.em, await selectionOf(call)), object: 'analytics-summary' };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    path: '/analytics/groups/users',
+    summary: 'Requests and cost of each user (_user of the metadata)',
+    reply: usersReply,
+    query: groupQuery,
+    async handle(call) {
+      const selection = await selectionOf(call, { usesMetadata: true });
+      const { total, groups } = await readGroups(call.em, selection, ['end_user'], { ...pageFor(call), isKnown: true });
+      const data = groups.map((group) => ({ user: group.values[0], ...columnsOf(group, ['requests', 'cost']), ...mark }));
+      return { object: 'list', total, data };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    path: '/analytics/groups/ai-models',
+    summary: 'Requests of each model',
+    reply: modelsReply,
+    query: groupQuery,
+    async handle(call) {
+      const { total, groups } = await readGroups(call.em, await selectionOf(call), ['model'], pageFor(call));
+      const data = groups.map((group) => ({ ai_model: group.values[0], ...columnsOf(group, ['requests']), ...mark }));
+      return { object: 'list', total, data };
+    },
+  }),
+  ...['/analytics/groups/metadata/:metadataKey', '/analytics/metadata/:metadataKey'].map((path) =>
+    defineRoute({
+      ...shared,
+      path,
+      summary: 'Figures of each value of a metadata key',
+      reply: metadataReply,
+      query: groupQuery,
+      async handle(call) {
+        const selection = await selectionOf(call, { usesMetadata: true });
+        return readMetadataGroups(call.em, selection, call.params.metadataKey ?? '', call.query);
+      },
+    }),
+  ),
+  ...['/analytics/groups/workspaces', '/analytics/groups/:groupBy'].map((path) =>
+    defineRoute({
+      ...shared,
+      path,
+      summary: path.endsWith('workspaces')
+        ? 'Figures of each workspace'
+        : 'Figures by api_key, model, ai_service, provider, config, status_code or workspace, or by several of them',
+      reply: groupsReply,
+      query: groupQuery,
+      async handle(call) {
+        const names = groupBysOf(call.params.groupBy ?? 'workspace');
+        const selection = await selectionOf(call);
+        const by = names.flatMap((name): readonly Dimension[] => groupings[name]);
+        const { total, groups } = await readGroups(call.em, selection, [...new Set(by)], pageFor(call));
+        const nameOf = await namesOf(call.em, selection, names, groups);
+        const columns = columnsFor(call.query);
+        const data = groups.map((group) => ({ ...nameOf(group), ...columnsOf(group, columns), ...mark }));
+        return { object: 'list', total, data };
+      },
+    }),
+  ),
+];
+
+const mark = { object: 'analytics-group' } as const;
+
+type FilterCall = Pick<AdminCall<LogFilters, unknown>, 'em' | 'actor' | 'organisationId' | 'workspaceId' | 'query' | 'services'>;
+
+/** Reads the filters of a request. Throws AB03 if the caller may not use metadata and the request does. */
+async function selectionOf(call: FilterCall, { usesMetadata = false } = {}): Promise<Selection> {
+  const { organisationId, workspaceId, query } = call;
+  const visible = await visibilityOf(call.em, call.actor, workspaceId);
+  if (!visible.metadata && (usesMetadata || query.metadata !== undefined))
+    throw forbidden('metadata: your role does not allow reading the metadata of requests');
+  return {
+    organisationId,
+    workspaceId,
+    filters: query,
+    ofUser: visible.ofUser,
+    range: rangeOf(query, call.services.clock.now()),
+  };
+}
+
+type GroupQuery = v.InferOutput<typeof groupQuery>;
+
+function pageFor({ query }: { readonly query: GroupQuery }) {
+  const columns = columnsFor(query);
+  const page = { ...pageOf(query), orderBy: query.order_by ?? 'requests', order: query.order };
+  return { page, withLatency: columns.includes('p95_latency') || columns.includes('p99_latency') };
+}
+
+function columnsFor({ columns }: GroupQuery): readonly ColumnName[] {
+  return ['requests', ...(columns ?? ['cost', 'total_tokens'])];
+}
+
+/** Splits `api_key,model`. Throws AB01 for other names. */
+function groupBysOf(text: string): GroupBy[] {
+  const names = [...new Set(text.split(','))];
+  const known = Object.keys(groupings);
+  if (names.length > 3 || !names.every((name) => known.includes(name)))
+    throw invalid(`groupBy: up to three of ${known.join(', ')}, separated by commas, are expected`);
+  return names as GroupBy[];
+}
+
+/** Returns a function that names a group: ids of API keys with their names, workspaces by slug. */
+async function namesOf(em: EntityManager, { organisationId }: Selection, names: readonly GroupBy[], groups: readonly Group[]) {
+  const columns = [...new Set(names.flatMap((name): readonly Dimension[] => groupings[name]))];
+  const valueIn = (group: Group, column: Dimension) => group.values[columns.indexOf(column)] ?? null;
+  const idsOf = (column: Dimension) => {
+    const ids = columns.includes(column) ? groups.map((group) => valueIn(group, column)) : [];
+    return { $in: ids.filter((id) => typeof id === 'string').filter(isUuid) };
+  };
+  const keys = new Map((await em.find(apiKeys, { organisationId, id: idsOf('api_key_id') })).map(({ id, name }) => [id, name]));
+  const found = await em.find(workspaces, { organisationId, id: idsOf('workspace_id') });
+  const slugs = new Map(found.map(({ id, slug }) => [id, slug]));
+  const wire: Readonly<Record<GroupBy, (group: Group) => Readonly<Record<string, string | number | null>>>> = {
+    ai_service: (group) => ({ ai_service: valueIn(group, 'provider') }),
+    model: (group) => ({ model: valueIn(group, 'model'), ai_service: valueIn(group, 'provider') }),
+    status_code: (group) => ({ status_code: valueIn(group, 'status') }),
+    api_key: (group) => {
+      const id = valueIn(group, 'api_key_id');
+      return { api_key: id, api_key_name: keys.get(String(id)) ?? null };
+    },
+    config: (group) => ({ config: valueIn(group, 'config_slug') }),
+    workspace: (group) => {
+      const id = valueIn(group, 'workspace_id');
+      return { workspace: slugs.get(String(id)) ?? id };
+    },
+    provider: (group) => ({ provider: valueIn(group, 'provider_slug') }),
+  };
+  return (group: Group) => Object.assign({}, ...names.map((name) => wire[name](group)));
+}

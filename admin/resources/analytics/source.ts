@@ -1,0 +1,123 @@
+import { type Dimension, dayMs, type Grain, grains, minuteMs } from '../../analytics/grains.ts';
+import { logGamma } from '../../analytics/latency-bins.ts';
+import { measuresInSql } from '../../analytics/measures.ts';
+import { allOf, type Condition, compileFilters, type LogFilters, logFilterEntries } from '../logs/filters.ts';
+import type { Range } from './range.ts';
+
+/** The requests that a query is about. */
+export interface Selection {
+  readonly organisationId: string;
+  readonly range: Range;
+  readonly filters: LogFilters;
+  /** Null: all workspaces but the hidden ones. */
+  readonly workspaceId: string | null;
+  /** Only requests with keys of this user; null: of everyone. */
+  readonly ofUser: string | null;
+}
+
+/** Filters that roll-ups can apply, with the dimensions that they need. */
+const servedByRollups: Readonly<Partial<Record<keyof LogFilters, readonly Dimension[]>>> = {
+  status_code: ['status'],
+  ai_model: ['model'],
+  ai_org_model: ['provider', 'model'],
+  virtual_keys: ['provider_slug'],
+  configs: ['config_slug'],
+  api_key_ids: ['api_key_id'],
+  workspace_slug: ['workspace_id'],
+};
+
+/**
+ * Returns a subquery with one row per roll-up or request, in the columns of `usage_rollups`. It reads roll-ups if one grain keeps
+ * everything that the filters and `groups` name, else the records themselves.
+ */
+export function sourceOf(selection: Selection, groups: readonly Dimension[]): Condition {
+  const needed = new Set([...groups, ...(selection.ofUser === null ? [] : (['user_id'] as const))]);
+  let needsRecords = false;
+  for (const name of Object.keys(logFilterEntries) as (keyof LogFilters)[]) {
+    if (selection.filters[name] === undefined || name.startsWith('time_of_generation_')) continue;
+    const names = servedByRollups[name];
+    if (names) for (const one of names) needed.add(one);
+    else needsRecords = true;
+  }
+  const pieces = needsRecords ? null : piecesFor(selection.range, [...needed]);
+  return pieces === null ? recordsOf(selection) : rollupsIn(pieces, conditionsOf(selection));
+}
+
+/** Part of a range that one grain covers. */
+interface Piece {
+  readonly grain: Grain;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Null if no grain keeps these dimensions in buckets that are short enough. */
+function piecesFor({ fromMs, toMs, bucketMs }: Range, needed: readonly Dimension[]): Piece[] | null {
+  const keepsAll = ({ keeps }: Grain) => needed.every((name) => keeps.includes(name));
+  if (bucketMs === minuteMs) return keepsAll(grains.minute) ? [{ grain: grains.minute, fromMs, toMs }] : null;
+  if (keepsAll(grains.hour)) return [{ grain: grains.hour, fromMs, toMs }];
+  // Grains of users leave out requests without a user, so they serve only questions about users.
+  const [hours, days] = needed.includes('end_user')
+    ? ([grains.hourUser, grains.dayUser] as const)
+    : ([grains.hourDetail, grains.dayDetail] as const);
+  if (!keepsAll(hours)) return null;
+  if (bucketMs < dayMs) return [{ grain: hours, fromMs, toMs }];
+  const [firstDay, endOfDays] = [Math.ceil(fromMs / dayMs) * dayMs, Math.floor(toMs / dayMs) * dayMs];
+  return [
+    { grain: hours, fromMs, toMs: firstDay },
+    { grain: days, fromMs: firstDay, toMs: endOfDays },
+    { grain: hours, fromMs: endOfDays, toMs },
+  ].filter((piece) => piece.fromMs < piece.toMs);
+}
+
+/** Returns the records that pass the filters, at any time, and whether there are any filters apart from tenant and time. */
+export function recordConditions(selection: Selection): { readonly conditions: Condition; readonly isFiltered: boolean } {
+  const conditions = conditionsOf(selection);
+  const { text, values } = allOf(conditions);
+  const tenant = selection.workspaceId === null ? 1 : 2;
+  return { conditions: { text: `${selectRecords} where ${text}`, values }, isFiltered: conditions.length > tenant };
+}
+
+function conditionsOf({ organisationId, filters, workspaceId, ofUser }: Selection): Condition[] {
+  const { time_of_generation_min: _, time_of_generation_max: __, ...others } = filters;
+  return [
+    { text: 'r.organisation_id = ?', values: [organisationId] },
+    ...(workspaceId === null ? [] : [{ text: 'r.workspace_id = ?', values: [workspaceId] }]),
+    ...(ofUser === null ? [] : [{ text: 'r.user_id = ?', values: [ofUser] }]),
+    ...compileFilters(others, organisationId),
+  ];
+}
+
+function rollupsIn(pieces: readonly Piece[], conditions: readonly Condition[]): Condition {
+  const parts = pieces.map(({ grain, fromMs, toMs }) =>
+    allOf([
+      { text: 'r.grain = ? and r.starts_at >= ? and r.starts_at < ?', values: [grain.name, new Date(fromMs), new Date(toMs)] },
+      ...conditions,
+    ]),
+  );
+  return {
+    text: parts.map(({ text }) => `select r.* from usage_rollups r where ${text}`).join(' union all '),
+    values: parts.flatMap(({ values }) => values),
+  };
+}
+
+const selectRecords = `select r.* from (select r.organisation_id, r.workspace_id, r.status, r.api_key_id, r.record->>'userId' as user_id, r.provider,
+  r.provider_slug, r.model, r.config_slug, r.record->'metadata'->>'_user' as end_user, r.trace_id, r.record,
+  r.cost_micro_usd, r.cost_nano_rest, r.outcome, r.created_at from request_records r) r`;
+
+/** Returns the subquery on the records themselves, each as a roll-up of one request. */
+export function recordsOf(selection: Selection): Condition {
+  const { fromMs, toMs } = selection.range;
+  const { text, values } = allOf([
+    { text: 'r.created_at >= ? and r.created_at < ?', values: [new Date(fromMs), new Date(toMs)] },
+    ...conditionsOf(selection),
+  ]);
+  const bin = `ceil(ln(greatest(1, (r.record->>'durationMs')::float8)) / ${logGamma})::bigint`;
+  const retries = `(r.record->>'retryAttemptCount')::bigint`;
+  return {
+    text: `select r.*, r.created_at as starts_at, r.created_at as first_at, r.created_at as last_at, ${measuresInSql},
+      array[(${bin} << 32) + 1] as latency,
+      case when r.outcome = 'success' and ${retries} > 0 then array[(${retries} << 32) + 1] else '{}' end as retries
+      from (${selectRecords}) r where ${text}`,
+    values,
+  };
+}

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { relativeAccuracy } from '../../../../admin/analytics/latency-bins.ts';
+import { graphReplies } from '../../../../admin/resources/analytics/schema.ts';
+import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+import { randomUsage } from './random-usage.ts';
+
+// Later than the real time, so that the housekeeping of the control plane deletes nothing.
+const nowMs = Date.parse('2099-11-20T15:47:12.345Z');
+const day = 86_400_000;
+
+/** Ranges in minutes, in hours and in days, with and without whole days at their ends. */
+const ranges = {
+  'two hours': [nowMs - 7_000_000, nowMs],
+  'two days': [nowMs - 2 * day, nowMs - 3_333_333],
+  'nine days': [nowMs - 9 * day, nowMs],
+  'whole days': [Date.parse('2099-11-13T00:00:00Z'), Date.parse('2099-11-20T00:00:00Z')],
+} as const;
+
+const ofKey = 'api_key_ids=11111111-1111-4111-8111-111111111111';
+const cases: readonly (readonly [keyof typeof ranges, string])[] = [
+  ['two hours', ''],
+  ['two hours', 'status_code=200,502&virtual_keys=openai-prod'],
+  ['two days', 'configs=main'],
+  ['nine days', ''],
+  ['nine days', 'ai_org_model=openai__gpt-4o,anthropic__claude-sonnet-4-5'],
+  ['whole days', ofKey],
+];
+
+describe.each(databases)('analytics, on %s', (database) => {
+  let plane: Plane;
+  let records: RequestRecord[];
+  let costs: ReadonlyMap<string, number>;
+  beforeAll(async () => {
+    plane = await startPlane(database, {}, { clock: { now: () => nowMs, elapsed: () => performance.now() } });
+    const second = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Second' } })).body.id as string;
+    const tenant = { organisationId: plane.organisationId, workspaceIds: [plane.workspaceId, second] };
+    records = randomUsage(7, 600, nowMs, tenant);
+    const foreign = await plane.newTenant();
+    const others = randomUsage(8, 50, nowMs, { organisationId: foreign.organisationId, workspaceIds: [foreign.workspaceId] });
+    // In any order, so that late records go to buckets that exist; every batch overlaps the one before.
+    const all = [...records, ...others].sort((left, right) => (left.id < right.id ? -1 : 1));
+    for (let at = 0; at < all.length; at += 90) {
+      expect((await plane.internal('POST', '/records', all.slice(Math.max(0, at - 30), at + 90))).status).toBe(200);
+    }
+    const rows = await plane.control.services.database
+      .em()
+      .execute<{ id: string; cost: number }[]>(
+        'select id, coalesce(cost_micro_usd * 1000 + cost_nano_rest, 0)::float8 as cost from request_records',
+      );
+    costs = new Map(rows.map(({ id, cost }) => [id, cost]));
+  });
+  afterAll(() => plane?.close());
+
+  const read = async (path: string, range: readonly [number, number], query = '') => {
+    const [min, max] = range.map((ms) => new Date(ms).toISOString());
+    const reply = await plane.ask(
+      'GET',
+      `/analytics/${path}?time_of_generation_min=${min}&time_of_generation_max=${max}&${query}`,
+    );
+    expect(reply.body).toMatchObject({ object: expect.any(String) });
+    return reply.body;
+  };
+  /** The records in the range, widened to whole minutes or hours as documented. */
+  const recordsIn = ([from, to]: readonly [number, number]) => {
+    const step = to - from <= 3 * 3_600_000 ? 60_000 : 3_600_000;
+    const [first, end] = [Math.floor(from / step) * step, Math.ceil(to / step) * step];
+    return records.filter(({ createdAt }) => Date.parse(createdAt) >= first && Date.parse(createdAt) < end);
+  };
+  const tokensOf = (one: RequestRecord) => one.inputTokens + one.cacheReadTokens + one.cacheWriteTokens + one.outputTokens;
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
+
+  describe.each(Object.entries(ranges))('over %s', (_name, range) => {
+    it('sums the same as the records', async () => {
+      const expected = recordsIn(range);
+      expect(expected.length).toBeGreaterThan(50);
+      const graph = async (name: string) => (await read(`graphs/${name}`, range)).summary;
+      expect(await graph('requests')).toEqual({ total: expected.length });
+      expect((await graph('cost')).total).toBeCloseTo(sum(expected.map(({ id }) => costs.get(id) ?? 0)) / 1e7, 6);
+      expect((await graph('tokens')).total).toBe(sum(expected.map(tokensOf)));
+      const failed = expected.filter(({ outcome }) => outcome !== 'success');
+      expect(await graph('errors')).toEqual({ total: failed.length });
+      const users = expected.flatMap(({ metadata }) => metadata._user ?? []);
+      expect(await graph('users/requests')).toMatchObject({ total: users.length, unique: new Set(users).size });
+      const hits = expected.filter(({ cacheStatus }) => cacheStatus?.endsWith('HIT'));
+      expect(await graph('cache/hit-rate')).toMatchObject({ total: hits.length });
+      const succeeded = expected.filter(({ outcome }) => outcome === 'success');
+      expect(await graph('requests/rescued')).toEqual({
+        retry: succeeded.filter(({ retryAttemptCount }) => retryAttemptCount > 0).length,
+        fallback: succeeded.filter(({ attempts }) => attempts.length > 1).length,
+      });
+      const latency = await graph('latency');
+      const sorted = expected.map(({ durationMs }) => Math.max(1, durationMs)).sort((left, right) => left - right);
+      for (const [name, quantile] of [
+        ['p50', 0.5],
+        ['p90', 0.9],
+        ['p99', 0.99],
+      ] as const) {
+        const exact = sorted[Math.floor(quantile * (sorted.length - 1))] ?? 0;
+        expect(Math.abs(latency[name] - exact)).toBeLessThanOrEqual(exact * relativeAccuracy * 1.001);
+      }
+    });
+  });
+
+  it.each(cases)('reads roll-ups and records alike, over %s with the filters %j', async (name, query) => {
+    const range = ranges[name];
+    // A filter that every request passes, and that only records can serve.
+    const onRecords = `${query}&total_units_min=0`;
+    const paths = [
+      ...Object.keys(graphReplies).map((name) => `graphs/${name}`),
+      ...['summary/cache', 'groups/users', 'groups/ai-models', 'groups/workspaces'],
+    ];
+    for (const path of paths) expect([path, await read(path, range, query)]).toEqual([path, await read(path, range, onRecords)]);
+    const columns =
+      'columns=cost,avg_tokens,avg_latency,p95_latency,p99_latency,success_rate,cache_hit_rate,first_seen,last_seen';
+    for (const names of ['api_key,model', 'status_code', 'provider', 'config']) {
+      const path = `groups/${names}`;
+      const grouped = await read(path, range, `${query}&${columns}`);
+      expect(grouped.data.length).toBeGreaterThan(0);
+      expect([path, grouped]).toEqual([path, await read(path, range, `${onRecords}&${columns}`)]);
+    }
+  });
+
+  it('counts a session by its last record', async () => {
+    const range = [nowMs - 20 * day, nowMs - 19 * day] as const;
+    const session = { messagesFromClient: 1, messagesFromProvider: 1, closeCode: null, closedBy: null };
+    const [record] = randomUsage(9, 1, nowMs, { organisationId: plane.organisationId, workspaceIds: [plane.workspaceId] });
+    const at = { createdAt: new Date(nowMs - 19.5 * day).toISOString(), cacheStatus: null, session };
+    const first = { ...record, ...at, id: randomUUID(), outcome: 'open', status: 101, checkpoint: 1, outputTokens: 5 };
+    const last = { ...first, outcome: 'failed', status: 502, checkpoint: undefined, outputTokens: 9, durationMs: 90_000 };
+    for (const batch of [[first], [last], [first]]) await plane.internal('POST', '/records', batch);
+    expect((await read('graphs/requests', range)).summary).toEqual({ total: 1 });
+    expect((await read('graphs/errors', range)).summary).toEqual({ total: 1 });
+    expect((await read('graphs/latency', range)).summary.p50 / 90_000).toBeCloseTo(1, 1);
+    expect((await read('groups/status_code', range)).data).toMatchObject([{ status_code: 502, requests: 1 }]);
+    expect((await read('groups/status_code', range)).data).toHaveLength(1);
+  });
+});
