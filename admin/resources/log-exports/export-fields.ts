@@ -3,7 +3,7 @@ import type { toLog } from '../logs/to-log.ts';
 type Log = ReturnType<typeof toLog>;
 
 /** How a field appears in Parquet. `JSON` is an object as text. */
-type ColumnType = 'STRING' | 'BOOLEAN' | 'DOUBLE' | 'JSON';
+type ColumnType = 'STRING' | 'BOOLEAN' | 'DOUBLE' | 'INT32' | 'TIME' | 'JSON';
 
 interface FieldRule {
   readonly type: ColumnType;
@@ -14,7 +14,7 @@ interface FieldRule {
 export const exportFieldRules = {
   id: { type: 'STRING', read: (log) => log._id },
   trace_id: { type: 'STRING', read: (log) => log.metrics.trace_id },
-  created_at: { type: 'STRING', read: (log) => log.created_at },
+  created_at: { type: 'TIME', read: (log) => log.created_at },
   request: { type: 'JSON', read: (log) => log.request },
   response: { type: 'JSON', read: (log) => log.response },
   is_success: { type: 'BOOLEAN', read: (log) => log.metrics.is_success },
@@ -27,7 +27,7 @@ export const exportFieldRules = {
   cost: { type: 'DOUBLE', read: (log) => log.metrics.cost },
   cost_currency: { type: 'STRING', read: (log) => log.metrics.cost_currency },
   response_time: { type: 'DOUBLE', read: (log) => log.metrics.response_time },
-  response_status_code: { type: 'DOUBLE', read: (log) => log.metrics.response_status_code },
+  response_status_code: { type: 'INT32', read: (log) => log.metrics.response_status_code },
   mode: { type: 'STRING', read: (log) => log.metrics.mode },
   config: { type: 'STRING', read: (log) => log.metrics.config },
   prompt_slug: { type: 'STRING', read: (log) => log.metrics.prompt_slug },

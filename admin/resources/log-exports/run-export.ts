@@ -7,7 +7,8 @@ import { readNames } from '../logs/read-names.ts';
 import { toLog } from '../logs/to-log.ts';
 import { type LogExport, logExports } from './entity.ts';
 import { toExportRow } from './export-fields.ts';
-import { type PartStore, toPart, writePart } from './parts.ts';
+import { ParquetPieces } from './parquet-pieces.ts';
+import { fromPart, type PartStore, readParts, toPart, writePart } from './parts.ts';
 import { conditionsOf, deleteParts, deniedFields, windowOf } from './service.ts';
 
 /** Records per part: one statement and one transaction. */
@@ -60,7 +61,6 @@ async function step(services: AdminServices, store: PartStore): Promise<void> {
   const lines = logs.map((log) => `${JSON.stringify(toExportRow(log, row.requestedData))}\n`).join('');
   const part = await toPart(lines);
   await newManager().transactional(async (tx) => {
-    const where = { id: row.id, organisationId: row.organisationId, status: 'in_progress', parts: row.parts } as const;
     const rowsDone = row.rowsDone + rows.length;
     const fileBytes = (row.fileBytes ?? 0) + (row.format === 'jsonl' ? Buffer.byteLength(lines) : part.length);
     const change = {
@@ -71,20 +71,47 @@ async function step(services: AdminServices, store: PartStore): Promise<void> {
       failures: 0,
       total: Math.max(row.total, rowsDone),
     };
-    if ((await tx.nativeUpdate(logExports, where, change)) === 1) await writePart(tx, store, 'rows', row.parts, part);
+    if ((await tx.nativeUpdate(logExports, ifRunning(row), change)) === 1) await writePart(tx, store, 'rows', row.parts, part);
   });
 }
 
-/** Ends the export with success. */
-async function complete({ clock, settings }: AdminServices, { row, newManager }: PartStore): Promise<void> {
+/** Ends the export with success. The parts of a Parquet file are written here, because its index follows the last row. */
+async function complete({ clock, settings }: AdminServices, store: PartStore): Promise<void> {
+  const { row, newManager } = store;
   const expiresAt = new Date(clock.now() + settings.logExportDays * dayMs);
-  await end(newManager(), row, { status: 'success', total: row.rowsDone, expiresAt });
+  const written = row.format === 'parquet' ? { fileBytes: await writeParquet(store) } : {};
+  await end(newManager(), row, { status: 'success', total: row.rowsDone, expiresAt, ...written });
+}
+
+/** Writes one piece for each part and one for the end. An interrupted run starts again and replaces them. Returns the size in bytes. */
+async function writeParquet(store: PartStore): Promise<number> {
+  const { row, newManager } = store;
+  const file = new ParquetPieces(row.requestedData);
+  let fileBytes = 0;
+  const write = async (number: number, piece: Uint8Array) => {
+    fileBytes += piece.length;
+    await newManager().transactional(async (tx) => {
+      if ((await tx.nativeUpdate(logExports, ifRunning(row), { failures: 0 })) === 1)
+        await writePart(tx, store, 'file', number, piece);
+    });
+  };
+  let number = 0;
+  for await (const part of readParts(store, 'rows', row.parts)) {
+    const lines = (await fromPart(part)).toString('utf8').split('\n');
+    await write(number++, file.add(lines.filter((line) => line !== '').map((line) => JSON.parse(line))));
+  }
+  await write(number, file.end());
+  return fileBytes;
+}
+
+/** Finds the export in the state that was read, and nothing if another run or a cancellation changed it. */
+function ifRunning({ id, organisationId, parts }: LogExport) {
+  return { id, organisationId, status: 'in_progress', parts } as const;
 }
 
 /** Ends the export unless it was stopped meanwhile. */
 async function end(em: EntityManager, row: LogExport, change: Partial<LogExport>): Promise<void> {
-  const where = { id: row.id, organisationId: row.organisationId, status: 'in_progress', parts: row.parts } as const;
-  await em.nativeUpdate(logExports, where, { ...change, lastUpdatedAt: new Date() });
+  await em.nativeUpdate(logExports, ifRunning(row), { ...change, lastUpdatedAt: new Date() });
 }
 
 async function noteFailure(em: EntityManager, id: string, organisationId: string): Promise<void> {

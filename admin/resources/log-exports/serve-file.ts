@@ -56,7 +56,8 @@ function toResponse(services: AdminServices, row: LogExport): Response {
 }
 
 async function* piecesOf(store: Parameters<typeof readParts>[0]): AsyncGenerator<Uint8Array> {
-  for await (const part of readParts(store, 'rows', store.row.parts)) {
-    yield store.row.format === 'jsonl' ? await fromPart(part) : part;
-  }
+  const { format, parts } = store.row;
+  // A Parquet file has one more piece, its index.
+  const pieces = format === 'parquet' ? readParts(store, 'file', parts + 1) : readParts(store, 'rows', parts);
+  for await (const piece of pieces) yield format === 'jsonl' ? await fromPart(piece) : piece;
 }

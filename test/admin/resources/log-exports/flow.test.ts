@@ -1,4 +1,5 @@
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
@@ -83,6 +84,23 @@ describe.each(databases)('log exports, on %s', (database) => {
     const bytes = new Uint8Array(await reply.arrayBuffer());
     expect(Number(reply.headers.get('content-length'))).toBe(bytes.length);
     expect(gunzipSync(bytes).toString()).toBe(`{"id":"${records[0]?.id}"}\n`);
+  });
+
+  it('exports Parquet that a reader of its own understands', async () => {
+    const requested_data = ['created_at', 'id', 'metadata', 'cost', 'is_success', 'response_status_code', 'prompt_slug'];
+    const id = await draft({ requested_data, format: 'parquet' });
+    await start(id);
+    expect(await ended(id)).toMatchObject({ status: 'success', error: null });
+    const reply = await fetch(await urlOf(id));
+    const bytes = await reply.arrayBuffer();
+    expect(Number(reply.headers.get('content-length'))).toBe(bytes.byteLength);
+    const compressors = { ZSTD: (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input)) };
+    expect(await parquetReadObjects({ file: bytes, compressors })).toEqual(
+      records.toReversed().map((record) => ({
+        ...{ created_at: new Date(record.createdAt), id: record.id, metadata: record.metadata, cost: 0.0045 },
+        ...{ is_success: true, response_status_code: 200, prompt_slug: null },
+      })),
+    );
   });
 
   it('exports nothing as an empty file', async () => {

@@ -1,3 +1,5 @@
+import { zstdDecompressSync } from 'node:zlib';
+import { parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { logExports } from '../../../../admin/resources/log-exports/entity.ts';
 import { fromPart, readParts } from '../../../../admin/resources/log-exports/parts.ts';
@@ -22,8 +24,8 @@ describe.each(databases)('log exports that are interrupted, on %s', (database) =
   afterAll(() => plane?.close());
 
   /** An export that no job runner knows. */
-  async function started(): Promise<string> {
-    const body = { workspace_id: plane.workspaceId, filters: {}, requested_data: ['id'] };
+  async function started(format = 'jsonl'): Promise<string> {
+    const body = { workspace_id: plane.workspaceId, filters: {}, requested_data: ['id'], format };
     const { id } = (await plane.ask('POST', '/logs/exports', { body })).body;
     const em = plane.control.services.database.em();
     await em.execute(`update log_exports set status = 'in_progress', cut_at = now() where id = ?`, [id]);
@@ -69,6 +71,14 @@ describe.each(databases)('log exports that are interrupted, on %s', (database) =
     const { database: store, vault } = plane.control.services;
     const newManager = () => store.emOf(plane.organisationId);
     const row = await newManager().findOneOrFail(logExports, { id });
+    if (row.format === 'parquet') {
+      const pieces: Uint8Array[] = [];
+      for await (const piece of readParts({ newManager, vault, row }, 'file', row.parts + 1)) pieces.push(piece);
+      expect(Buffer.concat(pieces).length).toBe(row.fileBytes);
+      const compressors = { ZSTD: (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input)) };
+      const rows = await parquetReadObjects({ file: new Uint8Array(Buffer.concat(pieces)).buffer, compressors });
+      return rows.map(({ id: found }) => String(found));
+    }
     const found: string[] = [];
     for await (const part of readParts({ newManager, vault, row }, 'rows', row.parts)) {
       const lines = (await fromPart(part)).toString().trimEnd().split('\n');
@@ -80,10 +90,10 @@ describe.each(databases)('log exports that are interrupted, on %s', (database) =
 
   it('have every record once, wherever the process was killed', async () => {
     const random = randomFrom(7);
-    for (let round = 0; round < 3; round++) {
-      const id = await started();
+    for (const format of ['jsonl', 'jsonl.gz', 'parquet']) {
+      const id = await started(format);
       let stops = 0;
-      while ((await run(id, 2 + Math.floor(random() * 6))) === 'stopped') stops++;
+      while ((await run(id, 3 + Math.floor(random() * 14))) === 'stopped') stops++;
       expect(stops).toBeGreaterThan(0);
       expect(await status(id)).toBe('success');
       expect((await exported(id)).sort()).toEqual([...ids].sort());
