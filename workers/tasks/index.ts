@@ -7,6 +7,7 @@ import findWords, { wordStepsOf } from './find-words.ts';
 import matchPattern, { stepsOf } from './match-pattern.ts';
 import normalize from './normalize.ts';
 import rateGibberish from './rate-gibberish.ts';
+import scanText from './scan-text.ts';
 import scoreInjection from './score-injection.ts';
 import searchPattern, { measurePattern } from './search-pattern.ts';
 
@@ -45,6 +46,11 @@ export const tasks: { readonly [Name in TaskName]: Task<WorkerTasks[Name]['input
   'find-words': {
     file: taskFile('find-words'),
     inline: { sizeMax: 1_000_000, sizeOf: wordStepsOf, run: findWords },
+  },
+  // 64 KB take less than 1 ms.
+  'scan-text': {
+    file: taskFile('scan-text'),
+    inline: { sizeMax: 65_536, sizeOf: ({ text }) => text.length, run: scanText },
   },
   'detect-language': { file: taskFile('detect-language') },
   'rate-gibberish': {

@@ -19,6 +19,8 @@ export interface WorkerTasks {
   'find-secrets': { readonly input: FindInput; readonly output: Found };
   /** The texts without disguises, on one line each. */
   normalize: { readonly input: { readonly texts: readonly string[] }; readonly output: string };
+  /** Facts about a text that need every character of it. */
+  'scan-text': { readonly input: ScanInput; readonly output: Scans[keyof Scans] };
   /** The words among the given ones that the texts hold. */
   'find-words': { readonly input: WordsInput; readonly output: readonly string[] };
   /** Likely languages of a text, the best first. */
@@ -26,6 +28,27 @@ export interface WorkerTasks {
   'rate-gibberish': { readonly input: { readonly text: string }; readonly output: GibberishRating };
   /** Signs of prompt injection in texts. */
   'score-injection': { readonly input: { readonly texts: readonly string[] }; readonly output: InjectionScore };
+}
+
+export interface ScanInput {
+  readonly scan: keyof Scans;
+  readonly text: string;
+}
+
+/** Results of `scan-text` by the name of the scan. */
+export interface Scans {
+  /** Characters that end sentences. */
+  readonly sentences: number;
+  /** Parts that white space separates. */
+  readonly words: number;
+  readonly 'has-lower-case': boolean;
+  readonly 'has-upper-case': boolean;
+  /** The words behind the fences of code blocks, each once. */
+  readonly 'code-languages': readonly string[];
+  /** Each once. */
+  readonly urls: readonly string[];
+  /** The JSON object or list of the first code block that has one, otherwise of the first brace; null if there is none. */
+  readonly json: unknown;
 }
 
 export interface WordsInput {

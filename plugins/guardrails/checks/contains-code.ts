@@ -1,5 +1,7 @@
 import * as v from 'valibot';
+import { after } from '../maybe.ts';
 import { type Check, defineCheck, excerpt } from './check.ts';
+import { scan } from './scan.ts';
 
 /** Languages by the words that follow the fence of a code block. */
 const languages: Readonly<Record<string, readonly string[]>> = {
@@ -37,10 +39,8 @@ export const containsCode: Check = defineCheck({
   id: 'default.containsCode',
   sides: ['output'],
   parameters: v.strictObject({ format: v.picklist(Object.keys(languages)), not: v.optional(v.boolean(), false) }),
-  prepare:
-    ({ format, not }) =>
-    ({ text }) => {
-      const words = [...text.matchAll(/^[ \t]*```[ \t]*([^\s`]+)/gm)].map(([, word]) => word ?? '');
+  prepare({ format, not }, { tasks }) {
+    const conclude = (words: readonly string[], text: string) => {
       const foundFormats = [...new Set(words.map((word) => nameOfWord.get(word.toLowerCase()) ?? word))];
       const isFound = foundFormats.includes(format);
       const fact =
@@ -54,5 +54,7 @@ export const containsCode: Check = defineCheck({
         verdict: isFound !== not,
         data: { explanation: `${fact}${ending}`, searchedFormat: format, not, foundFormats, textExcerpt: excerpt(text) },
       };
-    },
+    };
+    return ({ text }) => after(scan(tasks, 'code-languages', text), (words) => conclude(words, text));
+  },
 });

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { isObject } from '../../../core/contract/values/json.ts';
+import { after } from '../maybe.ts';
 import { type Check, defineCheck, excerpt } from './check.ts';
-import { findJson } from './find-json.ts';
+import { scan } from './scan.ts';
 
 /** `default.jsonKeys`: looks for keys at the top level of the JSON of the text. */
 export const jsonKeys: Check = defineCheck({
@@ -11,10 +12,8 @@ export const jsonKeys: Check = defineCheck({
     keys: v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.minLength(1), v.maxLength(1000)),
     operator: v.optional(v.picklist(['any', 'all', 'none']), 'any'),
   }),
-  prepare:
-    ({ keys, operator }) =>
-    ({ text }) => {
-      const found = findJson(text);
+  prepare({ keys, operator }, { tasks }) {
+    const conclude = (found: unknown, text: string) => {
       const json = isObject(found) ? found : {};
       const presentKeys = keys.filter((key) => Object.hasOwn(json, key));
       const missingKeys = keys.filter((key) => !Object.hasOwn(json, key));
@@ -27,7 +26,9 @@ export const jsonKeys: Check = defineCheck({
         verdict,
         data: { matchedJson, verdict, explanation, presentKeys, missingKeys, operator, textExcerpt: excerpt(text) },
       };
-    },
+    };
+    return ({ text }) => after(scan(tasks, 'json', text), (found) => conclude(found, text));
+  },
 });
 
 function explain(

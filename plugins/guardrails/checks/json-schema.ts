@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { messageOf } from '../../../core/contract/values/message-of.ts';
 import { after } from '../maybe.ts';
 import { type Check, defineCheck } from './check.ts';
-import { findJson } from './find-json.ts';
+import { scan } from './scan.ts';
 
 const schemaCharsMax = 16_384;
 
@@ -23,8 +23,7 @@ export const jsonSchema: Check = defineCheck({
     } catch (thrown) {
       throw new Error(`schema: ${messageOf(thrown)}`);
     }
-    return ({ text }) => {
-      const json = findJson(text);
+    const judge = (json: unknown) => {
       if (json === null) return { verdict: false, data: { explanation: 'No valid JSON found in the response.', not } };
       return after(tasks.run('check-schema', { schema, json: JSON.stringify(json) }), (errors) => {
         const isValid = errors.length === 0;
@@ -34,6 +33,7 @@ export const jsonSchema: Check = defineCheck({
         };
       });
     };
+    return ({ text }) => after(scan(tasks, 'json', text), judge);
   },
 });
 

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import * as v from 'valibot';
 import { callService } from './call-service.ts';
 import { type Check, type CheckServices, defineCheck, excerpt } from './check.ts';
+import { scan } from './scan.ts';
 
 /** Texts are written by models: their number of calls is bounded. */
 const urlsMax = 20;
@@ -22,7 +23,7 @@ export const validUrls: Check = defineCheck({
   prepare:
     ({ not, onlyDNS }, services) =>
     async ({ text }) => {
-      const urls = [...new Set(text.match(/https?:\/\/[^\s<>"'`)\]}]+/g)?.map((url) => url.replace(/[.,;:!?]+$/, '')) ?? [])];
+      const urls = await scan(services.tasks, 'urls', text);
       const validationMethod = onlyDNS ? 'DNS lookup' : 'HTTP request';
       const base = { not, textExcerpt: excerpt(text) };
       if (urls.length === 0) {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import { isObject } from '../../../../core/contract/values/json.ts';
 import { bothSides, type Check, defineCheck, excerpt, noText } from '../check.ts';
-import { findJson } from '../find-json.ts';
+import { scan } from '../scan.ts';
 import { askProvider, providerCall } from './ask-provider.ts';
 
 const { model: _optional, ...call } = providerCall();
@@ -27,7 +27,7 @@ export const judge: Check = defineCheck({
         max_tokens: 300,
       });
       if ('failed' in asked) return asked.failed;
-      const judged = findJson(textOf(asked.reply));
+      const judged = await scan(services.tasks, 'json', textOf(asked.reply));
       if (!isObject(judged) || typeof judged.meets !== 'boolean') return asked.unreadable();
       const verdict = judged.meets !== not;
       const reason = typeof judged.reason === 'string' ? excerpt(judged.reason) : '';

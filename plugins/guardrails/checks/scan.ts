@@ -1,0 +1,8 @@
+import type { Scans, TaskRunner } from '../../../core/contract/plugin/worker-tasks.ts';
+import type { Maybe } from '../../../core/contract/values/json.ts';
+import { after } from '../maybe.ts';
+
+/** Reads a whole text, in a worker thread if it is large. */
+export function scan<Name extends keyof Scans>(tasks: TaskRunner, name: Name, text: string): Maybe<Scans[Name]> {
+  return after(tasks.run('scan-text', { scan: name, text }), (found) => found as Scans[Name]);
+}

@@ -1,0 +1,78 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import type { GuardrailRule } from '../../../core/contract/plugin/guardrail-config.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { compileGuardrails } from '../../../plugins/guardrails/compile.ts';
+import { runGuardrails } from '../../../plugins/guardrails/run.ts';
+import { createGatewayTasks } from '../../../workers/gateway-tasks.ts';
+
+const pool = createGatewayTasks({ threads: 1, queueMax: 100, taskMs: 20_000, memoryMegabytes: 256, log: { warn: () => {} } });
+afterAll(() => pool.close());
+
+/** Searches of single words are native: 1 MB takes less than 1 ms. */
+const oneWord = { words: ['absent'], operator: 'none' };
+const manyWords = { words: ['absent', 'missing'], operator: 'none' };
+
+/** Runs a check on a text, and returns its verdict and how its tasks ran. */
+async function run(id: string, parameters: JsonObject, text: string) {
+  const services = { tasks: pool, random: () => 0, fetch: () => Promise.reject(new Error('not called')) };
+  const rule: GuardrailRule = {
+    ...{ path: '', id: 'g', type: 'guardrail', saved: null, deny: true, softDeny: false, async: false, sequential: false },
+    ...{ stream: null, onSuccess: null, onFail: null, checks: [{ path: 'c', id, parameters, secrets: null }] },
+  };
+  const errors: string[] = [];
+  const guardrails = compileGuardrails([rule], 'output', services, errors);
+  expect(errors).toEqual([]);
+  const ctx = { endpoint: { operation: 'chatComplete', name: 'chatComplete' }, request: {}, metadata: {}, model: 'm' };
+  const body = { choices: [{ index: 0, message: { role: 'assistant', content: text } }] };
+  const before = countsOf();
+  const { results } = await runGuardrails(guardrails, ctx as never, body, { now: () => 0, elapsed: () => 0 });
+  const after = countsOf();
+  return {
+    verdict: results[0]?.verdict,
+    error: results[0]?.checks[0]?.error,
+    inline: after.inline - before.inline,
+    inThread: after.inThread - before.inThread,
+  };
+}
+
+function countsOf() {
+  const all = [...pool.counts.values()];
+  const sum = (key: 'inline' | 'completed') => all.reduce((total, counts) => total + counts[key], 0);
+  return { inline: sum('inline'), inThread: sum('completed') };
+}
+
+const megabyte = (unit: string) => unit.repeat(Math.ceil(1_000_000 / unit.length));
+
+describe('a text of 1 MB', () => {
+  it.each<[string, JsonObject, string, boolean]>([
+    ['default.sentenceCount', { maxSentences: 9_999_999 }, megabyte('a. '), true],
+    ['default.wordCount', { maxWords: 9_999_999 }, megabyte('a b\u2003'), true],
+    ['default.alluppercase', {}, megabyte('A'), true],
+    ['default.alllowercase', {}, megabyte('a'), true],
+    ['default.containsCode', { format: 'SQL' }, megabyte('```sql\na\n```\n'), true],
+    ['default.jsonKeys', { keys: ['a'] }, `{"a":"${megabyte('{')}"}`, true],
+    ['default.jsonSchema', { schema: { type: 'object' } }, `{"a":"${megabyte('b')}"}`, true],
+    ['default.contains', manyWords, megabyte('some words '), true],
+    ['default.regexMatch', { rule: 'absent', not: true }, megabyte('some words '), true],
+    ['svc.pii', {}, megabyte('some words '), true],
+    ['svc.gibberish', {}, megabyte('some common words of a text '), true],
+    ['svc.promptInjection', {}, megabyte('some words '), true],
+  ])('is read in a worker thread by %s', async (id, parameters, text, verdict) => {
+    const seen = await run(id, parameters, text);
+    expect({ ...seen, inThread: seen.inThread > 0 }).toMatchObject({ error: undefined, inline: 0, inThread: true });
+    if (id !== 'svc.gibberish') expect(seen.verdict).toBe(verdict);
+  });
+
+  it('is searched for one word on the main thread', async () => {
+    expect(await run('default.contains', oneWord, 'x'.repeat(1_000_000))).toMatchObject({
+      verdict: true,
+      inline: 1,
+      inThread: 0,
+    });
+  });
+
+  it('reads less than 64 KB on the main thread', async () => {
+    const seen = await run('default.wordCount', { maxWords: 9_999_999 }, 'ab '.repeat(20_000));
+    expect(seen).toMatchObject({ verdict: true, inline: 1, inThread: 0 });
+  });
+});
