@@ -94,6 +94,7 @@ function complete(values: Values): Settings {
     trustedProxies: values.trustedProxies ?? [],
     trustedCustomHosts: values.trustedCustomHosts ?? [],
     headersToMetadata: values.headersToMetadata ?? [],
+    logMaskedFields: values.logMaskedFields ?? [],
     metadataKeyPrefix: values.metadataKeyPrefix ?? '',
     corsOrigins: values.corsOrigins ?? [],
     plugins: values.plugins ?? [],

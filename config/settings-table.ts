@@ -3,7 +3,7 @@ import { cache } from './settings-table/cache.ts';
 import { controlPlane, keys, people } from './settings-table/control-plane.ts';
 import type { Setting } from './settings-table/kinds.ts';
 import { openTelemetry } from './settings-table/open-telemetry.ts';
-import { observation, plugins, shutdown } from './settings-table/operation.ts';
+import { bodiesInLogs, observation, plugins, shutdown } from './settings-table/operation.ts';
 import { realtime } from './settings-table/realtime.ts';
 import { limits, providers } from './settings-table/requests.ts';
 import { edge, server } from './settings-table/server.ts';
@@ -23,6 +23,7 @@ export const settingGroups: Readonly<Record<string, Readonly<Record<string, Sett
   Realtime: realtime,
   'Files and batches': batches,
   'Logs and metrics': observation,
+  'Bodies in logs': bodiesInLogs,
   OpenTelemetry: openTelemetry,
   Shutdown: shutdown,
   Plugins: plugins,
@@ -42,6 +43,7 @@ export const settingsTable = {
   ...realtime,
   ...batches,
   ...observation,
+  ...bodiesInLogs,
   ...openTelemetry,
   ...shutdown,
   ...plugins,

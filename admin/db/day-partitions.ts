@@ -6,7 +6,7 @@ const dayMs = 86_400_000;
  * A table that is partitioned by `created_at` with one partition per UTC day. `<table>_rest` is its default partition: it takes
  * rows of days without a partition.
  */
-export type DayTable = 'request_records';
+export type DayTable = 'request_records' | 'record_contents';
 
 /**
  * Creates the partitions of this day and of the `days` days after it that do not exist. Rows in the default partition move into

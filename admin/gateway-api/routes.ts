@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { type DocumentKind, documentKinds } from '../../core/contract/protocol/documents.ts';
 import { keysQuestion, type RecordsReply } from '../../core/contract/protocol/internal-api.ts';
+import { contentBatchBytesMax } from '../../core/contract/protocol/record-contents.ts';
 import { causeOf } from '../cause-of.ts';
 import { isClusterKey } from '../http/client-address.ts';
 import { AdminError, invalid } from '../http/errors.ts';
@@ -17,6 +18,7 @@ import { batchStoreApp } from '../resources/batches/store-routes.ts';
 import { cachedRepliesApp } from '../resources/cached-replies/serve-cached-replies.ts';
 import { storeErrorReply } from '../resources/files/store-error.ts';
 import { fileStoreApp } from '../resources/files/store-routes.ts';
+import { storeContents } from '../resources/logs/contents.ts';
 import { readKeyCheck } from '../secrets/key-checks.ts';
 import { readChanges } from './read-changes.ts';
 import { serveRates } from './serve-rates.ts';
@@ -90,6 +92,11 @@ export function internalApp(services: AdminServices): Hono {
     services.background.run(tellOfBudgets);
     services.background.run(() => auditCrossedPolicies(services.database.em(), services.auditKey));
     return c.json(reply);
+  });
+  app.post('/record-contents', async (c: Context) => {
+    const bytes = await readBytes(c.req, contentBatchBytesMax);
+    await storeContents(services.database.em(), services.vault, bytes);
+    return c.json({});
   });
   const store = new Hono();
   store.route('/', fileStoreApp(services));

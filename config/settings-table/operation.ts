@@ -1,5 +1,5 @@
 import { flag, listOf, oneOf, text, wholeNumber } from '../setting-types.ts';
-import { list, milliseconds, optional, row } from './kinds.ts';
+import { bytes, list, lowerCase, milliseconds, optional, row } from './kinds.ts';
 
 export const observation = {
   logLevel: row(
@@ -36,6 +36,32 @@ export const observation = {
     '1000',
     'Series of usage metrics per control plane. Further combinations of labels count as other.',
     wholeNumber(1, 100_000),
+  ),
+};
+
+export const bodiesInLogs = {
+  logBodies: row(
+    'LOG_BODIES',
+    'off',
+    'Stores headers and bodies of requests and replies for GET /v1/logs/{id}, sealed: `off` or `database`. Organisations and workspaces turn it off with `debug_log`, requests with `x-svc-debug: false`.',
+    oneOf(['off', 'database']),
+  ),
+  logBodyBytesMax: row(
+    'LOG_BODY_MAX',
+    '262144',
+    'Bytes of one body that logs store. The rest is cut off.',
+    bytes(1_024, 4_194_304),
+  ),
+  logQueueBytesMax: row(
+    'LOG_BODIES_QUEUE',
+    '33554432',
+    'Bytes of headers and bodies that wait in one gateway process to be stored. Beyond that they are dropped and counted; records are not.',
+    bytes(65_536, 1_073_741_824),
+  ),
+  logMaskedFields: list(
+    'LOG_MASKED_FIELDS',
+    'Headers and fields of JSON bodies that logs mask besides credentials, separated by commas: x-user-email,patient_name.',
+    listOf(lowerCase(text(/^[A-Za-z0-9_.-]{1,100}$/, 'a name of letters, digits, `_`, `.` or `-`'))),
   ),
 };
 

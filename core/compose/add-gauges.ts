@@ -3,6 +3,7 @@ import type { RunningCircuits } from '../circuits/start-circuits.ts';
 import type { BodyMemory } from '../contract/values/body-memory.ts';
 import type { DocumentStore } from '../documents/document-store.ts';
 import type { HttpServer } from '../http/server.ts';
+import type { ContentQueue } from '../journal/content-queue.ts';
 import type { RunningJournal } from '../journal/start-journal.ts';
 import type { LeaseClient } from '../leases/start-leases.ts';
 import type { RetryBudget } from '../pipeline/attempt/retry-budget.ts';
@@ -16,6 +17,8 @@ export interface Counted {
   readonly memory: BodyMemory;
   readonly sessions: OpenSessions;
   readonly journal: RunningJournal;
+  /** Null: bodies are not logged. */
+  readonly contents: ContentQueue | null;
   readonly circuits: RunningCircuits;
   readonly retryBudget: RetryBudget;
   readonly leases: LeaseClient;
@@ -26,7 +29,8 @@ export interface Counted {
 
 /** Adds the gauges of `GET /metrics` that do not count requests. */
 export function addGauges(metrics: Metrics, counted: Counted): void {
-  const { server, memory, sessions, journal, circuits, retryBudget, leases, documents, secretManagers, workers } = counted;
+  const { server, memory, sessions, journal, contents, circuits, retryBudget, leases, documents, secretManagers, workers } =
+    counted;
   metrics.gauge('requests_in_flight', 'Requests whose reply is not complete', () => server.openRequests);
   metrics.gauge('body_bytes_held', 'Bytes of request and reply bodies in memory', () => memory.usedBytes);
   metrics.gauge('realtime_sessions', 'WebSocket sessions that are open', () => sessions.count);
@@ -34,6 +38,11 @@ export function addGauges(metrics: Metrics, counted: Counted): void {
   metrics.gauge('spool_bytes', 'Records on disk that wait to be sent to the control plane', () => journal.spool.backlog().bytes);
   metrics.counter('records_lost_total', 'Records that could not be written to disk', () => journal.spool.counts.lost);
   metrics.counter('records_shipped_total', 'Records stored by the control plane', () => journal.shipper.counts.inserted);
+  if (contents !== null) {
+    metrics.gauge('log_bodies_bytes', 'Headers and bodies that wait to be stored for logs', () => contents.bytes);
+    metrics.counter('log_bodies_stored_total', 'Requests whose headers and bodies were stored', () => contents.counts.stored);
+    metrics.counter('log_bodies_dropped_total', 'Requests whose headers and bodies were dropped', () => contents.counts.dropped);
+  }
   metrics.gauge('circuits_open', 'Targets whose circuit is open', () => circuits.openBreakers());
   metrics.counter('circuits_opened_total', 'Circuits opened by this process', () => circuits.counts.opened);
   metrics.counter(

@@ -59,6 +59,7 @@ import { addGauges } from './add-gauges.ts';
 import { createTurnClock } from './cached-clock.ts';
 import { composeChain } from './compose-chain.ts';
 import { composePipeline } from './compose-pipeline.ts';
+import { createContentQueue } from './create-content-queue.ts';
 import { refusedRecord } from './edge-refusal-record.ts';
 import { internalRoutes } from './internal-routes.ts';
 import { testGuardrail } from './invoke-guardrails.ts';
@@ -146,6 +147,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const metrics = createMetrics(slot);
   const peer = createMetricsPeer(process, metrics);
   const spool = startJournal({ settings, slot, fetch, clock, random: Math.random, log });
+  const contents = createContentQueue({ settings, fetch, clock, log });
   const logRequest = createRequestLog({ log, level: settings.logLevel });
   const journal: Journal = {
     append(record) {
@@ -227,6 +229,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     services: {
       documents: loaded.documents,
       journal,
+      ...(contents ? { contents } : {}),
       replies,
       semanticCache: semanticCacheOf(settings),
       circuits,
@@ -371,6 +374,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     memory,
     sessions,
     journal: spool,
+    contents,
     circuits,
     retryBudget,
     leases,
@@ -409,6 +413,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       await leases.close();
       await tokens.close();
       await spool.close(lastShipmentMs);
+      await contents?.close(lastShipmentMs);
       keyCheck.stop();
       circuits.close();
       replies.close();

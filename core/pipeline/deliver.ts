@@ -151,6 +151,7 @@ function complete(
 ): void {
   ctx.replyBytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   ctx.firstByteAtMs = options.services.clock.elapsed();
+  if (ctx.content !== null) ctx.content.whole(headers, body);
   // The record is safe before the last byte leaves: a client that has its reply has been counted.
   end(options, ctx, outcome);
   options.services.journal.whenSafe(() => {

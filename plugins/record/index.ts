@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { ContentCapture, type ContentLog } from '../../core/contract/plugin/content-capture.ts';
 import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CorePlugin, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import type { PluginTime } from '../../core/contract/plugin/plugin-time.ts';
@@ -15,7 +16,7 @@ export const record = (): CorePlugin =>
     stage: 'record',
     config: v.optional(v.strictObject({})),
     onConfig(_config, _scope, services) {
-      const { journal, clock } = services;
+      const { journal, clock, contents } = services;
       const slot = services.newSlot();
       const heldSlot = services.newSlot();
       return {
@@ -23,6 +24,14 @@ export const record = (): CorePlugin =>
           // A request that cannot be recorded is rejected. Otherwise a full disk would make calls free.
           if (!journal.healthy()) throw unrecordable();
         },
+        ...(contents === undefined
+          ? undefined
+          : {
+              onStart(ctx: RequestContext) {
+                if (logsContent(ctx)) ctx.content = new ContentCapture(contents.bodyBytesMax);
+                return undefined;
+              },
+            }),
         onSend(ctx) {
           // A retry at the same target is the same call.
           if (ctx.slots[heldSlot] === ctx.targetPath) return undefined;
@@ -38,6 +47,7 @@ export const record = (): CorePlugin =>
         },
         onEnd(ctx, outcome) {
           append(toRecord(ctx, outcome, clock.elapsed()));
+          if (ctx.content !== null && contents !== undefined) addContent(ctx, ctx.content, contents);
         },
       };
 
@@ -51,6 +61,21 @@ export const record = (): CorePlugin =>
       }
     },
   }) as CorePlugin;
+
+/** Not for calls of the gateway itself: their texts are those of the request they serve. */
+function logsContent({ purpose, identity, workspace, gatewayHeaders, endpoint }: RequestContext): boolean {
+  if (purpose !== null || identity === null || !endpoint || endpoint.isRealtime) return false;
+  return workspace?.settings?.debugLog !== false && gatewayHeaders.get('debug') !== 'false';
+}
+
+function addContent(ctx: RequestContext, reply: ContentCapture, contents: ContentLog): void {
+  const { id, identity, endpoint, request, body } = ctx;
+  if (identity === null) return;
+  contents.add({
+    ...{ id, createdAt: isoTime(ctx.receivedAtMs), reply, requestHeaders: request.headers, requestBody: body },
+    ...{ organisationId: identity.organisationId, workspaceId: identity.workspaceId, operation: endpoint?.operation ?? null },
+  });
+}
 
 const stillOpen: Outcome = { kind: 'open', status: 101, error: null };
 

@@ -99,7 +99,7 @@ async function putInFront(gateway: SharedGateway, upstream: FakeUpstream) {
       if (!traceId) throw new Error('the reply has no trace id');
       const found = await until(
         async () => {
-          const list = await admin.get(`/logs?trace_id=${encodeURIComponent(traceId)}`);
+          const list = await admin.get(`/logs?include_total=true&trace_id=${encodeURIComponent(traceId)}`);
           return list.body.total > 0 && list.body;
         },
         { what: `a log of the trace ${traceId}` },

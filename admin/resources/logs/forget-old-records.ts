@@ -20,7 +20,7 @@ export async function forgetOldRecords(
   em: EntityManager,
   before: Date,
   isClosing: () => boolean,
-  table: 'request_records' | 'feedbacks' = 'request_records',
+  table: 'request_records' | 'record_contents' | 'feedbacks' = 'request_records',
 ): Promise<number> {
   const endsAtMs = performance.now() + runMsMax;
   let deleted = 0;

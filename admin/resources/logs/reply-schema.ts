@@ -121,5 +121,14 @@ export const logListReply = v.strictObject({
   data: v.array(logReply),
 });
 
-/** One log, with up to 100 feedbacks of its trace. */
-export const logDetailReply = v.strictObject({ ...logReply.entries, feedbacks: v.array(feedbackReply) });
+const headersShown = v.record(v.string(), v.string());
+/** Why a body is missing or not whole: longer than LOG_BODY_MAX, not text, or passed on without being held. Null: nothing is missing. */
+const omitted = v.nullable(v.picklist(['cut', 'binary', 'not_held']));
+
+/** One log with headers and bodies if they are stored, and up to 100 feedbacks of its trace. */
+export const logDetailReply = v.strictObject({
+  ...logReply.entries,
+  request: v.strictObject({ ...logReply.entries.request.entries, headers: headersShown, body: v.unknown(), omitted }),
+  response: v.strictObject({ ...logReply.entries.response.entries, headers: headersShown, body: v.unknown(), omitted }),
+  feedbacks: v.array(feedbackReply),
+});

@@ -1,17 +1,20 @@
 import { createDayPartitions, dropPartitionsBefore } from '../../db/day-partitions.ts';
 import { defineResource, type HousekeepingServices } from '../../define-resource.ts';
+import { recordContents } from './content-entity.ts';
 import { requestRecords } from './entity.ts';
 import { forgetOldRecords, retentionStart } from './forget-old-records.ts';
 import { RecordsByDay } from './migrations/202611222020-records-by-day.ts';
+import { RecordContents } from './migrations/202611222045-record-contents.ts';
 import { RecordsByWorkspace } from './migrations/202611222110-records-by-workspace.ts';
 import { logRoutes } from './routes.ts';
 
 export const logsResource = defineResource({
   name: 'logs',
   after: ['workspaces', 'log-exports'],
-  entities: [requestRecords],
+  entities: [requestRecords, recordContents],
   migrations: [
     { name: '202611222020-records-by-day', class: RecordsByDay },
+    { name: '202611222045-record-contents', class: RecordContents },
     { name: '202611222110-records-by-workspace', class: RecordsByWorkspace },
   ],
   routes: logRoutes,
@@ -24,18 +27,21 @@ export const logsResource = defineResource({
 /** A control plane that was down for longer than this finds its new records in the default partition, and moves them. */
 const daysAhead = 3;
 
+const tables = ['request_records', 'record_contents'] as const;
+
 async function createPartitions({ database }: HousekeepingServices): Promise<void> {
-  await createDayPartitions(database.em(), 'request_records', Date.now(), daysAhead);
+  for (const table of tables) await createDayPartitions(database.em(), table, Date.now(), daysAhead);
 }
 
 async function deleteOldRecords({ settings, database, log, isClosing }: HousekeepingServices): Promise<void> {
   const before = retentionStart(settings.recordRetentionDays, Date.now());
   if (before === null) return;
-  const dropped = await dropPartitionsBefore(database.em(), 'request_records', before);
-  const deleted = await forgetOldRecords(database.em(), before, isClosing);
-  if (deleted === 0 && dropped === 0) return;
-  const fields = { deleted, droppedDays: dropped, before: before.toISOString() };
-  log.info(fields, 'request records older than RECORD_RETENTION_DAYS deleted');
-  // The embedded database has no autovacuum: without this the file would never reuse the space.
-  if (deleted > 0 && settings.databaseUrl === null && !isClosing()) await database.em().execute('vacuum request_records');
+  for (const table of tables) {
+    const droppedDays = await dropPartitionsBefore(database.em(), table, before);
+    const deleted = await forgetOldRecords(database.em(), before, isClosing, table);
+    if (deleted === 0 && droppedDays === 0) continue;
+    log.info({ table, deleted, droppedDays, before: before.toISOString() }, 'rows older than RECORD_RETENTION_DAYS deleted');
+    // The embedded database has no autovacuum: without this the file would never reuse the space.
+    if (deleted > 0 && settings.databaseUrl === null && !isClosing()) await database.em().execute(`vacuum ${table}`);
+  }
 }

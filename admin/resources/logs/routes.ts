@@ -5,6 +5,7 @@ import { forbidden, invalid, notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageEntries, pageOf, queryFlag, tenantEntries, tenantQuery } from '../../http/schemas.ts';
 import { feedbacks } from '../feedbacks/entity.ts';
+import { noContent, readContent } from './contents.ts';
 import { insertBody, insertReply } from './custom-log-schema.ts';
 import type { StoredRecord } from './entity.ts';
 import { toFeedbackReply } from './feedback-reply.ts';
@@ -106,7 +107,13 @@ export const logRoutes: readonly AdminRoute[] = [
       if (!row) throw notFound('Log');
       const namesOf = await readNames(call.em, [row]);
       const log = toLog(row, namesOf(row), call.services.settings, sight.metadata);
-      return { ...log, feedbacks: await feedbacksOf(call.em, row, sight.metadata) };
+      const content = (await readContent(call.em, call.services.vault, row)) ?? noContent;
+      return {
+        ...log,
+        request: { ...log.request, ...content.request },
+        response: { ...log.response, ...content.response },
+        feedbacks: await feedbacksOf(call.em, row, sight.metadata),
+      };
     },
   }),
 ];

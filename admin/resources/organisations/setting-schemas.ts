@@ -54,7 +54,7 @@ const seconds = (least: number, most: number) =>
 
 /** Settings that organisations and workspaces both have. Null clears. */
 export const sharedSettingEntries = {
-  debug_log: v.optional(withoutEffect(zeroOrOne)),
+  debug_log: v.optional(zeroOrOne),
   user_api_key_rotation_period: v.optional(rotationPeriod),
   user_api_key_ttl: v.optional(seconds(300, 315_360_000)),
   user_api_key_count: v.optional(

@@ -13,6 +13,7 @@ import type { HeaderList, InboundRequest, RequestBody } from '../values/http.ts'
 import type { JsonObject } from '../values/json.ts';
 import type { Secret } from '../values/secret.ts';
 import { sumUsage, type Usage } from '../values/usage.ts';
+import type { ContentCapture } from './content-capture.ts';
 import type { GuardrailRecord } from './guardrail-result.ts';
 import type { PassedTraffic } from './passed-traffic.ts';
 import type { Plan } from './plan.ts';
@@ -236,6 +237,8 @@ export class RequestContext {
   batch: BatchRecord | null = null;
   /** Summary of a WebSocket session, set when it has ended. */
   session: SessionRecord | null = null;
+  /** The reply as it is sent, for logs; null if the bodies of this request are not logged. */
+  content: ContentCapture | null = null;
   requestBytes = 0;
   replyBytes = 0;
   /** Headers plugins add to the reply. */

@@ -7,6 +7,7 @@ import type { GatewayError } from '../values/errors.ts';
 import type { Maybe } from '../values/json.ts';
 import type { CallHold } from './call-hold.ts';
 import type { Circuits } from './circuits.ts';
+import type { ContentLog } from './content-capture.ts';
 import type { AttemptResult, RequestContext } from './context.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import type { EmbeddingModel, Target } from './plan.ts';
@@ -83,6 +84,8 @@ type SessionVerdict = Maybe<GatewayError | null | undefined | void>;
 export interface CoreServices extends Services {
   readonly documents: DocumentReader;
   readonly journal: Journal;
+  /** Takes headers and bodies for logs; absent: none are logged. */
+  readonly contents?: ContentLog;
   /** Replies of earlier requests. */
   readonly replies: ReplyCache;
   /** Defaults of the semantic cache; absent: configs that name an embedding model have one. */

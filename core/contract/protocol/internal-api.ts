@@ -11,6 +11,7 @@ import { changeNotice } from './documents.ts';
  * | `POST /internal/v1/api-keys` (`keysQuestion`) | 200 `keysReply`: many keys at once, each as in the call above |
  * | `GET /internal/v1/changes?after={revision}` | 200 `changesReply` |
  * | `POST /internal/v1/records` (a JSON array of records, ≤ 1,000 or 4 MiB) | 200 `recordsReply` |
+ * | `POST /internal/v1/record-contents` (a JSON array of `recordContent` of `record-contents.ts`, ≤ 100) | 200 `{}` |
  * | `POST /internal/v1/leases` (`leasesBody` of `leases.ts`) | 200 `leasesReply` |
  * | `GET /internal/v1/rates?workspace=…&provider=…&slug=…&model=…` | 200 `ratesReply` |
  * | `POST /internal/v1/cached-replies/{call}` | see `cached-replies.ts` |
@@ -24,6 +25,7 @@ export const internalPaths = {
   keys: '/internal/v1/api-keys',
   changes: '/internal/v1/changes',
   records: '/internal/v1/records',
+  recordContents: '/internal/v1/record-contents',
   leases: '/internal/v1/leases',
   rates: '/internal/v1/rates',
   tokenRefusals: '/internal/v1/token-refusals',

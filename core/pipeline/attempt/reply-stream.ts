@@ -111,6 +111,7 @@ export class ReplyStream {
     if (passed === null || passed.length === 0) return true;
     this.start();
     this.#ctx.replyBytes += passed.length;
+    if (this.#ctx.content !== null) this.#ctx.content.add(passed);
     return this.#sink.write(passed);
   }
 
@@ -118,6 +119,7 @@ export class ReplyStream {
   start(): void {
     if (this.#sink.started || this.#sink.finished) return;
     this.#ctx.firstByteAtMs = this.#clock.elapsed();
+    if (this.#ctx.content !== null) this.#ctx.content.headers = this.#head.headers;
     this.#sink.start(this.#head.status, this.#head.headers as HeaderList, this.#contentLength);
   }
 

@@ -27,6 +27,17 @@ export function sharesForms(operation: string | null): boolean {
   return operation !== null && operation in formats;
 }
 
+/** Assembles the reply of a stream of this operation, also without usage. Null if it cannot be assembled. */
+export function mergeStream(operation: string | null, stream: string): JsonObject | null {
+  const events = readEvents(stream);
+  const format = formats[operation ?? ''];
+  if (!events || !format) return null;
+  const whole = format.fromEvents(events);
+  if (whole !== null || format !== chat) return whole;
+  const { usage: _, ...reply } = format.fromEvents([...events, { choices: [], usage: {} }]) ?? {};
+  return 'choices' in reply ? reply : null;
+}
+
 /** Returns the form of a reply with this content type. Some providers reply with JSON although events were requested. */
 export function formOfReply(ctx: RequestContext, contentType: string): ReplyForm {
   const asked = formOf(ctx);

@@ -1,0 +1,70 @@
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import * as v from 'valibot';
+import { contentsPerBatchMax, type RecordContent, recordContent } from '../../../core/contract/protocol/record-contents.ts';
+import { executeBound } from '../../db/execute-bound.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { invalid } from '../../http/errors.ts';
+import { validate } from '../../http/validate.ts';
+import type { SealContext, Vault } from '../../secrets/vault.ts';
+import { recordContents } from './content-entity.ts';
+import type { StoredRecord } from './entity.ts';
+
+const compress = promisify(gzip);
+const decompress = promisify(gunzip);
+
+const batch = v.pipe(v.array(recordContent), v.maxLength(contentsPerBatchMax));
+
+/** Stores headers and bodies that a gateway sends, each once, compressed and sealed. Throws AB01 if the batch is invalid. */
+export async function storeContents(em: EntityManager, vault: Vault, bytes: Uint8Array): Promise<void> {
+  const contents = validate(batch, parse(bytes), 'body');
+  const rows = [];
+  for (const content of contents) {
+    const { id, createdAt, organisationId, workspaceId } = content;
+    const plain = await compress(JSON.stringify({ request: content.request, response: content.response }));
+    const sealed = await vault.sealBytes(em, contextOf(organisationId, id), plain);
+    rows.push({ id, createdAt, organisationId, workspaceId, sealed: Buffer.from(sealed).toString('base64') });
+  }
+  if (rows.length === 0) return;
+  await executeBound(
+    em,
+    `insert into record_contents (id, created_at, organisation_id, workspace_id, content)
+     select id, "createdAt", "organisationId", "workspaceId", decode(sealed, 'base64')
+     from jsonb_to_recordset($1::jsonb) as sent(id uuid, "createdAt" timestamptz, "organisationId" uuid, "workspaceId" uuid, sealed text)
+     on conflict (id, created_at) do nothing`,
+    [JSON.stringify(rows)],
+  );
+}
+
+export type LogContent = Pick<RecordContent, 'request' | 'response'>;
+
+/** Returns the headers and bodies of a request; null if none are stored. */
+export async function readContent(
+  em: EntityManager,
+  vault: Vault,
+  { id, createdAt, organisationId }: Pick<StoredRecord, 'id' | 'createdAt' | 'organisationId'>,
+): Promise<LogContent | null> {
+  if (!organisationId) return null;
+  const row = await em.findOne(recordContents, { id, createdAt, organisationId });
+  if (!row) return null;
+  const plain = await decompress(await vault.openBytes(em, contextOf(organisationId, id), row.content));
+  return v.parse(stored, JSON.parse(plain.toString('utf8')));
+}
+
+const nothing = { headers: {}, body: null, omitted: null } as const;
+/** The headers and bodies of a request without stored ones. */
+export const noContent: LogContent = { request: nothing, response: nothing };
+
+const stored = v.pick(recordContent, ['request', 'response']);
+
+function contextOf(organisationId: string, rowId: string): SealContext {
+  return { organisationId, table: 'record_contents', column: 'content', rowId };
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    throw invalid('body: not valid JSON');
+  }
+}

@@ -1,0 +1,29 @@
+import * as v from 'valibot';
+
+/**
+ * Headers and body of one direction. `body` is the value of a JSON body, otherwise its text; null if there is none. `omitted` gives the
+ * reason why a body is missing or not whole: it is longer than LOG_BODY_MAX, is not text, or was passed on without being held.
+ */
+const side = v.object({
+  headers: v.record(v.string(), v.string()),
+  body: v.unknown(),
+  omitted: v.nullable(v.picklist(['cut', 'binary', 'not_held'])),
+});
+
+/** Headers and bodies of one request with credentials masked. Its id and time are those of the request's record. */
+export const recordContent = v.object({
+  id: v.pipe(v.string(), v.uuid()),
+  createdAt: v.pipe(v.string(), v.isoTimestamp()),
+  organisationId: v.pipe(v.string(), v.uuid()),
+  workspaceId: v.pipe(v.string(), v.uuid()),
+  request: side,
+  response: side,
+});
+export type RecordContent = v.InferOutput<typeof recordContent>;
+export type ContentSide = v.InferOutput<typeof side>;
+
+/** Maximum bytes of one batch. */
+export const contentBatchBytesMax = 33_554_432;
+
+/** Maximum number of contents of one batch. */
+export const contentsPerBatchMax = 100;

@@ -1,0 +1,84 @@
+import { isObject } from '../contract/values/json.ts';
+
+const masked = '***';
+
+/** Headers whose names contain one of these hold a credential. */
+const secretHeader = /authorization|api-?key|access-?key|token|secret|password|cookie|credential|signature|private-?key/;
+const harmlessHeader = /tokens|^x-ratelimit-/;
+
+/** Fields of bodies that hold a credential. `token` is not among them: logprobs have fields of that name. */
+const secretField =
+  /^(authorization|api_?key|access_?key|secret_?access_?key|aws_?secret_?access_?key|secret|client_?secret|password|passwd|passphrase|access_?token|refresh_?token|id_?token|session_?token|auth_?token|private_?key|credentials?)$/;
+
+/** Credentials by their form, anywhere in a text. The length avoids matches in ordinary sentences. */
+const secretForms: readonly (readonly [RegExp, string])[] = [
+  [/\bsvc_([a-z]+(?:_[0-9A-Za-z]{12})?)_[0-9A-Za-z_-]{16,}/g, `svc_$1_${masked}`],
+  [/\b(Bearer\s+)[A-Za-z0-9._~+/=-]{16,}/gi, `$1${masked}`],
+  [/\b(Basic\s+)[A-Za-z0-9+/]{15,}={0,2}(?![A-Za-z0-9+/])/g, `$1${masked}`],
+  [/\b((?:sk|pk|rk|gsk|xai|pplx|r8|ghp|gho|ghs|hf|glpat|shpat|npm)[-_])[A-Za-z0-9_-]{16,}/g, `$1${masked}`],
+  [/\b(github_pat_)[A-Za-z0-9_]{20,}/g, `$1${masked}`],
+  [/\b(xox[abeprs]-)[A-Za-z0-9-]{10,}/g, `$1${masked}`],
+  [/\b(AIza)[A-Za-z0-9_-]{30,}/g, `$1${masked}`],
+  [/\b((?:AKIA|ASIA))[A-Z0-9]{12,}\b/g, `$1${masked}`],
+  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?/g, `eyJ${masked}`],
+  [/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(?:-----END \1-----|$)/g, `-----BEGIN $1-----${masked}`],
+  [/(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@"]*):[^\s/@"]+@/gi, `$1:${masked}@`],
+];
+
+/** Masks what the settings name and what looks like a credential. */
+export interface Masks {
+  /** Returns the headers by name with values of credentials masked. */
+  headers(list: readonly string[]): Record<string, string>;
+  /** Returns the body, a JSON value or text, with credentials masked. */
+  body(value: unknown): unknown;
+}
+
+/** `names`: further headers and fields to mask, in lower case (`LOG_MASKED_FIELDS`). */
+export function createMasks(names: readonly string[]): Masks {
+  const named = new Set(names);
+  const isSecretHeader = (name: string): boolean => named.has(name) || (secretHeader.test(name) && !harmlessHeader.test(name));
+  const isSecretField = (name: string): boolean => {
+    const lower = name.toLowerCase();
+    return named.has(lower) || secretField.test(lower.replaceAll('-', '_'));
+  };
+
+  function body(value: unknown): unknown {
+    if (typeof value === 'string') return maskText(value);
+    if (Array.isArray(value)) return value.map(body);
+    if (!isObject(value)) return value;
+    const out: Record<string, unknown> = {};
+    for (const [name, inner] of Object.entries(value)) {
+      // The schema of a tool may describe a field of that name: only values are credentials.
+      const isHidden = isSecretField(name) && (typeof inner === 'string' || named.has(name.toLowerCase()));
+      define(out, maskText(name), isHidden && inner !== null ? masked : body(inner));
+    }
+    return out;
+  }
+
+  return {
+    body,
+    headers(list) {
+      const out: Record<string, string> = {};
+      for (let at = 0; at + 1 < list.length; at += 2) {
+        const name = (list[at] as string).toLowerCase();
+        const value = list[at + 1] as string;
+        const shown = isSecretHeader(name) ? masked : maskText(value);
+        define(out, name, Object.hasOwn(out, name) ? `${out[name]}, ${shown}` : shown);
+      }
+      return out;
+    },
+  };
+}
+
+function maskText(text: string): string {
+  // The shortest credential has more characters.
+  if (text.length < 14) return text;
+  let shown = text;
+  for (const [form, instead] of secretForms) shown = shown.replace(form, instead);
+  return shown;
+}
+
+/** An assignment to `__proto__` would set the prototype instead of a field. */
+function define(out: Record<string, unknown>, name: string, value: unknown): void {
+  Object.defineProperty(out, name, { value, enumerable: true, configurable: true, writable: true });
+}

@@ -1,0 +1,126 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { type CapturedContent, ContentCapture } from '../../../core/contract/plugin/content-capture.ts';
+import type { InternalFetch } from '../../../core/contract/protocol/internal-api.ts';
+import type { RecordContent } from '../../../core/contract/protocol/record-contents.ts';
+import { ContentQueue } from '../../../core/journal/content-queue.ts';
+import { createMasks } from '../../../core/journal/mask-content.ts';
+import { prepareContent } from '../../../core/journal/prepare-content.ts';
+import { mergeStream } from '../../../plugins/cache/forms/convert.ts';
+import { newFakeTime } from '../../support/fake-time.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+
+const id = '11111111-1111-4111-8111-111111111111';
+const json = ['content-type', 'application/json'];
+
+function captured(reply: string | Uint8Array, more: Partial<CapturedContent> & { headers?: string[]; max?: number } = {}) {
+  const { headers = json, max = 1_000, ...rest } = more;
+  const capture = new ContentCapture(max);
+  capture.whole(headers, reply);
+  const base = { id, createdAt: '2026-11-22T00:00:00.000Z', organisationId: id, workspaceId: id, operation: 'chatComplete' };
+  return { ...base, requestHeaders: json, requestBody: Buffer.from('{"a":1}'), reply: capture, ...rest } as CapturedContent;
+}
+
+const prepare = (content: CapturedContent) => prepareContent(content, createMasks([]), mergeStream, 1_000);
+
+describe('contents of a request', () => {
+  const chunk = (delta: object, more: object = {}) =>
+    `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta }], ...more })}\n\n`;
+  const stream = `${chunk({ role: 'assistant', content: 'Hel' })}${chunk({ content: 'lo' })}`;
+  const events = ['content-type', 'text/event-stream'];
+
+  it('hold a stream as one reply, with its usage if it has one', () => {
+    const usage = `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [], usage: { total_tokens: 3 } })}\n\n`;
+    const message = { index: 0, message: { role: 'assistant', content: 'Hello' } };
+    const { body } = prepare(captured(`${stream}data: [DONE]\n\n`, { headers: events })).response;
+    expect(body).toMatchObject({ object: 'chat.completion', choices: [message] });
+    expect(body).not.toHaveProperty('usage');
+    expect(prepare(captured(`${stream}${usage}data: [DONE]\n\n`, { headers: events })).response.body).toMatchObject({
+      choices: [message],
+      usage: { total_tokens: 3 },
+    });
+  });
+
+  it.each([
+    ['a stream that was cut by the limit, as text', captured('x'.repeat(1_500), { headers: events }), 'x'.repeat(1_000), 'cut'],
+    [
+      'a stream of another kind, as text',
+      captured('data: {"a":1}\n\n', { headers: events, operation: null }),
+      'data: {"a":1}\n\n',
+      null,
+    ],
+    ['a compressed reply', captured(gzipSync('{"b":2}'), { headers: [...json, 'content-encoding', 'gzip'] }), { b: 2 }, null],
+    ['no audio', captured(Buffer.from([1, 2, 3]), { headers: ['content-type', 'audio/mpeg'] }), null, 'binary'],
+    [
+      'no vectors',
+      captured('{"data":[{"index":0,"embedding":[1,2]}]}', { operation: 'embed' }),
+      { data: [{ index: 0, embedding: null }] },
+      null,
+    ],
+    ['text that is no JSON', captured('{"a":'), '{"a":', null],
+    ['no body', captured(''), null, null],
+  ])('hold %s', (_, content, body, omitted) => {
+    expect(prepare(content).response).toMatchObject({ body, omitted });
+  });
+
+  it('name a request body that was passed on without being held, and one that is too long', () => {
+    expect(prepare(captured('', { requestBody: null })).request).toMatchObject({ body: null, omitted: 'not_held' });
+    const long = prepare(captured('', { requestBody: Buffer.from('y'.repeat(2_000)) })).request;
+    expect(long).toMatchObject({ body: 'y'.repeat(1_000), omitted: 'cut' });
+  });
+});
+
+describe('the queue of contents', () => {
+  function start(reply: () => Promise<number>, queueBytesMax = 1_000_000) {
+    const time = newFakeTime();
+    const sent: RecordContent[][] = [];
+    const log = newMemoryLog();
+    const fetch: InternalFetch = async (_method, _path, body) => {
+      const status = await reply();
+      if (status === 200) sent.push(JSON.parse(Buffer.from(body as Uint8Array).toString('utf8')));
+      return { status, body: new Uint8Array(0) };
+    };
+    const queue = new ContentQueue({
+      fetch,
+      clock: time.clock,
+      timers: time.timers,
+      log,
+      bodyBytesMax: 1_000,
+      queueBytesMax,
+      prepare,
+    });
+    return { time, sent, log, queue };
+  }
+
+  it('sends what was added together, and keeps it while the control plane is away', async () => {
+    let status = 503;
+    const { queue, sent, log } = start(async () => status);
+    queue.add(captured('{"n":1}'));
+    queue.add(captured('{"n":2}'));
+    await queue.close(1);
+    expect(sent).toEqual([]);
+    expect(log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
+    status = 200;
+    const second = start(async () => status);
+    second.queue.add(captured('{"n":1}'));
+    second.queue.add(captured('{"n":2}'));
+    await second.queue.close(10_000);
+    expect(second.sent.map((batch) => batch.map((one) => one.response.body))).toEqual([[{ n: 1 }, { n: 2 }]]);
+    expect(second.queue.counts).toEqual({ stored: 2, dropped: 0 });
+    expect(second.queue.bytes).toBe(0);
+  });
+
+  it('drops and counts contents when it is full, with one warning', async () => {
+    const { queue, log } = start(async () => 503, 3 * 2_100);
+    for (let n = 0; n < 10; n++) queue.add(captured('{}'));
+    expect(queue.counts).toEqual({ stored: 0, dropped: 7 });
+    expect(log.lines.filter(({ message }) => message.includes('LOG_BODIES_QUEUE'))).toHaveLength(1);
+  });
+
+  it('drops contents that the control plane rejects instead of sending them forever', async () => {
+    const { queue } = start(async () => 400);
+    queue.add(captured('{}'));
+    await queue.close(10_000);
+    expect(queue.counts).toEqual({ stored: 0, dropped: 1 });
+  });
+});

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { createMasks } from '../../../core/journal/mask-content.ts';
+import { randomFrom } from '../../support/random-from.ts';
+
+const { headers, body } = createMasks(['x-user-email', 'patient_name']);
+const letters = (length: number) => randomBytes(length).toString('hex').slice(0, length);
+
+/** Credentials in the forms that callers and providers use. */
+const credentials: Readonly<Record<string, () => string>> = {
+  'a key of this service': () => `svc_ws_${letters(12)}_${letters(40)}`,
+  'an admin key': () => `svc_admin_${letters(12)}_${letters(40)}`,
+  'an OpenAI key': () => `sk-proj-${letters(40)}`,
+  'an Anthropic key': () => `sk-ant-api03-${letters(60)}`,
+  'a Google key': () => `AIza${letters(35)}`,
+  'an AWS key id': () => `AKIA${letters(16).toUpperCase()}`,
+  'a GitHub token': () => `ghp_${letters(36)}`,
+  'a fine-grained GitHub token': () => `github_pat_${letters(22)}_${letters(50)}`,
+  'a Slack token': () => `xoxb-${letters(12)}-${letters(24)}`,
+  'a Hugging Face token': () => `hf_${letters(34)}`,
+  'a JWT': () => `eyJ${letters(30)}.${letters(60)}.${letters(40)}`,
+  'a bearer token': () => `Bearer ${letters(32)}`,
+  'a private key': () => `-----BEGIN PRIVATE KEY-----\n${letters(200)}\n-----END PRIVATE KEY-----`,
+};
+/** The part of a credential that must not appear anywhere. */
+const secretOf = (credential: string) =>
+  credential
+    .replace(/-----[^-]+-----/g, '')
+    .trim()
+    .slice(-16);
+
+describe('masks of logged headers and bodies', () => {
+  it.each(Object.entries(credentials))('remove %s from every place of a body and from every header', (_, make) => {
+    const random = randomFrom(7);
+    const places: ((secret: string) => unknown)[] = [
+      (secret) => secret,
+      (secret) => ({ messages: [{ role: 'user', content: `my key is ${secret}, keep it` }] }),
+      (secret) => ({ tools: [{ arguments: JSON.stringify({ key: secret }) }] }),
+      (secret) => [[{ deep: { deeper: [secret] } }]],
+      (secret) => ({ [secret]: 1 }),
+    ];
+    for (let round = 0; round < 40; round++) {
+      const secret = make();
+      const place = places[Math.floor(random() * places.length)] as (secret: string) => unknown;
+      expect(JSON.stringify(body(place(secret)))).not.toContain(secretOf(secret));
+      const shown = headers(['authorization', secret, 'x-anything', `a ${secret}`, 'x-svc-api-key', secret]);
+      expect(JSON.stringify(shown)).not.toContain(secretOf(secret));
+    }
+  });
+
+  it('remove the value of headers and fields whose name is that of a credential, whatever its form', () => {
+    const list = [
+      'Authorization',
+      'abc',
+      'x-api-key',
+      'abc',
+      'cookie',
+      'a=abc',
+      'x-svc-aws-secret-access-key',
+      'abc',
+      'api-key',
+      'abc',
+    ];
+    expect(new Set(Object.values(headers(list)))).toEqual(new Set(['***']));
+    expect(body({ api_key: 'abc', password: 'abc', nested: [{ clientSecret: 'abc', 'access-token': 'abc' }] })).toEqual({
+      ...{ api_key: '***', password: '***' },
+      nested: [{ clientSecret: '***', 'access-token': '***' }],
+    });
+  });
+
+  it('remove headers and fields that the setting names, with everything in them', () => {
+    expect(headers(['X-User-Email', 'a@example.com'])).toEqual({ 'x-user-email': '***' });
+    expect(body({ Patient_Name: { first: 'A' }, patient: 'B' })).toEqual({ Patient_Name: '***', patient: 'B' });
+  });
+
+  it('leave ordinary content as it is', () => {
+    const content = {
+      messages: [
+        { role: 'user', content: 'Basic understanding of bearer instruments; ask-me-anything about sk-learn and eyJust.' },
+      ],
+      max_tokens: 5,
+      logprobs: { content: [{ token: 'Hello there, this is a token', logprob: -0.1 }] },
+      tools: [{ function: { parameters: { type: 'object', properties: { password: { type: 'string' } } } } }],
+      usage: { total_tokens: 3 },
+      __proto__x: 1,
+    };
+    expect(body(content)).toEqual(content);
+    const list = ['content-type', 'application/json', 'x-ratelimit-remaining-tokens', '5', 'accept', 'a', 'accept', 'b'];
+    expect(headers(list)).toEqual({
+      ...{ 'content-type': 'application/json', 'x-ratelimit-remaining-tokens': '5', accept: 'a, b' },
+    });
+    expect(Object.getPrototypeOf(body(JSON.parse('{"__proto__": {"a": 1}}')))).toBe(Object.prototype);
+  });
+});

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  type GatewayWithUpstream,
+  type LooseResponse,
+  startGatewayWithUpstream,
+  storedKeys,
+} from '../support/gateway-with-upstream.ts';
+import { until } from '../support/until.ts';
+
+let gateway: GatewayWithUpstream;
+beforeAll(async () => {
+  const env = { LOG_BODIES: 'database', GATEWAY_PROCESSES: '3', LOG_MASKED_FIELDS: 'x-user-email' };
+  gateway = await startGatewayWithUpstream({ env });
+});
+afterAll(() => gateway?.close());
+
+const messages = [{ role: 'user', content: 'one two three' }];
+const chat = (more: object = {}, headers: Record<string, string> = {}) =>
+  gateway.call('/chat/completions', { body: { model: '@oai/gpt-4o-mini', messages, ...more }, headers });
+
+const textOf = (body: LooseBody): string =>
+  body.choices?.[0].message.content ?? body.content?.[0].text ?? body.output?.at(-1).content[0].text;
+// biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
+type LooseBody = any;
+
+/** The log with its bodies, which may arrive after the record. */
+async function detailOf(response: LooseResponse) {
+  const { _id: id } = await gateway.logOf(response);
+  return until(
+    async () => {
+      const { body } = await gateway.admin.get(`/logs/${id}`);
+      return body.response.body !== null && body;
+    },
+    { what: `bodies of the log ${id}` },
+  );
+}
+
+it.each([
+  ['chat completions', '/chat/completions', { messages }],
+  ['messages', '/messages', { messages, max_tokens: 50 }],
+  ['responses', '/responses', { input: 'one two three' }],
+])('%s: the log has headers and bodies, and a stream as one reply', async (_, path, input) => {
+  const texts = [];
+  for (const stream of [false, true]) {
+    const sent = { model: '@oai/gpt-4o-mini', stream, ...input };
+    const reply = await gateway.call(path, { body: sent, headers: { 'x-user-email': 'a@example.com' } });
+    await reply.arrayBuffer();
+    const log = await detailOf(reply);
+    expect(log.request.body).toEqual(sent);
+    expect(log.request.headers).toMatchObject({
+      'x-svc-api-key': '***',
+      'x-user-email': '***',
+      'content-type': 'application/json',
+    });
+    expect(JSON.stringify(log)).not.toContain(gateway.workspaceKey.slice(-20));
+    expect(JSON.stringify(log)).not.toContain(storedKeys.openai);
+    texts.push(textOf(log.response.body));
+  }
+  expect(texts[0]).toEqual(expect.stringMatching(/./));
+  expect(texts[1]).toBe(texts[0]);
+});
+
+it('errors and rejected requests keep their reply', async () => {
+  const reply = await chat({ model: '@no-such-provider/m' });
+  const body = await reply.json();
+  expect((await detailOf(reply)).response.body).toEqual(body);
+});
+
+it('x-svc-debug: false and debug_log store the record alone', async () => {
+  const silent = await chat({}, { 'x-svc-debug': 'false' });
+  await silent.arrayBuffer();
+  await gateway.admin.put('/organisations/self', { settings: { debug_log: 0 } });
+  const reply = await until(
+    async () => {
+      // The change reaches the gateways within moments.
+      const each = await Promise.all(Array.from({ length: 6 }, () => chat()));
+      for (const one of each) await one.arrayBuffer();
+      const { _id: id } = await gateway.logOf(each[0] as LooseResponse);
+      const shown = await chat({}, { 'x-svc-debug': 'false' });
+      await shown.arrayBuffer();
+      return (await gateway.admin.get(`/logs/${id}`)).body.response.body === null && each[0];
+    },
+    { what: 'a log without bodies after debug_log: 0' },
+  );
+  await gateway.admin.put('/organisations/self', { settings: { debug_log: 1 } });
+  await until(async () => {
+    const after = await chat();
+    await after.arrayBuffer();
+    const { _id } = await gateway.logOf(after);
+    return (await gateway.admin.get(`/logs/${_id}`)).body.response.body !== null;
+  });
+  // Everything sent before has been stored by now.
+  for (const one of [silent, reply]) {
+    const { _id } = await gateway.logOf(one);
+    const { body } = await gateway.admin.get(`/logs/${_id}`);
+    expect(body.request).toMatchObject({ headers: {}, body: null });
+    expect(body.response).toMatchObject({ headers: {}, body: null });
+  }
+});
