@@ -30,7 +30,7 @@ export interface WorkerTasks {
   'score-injection': { readonly input: { readonly texts: readonly string[] }; readonly output: InjectionScore };
 }
 
-export interface ScanInput {
+interface ScanInput {
   readonly scan: keyof Scans;
   readonly text: string;
 }
