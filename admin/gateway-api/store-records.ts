@@ -76,7 +76,7 @@ function isTemporary(error: unknown): boolean {
 /** Serialization failure, deadlock, lock timeout. */
 const conflictCodes: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);
 
-export interface Stored {
+interface Stored {
   readonly inserted: number;
   readonly duplicates: number;
   /** Ids of records that the database will never accept. */
