@@ -29,8 +29,8 @@ const time = v.optional(
   v.pipe(
     v.string(),
     v.metadata({ jsonSchema: { type: 'string', format: 'date-time' } }),
-    // A + that was not encoded as %2B arrives as a space.
-    v.transform((text) => text.replace(/ (?=\d\d:?\d\d$)/, '+')),
+    // A + that was not encoded as %2B arrives as a space. A date alone is the start of this day in UTC.
+    v.transform((text) => text.replace(/ (?=\d\d:?\d\d$)/, '+').replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00:00Z')),
     timestamp,
     v.transform((value) => new Date(value)),
   ),
