@@ -75,6 +75,12 @@ export const openTelemetry = {
     'otlp: the control plane also exports one log record per request. Traces hold the same facts.',
     exporter,
   ),
+  traceContextToProviders: row(
+    'TRACE_CONTEXT_TO_PROVIDERS',
+    'false',
+    'Whether calls to providers have a traceparent header with the trace and the span of the attempt. Providers can then link requests.',
+    flag(),
+  ),
   otelServiceName: row(
     'OTEL_SERVICE_NAME',
     'svc-gateway',

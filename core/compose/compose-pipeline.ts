@@ -35,7 +35,7 @@ export interface PipelineParts
   readonly retryBudget: RetryBudget;
   readonly timers: Timers;
   readonly bodies: PipelineOptions['bodies'];
-  readonly outgoing: Pick<Outgoing, 'defaultWords' | 'timeouts' | 'streamedBodyBytesMax'>;
+  readonly outgoing: Pick<Outgoing, 'defaultWords' | 'timeouts' | 'streamedBodyBytesMax' | 'traceContext'>;
 }
 
 /** Puts the data plane together: a request goes in, one reply comes out. Used by gateway processes and by the test kit. */

@@ -307,6 +307,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       defaultWords: defaultWordsOf(prefixes),
       timeouts: { requestMs: settings.requestTimeoutMs, connectMs: settings.connectTimeoutMs, idleMs: settings.idleTimeoutMs },
       streamedBodyBytesMax: settings.streamedBodyBytesMax,
+      traceContext: settings.traceContextToProviders,
     },
     prefixes,
     memory,

@@ -13,6 +13,7 @@ import { addClientHeaders, callerOf, passedClientHeaders } from './client-header
 import { encode, otherContent, shapedForm } from './outgoing-body.ts';
 import { leaveDefaults, shapeParams } from './shape-params.ts';
 import { isSession, socketCall } from './socket-call.ts';
+import { setTraceContext } from './trace-context.ts';
 
 export interface OutgoingOptions {
   readonly prefixes: readonly string[];
@@ -20,6 +21,8 @@ export interface OutgoingOptions {
   readonly defaultWords: readonly string[];
   readonly timeouts: { readonly requestMs: number; readonly connectMs: number; readonly idleMs: number };
   readonly streamedBodyBytesMax: number;
+  /** True: calls name their span in `traceparent`. */
+  readonly traceContext?: boolean;
   /** A larger form is not held, so it cannot be changed or converted for another provider. */
   readonly formBytesMax: number;
   readonly now: () => number;
@@ -46,6 +49,7 @@ export function outgoingCall(
   timeMs: number,
 ): Maybe<Outgoing> {
   const shaped = callOf(ctx, target, resolved, options);
+  if (options.traceContext) setTraceContext(ctx, shaped.call.headers);
   const outgoing =
     timeMs === Number.POSITIVE_INFINITY
       ? shaped
