@@ -67,7 +67,11 @@ const membersOfWorkspace = ['create', 'read', 'update', 'delete', 'list'].map((a
 
 const managing = [...ofWorkspaceKeys, ...membersOfWorkspace];
 const possibleInWorkspaces: ReadonlySet<string> = new Set(managing);
-const viewing = [...scopesByType['workspace-user']].filter((scope) => notOfWorkspaces(scope) && isView(scope));
+/** Addresses of webhooks may hold credentials. */
+const notOfMembers = (scope: string) => !scope.startsWith('webhooks.');
+const viewing = [...scopesByType['workspace-user']].filter(
+  (scope) => notOfWorkspaces(scope) && notOfMembers(scope) && isView(scope),
+);
 
 /** Scopes before settings apply. Two settings give members more than this: see `securityRules`. */
 const workspaceBase: Readonly<Record<WorkspaceRole, readonly string[]>> = {

@@ -10,7 +10,6 @@ import type { AdminServices } from '../http/route.ts';
 import { validate } from '../http/validate.ts';
 import { errorReply, toAdminError } from '../http/write-error.ts';
 import { createRefusalStore } from '../identity/jwt/store-refusals.ts';
-import { auditCrossedPolicies } from '../leases/audit-crossed-policies.ts';
 import { reportCrossedBudgets } from '../leases/report-budgets.ts';
 import { serveLeases } from '../leases/serve-leases.ts';
 import { readApiKeyDocuments } from '../resources/api-keys/to-document.ts';
@@ -21,6 +20,7 @@ import { fileStoreApp } from '../resources/files/store-routes.ts';
 import { storeContents } from '../resources/logs/contents.ts';
 import { readKeyCheck } from '../secrets/key-checks.ts';
 import { readChanges } from './read-changes.ts';
+import { reportPolicyEvents } from './report-policy-events.ts';
 import { serveRates } from './serve-rates.ts';
 import { storeBatch } from './store-records.ts';
 
@@ -90,7 +90,7 @@ export function internalApp(services: AdminServices): Hono {
     if (reply.rejected.length > 0)
       services.log.warn({ ids: reply.rejected.slice(0, 20), count: reply.rejected.length }, 'could not store records');
     services.background.run(tellOfBudgets);
-    services.background.run(() => auditCrossedPolicies(services.database.em(), services.auditKey));
+    services.background.run(() => reportPolicyEvents(services));
     return c.json(reply);
   });
   app.post('/record-contents', async (c: Context) => {

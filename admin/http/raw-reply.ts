@@ -1,10 +1,10 @@
-/** Reply of a handler that is not JSON: CSV, a page, a redirect. */
+/** Reply of a handler that is not JSON: CSV, a page, a redirect, protobuf. */
 export class RawReply {
-  readonly body: string;
+  readonly body: string | Uint8Array<ArrayBuffer>;
   readonly headers: Readonly<Record<string, string>>;
   readonly status: 200 | 201 | 302 | 303;
 
-  constructor(body: string, headers: Readonly<Record<string, string>>, status: RawReply['status'] = 200) {
+  constructor(body: RawReply['body'], headers: Readonly<Record<string, string>>, status: RawReply['status'] = 200) {
     this.body = body;
     this.headers = headers;
     this.status = status;

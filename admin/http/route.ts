@@ -1,3 +1,4 @@
+import type { HonoRequest } from 'hono';
 import type * as v from 'valibot';
 import type { Settings } from '../../config/settings.ts';
 import type { Clock, Log } from '../../core/contract/plugin/plugin.ts';
@@ -74,6 +75,8 @@ export interface AdminRoute {
   readonly query: v.GenericSchema;
   /** Null: a body is ignored. */
   readonly body: v.GenericSchema | null;
+  /** Reads bodies of other media types than JSON. They may hold content, so audit entries do not repeat them. Throws AdminError. */
+  readonly readBody?: (request: HonoRequest) => Promise<unknown>;
   handle(call: AdminCall<never, never>): Promise<unknown>;
 }
 
@@ -123,6 +126,8 @@ export interface AdminCall<Query, Body> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
+  /** The `content-type` header, empty when there is none. */
+  readonly contentType: string;
   /** The `accept` header, empty when there is none. */
   readonly accept: string;
   /** For reading. Changes go through `write`. */

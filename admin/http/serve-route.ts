@@ -95,8 +95,9 @@ class RouteCall {
     const em = database.emOf(caller.organisationId);
     requireScope(route, caller);
 
-    const sent = route.body || route.method !== 'GET' ? await readJsonBody(request) : undefined;
-    trail.body = sent ?? null;
+    const readBody = route.readBody ?? readJsonBody;
+    const sent = route.body || route.method !== 'GET' ? await readBody(request) : undefined;
+    trail.body = route.readBody ? null : (sent ?? null);
     const read = readCall(route, request, sent, caller.organisationId);
     trail.isChecked = true;
     const selected = caller.session ? request.header(`${settings.headerPrefix}workspace`) : undefined;
@@ -167,6 +168,7 @@ class RouteCall {
       ...read,
       actor,
       organisationId: actor.organisationId,
+      contentType: request.header('content-type') ?? '',
       accept: request.header('accept') ?? '',
       em,
       services: this.#services,

@@ -16,6 +16,16 @@ interface Crossed {
   readonly is_exhausted: boolean;
 }
 
+export interface PolicyEvent {
+  readonly organisationId: string;
+  readonly workspaceId: string;
+  readonly event: 'policy.threshold' | 'policy.exhausted';
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Notifies others of an event in the transaction that marks it as reported. */
+export type TellPolicyEvent = (tx: EntityManager, event: PolicyEvent) => Promise<void>;
+
 /** Counters in one transaction. */
 const batchMax = 100;
 const microUsd = 1_000_000;
@@ -24,15 +34,15 @@ const microUsd = 1_000_000;
  * Writes an audit entry for each counter of a policy that has crossed its threshold, and one for each that is exhausted. Returns the
  * number of counters. The rows of the counters are locked before the audit chains, as in every change.
  */
-export async function auditCrossedPolicies(em: EntityManager, auditKey: Uint8Array): Promise<number> {
+export async function auditCrossedPolicies(em: EntityManager, auditKey: Uint8Array, tell: TellPolicyEvent): Promise<number> {
   for (let total = 0; ; ) {
-    const count = await em.fork().transactional((tx) => auditBatch(tx, auditKey));
+    const count = await em.fork().transactional((tx) => auditBatch(tx, auditKey, tell));
     total += count;
     if (count < batchMax) return total;
   }
 }
 
-async function auditBatch(tx: EntityManager, auditKey: Uint8Array): Promise<number> {
+async function auditBatch(tx: EntityManager, auditKey: Uint8Array, tell: TellPolicyEvent): Promise<number> {
   const crossed = await tx.execute<Crossed[]>(
     `select b.key, b.organisation_id, p.workspace_id, p.id as policy_id, p.name as policy_name, b.value_key, b.unit, b.used, b.capacity,
        b.alert_threshold, b.threshold_crossed_at is not null and b.threshold_told_at is null as is_threshold,
@@ -45,8 +55,8 @@ async function auditBatch(tx: EntityManager, auditKey: Uint8Array): Promise<numb
     'all',
   );
   for (const counter of crossed) {
-    if (counter.is_threshold) await addEntry(tx, auditKey, counter, 'threshold');
-    if (counter.is_exhausted) await addEntry(tx, auditKey, counter, 'exhausted');
+    if (counter.is_threshold) await addEntry(tx, auditKey, counter, 'threshold', tell);
+    if (counter.is_exhausted) await addEntry(tx, auditKey, counter, 'exhausted', tell);
   }
   if (crossed.length > 0) {
     await tx.execute(
@@ -66,23 +76,25 @@ async function addEntry(
   auditKey: Uint8Array,
   counter: Crossed,
   event: 'threshold' | 'exhausted',
+  tell: TellPolicyEvent,
 ): Promise<void> {
   const amount = (units: number | string) => Number(units) / (counter.unit === 'cost' ? microUsd : 1);
+  const facts = {
+    policy_id: counter.policy_id,
+    name: counter.policy_name,
+    value_key: counter.value_key,
+    type: counter.unit,
+    current_usage: amount(counter.used),
+    credit_limit: amount(counter.capacity),
+    alert_threshold: counter.alert_threshold === null ? null : amount(counter.alert_threshold),
+  };
   const draft = {
     organisationId: counter.organisation_id,
     workspaceId: counter.workspace_id,
     method: 'POST',
     uri: `/v1/policies/usage-limits/${counter.policy_id}`,
     requestId: '',
-    requestBody: {
-      policy_id: counter.policy_id,
-      name: counter.policy_name,
-      value_key: counter.value_key,
-      type: counter.unit,
-      current_usage: amount(counter.used),
-      credit_limit: amount(counter.capacity),
-      alert_threshold: counter.alert_threshold === null ? null : amount(counter.alert_threshold),
-    },
+    requestBody: facts,
     queryParams: {},
     userId: null,
     userType: 'system',
@@ -91,4 +103,10 @@ async function addEntry(
     clientIp: '',
   } as const;
   await addAuditEntry(tx, auditKey, draft, { status: 200, errorCode: null, resourceId: counter.policy_id });
+  await tell(tx, {
+    organisationId: counter.organisation_id,
+    workspaceId: counter.workspace_id,
+    event: `policy.${event}`,
+    data: facts,
+  });
 }

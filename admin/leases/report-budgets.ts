@@ -1,5 +1,6 @@
 import type { EntityManager } from '../db/open-database.ts';
 import type { Mailer } from '../mail/mailer.ts';
+import type { PolicyEvent } from './audit-crossed-policies.ts';
 
 interface Crossed {
   readonly organisation_id: string;
@@ -36,6 +37,31 @@ export async function reportCrossedBudgets(em: EntityManager, mailer: Pick<Maile
     for (const to of await recipientsOf(em, budget.organisation_id, owner)) mailer.send({ to, ...noticeOf(budget, owner.name) });
   }
   return crossed.length;
+}
+
+/** Sends one mail for each event of a policy, to the same people as for a budget of its workspace. */
+export async function mailPolicyEvents(
+  em: EntityManager,
+  mailer: Pick<Mailer, 'on' | 'send'>,
+  events: readonly PolicyEvent[],
+): Promise<void> {
+  if (!mailer.on) return;
+  for (const event of events) {
+    const owner = { name: '', workspace_id: event.workspaceId, user_id: null, alert_emails: [] };
+    for (const to of await recipientsOf(em, event.organisationId, owner)) mailer.send({ to, ...policyNoticeOf(event) });
+  }
+}
+
+function policyNoticeOf({ event, data }: PolicyEvent): { subject: string; text: string } {
+  const name = `usage policy "${String(data.name ?? data.policy_id).replace(/\p{Cc}/gu, ' ')}"`;
+  const unit = data.type === 'cost' ? 'US dollars' : String(data.type);
+  const used = `${data.current_usage} of ${data.credit_limit} ${unit} are used, counted for: ${data.value_key}.`;
+  return event === 'policy.exhausted'
+    ? {
+        subject: `A budget of the ${name} is exhausted`,
+        text: `${used}\n\nRequests that it counts are rejected until the budget is reset or raised.`,
+      }
+    : { subject: `A budget of the ${name} has crossed its threshold`, text: used };
 }
 
 interface Owner {

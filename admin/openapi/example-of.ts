@@ -17,6 +17,7 @@ const byName: Readonly<Record<string, unknown>> = {
   secret_path: 'secret/data/openai',
   scopes: 'completions.write',
   slug: 'example',
+  url: 'https://example.com/hooks',
   token: '{token}',
 };
 

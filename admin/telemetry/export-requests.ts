@@ -36,8 +36,8 @@ export function createRequestExport(settings: Settings, log: Log): RequestExport
     stored(rows) {
       if (exporters.length === 0) return;
       for (const { record, cost } of rows) {
-        // A session is exported once, when it has ended.
-        if (record.checkpoint !== undefined) continue;
+        // A session is exported once, when it has ended. Calls that no gateway made are not exported.
+        if (record.checkpoint !== undefined || record.source !== undefined) continue;
         for (const exporter of exporters) exporter.add({ record, costNanoUsd: cost });
       }
     },

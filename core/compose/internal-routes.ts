@@ -6,9 +6,11 @@ import { connectionTestPath } from '../contract/protocol/connection-test.ts';
 import { type LoadedPlugin, loadedPluginsPath, loadedPluginsQuestion } from '../contract/protocol/loaded-plugins.ts';
 import type { SecretManagers } from '../contract/protocol/secret-managers.ts';
 import { tokenCheckPath } from '../contract/protocol/tokens.ts';
+import { webhookDeliveryPath, webhookReceiverMs } from '../contract/protocol/webhook-delivery.ts';
 import { batchUsagePath, batchUsageQuestion } from '../contract/provider/batch-usage.ts';
 import type { UpstreamTransport } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
+import { createWebhookDeliveries } from '../control-plane/deliver-webhooks.ts';
 import { replyToControlPlane } from '../control-plane/serve-control-plane.ts';
 import { createConnectionTests } from '../control-plane/test-connection.ts';
 import { usageOfLine } from '../formats/stored/usage-of-line.ts';
@@ -16,7 +18,7 @@ import { createTokenChecks } from '../jwt/serve-token-checks.ts';
 import type { startTokens } from '../jwt/start-tokens.ts';
 import type { Handle } from '../pipeline/run.ts';
 import { createBuilder } from '../pipeline/target/build-target.ts';
-import type { TokenFetchOptions } from '../pipeline/target/token-fetch.ts';
+import { createTokenFetch, type TokenFetchOptions } from '../pipeline/target/token-fetch.ts';
 import { providers } from '../providers/index.ts';
 import { type GuardrailAnswers, guardrailRoutes } from './guardrail-routes.ts';
 import { headerOpener, secretOpener } from './open-sealed.ts';
@@ -80,6 +82,10 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
   return new Map([
     [connectionTestPath, createConnectionTests({ ...providerAccess, clusterKey: clusterKeyText })],
     [batchUsagePath, batchUsage],
+    [
+      webhookDeliveryPath,
+      createWebhookDeliveries(createTokenFetch({ ...tokenFetch, timeoutMs: webhookReceiverMs }), clusterKeyText),
+    ],
     [configCheckPath, configChecks],
     ...guardrailRoutes(clusterKeyText, options.guardrails),
     [loadedPluginsPath, plugins],

@@ -146,8 +146,11 @@ export const requestRecord = v.object({
   plugins: v.optional(v.array(pluginTime)),
   retryAttemptCount: v.number(),
   cacheStatus: v.nullable(v.string()),
-  /** `custom`: a client made the call without the gateway and sent this record to `POST /v1/logs`. Absent: the gateway made it. */
-  source: v.optional(v.literal('custom')),
+  /**
+   * Set if a client made the call without the gateway. `custom`: it sent this record to `POST /v1/logs` · `otlp`: the record was made of a
+   * span or log record that it sent.
+   */
+  source: v.optional(v.picklist(['custom', 'otlp'])),
   /** The part of the gateway that made the call; absent for requests of clients. */
   purpose: v.optional(v.picklist(callPurposes)),
   inputTokens: count,

@@ -8,6 +8,7 @@ const requestTypes: Readonly<Record<Signal, protobuf.Type>> = {
   metrics: root.lookupType('MetricsRequest'),
   logs: root.lookupType('LogsRequest'),
 };
+const defaults = { longs: String, bytes: String, enums: Number } as const;
 const responseType = root.lookupType('Response');
 
 /** Encodes a message in OTLP's JSON form as protobuf. */
@@ -18,6 +19,18 @@ export function encodeProtobuf(signal: Signal, message: object): Uint8Array {
 /** Returns the number of items that the collector rejected and its reason. Throws Error if the bytes are no such message. */
 export function decodeProtobufResponse(bytes: Uint8Array): object {
   return responseType.toObject(responseType.decode(bytes), { longs: String });
+}
+
+/** Returns the JSON form of a message. Throws Error if the bytes are no such message. */
+export function decodeProtobufRequest(signal: Signal, bytes: Uint8Array): unknown {
+  const type = requestTypes[signal];
+  return withHexadecimalIds(type.toObject(type.decode(bytes), defaults));
+}
+
+/** Encodes the reply to an export. It is empty if nothing was rejected. */
+export function encodeProtobufResponse(rejected: number, errorMessage: string): Uint8Array<ArrayBuffer> {
+  const message = rejected === 0 ? {} : { partialSuccess: { rejected, errorMessage } };
+  return new Uint8Array(responseType.encode(message).finish());
 }
 
 const idFields: ReadonlySet<string> = new Set(['traceId', 'spanId', 'parentSpanId']);
@@ -33,4 +46,16 @@ function withBinaryIds(value: unknown): unknown {
     else copy[key] = idFields.has(key) ? Buffer.from(part as string, 'hex') : withBinaryIds(part);
   }
   return copy;
+}
+
+/** The library writes bytes as base64. */
+function withHexadecimalIds(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withHexadecimalIds);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, part]) => {
+      if (key === 'attributes') return [key, part];
+      return [key, idFields.has(key) ? Buffer.from(String(part), 'base64').toString('hex') : withHexadecimalIds(part)];
+    }),
+  );
 }

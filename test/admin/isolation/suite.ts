@@ -89,8 +89,9 @@ export function describeIsolation(database: DatabaseName): void {
         const { status } = await plane.ask('GET', path);
         answered.set(route.path, (answered.get(route.path) ?? false) || status === 200);
       }
-      // No request has left a log here.
+      // No request has left a log here, and no event a delivery.
       answered.delete('/logs/:id');
+      answered.delete('/webhooks/:slug/deliveries/:deliveryId');
       expect([...answered].filter(([, well]) => !well).map(([path]) => path)).toEqual([]);
       expect(answered.size).toBeGreaterThan(20);
     });

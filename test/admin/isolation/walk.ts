@@ -185,6 +185,13 @@ function sampleBody(method: string, path: string, attacker: Belongings): Record<
 /** Bodies of routes that are neither create nor update. */
 const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, unknown>>> = {
   'POST /auth/logout': () => ({}),
+  'POST /webhooks/{slug}/rotate-secret': ({ workspaceId }) => ({ workspace_id: workspaceId }),
+  'POST /webhooks/{slug}/test': ({ workspaceId }) => ({ workspace_id: workspaceId }),
+  'POST /webhooks/{slug}/deliveries/{deliveryId}/replay': ({ workspaceId }) => ({ workspace_id: workspaceId }),
+  'POST /otel/v1/traces': () => ({ resourceSpans: [] }),
+  'POST /otel/v1/logs': () => ({ resourceLogs: [] }),
+  'POST /logs/otel/v1/traces': () => ({ resourceSpans: [] }),
+  'POST /logs/otel/v1/logs': () => ({ resourceLogs: [] }),
   'POST /integrations/test': () => ({ ai_provider_id: 'mock' }),
   'POST /integrations/{slug}/test': () => ({}),
   'PUT /integrations/{slug}/models': () => ({ models: [{ slug: 'attacker', enabled: true }] }),

@@ -3,10 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
 import { auditCrossedPolicies } from '../../../admin/leases/audit-crossed-policies.ts';
 import { grantLeases } from '../../../admin/leases/ledger.ts';
+import { mailPolicyEvents } from '../../../admin/leases/report-budgets.ts';
+import type { Mail } from '../../../admin/mail/mailer.ts';
 import type { BudgetAsk } from '../../../core/contract/protocol/leases.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
 import { until } from '../../support/until.ts';
 import { usageBody } from '../resources/policies/probes.ts';
+import { newPerson } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
 import { databases } from '../support/test-database.ts';
 
@@ -56,9 +59,49 @@ describe.each(databases)('events of policies, on %s', (name) => {
       { action: 'threshold', ...facts, current_usage: 2, alert_threshold: 2 },
       { action: 'exhausted', ...facts, current_usage: 3 },
     ]);
-    expect(await auditCrossedPolicies(plane.control.services.database.em(), plane.control.services.auditKey)).toBe(0);
+    expect(
+      await auditCrossedPolicies(plane.control.services.database.em(), plane.control.services.auditKey, async () => {}),
+    ).toBe(0);
     const listed = await plane.ask('GET', `/policies/usage-limits/${policy.id}/entities?status=exhausted`);
     expect(listed.body.data).toMatchObject([{ value_key: 'api_key:a', current_usage: 3, is_exhausted_alerts_sent: true }]);
+  });
+
+  it('webhooks of the workspace that subscribe to an event get one delivery for it', async () => {
+    const url = 'https://hooks.example.com/policies';
+    const hook = async (events: string[], status = 'active') =>
+      (await plane.ask('POST', '/webhooks', { body: { name: 'Hook', url, events, status } })).body.slug as string;
+    const [all, exhausted, paused] = [
+      await hook(['policy.threshold', 'policy.exhausted']),
+      await hook(['policy.exhausted']),
+      await hook(['policy.exhausted'], 'paused'),
+    ];
+    const policy = await newPolicy({ type: 'requests', credit_limit: 3, alert_threshold: 2 });
+    await policy.count(3);
+    await until(async () => (await entriesAbout(policy.id)).length === 2, { what: 'both audit entries' });
+    const eventsOf = async (slug: string) =>
+      (await plane.ask('GET', `/webhooks/${slug}/deliveries`)).body.data.map((one: { event: string }) => one.event).sort();
+    expect(await eventsOf(all)).toEqual(['policy.exhausted', 'policy.threshold']);
+    expect(await eventsOf(exhausted)).toEqual(['policy.exhausted']);
+    expect(await eventsOf(paused)).toEqual([]);
+  });
+
+  it('owners and admins get one mail per event', async () => {
+    const em = plane.control.services.database.em();
+    const { email: ownerEmail } = await newPerson(plane, 'admin');
+    await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
+    const sent: Mail[] = [];
+    const mailer = { on: true, send: (mail: Mail) => void sent.push(mail) };
+    const data = { policy_id: 'p', name: 'Per key', value_key: 'api_key:a', type: 'cost', current_usage: 9.5, credit_limit: 10 };
+    const of = { organisationId: plane.organisationId, workspaceId: plane.workspaceId, data };
+    await mailPolicyEvents(em, mailer, [
+      { ...of, event: 'policy.threshold' },
+      { ...of, event: 'policy.exhausted' },
+    ]);
+    expect(sent.map(({ to, subject }) => [to, subject])).toEqual([
+      [ownerEmail, 'A budget of the usage policy "Per key" has crossed its threshold'],
+      [ownerEmail, 'A budget of the usage policy "Per key" is exhausted'],
+    ]);
+    expect(sent[0]?.text).toContain('9.5 of 10 US dollars are used, counted for: api_key:a');
   });
 
   it('a higher limit makes an exhausted counter active again', async () => {

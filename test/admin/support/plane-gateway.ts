@@ -1,10 +1,16 @@
 import { guardrailRoutes } from '../../../core/compose/guardrail-routes.ts';
 import { guardrailOpener } from '../../../core/compose/open-sealed.ts';
+import { outboundParsers } from '../../../core/compose/outbound-parsers.ts';
 import type { DocumentReader } from '../../../core/contract/plugin/plugin.ts';
 import { tokenCheckPath } from '../../../core/contract/protocol/tokens.ts';
+import { webhookDeliveryPath } from '../../../core/contract/protocol/webhook-delivery.ts';
+import { parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts';
+import { createWebhookDeliveries } from '../../../core/control-plane/deliver-webhooks.ts';
 import { createTokenChecks } from '../../../core/jwt/serve-token-checks.ts';
 import { startTokens } from '../../../core/jwt/start-tokens.ts';
 import type { Handle } from '../../../core/pipeline/run.ts';
+import { createTokenFetch } from '../../../core/pipeline/target/token-fetch.ts';
+import { createTransport } from '../../../core/upstream/transport.ts';
 import { createGatewayTasks } from '../../../workers/gateway-tasks.ts';
 import { startEdge, uwsBinaries } from '../../support/edge-server.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
@@ -62,12 +68,19 @@ export async function startPlaneGateway(): Promise<PlaneGateway> {
         clock: plane.control.services.clock,
         log: newMemoryLog(),
       });
-      stop = () => tokens.close();
       routes.set(tokenCheckPath, createTokenChecks({ tokens, clusterKey, clusterKeyText }));
       const services = {
         tasks: createGatewayTasks({ threads: 1, queueMax: 1, taskMs: 1_000, memoryMegabytes: 64, log: { warn: () => {} } }),
         fetch: () => Promise.reject(new Error('checks are not run here')),
         random: Math.random,
+      };
+      const transport = createTransport({ trusted: parseTrustedHosts(plane.settings.trustedCustomHosts) });
+      const { parseTokenUrl } = outboundParsers(parseTrustedHosts(plane.settings.trustedCustomHosts));
+      const calls = createTokenFetch({ transport, parseUrl: parseTokenUrl, now: Date.now });
+      routes.set(webhookDeliveryPath, createWebhookDeliveries(calls, clusterKeyText));
+      stop = async () => {
+        await tokens.close();
+        await transport.close();
       };
       const test = () => Promise.reject(new Error('guardrails are not run here'));
       for (const [path, handle] of guardrailRoutes(clusterKeyText, { services, openSecrets: guardrailOpener(clusterKey), test }))

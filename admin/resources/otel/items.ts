@@ -1,0 +1,113 @@
+import * as v from 'valibot';
+import { isObject } from '../../../core/contract/values/json.ts';
+
+/** Attributes as plain texts, numbers and booleans. Lists and objects are left out. */
+export type Attributes = Readonly<Record<string, string | number | boolean>>;
+
+/** A span or log record that may become a request record. */
+export interface OtlpItem {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string | null;
+  readonly name: string | null;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly isError: boolean;
+  readonly errorMessage: string | null;
+  readonly attributes: Attributes;
+  /** Attributes of the process that sent it. */
+  readonly resource: Attributes;
+  /** Name of the instrumentation. */
+  readonly scope: string;
+}
+
+const hex = (digits: number) => v.pipe(v.string(), v.toLowerCase(), v.regex(new RegExp(`^(?!0+$)[0-9a-f]{${digits}}$`)));
+/** Unix nanoseconds as milliseconds. */
+const nano = v.pipe(
+  v.union([v.pipe(v.string(), v.regex(/^\d{1,20}$/)), v.number()]),
+  v.transform((given) => Number(given) / 1e6),
+  v.finite(),
+);
+const anyText = v.optional(v.string(), '');
+
+const span = v.object({
+  traceId: hex(32),
+  spanId: hex(16),
+  parentSpanId: anyText,
+  name: anyText,
+  startTimeUnixNano: nano,
+  endTimeUnixNano: nano,
+  attributes: v.optional(v.unknown()),
+  status: v.optional(v.object({ code: v.optional(v.union([v.number(), v.string()])), message: anyText })),
+});
+
+const logRecord = v.object({
+  traceId: hex(32),
+  spanId: hex(16),
+  timeUnixNano: v.optional(nano, 0),
+  observedTimeUnixNano: v.optional(nano, 0),
+  severityNumber: v.optional(v.number(), 0),
+  attributes: v.optional(v.unknown()),
+});
+
+const errorSeverity = 17;
+
+/** Reads the spans or log records of a message. Null stands for one in another form, which is rejected. */
+export function itemsOf(signal: 'traces' | 'logs', message: unknown): (OtlpItem | null)[] {
+  const names = { traces: ['resourceSpans', 'scopeSpans', 'spans'], logs: ['resourceLogs', 'scopeLogs', 'logRecords'] } as const;
+  const [outer, middle, inner] = names[signal];
+  return listOf(message, outer).flatMap((part) => {
+    const resource = attributesIn(isObject(part) ? part.resource : null);
+    return listOf(part, middle).flatMap((scoped) => {
+      const scope = isObject(scoped) && isObject(scoped.scope) && typeof scoped.scope.name === 'string' ? scoped.scope.name : '';
+      const read = signal === 'traces' ? readSpan : readLogRecord;
+      return listOf(scoped, inner).map((item) => read(item, { resource, scope }));
+    });
+  });
+}
+
+type Around = Pick<OtlpItem, 'resource' | 'scope'>;
+
+function readSpan(given: unknown, around: Around): OtlpItem | null {
+  const parsed = v.safeParse(span, given);
+  if (!parsed.success) return null;
+  const { traceId, spanId, parentSpanId, name, startTimeUnixNano: startMs, endTimeUnixNano: endMs, status } = parsed.output;
+  const isError = status?.code === 2 || status?.code === 'STATUS_CODE_ERROR';
+  return {
+    ...{ traceId, spanId, parentSpanId: parentSpanId || null, name: name || null, startMs, endMs, isError },
+    errorMessage: isError ? (status?.message ?? null) : null,
+    attributes: attributesIn(given),
+    ...around,
+  };
+}
+
+function readLogRecord(given: unknown, around: Around): OtlpItem | null {
+  const parsed = v.safeParse(logRecord, given);
+  if (!parsed.success) return null;
+  const { traceId, spanId, timeUnixNano, observedTimeUnixNano, severityNumber } = parsed.output;
+  const atMs = timeUnixNano || observedTimeUnixNano;
+  return {
+    ...{ traceId, spanId, parentSpanId: null, name: null, startMs: atMs, endMs: atMs, errorMessage: null },
+    isError: severityNumber >= errorSeverity,
+    attributes: attributesIn(given),
+    ...around,
+  };
+}
+
+function attributesIn(holder: unknown): Attributes {
+  const found: Record<string, string | number | boolean> = Object.create(null);
+  for (const pair of listOf(holder, 'attributes')) {
+    if (!isObject(pair) || typeof pair.key !== 'string' || !isObject(pair.value)) continue;
+    const { stringValue, intValue, doubleValue, boolValue } = pair.value;
+    if (typeof stringValue === 'string') found[pair.key] = stringValue;
+    else if (typeof boolValue === 'boolean') found[pair.key] = boolValue;
+    else if (intValue !== undefined && Number.isFinite(Number(intValue))) found[pair.key] = Number(intValue);
+    else if (typeof doubleValue === 'number') found[pair.key] = doubleValue;
+  }
+  return found;
+}
+
+function listOf(holder: unknown, name: string): readonly unknown[] {
+  const list = isObject(holder) ? holder[name] : null;
+  return Array.isArray(list) ? list : [];
+}

@@ -1,0 +1,58 @@
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import type { HonoRequest } from 'hono';
+import type { Signal } from '../../../core/telemetry/otlp/messages.ts';
+import { decodeProtobufRequest } from '../../../core/telemetry/otlp/protobuf.ts';
+import { AdminError, invalid } from '../../http/errors.ts';
+import { parseStrictJson } from '../../http/parse-strict-json.ts';
+import { bodyBytesMax, readBytes } from '../../http/read-body.ts';
+
+const unzip = promisify(gunzip);
+/** Maximum size of a body after decompression. */
+const unzippedBytesMax = 8 * bodyBytesMax;
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** True if the request sends protobuf, and its reply must be protobuf too. */
+export function isProtobuf(contentType: string): boolean {
+  return /^application\/x-protobuf\s*(?:;|$)/i.test(contentType);
+}
+
+/** Returns a body of OTLP/HTTP in its JSON form, whatever its encoding. Throws AB01 (413 if too large). */
+export function readOtlpBody(signal: Signal): (request: HonoRequest) => Promise<unknown> {
+  return async (request) => {
+    const sent = await readBytes(request, bodyBytesMax);
+    const bytes = await decompressed(sent, request.header('content-encoding') ?? '');
+    const contentType = request.header('content-type') ?? '';
+    if (isProtobuf(contentType)) {
+      try {
+        return decodeProtobufRequest(signal, bytes);
+      } catch {
+        throw invalid('body: not a valid protobuf message of OTLP');
+      }
+    }
+    if (!/^application\/json\s*(?:;|$)/i.test(contentType)) {
+      throw invalid('content-type: expected application/json or application/x-protobuf');
+    }
+    return parseStrictJson(decoded(bytes));
+  };
+}
+
+async function decompressed(bytes: Uint8Array, encoding: string): Promise<Uint8Array> {
+  if (encoding === '' || encoding === 'identity') return bytes;
+  if (encoding !== 'gzip') throw invalid('content-encoding: expected gzip');
+  try {
+    return await unzip(bytes, { maxOutputLength: unzippedBytesMax });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE') throw invalid('body: not valid gzip');
+    const message = `body: larger than ${unzippedBytesMax} bytes after decompression`;
+    throw new AdminError('AB01', message, [message], 413);
+  }
+}
+
+function decoded(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw invalid('body: not valid UTF-8');
+  }
+}

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { emptyRecord, type RequestRecord } from '../../../core/contract/plugin/record.ts';
+import { unitsPerCallMax } from '../../../core/contract/values/usage.ts';
+import { declarations } from '../../../core/providers/declarations.ts';
+import type { Attributes, OtlpItem } from './items.ts';
+
+export interface Ingest {
+  readonly organisationId: string;
+  readonly workspaceId: string;
+  readonly apiKeyId: string | null;
+  readonly userId: string | null;
+  readonly path: string;
+}
+
+/** Name of the instrumentation of our own exports. Their requests have records already. */
+const ownScope = 'svc-gateway';
+
+/** Ids of providers by the names that the conventions use now and have used before. */
+const providers: ReadonlyMap<string, string> = new Map([
+  ...declarations.flatMap(({ id, aliases, telemetryName }) =>
+    [id, ...aliases, ...(telemetryName ? [telemetryName] : [])].map((name) => [name, id] as const),
+  ),
+  ['az.ai.openai', 'azure-openai'],
+  ['az.ai.inference', 'azure-ai'],
+  ['vertex_ai', 'vertex-ai'],
+  ['gemini', 'google'],
+]);
+
+const endpoints: ReadonlyMap<string, string> = new Map([
+  ['chat', 'chatComplete'],
+  ['text_completion', 'complete'],
+  ['embeddings', 'embed'],
+]);
+
+/** Returns the record of a call to a model; null for spans and log records of other work, and of our own exports. */
+export function toRecord(item: OtlpItem, ingest: Ingest): RequestRecord | null {
+  const { attributes, resource, traceId, spanId } = item;
+  const model = textOf(attributes, 'gen_ai.response.model') ?? textOf(attributes, 'gen_ai.request.model');
+  if (model === null || item.scope === ownScope) return null;
+  const provider = textOf(attributes, 'gen_ai.provider.name') ?? textOf(attributes, 'gen_ai.system');
+  const operation = textOf(attributes, 'gen_ai.operation.name');
+  const sentStatus = attributes['http.response.status_code'];
+  const status =
+    typeof sentStatus === 'number' && sentStatus >= 100 && sentStatus < 600 ? Math.floor(sentStatus) : item.isError ? 500 : 200;
+  const cacheReadTokens = tokensOf(attributes, 'gen_ai.usage.cache_read.input_tokens');
+  const cacheWriteTokens = tokensOf(attributes, 'gen_ai.usage.cache_creation.input_tokens');
+  const allInput = tokensOf(attributes, 'gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens');
+  return {
+    ...emptyRecord,
+    id: idOf(ingest, traceId, spanId),
+    ...{ traceId, spanId, parentSpanId: item.parentSpanId, spanName: item.name?.slice(0, 255) ?? null },
+    createdAt: new Date(item.startMs).toISOString(),
+    organisationId: ingest.organisationId,
+    workspaceId: ingest.workspaceId,
+    apiKeyId: ingest.apiKeyId,
+    userId: ingest.userId,
+    ...{ method: 'POST', path: ingest.path, source: 'otlp' },
+    endpoint: operation === null ? null : (endpoints.get(operation) ?? null),
+    status,
+    outcome: status < 400 && !item.isError ? 'success' : 'failed',
+    errorCode: textOf(attributes, 'error.type'),
+    errorMessage: item.errorMessage?.slice(0, 1000) || null,
+    provider: provider === null ? null : (providers.get(provider) ?? provider),
+    model,
+    stream: attributes['gen_ai.request.stream'] === true,
+    // The conventions count tokens of the prompt cache as input too.
+    inputTokens: Math.max(0, allInput - cacheReadTokens - cacheWriteTokens),
+    cacheReadTokens,
+    cacheWriteTokens,
+    outputTokens: tokensOf(attributes, 'gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens'),
+    reasoningTokens: tokensOf(attributes, 'gen_ai.usage.reasoning.output_tokens'),
+    durationMs: Math.max(0, Math.round((item.endMs - item.startMs) * 100) / 100),
+    metadata: metadataOf(attributes, resource),
+  };
+}
+
+/** The same span has the same id, so it is stored once, however often it is sent. */
+function idOf({ workspaceId }: Ingest, traceId: string, spanId: string): string {
+  const hash = createHash('sha256').update(`${workspaceId}/${traceId}/${spanId}`).digest('hex');
+  // In the form of a UUID of version 8, which is for ids of one's own making.
+  return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-a${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
+}
+
+const textMax = 128;
+
+function textOf(attributes: Attributes, name: string): string | null {
+  const value = attributes[name];
+  return typeof value === 'string' && value !== '' ? value.slice(0, textMax) : null;
+}
+
+function tokensOf(attributes: Attributes, ...names: readonly string[]): number {
+  const value = names.map((name) => attributes[name]).find((one) => typeof one === 'number');
+  return typeof value === 'number' && value > 0 ? Math.min(Math.floor(value), unitsPerCallMax) : 0;
+}
+
+function metadataOf(attributes: Attributes, resource: Attributes): Record<string, string> {
+  const found: Record<string, string> = {};
+  const service = textOf(resource, 'service.name');
+  const user = textOf(attributes, 'user.id') ?? textOf(attributes, 'enduser.id');
+  const conversation = textOf(attributes, 'gen_ai.conversation.id');
+  if (service !== null) found.service_name = service;
+  if (user !== null) found._user = user;
+  if (conversation !== null) found.conversation_id = conversation;
+  return found;
+}

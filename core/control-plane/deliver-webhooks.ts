@@ -1,0 +1,32 @@
+import { type WebhookDeliveryReply, webhookDelivery } from '../contract/protocol/webhook-delivery.ts';
+import type { TokenFetch } from '../contract/provider/sign-services.ts';
+import { toGatewayError } from '../contract/values/errors.ts';
+import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
+import { replyToControlPlane } from './serve-control-plane.ts';
+
+const atOnceMax = 16;
+/** Maximum for one organisation, whose receivers may respond slowly. */
+const ofOneMax = 4;
+
+/** Sends webhooks of the control plane. `calls` checks addresses, limits time and size, and follows no redirects. */
+export function createWebhookDeliveries(
+  calls: Pick<TokenFetch, 'fetch'>,
+  clusterKey: string,
+): (request: InboundRequest, sink: ReplySink) => void {
+  return replyToControlPlane({
+    clusterKey,
+    question: webhookDelivery,
+    atOnceMax,
+    owner: { of: ({ organisationId }) => organisationId, max: ofOneMax },
+    async answer({ organisationId, url, headers, body }): Promise<WebhookDeliveryReply> {
+      const tenant = `svc-webhooks/${organisationId}`;
+      try {
+        const response = await calls.fetch({ tenant, url, method: 'POST', headers: Object.entries(headers).flat(), body });
+        return { status: response.status, error: null };
+      } catch (thrown) {
+        const error = toGatewayError(thrown);
+        return { status: null, error: (error.detail ?? error.message).slice(0, 300) };
+      }
+    },
+  });
+}

@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { officialTypes } from '../../../support/fake-collector.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+const attribute = (key: string, value: string | number) => ({
+  key,
+  value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: value },
+});
+const hex = (bytes: number) => randomBytes(bytes).toString('hex');
+
+describe.each(databases)('OTLP of clients, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  const nano = (ms: number) => `${Math.round(ms)}000000`;
+  const spanOf = (changes: object = {}) => ({
+    ...{ traceId: hex(16), spanId: hex(8), parentSpanId: hex(8), name: 'chat gpt-4o-mini', kind: 3 },
+    startTimeUnixNano: nano(Date.now() - 2_000),
+    endTimeUnixNano: nano(Date.now() - 500),
+    attributes: [
+      attribute('gen_ai.operation.name', 'chat'),
+      attribute('gen_ai.provider.name', 'openai'),
+      attribute('gen_ai.request.model', 'gpt-4o-mini'),
+      attribute('gen_ai.usage.input_tokens', 1_000),
+      attribute('gen_ai.usage.cache_read.input_tokens', 400),
+      attribute('gen_ai.usage.output_tokens', 100),
+    ],
+    status: {},
+    ...changes,
+  });
+  const tracesOf = (...spans: object[]) => ({
+    resourceSpans: [
+      { resource: { attributes: [attribute('service.name', 'shop')] }, scopeSpans: [{ scope: { name: 'openai' }, spans }] },
+    ],
+  });
+  const post = (path: string, body: string | Uint8Array, headers: Record<string, string>) =>
+    fetch(`${plane.url}/v1${path}`, {
+      method: 'POST',
+      body: body as string,
+      headers: { 'x-svc-api-key': plane.workspaceKey, ...headers },
+    });
+  const postJson = (path: string, body: object) => post(path, JSON.stringify(body), { 'content-type': 'application/json' });
+  const logOf = async (traceId: string) => {
+    const { body } = await plane.ask('GET', `/logs?trace_id=${traceId}`);
+    return body.data as { metrics: object }[];
+  };
+  const toOfficial = (path: string, message: object) => {
+    const type = officialTypes[path]?.request as (typeof officialTypes)[string]['request'];
+    const withBytes = JSON.parse(JSON.stringify(message), (key, value) =>
+      ['traceId', 'spanId', 'parentSpanId'].includes(key) ? Buffer.from(value, 'hex').toString('base64') : value,
+    );
+    return type.encode(type.fromObject(withBytes)).finish();
+  };
+
+  it('spans with a model become logs with a cost, each once', async () => {
+    const span = spanOf();
+    const reply = await postJson('/otel/v1/traces', tracesOf(span, spanOf({ attributes: [attribute('http.route', '/')] })));
+    expect([reply.status, await reply.json()]).toEqual([200, {}]);
+    expect((await postJson('/otel/v1/traces', tracesOf(span))).status).toBe(200);
+    const rows = await plane.control.services.database
+      .em()
+      .execute(`select record, cost_micro_usd::int as cost from request_records where trace_id = ?`, [span.traceId]);
+    expect(rows).toEqual([
+      {
+        // 600 tokens at 0.15, 400 at 0.075 and 100 at 0.6 US dollars per million.
+        cost: 180,
+        record: expect.objectContaining({
+          ...{ provider: 'openai', model: 'gpt-4o-mini', inputTokens: 600, cacheReadTokens: 400, outputTokens: 100 },
+          ...{ endpoint: 'chatComplete', source: 'otlp', status: 200, outcome: 'success', durationMs: 1500 },
+          ...{ spanId: span.spanId, parentSpanId: span.parentSpanId, metadata: { service_name: 'shop' } },
+          ...{ workspaceId: plane.workspaceId, organisationId: plane.organisationId },
+        }),
+      },
+    ]);
+    expect(await logOf(span.traceId)).toHaveLength(1);
+  });
+
+  it.each(['identity', 'gzip'])('protobuf of the official definitions is read, with content-encoding %s', async (encoding) => {
+    const span = spanOf({ status: { code: 2, message: 'overloaded' } });
+    const message = toOfficial('/v1/traces', tracesOf(span));
+    const body = encoding === 'gzip' ? gzipSync(message) : Buffer.from(message);
+    const headers = { 'content-type': 'application/x-protobuf', ...(encoding === 'gzip' ? { 'content-encoding': 'gzip' } : {}) };
+    const reply = await post('/otel/v1/traces', body, headers);
+    expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'application/x-protobuf']);
+    expect(await reply.arrayBuffer()).toHaveProperty('byteLength', 0);
+    const [log] = await logOf(span.traceId);
+    expect(log?.metrics).toMatchObject({ ai_model: 'gpt-4o-mini', response_status_code: 500 });
+  });
+
+  it('log records with a model become logs; one for the same span changes nothing', async () => {
+    const span = spanOf();
+    const { traceId, spanId, attributes } = span;
+    const logRecords = [{ traceId, spanId, timeUnixNano: nano(Date.now()), severityNumber: 9, attributes }];
+    const message = { resourceLogs: [{ scopeLogs: [{ logRecords }] }] };
+    const sent = toOfficial('/v1/logs', message);
+    expect((await post('/otel/v1/logs', Buffer.from(sent), { 'content-type': 'application/x-protobuf' })).status).toBe(200);
+    expect((await postJson('/logs/otel/v1/traces', tracesOf(span))).status).toBe(200);
+    expect(await logOf(traceId)).toHaveLength(1);
+  });
+
+  it('rejects spans with wrong ids or times, stores the others, and says so in the encoding of the request', async () => {
+    const good = spanOf();
+    const bad = [
+      spanOf({ traceId: '0'.repeat(32) }),
+      spanOf({ startTimeUnixNano: nano(Date.now() - 8 * 86_400_000) }),
+      spanOf({ startTimeUnixNano: nano(Date.now() + 2 * 3_600_000) }),
+    ];
+    const reply = await postJson('/otel/v1/traces', tracesOf(...bad, good));
+    expect(await reply.json()).toMatchObject({ partialSuccess: { rejectedSpans: '3' } });
+    expect(await logOf(good.traceId)).toHaveLength(1);
+    const message = toOfficial('/v1/traces', tracesOf(...bad.slice(1)));
+    const again = await post('/otel/v1/traces', Buffer.from(message), { 'content-type': 'application/x-protobuf' });
+    const type = officialTypes['/v1/traces']?.response as (typeof officialTypes)[string]['response'];
+    const decoded = type.toObject(type.decode(new Uint8Array(await again.arrayBuffer())), { longs: String });
+    expect(decoded).toMatchObject({ partialSuccess: { rejectedSpans: '2' } });
+  });
+
+  it('does not store what the service itself has exported', async () => {
+    const span = spanOf();
+    const own = { resourceSpans: [{ scopeSpans: [{ scope: { name: 'svc-gateway' }, spans: [span] }] }] };
+    expect((await postJson('/otel/v1/traces', own)).status).toBe(200);
+    expect(await logOf(span.traceId)).toEqual([]);
+  });
+
+  it.each([
+    ['a body that is no JSON', '{', { 'content-type': 'application/json' }, 400],
+    ['spans that are no list', '{"resourceSpans":7}', { 'content-type': 'application/json' }, 400],
+    ['another content type', 'a', { 'content-type': 'text/plain' }, 400],
+    ['protobuf that is cut off', Buffer.from([0x0a, 0x7f]), { 'content-type': 'application/x-protobuf' }, 400],
+    ['protobuf that is nested too deeply', nested(20_000), { 'content-type': 'application/x-protobuf' }, 400],
+    ['gzip that is none', 'abc', { 'content-type': 'application/json', 'content-encoding': 'gzip' }, 400],
+    ['another encoding', '{}', { 'content-type': 'application/json', 'content-encoding': 'br' }, 400],
+    ['a gzip bomb', gzipSync(Buffer.alloc(20_000_000)), { 'content-type': 'application/json', 'content-encoding': 'gzip' }, 413],
+  ])('%s is rejected', async (_, body, headers, status) => {
+    const reply = await post('/otel/v1/traces', body as string, headers as Record<string, string>);
+    expect([reply.status, ((await reply.json()) as { success: boolean }).success]).toEqual([status, false]);
+  });
+
+  it('needs a workspace key', async () => {
+    const headers = { 'content-type': 'application/json', 'x-svc-api-key': plane.adminKey };
+    expect((await post('/otel/v1/traces', '{}', headers)).status).toBe(403);
+    expect((await post('/otel/v1/traces', '{}', { ...headers, 'x-svc-api-key': 'svc_ws_none' })).status).toBe(401);
+  });
+});
+
+/** An attribute whose value is a list in a list in a list. */
+function nested(depth: number): Buffer {
+  const wrap = (field: number, inner: Buffer): Buffer => {
+    const head = [(field << 3) | 2];
+    for (let length = inner.length; ; length >>>= 7) {
+      if (length < 128) return Buffer.concat([Buffer.from([...head, length]), inner]);
+      head.push((length & 127) | 128);
+    }
+  };
+  let value: Buffer = Buffer.alloc(0);
+  for (let i = 0; i < depth; i++) value = wrap(5, wrap(1, value));
+  for (const field of [2, 9, 2, 2, 1]) value = wrap(field, value);
+  return value;
+}

@@ -1,0 +1,133 @@
+import { createHmac } from 'node:crypto';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { signatureHeaders } from '../../../../admin/resources/webhooks/sign.ts';
+import { freePort } from '../../../support/free-port.ts';
+import { until } from '../../../support/until.ts';
+import { expectChange } from '../../support/outcomes.ts';
+import type { Plane } from '../../support/plane.ts';
+import { startPlaneWithGateway } from '../../support/plane-gateway.ts';
+import { databases } from '../../support/test-database.ts';
+
+interface Received {
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+describe.each(databases)('webhooks: accepted requests, on %s', (database) => {
+  let plane: Plane;
+  const received: Received[] = [];
+  let status = 200;
+  const receiver = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
+    response.writeHead(status).end();
+  });
+  let url = '';
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook?key=a`;
+    plane = await startPlaneWithGateway(database, { TRUSTED_CUSTOM_HOSTS: '127.0.0.1' });
+  });
+  afterAll(async () => {
+    await plane?.close();
+    receiver.closeAllConnections();
+    receiver.close();
+  });
+  const trace = (action: string) => ({ resource: 'webhooks', action, events: [] });
+  const valid = () => ({ name: 'Alerts', url, events: ['policy.threshold', 'policy.exhausted'] });
+  const create = async (changes = {}) => {
+    const { body } = await plane.ask('POST', '/webhooks', { body: { ...valid(), ...changes } });
+    return body as { id: string; slug: string; secret: string };
+  };
+  const deliveryOf = async (slug: string, id: string, status: string) => {
+    const read = async () => (await plane.ask('GET', `/webhooks/${slug}/deliveries/${id}`)).body;
+    await until(async () => (await read()).status === status, { what: `a delivery that is ${status}` });
+    return read();
+  };
+
+  it('creates, reads, lists, changes and deletes, and shows the secret once', async () => {
+    const body = { ...valid(), slug: 'first' };
+    const made = await expectChange(plane, () => plane.ask('POST', '/webhooks', { body }), trace('create'));
+    expect(made.body).toMatchObject({
+      slug: 'first',
+      secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
+      object: 'webhook',
+    });
+    const read = await plane.ask('GET', '/webhooks/first');
+    expect(read.body).toMatchObject({ id: made.body.id, name: 'Alerts', url, status: 'active', workspace_id: plane.workspaceId });
+    expect((await plane.ask('GET', '/webhooks')).body).toEqual({ object: 'list', total: 1, data: [read.body] });
+    const change = { body: { status: 'paused' }, headers: { 'if-match': made.headers.get('etag') ?? '' } };
+    await expectChange(plane, () => plane.ask('PUT', `/webhooks/${made.body.id}`, change), trace('update'));
+    const changed = (await plane.ask('GET', '/webhooks/first')).body;
+    expect(changed.status).toBe('paused');
+    expect(JSON.stringify([read.body, changed])).not.toContain('whsec_');
+    const rotated = await expectChange(plane, () => plane.ask('POST', '/webhooks/first/rotate-secret'), trace('rotate'));
+    expect(rotated.body.secret).not.toBe(made.body.secret);
+    await expectChange(plane, () => plane.ask('DELETE', '/webhooks/first'), trace('delete'));
+    expect((await plane.ask('GET', '/webhooks/first')).status).toBe(404);
+  });
+
+  it('a test event is sent with a signature that the secret verifies, and is in the log', async () => {
+    const { slug, secret } = await create();
+    received.length = 0;
+    const { id } = (await plane.ask('POST', `/webhooks/${slug}/test`)).body;
+    expect(await deliveryOf(slug, id, 'delivered')).toMatchObject({
+      event: 'webhook.test',
+      attempts: 1,
+      response_status: 200,
+      error: null,
+    });
+    expect(received).toHaveLength(1);
+    const { headers, body } = received[0] as Received;
+    expect(JSON.parse(body)).toMatchObject({ type: 'webhook.test', data: { workspace_id: plane.workspaceId } });
+    expect(headers['webhook-id']).toBe(id);
+    const signed = `${id}.${headers['webhook-timestamp']}.${body}`;
+    const expected = createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
+      .update(signed)
+      .digest('base64');
+    expect(headers['webhook-signature']).toBe(`v1,${expected}`);
+    expect(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1000)).toBeLessThan(60);
+  });
+
+  it('a failed delivery waits for another attempt, and a replay sends it at once under the same id', async () => {
+    const { slug } = await create();
+    received.length = 0;
+    status = 500;
+    const { id } = (await plane.ask('POST', `/webhooks/${slug}/test`)).body;
+    const read = async () => (await plane.ask('GET', `/webhooks/${slug}/deliveries/${id}`)).body;
+    await until(async () => (await read()).attempts === 1, { what: 'the first attempt' });
+    expect(await read()).toMatchObject({ status: 'pending', response_status: 500, error: 'the receiver replied with 500' });
+    status = 204;
+    await plane.ask('POST', `/webhooks/${slug}/deliveries/${id}/replay`);
+    expect(await deliveryOf(slug, id, 'delivered')).toMatchObject({ attempts: 1, response_status: 204 });
+    expect(received.map(({ headers }) => headers['webhook-id'])).toEqual([id, id]);
+    expect((await plane.ask('GET', `/webhooks/${slug}/deliveries?status=delivered`)).body).toMatchObject({
+      total: 1,
+      data: [{ id }],
+    });
+  });
+
+  it('a receiver that does not respond or redirects is no success', async () => {
+    status = 302;
+    const { slug } = await create();
+    const { id } = (await plane.ask('POST', `/webhooks/${slug}/test`)).body;
+    const gone = await create({ url: `http://127.0.0.1:${await freePort()}/hook` });
+    const { id: other } = (await plane.ask('POST', `/webhooks/${gone.slug}/test`)).body;
+    const read = async (of: string, one: string) => (await plane.ask('GET', `/webhooks/${of}/deliveries/${one}`)).body;
+    await until(async () => (await read(slug, id)).attempts === 1 && (await read(gone.slug, other)).attempts === 1, {
+      what: 'both attempts',
+    });
+    expect(await read(slug, id)).toMatchObject({ status: 'pending', response_status: 302 });
+    expect(await read(gone.slug, other)).toMatchObject({ status: 'pending', response_status: null, error: expect.any(String) });
+    status = 200;
+  });
+});
+
+it('signatures: match the example of the specification', () => {
+  const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+  const headers = signatureHeaders(secret, 'msg_p5jXN8AQM9LWM0D4loKWxJek', 1_614_265_330_000, '{"test": 2432232314}');
+  expect(headers['webhook-signature']).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
+});
