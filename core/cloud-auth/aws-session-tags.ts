@@ -1,3 +1,4 @@
+import { headerParam } from '../contract/protocol/header-names.ts';
 import type { ProviderSettings } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { tagsIn } from '../provider-settings/aws.ts';
@@ -24,7 +25,7 @@ export function sessionTagsOf(settings: ProviderSettings, labels: Labels): reado
     if (value === undefined) continue;
     if (!/^[\p{L}\p{Z}\p{N}_.:/=+\-@]{0,256}$/u.test(value)) {
       const message = `Invalid metadata passed: ${from} becomes a session tag of AWS, which allows letters, digits, spaces and _.:/=+-@`;
-      throw new GatewayError('bad_request', { message, param: 'x-svc-metadata' });
+      throw new GatewayError('bad_request', { message, param: headerParam('metadata') });
     }
     tags.push({ key, value });
   }

@@ -1,4 +1,5 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
+import { headerParam } from '../contract/protocol/header-names.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
@@ -15,7 +16,10 @@ export async function addDebugRoute(ctx: RequestContext, dispatcher: Dispatcher)
   const value = ctx.gatewayHeaders.get('debug-route');
   const name = `${ctx.headerPrefix}debug-route`;
   if (value !== 'true' && value !== 'false') {
-    throw new GatewayError('bad_request', { message: 'x-svc-debug-route: expected true or false', param: 'x-svc-debug-route' });
+    throw new GatewayError('bad_request', {
+      message: `${headerParam('debug-route')}: expected true or false`,
+      param: headerParam('debug-route'),
+    });
   }
   const isRouted = ctx.endpoint !== null && ctx.endpoint.routing === undefined;
   if (value === 'false' || !isRouted) return;

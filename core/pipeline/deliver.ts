@@ -1,5 +1,6 @@
 import type { Outcome, RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
+import { withClientPrefix } from '../contract/protocol/header-names.ts';
 import { GatewayError, reasonOf, wasCalled } from '../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http.ts';
 import { isPromise } from '../contract/values/json.ts';
@@ -85,7 +86,8 @@ function kindOf(ctx: RequestContext, { status, isDenial }: Reply): Outcome['kind
 
 /** The exit of everything that went wrong before the first byte. */
 export function refuse(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, thrown: GatewayError): void {
-  const error = ctx.svcOptions === null ? explained(options, ctx, thrown) : nameSvcOption(thrown, ctx.svcOptions);
+  const named = ctx.svcOptions === null ? explained(options, ctx, thrown) : nameSvcOption(thrown, ctx.svcOptions);
+  const error = withClientPrefix(named, ctx.headerPrefix);
   if (ctx.aborted || ctx.ended) {
     if (!sink.finished) sink.destroy();
     return;

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { Identity, RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import type { ConfigDocument, WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
+import { defaultPrefix, headerParam } from '../../core/contract/protocol/header-names.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { type MetadataHeaders, readMetadata } from './metadata.ts';
@@ -27,7 +28,7 @@ export const configResolution = (): CorePlugin =>
 function createHooks(services: CoreServices): CoreHooks {
   const mapped = services.headersToMetadata ?? noHeaders;
   const savedOnly = services.blockInlineConfig ?? false;
-  const prefixes = services.headerPrefixes ?? ['x-svc-'];
+  const prefixes = services.headerPrefixes ?? [defaultPrefix];
   const settingHeaders = settingHeadersOf(services.settingNames);
   const blockedHeaders = blockedHeadersOf(services.settingNames);
 
@@ -80,7 +81,7 @@ function chooseConfig(
   const own = identity.defaults.configSlug;
   if (header !== undefined && header !== '') {
     if (own !== null && !identity.defaults.allowConfigOverride)
-      throw new GatewayError('config_override_blocked', { param: 'x-svc-config' });
+      throw new GatewayError('config_override_blocked', { param: headerParam('config') });
     return isConfigSlug(header) ? savedConfig(identity, header, services.documents) : null;
   }
   if (own !== null) return defaultConfig(identity, own, services.documents);

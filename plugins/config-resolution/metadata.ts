@@ -1,5 +1,6 @@
 import type { Identity, RequestContext } from '../../core/contract/plugin/context.ts';
 import type { WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
+import { headerParam } from '../../core/contract/protocol/header-names.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { headerText } from '../../core/contract/values/http.ts';
 import { isObject } from '../../core/contract/values/json.ts';
@@ -82,5 +83,5 @@ function addSent(metadata: Record<string, string>, header: string): void {
 }
 
 function issue(text: string): GatewayError {
-  return new GatewayError('bad_request', { message: `Invalid metadata passed: ${text}`, param: 'x-svc-metadata' });
+  return new GatewayError('bad_request', { message: `Invalid metadata passed: ${text}`, param: headerParam('metadata') });
 }

@@ -1,5 +1,6 @@
 import type { RequestContext, RequestTarget } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
+import { headerParam } from '../../core/contract/protocol/header-names.ts';
 import type { Credentials } from '../../core/contract/provider/provider.ts';
 import type { SettingNames } from '../../core/contract/provider/setting-names.ts';
 import { holdsCredential } from '../../core/contract/values/api-key.ts';
@@ -52,11 +53,14 @@ export function readRequestTarget(
   if (customHost !== null) {
     const issue = services.checkCustomHost(customHost);
     if (issue !== null)
-      throw new GatewayError('invalid_custom_host', { message: `Invalid custom host: ${issue}`, param: 'x-svc-custom-host' });
+      throw new GatewayError('invalid_custom_host', {
+        message: `Invalid custom host: ${issue}`,
+        param: headerParam('custom-host'),
+      });
   }
   const timeoutMs = timeoutOf(headers.get('request-timeout'));
   const forwardHeaders = forwardOf(headers.get('forward-headers'));
-  const strict = booleanOf(headers.get('strict-open-ai-compliance'), 'x-svc-strict-open-ai-compliance');
+  const strict = booleanOf(headers.get('strict-open-ai-compliance'), headerParam('strict-open-ai-compliance'));
   const settings = settingsOf(ctx, known);
   const credentials = credentialsOf(ctx, known);
   if (
@@ -79,7 +83,7 @@ function providerOf(ctx: RequestContext, modelSlug: string | null, services: Cor
   if (named !== '' && !services.isProvider(named)) {
     throw new GatewayError('invalid_provider', {
       message: `Invalid provider passed: ${named.slice(0, 100)}${services.providerHint?.(named) ?? ''}`,
-      param: 'x-svc-provider',
+      param: headerParam('provider'),
     });
   }
   // Beside a virtual key, a provider type names the type of that stored provider.
@@ -131,8 +135,8 @@ function timeoutOf(value: string | undefined): number | null {
   const ms = /^\d{1,8}$/.test(value) ? Number(value) : 0;
   if (ms >= 1) return ms;
   throw new GatewayError('bad_request', {
-    message: 'x-svc-request-timeout: expected a whole number of milliseconds above 0',
-    param: 'x-svc-request-timeout',
+    message: `${headerParam('request-timeout')}: expected a whole number of milliseconds above 0`,
+    param: headerParam('request-timeout'),
   });
 }
 
@@ -146,7 +150,7 @@ function forwardOf(value: string | undefined): string[] | null {
     if (!/^[a-z0-9-]{1,128}$/.test(name) || name.endsWith('forward-headers')) {
       throw new GatewayError('bad_request', {
         message: `x-svc-forward-headers: ${name.slice(0, 128)} cannot be forwarded. Expected names of headers, separated by commas`,
-        param: 'x-svc-forward-headers',
+        param: headerParam('forward-headers'),
       });
     }
   }

@@ -1,6 +1,7 @@
 import type { Identity } from '../../core/contract/plugin/context.ts';
 import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
 import type { ConfigDocument } from '../../core/contract/protocol/documents.ts';
+import { headerParam } from '../../core/contract/protocol/header-names.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { isUuid } from '../../core/contract/values/uuid.ts';
@@ -27,5 +28,8 @@ async function configById(identity: Identity, id: string, documents: Documents):
 
 function required(document: ConfigDocument | null, name: string): ConfigDocument {
   if (document) return document;
-  throw new GatewayError('invalid_config', { message: `Invalid config id passed: ${name.slice(0, 255)}`, param: 'x-svc-config' });
+  throw new GatewayError('invalid_config', {
+    message: `Invalid config id passed: ${name.slice(0, 255)}`,
+    param: headerParam('config'),
+  });
 }

@@ -4,6 +4,7 @@ import type { GuardrailRule } from '../../core/contract/plugin/guardrail-config.
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { AttemptResponse, Denial, Reply, ReplyHead, Verdict } from '../../core/contract/plugin/plugin.ts';
 import type { SessionDecision, SessionMessage } from '../../core/contract/plugin/web-socket.ts';
+import { headerParam } from '../../core/contract/protocol/header-names.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { findHeader } from '../../core/contract/values/http.ts';
 import { isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
@@ -69,7 +70,7 @@ function compileTargets(targets: readonly Target[], services: CoreServices): Com
   throw new GatewayError('invalid_config', {
     message: `Invalid config passed: ${errors.join('; ')}`,
     errors,
-    param: 'x-svc-config',
+    param: headerParam('config'),
   });
 }
 

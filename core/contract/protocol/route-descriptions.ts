@@ -274,7 +274,7 @@ export const routeDescriptions: Readonly<Record<string, RouteDescription>> = {
 };
 
 /** Request headers of the data plane by name without prefix. */
-export const requestHeaderTexts: Readonly<Record<string, string>> = {
+export const requestHeaderTexts = {
   config: 'Slug of a saved config, or a config as JSON',
   provider: 'Slug of a provider with `@`, or a provider type',
   'virtual-key': 'Slug of a provider, as older clients send it',
@@ -289,7 +289,7 @@ export const requestHeaderTexts: Readonly<Record<string, string>> = {
   'strict-open-ai-compliance': '`false`: keep members that the OpenAI format does not have',
   debug: '`false`: neither read nor fill the cache',
   'debug-route': '`true`: explain the route in a header of the reply',
-};
+} as const satisfies Readonly<Record<string, string>>;
 
 /** Reply headers of the data plane by name without prefix. */
 export const replyHeaderTexts: Readonly<Record<string, string>> = {

@@ -196,6 +196,21 @@ export class GatewayError extends Error {
     this.retryAfterMs = extras.retryAfterMs ?? null;
   }
 
+  /** Returns the same error with another message and parameter. */
+  renamed(message: string, param: string | null): GatewayError {
+    const { code, status, errors, allow, detail, retryAfterMs, cause } = this;
+    return new GatewayError(code, {
+      message,
+      status,
+      cause,
+      ...(param === null ? {} : { param }),
+      ...(errors ? { errors } : {}),
+      ...(allow ? { allow } : {}),
+      ...(detail === null ? {} : { detail }),
+      ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    });
+  }
+
   /** True for a GatewayError of any copy of the package. */
   get [brand](): true {
     return true;

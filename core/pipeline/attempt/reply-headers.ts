@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
+import { defaultPrefix } from '../../contract/protocol/header-names.ts';
 import { ownStoreProvider } from '../../contract/provider/own-store.ts';
 import type { OperationCall } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
@@ -44,11 +45,8 @@ const originHeaders: ReadonlySet<string> = new Set([
 /** Both sets in one, for a single look-up per header of a reply. */
 const notPassed: ReadonlySet<string> = new Set([...hopHeaders, ...originHeaders]);
 
-/** Prefix of the gateway's own headers, unless the client uses another one. */
-const defaultPrefix = 'x-svc-';
-
 /** Name for a provider's `location`. Clients do not follow it, because a relative one would be a path of the gateway. */
-const movedLocation = 'x-svc-upstream-location';
+const movedLocation = `${defaultPrefix}upstream-location`;
 
 /** Headers that describe bytes that the gateway changes. */
 const describesBytes: ReadonlySet<string> = new Set([

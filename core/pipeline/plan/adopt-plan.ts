@@ -2,6 +2,7 @@ import type { ConfigChoice, RequestContext } from '../../contract/plugin/context
 import type { Plan } from '../../contract/plugin/plan.ts';
 import type { DocumentReader } from '../../contract/plugin/plugin.ts';
 import type { ConfigDocument } from '../../contract/protocol/documents.ts';
+import { headerParam } from '../../contract/protocol/header-names.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, isPromise, type JsonObject, type Maybe } from '../../contract/values/json.ts';
 import type { PlanSource } from './plan-source.ts';
@@ -91,13 +92,13 @@ function cached(config: JsonObject, mode: CacheMode): JsonObject {
 function manyTargets(): GatewayError {
   return new GatewayError('invalid_config', {
     message: 'Invalid config passed: files, batches and fine-tuning jobs allow at most one target',
-    param: 'x-svc-config',
+    param: headerParam('config'),
   });
 }
 
 function missingProvider(): GatewayError {
   return new GatewayError('missing_provider', {
     message: 'Either x-svc-config or x-svc-provider header is required, or a model of the form @provider-slug/model',
-    param: 'x-svc-provider',
+    param: headerParam('provider'),
   });
 }

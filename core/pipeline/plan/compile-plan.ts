@@ -3,6 +3,7 @@ import type { CoreHooks, CorePlugin, CoreServices } from '../../contract/plugin/
 import type { GatewayConfig } from '../../contract/plugin/gateway-config.ts';
 import type { JudgeHook, Plan, Target } from '../../contract/plugin/plan.ts';
 import { type PlanScope, stages } from '../../contract/plugin/plugin.ts';
+import { headerParam } from '../../contract/protocol/header-names.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { issueText } from '../../contract/values/input-issues.ts';
 import { compileTargets } from './compile-targets.ts';
@@ -149,7 +150,7 @@ export function invalidConfig(errors: readonly string[]): GatewayError {
   return new GatewayError('invalid_config', {
     message: `Invalid config passed: ${errors.join('; ')}`,
     errors,
-    param: 'x-svc-config',
+    param: headerParam('config'),
   });
 }
 

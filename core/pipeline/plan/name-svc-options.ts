@@ -1,4 +1,5 @@
-import { GatewayError } from '../../contract/values/errors.ts';
+import { defaultPrefix } from '../../contract/protocol/header-names.ts';
+import type { GatewayError } from '../../contract/values/errors.ts';
 
 /**
  * Renames the parameter of an error about a header that came in the body's `svc_options`: `param` and the message use
@@ -6,18 +7,9 @@ import { GatewayError } from '../../contract/values/errors.ts';
  */
 export function nameSvcOption(error: GatewayError, options: ReadonlySet<string>): GatewayError {
   if (error.source !== 'client') return error;
-  const names = [error.param?.replace(/^x-svc-/, ''), ...(error.errors ?? []).map((line) => /^\w+/.exec(line)?.[0])];
+  const names = [error.param?.replace(defaultPrefix, ''), ...(error.errors ?? []).map((line) => /^\w+/.exec(line)?.[0])];
   const name = names.map((each) => each?.replaceAll('_', '-')).find((each) => each !== undefined && options.has(each));
   if (name === undefined) return error;
-  const { code, status, message, errors, detail, cause, retryAfterMs } = error;
   const param = `svc_options.${name}`;
-  return new GatewayError(code, {
-    message: `${param}: ${message}`,
-    param,
-    status,
-    cause,
-    ...(errors ? { errors } : {}),
-    ...(detail === null ? {} : { detail }),
-    ...(retryAfterMs === null ? {} : { retryAfterMs }),
-  });
+  return error.renamed(`${param}: ${error.message}`, param);
 }

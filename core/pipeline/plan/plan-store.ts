@@ -12,6 +12,7 @@ import {
 import type { GuardrailReference, GuardrailRule, GuardrailSide } from '../../contract/plugin/guardrail-config.ts';
 import type { Plan } from '../../contract/plugin/plan.ts';
 import type { ConfigDocument } from '../../contract/protocol/documents.ts';
+import { headerParam } from '../../contract/protocol/header-names.ts';
 import { GatewayError, reasonOf, toGatewayError } from '../../contract/values/errors.ts';
 import { headerText } from '../../contract/values/http.ts';
 import { type Chain, compilePlan, invalidConfig } from './compile-plan.ts';
@@ -93,7 +94,7 @@ export class PlanStore {
     } catch {
       throw new GatewayError('invalid_config', {
         message: 'Invalid config passed. You need to pass a valid json or the slug of a saved config (pc-…)',
-        param: 'x-svc-config',
+        param: headerParam('config'),
       });
     }
     const source = sourceOfInline(this.#parse(parsed), digest);

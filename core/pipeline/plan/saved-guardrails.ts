@@ -9,6 +9,7 @@ import {
 } from '../../contract/plugin/guardrail-config.ts';
 import type { DocumentReader } from '../../contract/plugin/plugin.ts';
 import type { GuardrailDocument, WorkspaceDocument } from '../../contract/protocol/documents.ts';
+import { headerParam } from '../../contract/protocol/header-names.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isPromise, type Maybe } from '../../contract/values/json.ts';
 import type { Secret } from '../../contract/values/secret.ts';
@@ -111,7 +112,7 @@ function unknownGuardrails(names: readonly string[]): GatewayError {
   return new GatewayError('invalid_config', {
     message: `Following guardrails are not valid: ${unique.join(', ')}`,
     errors,
-    param: 'x-svc-config',
+    param: headerParam('config'),
   });
 }
 

@@ -2,6 +2,7 @@ import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Target } from '../../contract/plugin/plan.ts';
 import type { DocumentReader } from '../../contract/plugin/plugin.ts';
 import type { ProviderDocument } from '../../contract/protocol/documents.ts';
+import { headerParam } from '../../contract/protocol/header-names.ts';
 import type { MappedValues } from '../../contract/protocol/secret-managers.ts';
 import type { Credentials } from '../../contract/provider/provider.ts';
 import { withoutCredentials } from '../../contract/values/credential-headers.ts';
@@ -142,7 +143,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
       throw new GatewayError('invalid_custom_host', {
         message:
           'Invalid custom host: a key from a config is sent to the host of that config only. Send the provider key with the request',
-        param: 'x-svc-custom-host',
+        param: headerParam('custom-host'),
       });
     }
     // Credentials of a config and of a caller are never mixed: half of each is not a valid credential.

@@ -33,6 +33,16 @@ describe('a plain call', () => {
     expect(gateway.records[0]?.traceId).toBe('trace-7');
   });
 
+  it('names a header in an error with the prefix of the client', async () => {
+    const gateway = createHarness();
+    const headers = { 'x-svc-api-key': undefined, 'x-other-api-key': gateway.key, 'x-other-request-timeout': 'soon' };
+    const reply = await gateway.send({ headers });
+    expect(reply.json.error).toMatchObject({
+      param: 'x-other-request-timeout',
+      message: expect.stringMatching(/^x-other-request-timeout: /),
+    });
+  });
+
   it('does not pass a header of the provider that has the prefix of the client', async () => {
     const gateway = createHarness();
     const forged = [
