@@ -1,7 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Target } from '../contract/plugin/plan.ts';
 import { isOwnId, ownStoreOrigin, ownStoreProvider } from '../contract/provider/own-store.ts';
-import type { ProviderAdapter } from '../contract/provider/provider.ts';
+import type { ClientHeaders, ProviderAdapter } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
 
@@ -32,7 +32,7 @@ export function withOwnStore<Found extends Resolved>(
     const { endpoint } = ctx;
     if (!endpoint?.operation || !endpoint.isEmulated) return resolved;
     const operation = resolved.adapter.operations[endpoint.operation];
-    if (!operation || operation.serves?.(ctx.request) === false) return ownFor(ctx);
+    if (!operation || operation.serves?.(headersOf(ctx)) === false) return ownFor(ctx);
     return endpoint.hasModelsInFile && isOwnId(ctx.params?.input_file_id) && !operation.takesOwnFiles ? ownFor(ctx) : resolved;
   }
 
@@ -43,6 +43,10 @@ export function withOwnStore<Found extends Resolved>(
       message: 'Forbidden! Batches run by the service require an API key, because a token may expire before their lines are sent',
     });
   }
+}
+
+function headersOf({ request, gatewayHeaders }: RequestContext): ClientHeaders {
+  return { header: (name) => request.header(name), gatewayHeader: (name) => gatewayHeaders.get(name) };
 }
 
 function isRunHere(ctx: RequestContext): boolean {

@@ -154,6 +154,14 @@ export interface ProviderError {
   readonly retryAfterMs: number | null;
 }
 
+/** Headers of a client. */
+export interface ClientHeaders {
+  /** A header by its lower-case name. */
+  header(name: string): string | undefined;
+  /** A header of the gateway by its name without prefix. */
+  gatewayHeader(name: string): string | undefined;
+}
+
 /** One unified function of one provider. */
 export interface Operation {
   /** Path below the base URL: `/chat/completions`. */
@@ -161,7 +169,7 @@ export interface Operation {
   /** Method of the provider's call; absent: the one of the route. */
   readonly method?: string;
   /** False: the provider lacks the operation for this client, and the service's own store handles it. */
-  serves?(client: { header(name: string): string | undefined }): boolean;
+  serves?(client: ClientHeaders): boolean;
   /** True if a batch may be made of a file that the service stores (`StepServices.ownFile`). */
   readonly takesOwnFiles?: true;
   /** Headers of this call, before those of the provider. */
@@ -309,6 +317,8 @@ export interface OperationCall {
   readonly query?: string;
   /** A header of the client by its lower-case name. */
   header?(name: string): string | undefined;
+  /** A header of the gateway by its name without prefix. */
+  gatewayHeader?(name: string): string | undefined;
   readonly settings: ProviderSettings;
   /** The request's metadata. Absent if the call belongs to no request. */
   readonly metadata?: Readonly<Record<string, string>>;

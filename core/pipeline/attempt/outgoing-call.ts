@@ -83,6 +83,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
     pathParams: ctx.endpoint?.pathParams,
     query: ctx.query,
     header: (name) => ctx.request.header(name),
+    gatewayHeader: (name) => ctx.gatewayHeaders.get(name),
     settings: resolved.settings,
     metadata: ctx.metadata,
     caller: ctx.endpoint?.isStored ? callerOf(ctx) : null,

@@ -1,4 +1,4 @@
-import type { Operation } from '../../contract/provider/provider.ts';
+import type { ClientHeaders, Operation } from '../../contract/provider/provider.ts';
 import { idOf } from '../../formats/stored/stored-files.ts';
 
 /** Value of `anthropic-beta` that the provider requires (https://docs.anthropic.com/en/docs/build-with-claude/files). */
@@ -22,7 +22,7 @@ export const files = {
   },
 } satisfies Record<string, Operation>;
 
-function isNative(client: { header(name: string): string | undefined }): boolean {
+function isNative(client: Pick<ClientHeaders, 'header'>): boolean {
   return client.header('anthropic-version') !== undefined || client.header('anthropic-beta') !== undefined;
 }
 

@@ -8,13 +8,13 @@ import { accountOperation, accountPage, askAccount, lastOf } from './account.ts'
 
 /**
  * Files are datasets of the account, for training. A dataset is created and then filled with the client's form, which has the
- * same field names. Files for batches (header `x-svc-file-purpose`) stay in the service's own store, because the service itself
+ * same field names. Files for batches (header `file-purpose` of the gateway) stay in the service's own store, because the service itself
  * runs batches for this provider. https://docs.fireworks.ai/api-reference/create-dataset,
  * https://docs.fireworks.ai/api-reference/upload-dataset-files
  */
 export const uploadFile: Operation = {
   ...accountOperation(upload),
-  serves: (client) => client.header('x-svc-file-purpose') !== 'batch',
+  serves: (client) => client.gatewayHeader('file-purpose') !== 'batch',
 };
 
 export const listFiles: Operation = {
@@ -30,7 +30,7 @@ export const listFiles: Operation = {
       (file) => purpose === null || file.purpose === purpose,
     );
   }),
-  serves: (client) => client.header('x-svc-file-purpose') !== 'batch',
+  serves: (client) => client.gatewayHeader('file-purpose') !== 'batch',
 };
 
 export const retrieveFile: Operation = accountOperation(async (call, services) =>

@@ -48,7 +48,7 @@ function stored(path: (call: OperationCall) => string): Operation {
 
 function identity(call: OperationCall): HeaderList {
   const headers = callerHeaderList(call.caller);
-  const purpose = call.header?.('x-svc-file-purpose');
+  const purpose = call.gatewayHeader?.('file-purpose');
   return purpose === undefined ? headers : [...headers, 'svc-file-purpose', purpose];
 }
 
