@@ -8,6 +8,8 @@ import { listModels } from '../model-list/list-models.ts';
 import { isSession } from '../pipeline/attempt/socket-call.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
 import type { EndpointHandler, EndpointHandlers, PipelineOptions } from '../pipeline/run.ts';
+import { promptSteps } from '../prompts/adopt-prompt.ts';
+import { listPromptVariables, replyRendered } from '../prompts/serve-prompts.ts';
 import { runSession } from '../realtime/run-session.ts';
 import { answerInvocation } from './invoke-guardrails.ts';
 
@@ -15,12 +17,14 @@ import { answerInvocation } from './invoke-guardrails.ts';
 export const attemptSteps: Dispatcher['stepsOf'] = { createBatch: batchSteps };
 
 /** The handlers of endpoints that are not one call to a provider. */
-export const endpointHandlers: EndpointHandlers = { handlerOf, debugRoute: addDebugRoute };
+export const endpointHandlers: EndpointHandlers = { handlerOf, debugRoute: addDebugRoute, prompts: promptSteps };
 
 const handlers: Readonly<Record<string, EndpointHandler>> = {
   explainConfig: replyOf((options, ctx) => explainConfig(options, ctx)),
   invokeGuardrails: replyOf((options, ctx) => answerInvocation(options, ctx)),
   listModels: replyOf((options, ctx) => listModels(ctx, options.dispatcher)),
+  listPromptVariables: replyOf((options, ctx) => listPromptVariables(options, ctx)),
+  renderPrompt: replyOf((options, ctx) => replyRendered(options, ctx)),
 };
 
 function handlerOf(endpoint: Endpoint | null, request: InboundRequest): EndpointHandler | null {

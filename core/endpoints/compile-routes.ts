@@ -15,17 +15,18 @@ interface Pattern {
  * `standalone`: endpoints that are not shaped routes, by `METHOD /path`.
  */
 export function compileRoutes(routes: readonly Route[], standalone: ReadonlyMap<string, Endpoint> = new Map()): FindRoute {
-  const exact = new Map<string, Endpoint>(standalone);
+  const exact = new Map<string, Endpoint>();
   const patterns = new Map<string, Pattern[]>();
-  for (const route of routes) {
-    const endpoint = endpointOf(route);
-    if (!route.path.includes('{')) {
-      exact.set(`${route.method} ${route.path}`, endpoint);
+  const all = new Map([...routes.map((route) => [`${route.method} ${route.path}`, endpointOf(route)] as const), ...standalone]);
+  for (const [name, endpoint] of all) {
+    const [method = '', path = ''] = name.split(' ');
+    if (!path.includes('{')) {
+      exact.set(name, endpoint);
       continue;
     }
-    const first = firstSegment(route.path);
-    const expression = new RegExp(`^${route.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
-    patterns.set(first, [...(patterns.get(first) ?? []), { method: route.method, expression, endpoint }]);
+    const first = firstSegment(path);
+    const expression = new RegExp(`^${path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
+    patterns.set(first, [...(patterns.get(first) ?? []), { method, expression, endpoint }]);
   }
   return (method, path) => {
     const known = exact.get(`${method} ${path}`);

@@ -114,6 +114,42 @@ export const standaloneRoutes: ReadonlyMap<string, Endpoint> = new Map<string, E
     },
   ],
   [
+    'POST /prompts/{id}/render',
+    {
+      name: 'renderPrompt',
+      operation: null,
+      routing: 'none',
+      body: 'json',
+      scopes: ['prompts.render', 'completions.write'],
+      format: 'plain',
+      proxyPath: '',
+    },
+  ],
+  [
+    'GET /prompts/{id}/variables',
+    {
+      name: 'listPromptVariables',
+      operation: null,
+      routing: 'none',
+      body: 'none',
+      scopes: ['prompts.render', 'prompts.read', 'completions.write'],
+      format: 'plain',
+      proxyPath: '',
+    },
+  ],
+  [
+    'POST /prompts/{id}/completions',
+    {
+      name: 'completePrompt',
+      operation: null,
+      isPrompt: true,
+      body: 'json',
+      scopes: ['completions.write'],
+      format: 'chat',
+      proxyPath: '',
+    },
+  ],
+  [
     'POST /guardrails/invoke',
     {
       name: 'invokeGuardrails',

@@ -69,7 +69,7 @@ type Question = v.InferOutput<typeof question>;
 function contextOf(options: PipelineOptions, asking: RequestContext, { config, request }: Question): RequestContext {
   const [path, query = ''] = request.path.split(/\?(.*)/s) as [string, string?];
   const endpoint = options.match(request.method, path);
-  if (typeof endpoint === 'string' || endpoint.routing !== undefined) {
+  if (typeof endpoint === 'string' || endpoint.routing !== undefined || endpoint.isPrompt) {
     throw new GatewayError('bad_request', {
       message: `request.path: ${request.method} ${path.slice(0, 200)} is not sent to a provider by a config`,
       param: 'request.path',

@@ -16,6 +16,7 @@ import { runTarget } from './retry-loop.ts';
 import { type AttemptSteps, clientClosed } from './run-attempt.ts';
 import { isRefusal } from './target/refusal.ts';
 import type { ResolvedTarget, ResolveTarget } from './target/resolve-target.ts';
+import { adoptTargetPrompt } from './target/target-prompt.ts';
 import type { MeterReply } from './usage/reply-meter.ts';
 
 export interface Dispatcher {
@@ -61,6 +62,7 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
     const { targetPath, metadata: metadataBefore } = ctx;
     ctx.targetPath = target.path;
     ctx.metadata = target.metadata === null ? metadata : { ...target.metadata, ...metadata };
+    if (ctx.prompt !== null && plan.hasPrompts) adoptTargetPrompt(ctx, ctx.prompt, target);
     const found = resolveOrFail(ctx, target, dispatcher);
     const resolved = isPromise(found) ? await found : found;
     if (ctx.aborted) return clientClosed();

@@ -32,12 +32,23 @@ export type EndpointHandler = (
   end: (outcome: SessionOutcome) => void,
 ) => Promise<AttemptReply | null>;
 
+/** Steps of prompts on the main path; see core/prompts. Requests without a prompt take none of them. */
+export interface PromptSteps {
+  /** Replaces body and endpoint of a prompt completion by the rendered prompt. */
+  open(options: PipelineOptions, ctx: RequestContext): Promise<void>;
+  /** Completes the target of the request with the provider of its prompt. */
+  nameProvider(ctx: RequestContext): void;
+  /** Renders the prompts of the plan's targets. */
+  openTargets(options: PipelineOptions, ctx: RequestContext): Promise<void>;
+}
+
 /** Endpoints beside the main path; see core/compose/endpoint-handlers.ts. */
 export interface EndpointHandlers {
   /** Returns the handler of the request's endpoint; null for the main path. */
   handlerOf(endpoint: Endpoint | null, request: InboundRequest): EndpointHandler | null;
   /** Adds the header that explains the route of a request. */
   debugRoute(ctx: RequestContext, dispatcher: Dispatcher): Promise<void>;
+  readonly prompts: PromptSteps;
 }
 
 export interface PipelineOptions extends AdoptOptions {
@@ -127,11 +138,17 @@ function noRoute(options: PipelineOptions, { method, path }: InboundRequest): Ga
 /** Runs `onRequest` down the list. The body is read just before the first hook that may use it. */
 async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promise<Reply | undefined> {
   const { beforeBody, beforePlan } = options.chain;
+  const { prompts } = options.endpoints;
   for (let i = 0; ; i++) {
-    if (i === beforeBody && (ctx.endpoint?.operation || ctx.endpoint?.body)) await readParams(ctx, options.bodies);
+    if (i === beforeBody && (ctx.endpoint?.operation || ctx.endpoint?.body)) {
+      await readParams(ctx, options.bodies);
+      if (ctx.endpoint.isPrompt) await prompts.open(options, ctx);
+    }
     if (i === beforePlan) {
+      if (ctx.prompt !== null) prompts.nameProvider(ctx);
       const adopted = adoptPlan(ctx, options);
       if (isPromise(adopted)) await adopted;
+      if (ctx.plan.hasPrompts) await prompts.openTargets(options, ctx);
       ctx.planEntered = options.plans.enter(ctx.plan);
       for (const hook of ctx.plan.onStart) {
         const outcome = hook(ctx);

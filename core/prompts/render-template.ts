@@ -1,5 +1,6 @@
 import { GatewayError } from '../contract/values/errors.ts';
 import type { JsonObject } from '../contract/values/json.ts';
+import type { CollectedPartials, PartialSet } from './collect-partials.ts';
 import type { PartialTag, SectionTag, Segment, Template, TemplatePartial } from './compile-template.ts';
 import { valueText } from './json-context.ts';
 import { lookUp, missing, type Scope } from './look-up.ts';
@@ -7,8 +8,8 @@ import { TemplateError } from './template-error.ts';
 
 export interface RenderOptions {
   readonly variables: JsonObject;
-  /** Returns the partial of a reference, all of which were found before. */
-  partial(reference: string): TemplatePartial;
+  /** The partials of the template, all of which were found before. */
+  readonly partials: Pick<CollectedPartials, 'named' | 'byVariables'>;
   /** Maximum length of the result, in bytes. */
   readonly bytesMax: number;
   /** True: a value that no variable has is an error. False: it is empty. */
@@ -32,12 +33,15 @@ export function renderTemplate(template: Template, options: RenderOptions): stri
 class Run {
   readonly #options: RenderOptions;
   readonly #missing = new Set<string>();
+  /** The partials that the text being rendered can name. */
+  #partials: PartialSet;
   #text = '';
   #steps = 0;
   #depth = 0;
 
   constructor(options: RenderOptions) {
     this.#options = options;
+    this.#partials = options.partials.named;
   }
 
   result(): string {
@@ -83,19 +87,24 @@ class Run {
 
   #partial(tag: PartialTag, scope: Scope): void {
     if (this.#depth === depthMax) throw promptError(`more than ${depthMax} partials inside each other`);
-    this.#depth += 1;
     const reference = tag.isVariable ? String(this.#options.variables[tag.reference]) : tag.reference;
-    this.segments(this.#segmentsOf(reference, tag), scope);
+    const outer = this.#partials;
+    const found = (tag.isVariable ? this.#options.partials.byVariables : outer).get(reference);
+    if (found === undefined) throw new GatewayError('internal', { detail: `partial ${reference} was not read before` });
+    this.#depth += 1;
+    this.#partials = found.inside;
+    this.segments(segmentsOf(found.partial, reference, tag), scope);
+    this.#partials = outer;
     this.#depth -= 1;
   }
+}
 
-  #segmentsOf(reference: string, { context, indentation }: PartialTag): readonly Segment[] {
-    try {
-      return this.#options.partial(reference).segments(context, indentation);
-    } catch (error) {
-      if (error instanceof TemplateError) throw promptError(`partial ${reference}: ${error.message}`);
-      throw error;
-    }
+function segmentsOf(partial: TemplatePartial, reference: string, { context, indentation }: PartialTag): readonly Segment[] {
+  try {
+    return partial.segments(context, indentation);
+  } catch (error) {
+    if (error instanceof TemplateError) throw promptError(`partial ${reference}: ${error.message}`);
+    throw error;
   }
 }
 

@@ -11,13 +11,13 @@ export interface TemplateVariable {
 }
 
 /** Returns the references of all partials of a template as they are written (`pp-id`, `pp-id@5`), without those that variables name. */
-export function partialsOf(template: Template | TemplatePartial): string[] {
-  return [...new Set(partialTagsOf(template).flatMap((tag) => (tag.isVariable ? [] : [tag.reference])))];
+export function partialsOf(template: Template | TemplatePartial): readonly string[] {
+  return namesOf(template).partials;
 }
 
 /** Returns the variables that hold references of partials. */
-export function variablePartialsOf(template: Template | TemplatePartial): string[] {
-  return [...new Set(partialTagsOf(template).flatMap((tag) => (tag.isVariable ? [tag.reference] : [])))];
+export function variablePartialsOf(template: Template | TemplatePartial): readonly string[] {
+  return namesOf(template).variables;
 }
 
 /** Returns the uses of variables in a template, each once, in the order of the text. Variables of its partials are not included. */
@@ -39,6 +39,27 @@ export function variablesOf(template: Template | TemplatePartial): TemplateVaria
   };
   walk(segmentsOf(template), []);
   return [...found.values()];
+}
+
+interface PartialNames {
+  readonly partials: readonly string[];
+  readonly variables: readonly string[];
+}
+
+/** Collected once: every rendering needs them. */
+const names = new WeakMap<Template | TemplatePartial, PartialNames>();
+
+function namesOf(template: Template | TemplatePartial): PartialNames {
+  let known = names.get(template);
+  if (known === undefined) {
+    const of = (isVariable: boolean) => {
+      const tags = partialTagsOf(template).filter((tag) => tag.isVariable === isVariable);
+      return [...new Set(tags.map(({ reference }) => reference))];
+    };
+    known = { partials: of(false), variables: of(true) };
+    names.set(template, known);
+  }
+  return known;
 }
 
 function segmentsOf(template: Template | TemplatePartial): readonly Segment[] {

@@ -10,7 +10,8 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['cache', cacheMode],
   ['nitro-mode', absent('Replies stream without it. Use /v1/proxy/… to pass a body through unparsed')],
   ['ignore-service-log', absent('Budgets and costs are settled by records, so every request has one')],
-  ['refresh-prompt-cache', absent('This version stores no prompts')],
+  // Prompts are always current.
+  ['refresh-prompt-cache', isFlag],
   ['gateway-transport', (value) => (value === '' ? null : 'This version calls providers over HTTP only. Leave the header out')],
   ['sensitive-headers', headerNames],
 ]);

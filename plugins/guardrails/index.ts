@@ -33,7 +33,9 @@ export const guardrails = (): CorePlugin =>
       const [first] = compiled;
       if (!first || compiled.every(({ start, input, output }) => start.all.length + input.all.length + output.all.length === 0))
         return null;
-      return new GuardrailHooks(compiled, services).hooks(compiled.every(({ input }) => input === first.input));
+      // Targets with prompts of their own send different requests.
+      const isShared = compiled.every(({ input }) => input === first.input) && targets.every(({ promptId }) => promptId === null);
+      return new GuardrailHooks(compiled, services).hooks(isShared);
     },
   }) as CorePlugin;
 
@@ -223,8 +225,11 @@ class GuardrailHooks {
     // A retry at the same target sends the same request.
     if (state.targetIndex === target.index || ctx.request.webSocketProtocols) return undefined;
     state.targetIndex = target.index;
-    ctx.params = state.request.params;
-    ctx.bodyChanged = state.request.bodyChanged;
+    // A target with a prompt of its own begins with the body of that prompt.
+    if (!ctx.plan.hasPrompts) {
+      ctx.params = state.request.params;
+      ctx.bodyChanged = state.request.bodyChanged;
+    }
     const checked = this.#checkRequest(ctx, this.#compiled[target.index]?.input ?? noGuardrails, target.path);
     return after(checked, (reply) => reply && { action: 'deny', reply });
   }

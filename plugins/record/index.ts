@@ -3,7 +3,8 @@ import { ContentCapture, type ContentLog } from '../../core/contract/plugin/cont
 import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CorePlugin, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import type { PluginTime } from '../../core/contract/plugin/plugin-time.ts';
-import type { ImageRecord, MediaRecord, RequestRecord } from '../../core/contract/plugin/record.ts';
+import type { RequestPrompt } from '../../core/contract/plugin/prompt.ts';
+import type { ImageRecord, MediaRecord, PromptRecord, RequestRecord } from '../../core/contract/plugin/record.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { noUnits, type Usage } from '../../core/contract/values/usage.ts';
 import { spansOf } from './spans.ts';
@@ -121,6 +122,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     stream: ctx.stream,
     configSlug: ctx.configSlug,
     configVersionId: ctx.configVersionId,
+    ...(ctx.prompt === null ? undefined : { prompt: promptOf(ctx.prompt) }),
     targetPath: ctx.targetPath,
     attempts,
     ...(ctx.decisions === null ? undefined : { decisions: ctx.decisions }),
@@ -150,6 +152,10 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     ...(ctx.batch === null ? undefined : { batch: ctx.batch }),
     metadata: ctx.metadata,
   };
+}
+
+function promptOf({ used: { id, slug, versionId, version, label } }: RequestPrompt): PromptRecord {
+  return { id, slug, versionId, version, label };
 }
 
 function roundTime(time: PluginTime): PluginTime {

@@ -18,6 +18,7 @@ import type { GuardrailRecord } from './guardrail-result.ts';
 import type { PassedTraffic } from './passed-traffic.ts';
 import type { Plan } from './plan.ts';
 import type { PluginTime } from './plugin-time.ts';
+import type { RequestPrompt } from './prompt.ts';
 import type { CallPurpose } from './provider-call.ts';
 import type { AttemptRecord, BatchRecord, DecisionRecord, OutcomeKind, ReservationRecord, SessionRecord } from './record.ts';
 import type { StreamFilter } from './stream-filter.ts';
@@ -38,8 +39,17 @@ export interface Endpoint {
    * most one target, because a resource stored by one provider does not exist at another.
    */
   readonly isStored?: true;
-  /** Function name in records: an operation, `proxy`, `realtime`, `listModels`, `explainConfig` or `invokeGuardrails`. */
-  readonly name: OperationName | 'proxy' | 'listModels' | 'realtime' | 'explainConfig' | 'invokeGuardrails';
+  /** Function name in records: an operation, `proxy`, `realtime`, `listModels`, `explainConfig`, … */
+  readonly name:
+    | OperationName
+    | 'proxy'
+    | 'listModels'
+    | 'realtime'
+    | 'explainConfig'
+    | 'invokeGuardrails'
+    | 'renderPrompt'
+    | 'listPromptVariables'
+    | 'completePrompt';
   /** The operation whose JSON is shaped; null = pass-through, the body is never parsed. */
   readonly operation: OperationName | null;
   /**
@@ -47,6 +57,8 @@ export interface Endpoint {
    * missing. `none`: no config applies.
    */
   readonly routing?: 'optional' | 'none';
+  /** True for a model request whose body is a prompt of the path. */
+  readonly isPrompt?: true;
   /** True for the route of realtime sessions. */
   readonly isRealtime?: true;
   /** True if the body names a file whose lines name the models. */
@@ -159,7 +171,8 @@ export class RequestContext {
   gatewayHeaders: ReadonlyMap<string, string>;
   /** Names of the headers that came from the body's `svc_options`; null if there were none. */
   svcOptions: ReadonlySet<string> | null = null;
-  readonly endpoint: Endpoint | null;
+  /** That of the path. For a prompt completion, from the rendering on, the endpoint of the model request. */
+  endpoint: Endpoint | null;
   /** The prefix the client used, also used on the reply. */
   readonly headerPrefix: string;
   plan: Plan;
@@ -173,6 +186,8 @@ export class RequestContext {
   keyHeader: string | null = null;
   /** The JWT of the caller, null for API keys. No copy of it is sent upstream either. */
   token: Secret | null = null;
+  /** The prompt of a prompt completion; null for all other requests. */
+  prompt: RequestPrompt | null = null;
   configChoice: ConfigChoice | null = null;
   configSlug: string | null = null;
   configVersionId: string | null = null;

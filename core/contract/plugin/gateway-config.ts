@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { vectorDimensionsMax } from '../protocol/cached-replies.ts';
 import type { SettingNames } from '../provider/setting-names.ts';
-import { issueText, listsReadAsObjects, pathOf } from '../values/input-issues.ts';
+import { issueText, listsReadAsObjects } from '../values/input-issues.ts';
 import { splitModelSlug } from '../values/model-slug.ts';
 import { guardrailEntries } from './guardrail-config.ts';
 import { capacity, checkStrategy, type StrategyConfig, status, strategy } from './strategy-config.ts';
@@ -84,6 +84,8 @@ const targetEntries = {
   weight: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1_000_000))),
   /** The load up to which priority_capacity chooses this target before its next sibling. */
   capacity: v.optional(capacity),
+  /** A prompt (`pp-id`, `pp-id@12`, `pp-id@label`) that takes the place of the one in the path of a prompt completion. */
+  prompt_id: v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,255}(?:@[^@\s/]{1,255})?$/))),
   override_params: v.optional(params),
   default_params: v.optional(params),
   drop_params: v.optional(v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(255)))),
@@ -178,7 +180,7 @@ export function parseGatewayConfig(
     return { errors: ['options: version of config is not supported'] };
   const schema = gatewayConfigSchema(names);
   const result = v.safeParse(schema, input);
-  if (!result.success) return { errors: [...new Set(result.issues.map((issue) => issueIn(issue, schema)))] };
+  if (!result.success) return { errors: [...new Set(result.issues.map((issue) => issueText(issue, 'config', schema)))] };
   const errors = listsReadAsObjects(input, result.output, 'config');
   if (errors.length > 0) return { errors };
   const config = withStrategies(result.output);
@@ -232,19 +234,4 @@ function checkRoot(root: GatewayConfig, limits: TargetLimits, errors: string[]):
 
 function countBelow(node: GatewayConfig): number {
   return (node.targets ?? []).reduce((sum, child) => sum + 1 + countBelow(child), 0);
-}
-
-/** Keys of the language that this build does not support, with the reason in the error. */
-const notYetKeys: Readonly<Record<string, string>> = {
-  prompt_id: 'prompt templates are not part of this version',
-};
-
-function issueIn(issue: v.BaseIssue<unknown>, schema: unknown): string {
-  const why = notYet(issue);
-  return why === null ? issueText(issue, 'config', schema) : `${pathOf(issue, 'config')}: ${why}`;
-}
-
-function notYet(issue: v.BaseIssue<unknown>): string | null {
-  const key = issue.path?.at(-1)?.key;
-  return issue.type === 'strict_object' && typeof key === 'string' ? (notYetKeys[key] ?? null) : null;
 }

@@ -55,6 +55,8 @@ export interface Plan {
   readonly readsParams: boolean;
   /** Milliseconds for all attempts at all targets together; null = no limit. */
   readonly totalTimeMs: number | null;
+  /** True if a target has a prompt of its own. */
+  readonly hasPrompts: boolean;
 }
 
 /** One leaf of the strategy tree, inheritance already applied. */
@@ -68,6 +70,8 @@ export interface Target {
   readonly credentials: Credentials;
   readonly customHost: string | null;
   readonly settings: Readonly<JsonObject>;
+  /** Reference of a prompt that takes the place of the one in the path. Null: none. */
+  readonly promptId: string | null;
   readonly overrideParams: Readonly<JsonObject> | null;
   readonly defaultParams: Readonly<JsonObject> | null;
   readonly dropParams: readonly string[] | null;

@@ -45,7 +45,7 @@ function adopt(ctx: RequestContext, plan: Plan, { storedOnManyTargets }: AdoptOp
     return;
   }
   if (endpoint?.routing === 'optional' || (ctx.requestTarget?.provider ?? null) !== null) return;
-  for (const target of plan.targets) if (target.provider === null) throw missingProvider();
+  for (const target of plan.targets) if (target.provider === null && target.promptId === null) throw missingProvider();
 }
 
 function sourceOf({ document, inline, cacheMode }: ConfigChoice, plans: PlanStore): PlanSource {

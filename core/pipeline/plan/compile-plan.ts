@@ -137,6 +137,7 @@ export function compilePlan(
     holdsStream: pick(all, 'holdsStream'),
     readsBody,
     readsParams: all.some((hooks) => hooks.readsParams === true),
+    hasPrompts: targets.some(({ promptId }) => promptId !== null),
     totalTimeMs: source.config.targets ? (source.config.retry?.max_total_time_ms ?? null) : null,
   };
 }

@@ -65,6 +65,7 @@ function inherit(node: GatewayConfig, parent: Inherited | null, names: SettingNa
     credentials: { ...(sameProvider ? parent?.credentials : undefined), ...credentialsOf(node, names) },
     customHost: node.custom_host ?? (asked ? null : (parent?.customHost ?? null)),
     settings: { ...parent?.settings, ...settingsOf(node, names) },
+    promptId: node.prompt_id ?? parent?.promptId ?? null,
     overrideParams: merge(parent?.overrideParams, split ? { ...node.override_params, model: split.model } : node.override_params),
     defaultParams: merge(parent?.defaultParams, node.default_params),
     dropParams: node.drop_params ?? parent?.dropParams ?? null,

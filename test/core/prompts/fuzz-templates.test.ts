@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import mustache from 'mustache';
 import { beforeAll, expect, test } from 'vitest';
-import { compileTemplate, TemplatePartial } from '../../../core/prompts/compile-template.ts';
+import { compileTemplate } from '../../../core/prompts/compile-template.ts';
 import { renderTemplate } from '../../../core/prompts/render-template.ts';
 import { randomFrom } from '../../support/random-from.ts';
+import { partialSet } from './partial-set.ts';
 import { pick, randomPartials, randomTemplate, randomVariables } from './random-templates.ts';
 
 const cases = process.env.LONG_TESTS ? 1_000_000 : 10_000;
@@ -99,6 +100,5 @@ function render(text: string, variables: Record<string, unknown>, partials: Read
 }
 
 function optionsOf(variables: Record<string, unknown>, partials: Readonly<Record<string, string>>) {
-  const partial = (reference: string) => new TemplatePartial(partials[reference] as string);
-  return { variables, partial, bytesMax: 1_000_000, isStrict: false };
+  return { variables, partials: partialSet(partials), bytesMax: 1_000_000, isStrict: false };
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { compileTemplate, TemplatePartial } from '../../../core/prompts/compile-template.ts';
+import { compileTemplate } from '../../../core/prompts/compile-template.ts';
 import { renderTemplate } from '../../../core/prompts/render-template.ts';
 import { partialsOf, variablePartialsOf, variablesOf } from '../../../core/prompts/template-variables.ts';
+import { partialSet } from './partial-set.ts';
 
 describe('plain text', () => {
   test.each<[string, object, string]>([
@@ -168,7 +169,7 @@ interface Options {
 function render(text: string, variables: object, { partials = {}, isRaw = false, isStrict = false }: Options = {}): string {
   return renderTemplate(compileTemplate(text, { isRaw }), {
     variables: variables as Record<string, unknown>,
-    partial: (reference) => new TemplatePartial(partials[reference] as string),
+    partials: partialSet(partials),
     bytesMax: 1_000_000,
     isStrict,
   });

@@ -142,7 +142,7 @@ describe('unsupported cache headers', () => {
     ['x-svc-debug', 'no'],
     ['x-svc-nitro-mode', 'true'],
     ['x-svc-ignore-service-log', 'true'],
-    ['x-svc-refresh-prompt-cache', 'true'],
+    ['x-svc-refresh-prompt-cache', 'yes'],
     ['x-svc-gateway-transport', 'grpc'],
     ['x-svc-sensitive-headers', 'a b'],
     ['x-other-nitro-mode', 'true'],

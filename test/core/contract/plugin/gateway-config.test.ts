@@ -56,10 +56,7 @@ describe('an invalid config', () => {
       { provider: '@a', input_guardrails: [{ id: 'pg-x', guardrail_version_id: 'x' }] },
       'input_guardrails[0].guardrail_version_id: ',
     ],
-    [
-      { strategy: fallback, targets: [{ prompt_id: 'x' }] },
-      'targets[0].prompt_id: prompt templates are not part of this version',
-    ],
+    [{ strategy: fallback, targets: [{ prompt_id: 'a b' }] }, 'targets[0].prompt_id: '],
     [{ provider: '@a', cache: { mode: 'simple', threshold: 0.9 } }, 'cache.threshold: is for mode semantic only'],
     [{ provider: '@a', cache: { mode: 'semantic', threshold: 1.1 } }, 'cache.threshold'],
     [{ provider: '@a', cache: { mode: 'semantic', embedding: { provider: '@b' } } }, 'cache.embedding.model'],

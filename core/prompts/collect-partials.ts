@@ -1,0 +1,119 @@
+import type { DocumentReader } from '../contract/plugin/plugin.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { JsonObject } from '../contract/values/json.ts';
+import type { Template, TemplatePartial } from './compile-template.ts';
+import { findPartial, type Home } from './find-prompt.ts';
+import { partialsOf, variablePartialsOf } from './template-variables.ts';
+
+/** The partials that texts of one workspace name, by reference. */
+export interface PartialSet {
+  get(reference: string): { readonly partial: TemplatePartial; readonly inside: PartialSet } | undefined;
+}
+
+export interface CollectedPartials {
+  /** Those that the template names. */
+  readonly named: PartialSet;
+  /** Those that variables name. The caller chooses them, so they are looked up in the caller's workspace. */
+  readonly byVariables: PartialSet;
+  /** All of them, each once. */
+  readonly all: readonly TemplatePartial[];
+}
+
+/** Maximum number of partials of one prompt. */
+const partialsMax = 200;
+
+/**
+ * Reads all partials of a template, also those inside of partials. `variables` null: partials named by variables are left out. Throws
+ * GatewayError 400 with the names of those that do not exist, or the path of a cycle.
+ */
+export async function collectPartials(
+  documents: DocumentReader,
+  template: Template,
+  places: { readonly prompt: Home; readonly caller: Home },
+  variables: JsonObject | null,
+): Promise<CollectedPartials> {
+  const collector = new Collector(documents, places.caller, variables);
+  const named = collector.setOf(places.prompt);
+  const byVariables = collector.setOf(places.caller);
+  await collector.collect(template, named, []);
+  collector.check();
+  return { named, byVariables, all: collector.all };
+}
+
+class WorkspaceSet implements PartialSet {
+  readonly home: Home;
+  readonly found = new Map<string, { readonly partial: TemplatePartial; readonly inside: PartialSet }>();
+
+  constructor(home: Home) {
+    this.home = home;
+  }
+
+  get(reference: string) {
+    return this.found.get(reference);
+  }
+}
+
+class Collector {
+  readonly all: TemplatePartial[] = [];
+  readonly #documents: DocumentReader;
+  readonly #caller: Home;
+  readonly #variables: JsonObject | null;
+  readonly #sets = new Map<string, WorkspaceSet>();
+  readonly #missing = new Set<string>();
+  readonly #missingVariables = new Set<string>();
+
+  constructor(documents: DocumentReader, caller: Home, variables: JsonObject | null) {
+    this.#documents = documents;
+    this.#caller = caller;
+    this.#variables = variables;
+  }
+
+  setOf(home: Home): WorkspaceSet {
+    let set = this.#sets.get(home.workspaceId);
+    if (set === undefined) {
+      set = new WorkspaceSet(home);
+      this.#sets.set(home.workspaceId, set);
+    }
+    return set;
+  }
+
+  async collect(text: Template | TemplatePartial, set: WorkspaceSet, path: readonly string[]): Promise<void> {
+    for (const reference of partialsOf(text)) await this.#add(reference, set, path);
+    if (this.#variables === null) return;
+    for (const name of variablePartialsOf(text)) {
+      const reference = Object.hasOwn(this.#variables, name) ? this.#variables[name] : undefined;
+      if (typeof reference === 'string' && reference !== '') await this.#add(reference, this.setOf(this.#caller), path);
+      else this.#missingVariables.add(name);
+    }
+  }
+
+  check(): void {
+    if (this.#missingVariables.size > 0) throw missing('Missing variable partials', this.#missingVariables, 'variables');
+    if (this.#missing.size > 0) throw missing('Missing prompt partials', this.#missing);
+  }
+
+  async #add(reference: string, set: WorkspaceSet, path: readonly string[]): Promise<void> {
+    if (path.includes(reference)) {
+      const cycle = [...path.slice(path.indexOf(reference)), reference].join(' → ');
+      throw new GatewayError('bad_request', { message: `Prompt partials include each other: ${cycle}` });
+    }
+    if (set.found.has(reference)) return;
+    const found = await findPartial(this.#documents, set.home, reference);
+    if (found === null) {
+      this.#missing.add(reference);
+      return;
+    }
+    if (this.all.length === partialsMax) {
+      throw new GatewayError('bad_request', { message: `A prompt can have at most ${partialsMax} partials` });
+    }
+    const inside = this.setOf(found.home);
+    set.found.set(reference, { partial: found.partial, inside });
+    this.all.push(found.partial);
+    await this.collect(found.partial, inside, [...path, reference]);
+  }
+}
+
+function missing(what: string, names: ReadonlySet<string>, param?: string): GatewayError {
+  const list = [...names].map((name) => name.slice(0, 255)).join(', ');
+  return new GatewayError('bad_request', { message: `${what}: ${list}`, ...(param === undefined ? {} : { param }) });
+}
