@@ -87,7 +87,7 @@ const withoutRoute: readonly string[] = [
   ...['workspace_mcp_integrations.*', 'workspace_agent_integrations.*', 'organisation_mcp_integrations.*'],
   ...['organisation_agent_integrations.*', 'agent_server_skills.*', 'agent_integration_skills.*', 'agent_server_user_access.*'],
   'deployments.*',
-  ...['virtual_keys.copy', 'virtual_keys.duplicate', 'completions.read', 'prompts.render'],
+  ...['virtual_keys.copy', 'virtual_keys.duplicate', 'completions.read'],
 ];
 
 /** Returns the scopes of a list that have no effect; `prompts.*` stands for all scopes of a resource. */

@@ -1,7 +1,7 @@
 import { TemplateError } from './template-error.ts';
 
 /** Maximum length of a template. The parser allocates one token per character. */
-const charsMax = 262_144;
+const charsMax = 500_000;
 /** Maximum white space in a row inside a tag. The parser's search for the end of a tag is quadratic in it. */
 const whiteSpaceMax = 100;
 const longWhiteSpace = new RegExp(`\\s{${whiteSpaceMax + 1}}`);

@@ -1,8 +1,8 @@
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import { GatewayError } from '../contract/values/errors.ts';
-import type { JsonObject } from '../contract/values/json.ts';
+import { isPromise, type JsonObject, type Maybe } from '../contract/values/json.ts';
 import type { Template, TemplatePartial } from './compile-template.ts';
-import { findPartial, type Home } from './find-prompt.ts';
+import { type FoundPartial, findPartial, type Home } from './find-prompt.ts';
 import { partialsOf, variablePartialsOf } from './template-variables.ts';
 
 /** The partials that texts of one workspace name, by reference. */
@@ -26,18 +26,21 @@ const partialsMax = 200;
  * Reads all partials of a template, also those inside of partials. `variables` null: partials named by variables are left out. Throws
  * GatewayError 400 with the names of those that do not exist, or the path of a cycle.
  */
-export async function collectPartials(
+export function collectPartials(
   documents: DocumentReader,
   template: Template,
   places: { readonly prompt: Home; readonly caller: Home },
   variables: JsonObject | null,
-): Promise<CollectedPartials> {
+): Maybe<CollectedPartials> {
   const collector = new Collector(documents, places.caller, variables);
   const named = collector.setOf(places.prompt);
   const byVariables = collector.setOf(places.caller);
-  await collector.collect(template, named, []);
-  collector.check();
-  return { named, byVariables, all: collector.all };
+  const conclude = (): CollectedPartials => {
+    collector.check();
+    return { named, byVariables, all: collector.all };
+  };
+  const collected = collector.collect(template, named);
+  return isPromise(collected) ? collected.then(conclude) : conclude();
 }
 
 class WorkspaceSet implements PartialSet {
@@ -53,12 +56,20 @@ class WorkspaceSet implements PartialSet {
   }
 }
 
+/** A partial to read, and the references that lead to it. */
+interface Use {
+  readonly reference: string;
+  readonly set: WorkspaceSet;
+  readonly path: readonly string[];
+}
+
 class Collector {
   readonly all: TemplatePartial[] = [];
   readonly #documents: DocumentReader;
   readonly #caller: Home;
   readonly #variables: JsonObject | null;
   readonly #sets = new Map<string, WorkspaceSet>();
+  readonly #open: Use[] = [];
   readonly #missing = new Set<string>();
   readonly #missingVariables = new Set<string>();
 
@@ -77,14 +88,10 @@ class Collector {
     return set;
   }
 
-  async collect(text: Template | TemplatePartial, set: WorkspaceSet, path: readonly string[]): Promise<void> {
-    for (const reference of partialsOf(text)) await this.#add(reference, set, path);
-    if (this.#variables === null) return;
-    for (const name of variablePartialsOf(text)) {
-      const reference = Object.hasOwn(this.#variables, name) ? this.#variables[name] : undefined;
-      if (typeof reference === 'string' && reference !== '') await this.#add(reference, this.setOf(this.#caller), path);
-      else this.#missingVariables.add(name);
-    }
+  /** Reads depth first, so that a partial is complete before the next one beside it. */
+  collect(template: Template, set: WorkspaceSet): Maybe<void> {
+    this.#push(template, set, []);
+    return this.#readAll();
   }
 
   check(): void {
@@ -92,13 +99,33 @@ class Collector {
     if (this.#missing.size > 0) throw missing('Missing prompt partials', this.#missing);
   }
 
-  async #add(reference: string, set: WorkspaceSet, path: readonly string[]): Promise<void> {
-    if (path.includes(reference)) {
-      const cycle = [...path.slice(path.indexOf(reference)), reference].join(' → ');
-      throw new GatewayError('bad_request', { message: `Prompt partials include each other: ${cycle}` });
+  #push(text: Template | TemplatePartial, set: WorkspaceSet, path: readonly string[]): void {
+    for (const reference of partialsOf(text).toReversed()) this.#open.push({ reference, set, path });
+    if (this.#variables === null) return;
+    for (const name of variablePartialsOf(text)) {
+      const reference = Object.hasOwn(this.#variables, name) ? this.#variables[name] : undefined;
+      if (typeof reference === 'string' && reference !== '') this.#open.push({ reference, set: this.setOf(this.#caller), path });
+      else this.#missingVariables.add(name);
     }
-    if (set.found.has(reference)) return;
-    const found = await findPartial(this.#documents, set.home, reference);
+  }
+
+  #readAll(): Maybe<void> {
+    for (let use = this.#open.pop(); use !== undefined; use = this.#open.pop()) {
+      const { reference, set, path } = use;
+      if (path.includes(reference)) throw cycle([...path.slice(path.indexOf(reference)), reference]);
+      if (set.found.has(reference)) continue;
+      const found = findPartial(this.#documents, set.home, reference);
+      if (isPromise(found)) return this.#readLater(found, use);
+      this.#take(found, use);
+    }
+  }
+
+  async #readLater(found: Promise<FoundPartial | null>, use: Use): Promise<void> {
+    this.#take(await found, use);
+    await this.#readAll();
+  }
+
+  #take(found: FoundPartial | null, { reference, set, path }: Use): void {
     if (found === null) {
       this.#missing.add(reference);
       return;
@@ -109,8 +136,12 @@ class Collector {
     const inside = this.setOf(found.home);
     set.found.set(reference, { partial: found.partial, inside });
     this.all.push(found.partial);
-    await this.collect(found.partial, inside, [...path, reference]);
+    this.#push(found.partial, inside, [...path, reference]);
   }
+}
+
+function cycle(references: readonly string[]): GatewayError {
+  return new GatewayError('bad_request', { message: `Prompt partials include each other: ${references.join(' → ')}` });
 }
 
 function missing(what: string, names: ReadonlySet<string>, param?: string): GatewayError {

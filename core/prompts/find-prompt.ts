@@ -2,6 +2,7 @@ import type { Identity } from '../contract/plugin/context.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { PromptDocument, PromptPartialDocument, PromptVersionDocument } from '../contract/protocol/prompts.ts';
 import { GatewayError } from '../contract/values/errors.ts';
+import { isPromise, type Maybe } from '../contract/values/json.ts';
 import { compileTemplate, type Template, TemplatePartial } from './compile-template.ts';
 import { TemplateError } from './template-error.ts';
 
@@ -28,35 +29,43 @@ export interface FoundPartial {
  * Returns the prompt that `pp-id`, `pp-id@12`, `pp-id@latest` or `pp-id@label` names, by slug or id: the workspace's own, else one that
  * is shared with it. A label on several versions chooses one by weight. Null if there is none. Throws GatewayError `unavailable`.
  */
-export async function findPrompt(
+export function findPrompt(
   documents: DocumentReader,
   home: Home,
   reference: string,
   random: () => number,
-): Promise<FoundPrompt | null> {
+): Maybe<FoundPrompt | null> {
   const [, name, selector] = promptReference.exec(reference) ?? [];
-  const found = name === undefined ? null : await findDocument(documents, 'prompt', home, name);
-  if (found === null) return null;
-  const { document, owner } = found;
-  const number = numberOf(document, selector, random);
-  if (number === null) return null;
-  const version = await versionOf(documents, 'prompt', document, owner, number);
-  if (version === null) return null;
-  const label = selector === undefined || selector === 'latest' || isNumber(selector) ? null : selector;
-  return { document, number, label, version, template: templateOf(version, reference) };
+  if (name === undefined) return null;
+  return after(findDocument(documents, 'prompt', home, name), (found) => {
+    if (found === null) return null;
+    const { document, owner } = found;
+    const number = numberOf(document, selector, random);
+    if (number === null) return null;
+    const label = selector === undefined || selector === 'latest' || isNumber(selector) ? null : selector;
+    return after(versionOf(documents, 'prompt', document, owner, number), (version) =>
+      version === null ? null : { document, number, label, version, template: templateOf(version, reference) },
+    );
+  });
 }
 
 /** Like `findPrompt`, for `pp-id`, `pp-id@5` and `pp-id@latest`. Partials have no labels. */
-export async function findPartial(documents: DocumentReader, home: Home, reference: string): Promise<FoundPartial | null> {
+export function findPartial(documents: DocumentReader, home: Home, reference: string): Maybe<FoundPartial | null> {
   const [, name, selector] = promptReference.exec(reference) ?? [];
-  const found = name === undefined ? null : await findDocument(documents, 'prompt-partial', home, name);
-  if (found === null) return null;
-  const { document, owner } = found;
-  const number = numberOf({ ...document, labels: {} }, selector, Math.random);
-  const version = number === null ? null : await versionOf(documents, 'prompt-partial', document, owner, number);
-  if (version === null) return null;
-  const { organisationId, workspaceId } = document;
-  return { partial: partialOf(version, reference), home: { organisationId, workspaceId } };
+  if (name === undefined) return null;
+  return after(findDocument(documents, 'prompt-partial', home, name), (found) => {
+    if (found === null) return null;
+    const { document, owner } = found;
+    const number = selector === undefined ? document.default : numberOf({ ...document, labels: {} }, selector, Math.random);
+    if (number === null) return null;
+    return after(versionOf(documents, 'prompt-partial', document, owner, number), (version) =>
+      version === null ? null : { partial: partialOf(version, reference), home: document },
+    );
+  });
+}
+
+function after<T, U>(value: Maybe<T>, next: (value: T) => Maybe<U>): Maybe<U> {
+  return isPromise(value) ? value.then(next) : next(value);
 }
 
 /** Slugs have up to 255 letters, digits, `-` and `_`. */
@@ -71,19 +80,16 @@ interface Owned<K extends Kind> {
   readonly owner: string;
 }
 
-async function findDocument<K extends Kind>(
-  documents: DocumentReader,
-  kind: K,
-  home: Home,
-  name: string,
-): Promise<Owned<K> | null> {
+function findDocument<K extends Kind>(documents: DocumentReader, kind: K, home: Home, name: string): Maybe<Owned<K> | null> {
   const { workspaceId, organisationId } = home;
-  const own = (await documents.get(kind, `${workspaceId}/${name}`)) as DocumentOf<K> | null;
-  if (own?.workspaceId === workspaceId) return { document: own, owner: workspaceId };
-  const shared = (await documents.get(kind, `${organisationId}/${name}`)) as DocumentOf<K> | null;
-  if (shared === null || shared.organisationId !== organisationId) return null;
-  const isShared = shared.sharedWith === 'organisation' || shared.sharedWith?.includes(workspaceId);
-  return isShared ? { document: shared, owner: organisationId } : null;
+  return after(documents.get(kind, `${workspaceId}/${name}`) as Maybe<DocumentOf<K> | null>, (own) => {
+    if (own?.workspaceId === workspaceId) return { document: own, owner: workspaceId };
+    return after(documents.get(kind, `${organisationId}/${name}`) as Maybe<DocumentOf<K> | null>, (shared) => {
+      if (shared === null || shared.organisationId !== organisationId) return null;
+      const isShared = shared.sharedWith === 'organisation' || shared.sharedWith?.includes(workspaceId);
+      return isShared ? { document: shared, owner: organisationId } : null;
+    });
+  });
 }
 
 function numberOf(
@@ -112,17 +118,18 @@ function isNumber(selector: string): boolean {
 type VersionOf<K extends Kind> = DocumentOf<K>['versions'][string];
 
 /** Returns a version. Those that only a number names have documents of their own. */
-async function versionOf<K extends Kind>(
+function versionOf<K extends Kind>(
   documents: DocumentReader,
   kind: K,
   { id, versions }: DocumentOf<K>,
   owner: string,
   number: number,
-): Promise<VersionOf<K> | null> {
+): Maybe<VersionOf<K> | null> {
   const key = String(number);
   if (Object.hasOwn(versions, key)) return versions[key] as VersionOf<K>;
-  const pinned = (await documents.get(kind, `${owner}/${id}/${key}`)) as DocumentOf<K> | null;
-  return pinned?.id === id && Object.hasOwn(pinned.versions, key) ? (pinned.versions[key] as VersionOf<K>) : null;
+  return after(documents.get(kind, `${owner}/${id}/${key}`) as Maybe<DocumentOf<K> | null>, (pinned) =>
+    pinned?.id === id && Object.hasOwn(pinned.versions, key) ? (pinned.versions[key] as VersionOf<K>) : null,
+  );
 }
 
 /** Compiled once per version, and dropped with its document. */

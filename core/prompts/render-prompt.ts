@@ -3,7 +3,7 @@ import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { RenderedPrompt } from '../contract/plugin/prompt.ts';
 import type { PromptVersionDocument } from '../contract/protocol/prompts.ts';
 import { GatewayError } from '../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject, isPromise, type JsonObject } from '../contract/values/json.ts';
 import { collectPartials } from './collect-partials.ts';
 import { type FoundPrompt, findPrompt, type Home } from './find-prompt.ts';
 import { renderTemplate } from './render-template.ts';
@@ -56,7 +56,8 @@ export async function renderPrompt(
 ): Promise<RenderedPrompt> {
   const { document, version, template } = found;
   const { variables, isStrict } = input;
-  const partials = await collectPartials(services.documents, template, { prompt: document, caller }, variables);
+  const collected = collectPartials(services.documents, template, { prompt: document, caller }, variables);
+  const partials = isPromise(collected) ? await collected : collected;
   const text = renderTemplate(template, { variables, partials, bytesMax: services.bytesMax, isStrict });
   const isChat = template.kind === 'messages';
   return {

@@ -2,7 +2,7 @@ import { GatewayError } from '../contract/values/errors.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import type { CollectedPartials, PartialSet } from './collect-partials.ts';
 import type { PartialTag, SectionTag, Segment, Template, TemplatePartial } from './compile-template.ts';
-import { valueText } from './json-context.ts';
+import { type Context, escapeForString, valueText } from './json-context.ts';
 import { lookUp, missing, type Scope } from './look-up.ts';
 import { TemplateError } from './template-error.ts';
 
@@ -33,6 +33,7 @@ export function renderTemplate(template: Template, options: RenderOptions): stri
 class Run {
   readonly #options: RenderOptions;
   readonly #missing = new Set<string>();
+  readonly #escaped = new Map<string, string>();
   /** The partials that the text being rendered can name. */
   #partials: PartialSet;
   #text = '';
@@ -63,13 +64,24 @@ class Run {
         if (this.#steps > stepsMax) throw promptError(`the prompt takes more than ${stepsMax} steps to render`);
         if (segment.type === 'value') {
           const value = lookUp(scope, segment.path);
-          if (value !== missing) this.#text += valueText(value, segment.context);
+          if (value !== missing) this.#text += this.#textOf(value, segment.context);
           else if (this.#options.isStrict) this.#missing.add(segment.path.join('.'));
         } else if (segment.type === 'section') this.#section(segment, scope);
         else this.#partial(segment, scope);
         if (this.#text.length > this.#options.bytesMax) throw tooLong(this.#options.bytesMax);
       }
     }
+  }
+
+  /** Texts are often inserted several times, and escaping them is the largest part of a rendering. */
+  #textOf(value: unknown, context: Context): string {
+    if (typeof value !== 'string' || context !== 'string') return valueText(value, context);
+    let text = this.#escaped.get(value);
+    if (text === undefined) {
+      text = escapeForString(value);
+      this.#escaped.set(value, text);
+    }
+    return text;
   }
 
   #section({ path, isInverted, body }: SectionTag, scope: Scope): void {

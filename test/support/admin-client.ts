@@ -33,6 +33,8 @@ export interface AdminClient {
   createUpstream(slug: string, host: string, fields?: JsonObject): Promise<string>;
   /** Creates a saved config and returns its slug. */
   createConfig(config: JsonObject, name?: string): Promise<string>;
+  /** Creates a prompt of the workspace and returns its slug. `fields` name at least `string`. */
+  createPrompt(fields: JsonObject): Promise<string>;
   /** Creates a workspace key with `completions.write`. `fields` override the defaults. */
   createKey(fields?: JsonObject): Promise<CreatedKey>;
 }
@@ -85,6 +87,10 @@ export function adminClient(url: string, adminKey: string, workspaceId: string, 
     },
     async createConfig(config, name = `config ${++names}`) {
       return String((await create('/configs', { name, config, workspace_id: workspaceId })).slug);
+    },
+    async createPrompt(fields) {
+      const body = { name: `prompt ${++names}`, workspace_id: workspaceId, parameters: {}, ...fields };
+      return String((await create('/prompts', body)).slug);
     },
     async createKey(fields = {}) {
       const body = { name: `key ${++names}`, workspace_id: workspaceId, scopes: ['completions.write'], ...fields };

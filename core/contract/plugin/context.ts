@@ -171,7 +171,7 @@ export class RequestContext {
   gatewayHeaders: ReadonlyMap<string, string>;
   /** Names of the headers that came from the body's `svc_options`; null if there were none. */
   svcOptions: ReadonlySet<string> | null = null;
-  /** That of the path. For a prompt completion, from the rendering on, the endpoint of the model request. */
+  /** Endpoint of the path. A prompt completion takes that of its model request when it is rendered. */
   endpoint: Endpoint | null;
   /** The prefix the client used, also used on the reply. */
   readonly headerPrefix: string;

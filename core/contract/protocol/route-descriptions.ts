@@ -313,6 +313,7 @@ export const requestHeaderTexts = {
   'forward-headers': 'Comma-separated names of request headers to send to the provider',
   'strict-open-ai-compliance': '`false`: keep members that the OpenAI format does not have',
   debug: '`false`: neither read nor fill the cache',
+  'strict-variables': '`true`: reject a prompt whose variables are not all given',
   'debug-route': '`true`: explain the route in a header of the reply',
 } as const satisfies Readonly<Record<string, string>>;
 

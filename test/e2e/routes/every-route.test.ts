@@ -8,7 +8,7 @@ import { type Clients, type Exchange, newClients } from './clients.ts';
 import { mediaCases } from './media-cases.ts';
 import { passThroughCases } from './pass-through-cases.ts';
 import { id, type ProviderSlug, type RouteCase } from './route-case.ts';
-import { saved, storedCases } from './stored-cases.ts';
+import { saved, storedCases, withId } from './stored-cases.ts';
 import { textCases } from './text-cases.ts';
 
 /**
@@ -50,13 +50,15 @@ beforeAll(async () => {
   for (const [slug, host, type] of hosts) await admin.createUpstream(slug, host, { ai_provider_id: type });
   const checks = [{ id: 'default.wordCount', parameters: { minWords: 1 } }];
   saved.guardrail = (await admin.post('/guardrails', { name: 'every route', checks })).body.slug;
+  const template = JSON.stringify([{ role: 'user', content: 'Hello {{name}}' }]);
+  saved.prompt = await admin.createPrompt({ string: template, model: 'm' });
   for (const slug of ['oai', 'ant', ...hosts.map(([name]) => name)])
     keys.set(slug, await gateway.keyFor({ provider: `@${slug}` }));
   const defaults = { config_id: await admin.createConfig({ provider: '@oai' }) };
   keys.set('oai', (await admin.createKey({ scopes: ['completions.write', 'guardrails.invoke'], defaults })).key);
   for (const [, route, { answer, at }] of table) {
     if (answer === undefined) continue;
-    const [method, path] = route.replace('{id}', id).split(' ');
+    const [method, path] = withId(route).split(' ');
     const behaviour = typeof answer === 'function' || 'run' in answer ? answer : reply(200, answer);
     upstream.on((request) => request.method === method && request.path === (at ?? `/v1${path}`), behaviour as never);
   }
@@ -83,7 +85,7 @@ function tellWhatCame(exchange: Asked): void | Promise<void> {
 
 /** There was exactly one exchange, of this route. */
 function onlyExchange(clients: Clients, route: string): Exchange {
-  expect(clients.exchanges.map(({ method, path }) => `${method} ${path}`)).toEqual([route.replace('{id}', id)]);
+  expect(clients.exchanges.map(({ method, path }) => `${method} ${path}`)).toEqual([withId(route)]);
   const [exchange] = clients.exchanges as [Exchange];
   return exchange;
 }
@@ -103,7 +105,7 @@ function expectHeaders({ headers }: Exchange, provider: string | null): void {
 it('every route: each one of the table has a case, and each case a route', () => {
   expect(Object.keys(cases).sort()).toEqual([...routeNames].sort());
   for (const name of routeNames) {
-    const [method, path] = name.replace('{id}', id).split(' ') as [string, string];
+    const [method, path] = withId(name).split(' ') as [string, string];
     expect(matchEndpoint(method, `/v1${path}`), name).toMatchObject({ name: expect.not.stringMatching(/^proxy$/) });
   }
 });

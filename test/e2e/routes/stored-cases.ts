@@ -2,17 +2,22 @@ import { toFile } from 'openai';
 import { expect } from 'vitest';
 import { reply } from '../../support/fake-upstream.ts';
 import { patternBytes } from '../../support/pattern-bytes.ts';
-import { id, type RouteCase } from './route-case.ts';
+import { collect, id, type RouteCase } from './route-case.ts';
 
 const file = { id, object: 'file', bytes: 9, created_at: 1, filename: 'in.jsonl', purpose: 'batch' };
 const batch = { id, object: 'batch', status: 'completed', endpoint: '/v1/chat/completions', output_file_id: 'out-1' };
 const job = { id, object: 'fine_tuning.job', status: 'running', model: 'm', training_file: id };
 const list = (item: object) => ({ object: 'list', data: [item], has_more: false });
 
-/** Files, batches and fine-tuning jobs of a provider, and the three routes without an operation. */
-/** Slug of a saved guardrail of the running product, once it is saved. */
-export const saved = { guardrail: '' };
+/** Slugs of a saved guardrail and a prompt of the running product, once they are saved. */
+export const saved = { guardrail: '', prompt: '' };
 
+/** A route with the value of its `{id}`. */
+export function withId(route: string): string {
+  return route.replace('{id}', route.includes('/prompts/') ? saved.prompt : id);
+}
+
+/** Files, batches and fine-tuning jobs of a provider, and the routes without an operation. */
 export const storedCases: Record<string, readonly RouteCase[]> = {
   'POST /files': [
     {
@@ -127,6 +132,43 @@ export const storedCases: Record<string, readonly RouteCase[]> = {
       asksProvider: false,
       send: ({ plain }) => plain('POST', '/configs/explain', { config: { provider: '@oai' }, request: { body: { model: 'm' } } }),
       expected: {},
+    },
+  ],
+  'POST /prompts/{id}/render': [
+    {
+      by: 'openai',
+      asksProvider: false,
+      send: ({ openai }) => openai.post(`/prompts/${saved.prompt}/render`, { body: { variables: { name: 'Ann' }, top_p: 1 } }),
+      expected: { success: true, data: { model: 'm', top_p: 1, messages: [{ role: 'user', content: 'Hello Ann' }] } },
+    },
+  ],
+  'GET /prompts/{id}/variables': [
+    {
+      by: 'openai',
+      asksProvider: false,
+      send: ({ openai }) => openai.get(`/prompts/${saved.prompt}/variables`),
+      expected: { object: 'list', total: 1, data: [{ name: 'name', use: 'value', sections: [] }] },
+    },
+  ],
+  'POST /prompts/{id}/completions': [
+    {
+      by: 'openai',
+      at: '/v1/chat/completions',
+      send: ({ openai }) => openai.post(`/prompts/${saved.prompt}/completions`, { body: { variables: { name: 'Ann' } } }),
+      expected: { object: 'chat.completion', choices: [{ message: { content: 'You said: Hello Ann' } }] },
+    },
+    {
+      by: 'openai, streamed',
+      at: '/v1/chat/completions',
+      send: async ({ openai }) => {
+        const body = { variables: { name: 'Ann' }, stream: true };
+        const stream = await openai.post<AsyncIterable<{ choices: { delta: { content?: string } }[] }>>(
+          `/prompts/${saved.prompt}/completions`,
+          { body, stream: true } as object,
+        );
+        return (await collect(stream)).map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+      },
+      expected: 'You said: Hello Ann',
     },
   ],
   'POST /guardrails/invoke': [
