@@ -25,7 +25,8 @@ export interface PromptInput {
 
 /** Reads the input of a request to a prompt. Throws GatewayError 400 if `variables` is no object. */
 export function promptInput(ctx: RequestContext): PromptInput {
-  const { variables: given, ...params } = ctx.params ?? {};
+  // Some clients repeat the reference of the path in the body.
+  const { variables: given, prompt_id: _, promptID: __, ...params } = ctx.params ?? {};
   const variables = given ?? {};
   if (!isObject(variables))
     throw new GatewayError('bad_request', { message: 'variables: expected an object', param: 'variables' });

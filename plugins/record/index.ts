@@ -4,7 +4,7 @@ import type { Outcome, RequestContext } from '../../core/contract/plugin/context
 import { type CorePlugin, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import type { PluginTime } from '../../core/contract/plugin/plugin-time.ts';
 import type { RequestPrompt } from '../../core/contract/plugin/prompt.ts';
-import type { ImageRecord, MediaRecord, PromptRecord, RequestRecord } from '../../core/contract/plugin/record.ts';
+import type { ImageRecord, MediaRecord, RequestRecord } from '../../core/contract/plugin/record.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { noUnits, type Usage } from '../../core/contract/values/usage.ts';
 import { spansOf } from './spans.ts';
@@ -122,7 +122,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     stream: ctx.stream,
     configSlug: ctx.configSlug,
     configVersionId: ctx.configVersionId,
-    ...(ctx.prompt === null ? undefined : { prompt: promptOf(ctx.prompt) }),
+    ...(ctx.prompt === null ? undefined : promptOf(ctx.prompt)),
     targetPath: ctx.targetPath,
     attempts,
     ...(ctx.decisions === null ? undefined : { decisions: ctx.decisions }),
@@ -154,8 +154,9 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
   };
 }
 
-function promptOf({ used: { id, slug, versionId, version, label } }: RequestPrompt): PromptRecord {
-  return { id, slug, versionId, version, label };
+function promptOf({ used: { id, slug, versionId, version, label } }: RequestPrompt): Partial<RequestRecord> {
+  const promptLabel = label === null ? undefined : { promptLabel: label };
+  return { promptId: id, promptSlug: slug, promptVersionId: versionId, promptVersion: version, ...promptLabel };
 }
 
 function roundTime(time: PluginTime): PluginTime {

@@ -108,6 +108,20 @@ describe('docs/guides', () => {
     expect(upstream.last.header('authorization')).toBe('Bearer sk-from-vault');
   });
 
+  it('prompts.md: a prompt is rendered, completed, changed and published', async () => {
+    const steps = blocksOf('prompts.md', 'sh');
+    expect(steps).toHaveLength(4);
+    const [create, render, complete, publish] = steps as [string, string, string, string];
+    await shell(create);
+    const messages = [
+      { role: 'system', content: 'Be kind to Ann.' },
+      { role: 'user', content: 'Hello Ann' },
+    ];
+    expect(JSON.parse(await shell(render))).toEqual({ success: true, data: { model: 'echo', max_tokens: 100, messages } });
+    expect(JSON.parse(await shell(complete))).toMatchObject({ choices: [{ message: { content: 'Hello Ann' } }] });
+    expect(await shell(publish)).toContain('Good day Ann');
+  });
+
   it('plugins.md: calls without the metadata are rejected, calls with it are served', async () => {
     writeFileSync(join(folder, 'require-team.mjs'), blocksOf('plugins.md', 'js')[0] as string);
     const other = await startGateway({ env: { PLUGINS: join(folder, 'require-team.mjs') } });

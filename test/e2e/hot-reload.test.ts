@@ -27,7 +27,11 @@ interface Answer {
  * One call on a connection of its own. The kernel spreads connections over the two processes by their source port, so twenty of
  * them meet both all but surely: one in a million times all twenty meet the same one.
  */
-async function onFreshConnection(headers: Record<string, string>, params: JsonObject): Promise<Answer> {
+async function onFreshConnection(
+  headers: Record<string, string>,
+  params: JsonObject,
+  path = '/chat/completions',
+): Promise<Answer> {
   const client = await openRawClient(gateway.port);
   try {
     const text = JSON.stringify(params);
@@ -37,9 +41,7 @@ async function onFreshConnection(headers: Record<string, string>, params: JsonOb
       'content-length': String(text.length),
       ...headers,
     });
-    client.send(
-      `POST /v1/chat/completions HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${text}`,
-    );
+    client.send(`POST /v1${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${text}`);
     const answer = await client.reply();
     return { status: answer.status, trace: answer.headers['x-svc-trace-id'] ?? '', body: JSON.parse(answer.body.toString()) };
   } finally {
@@ -47,13 +49,19 @@ async function onFreshConnection(headers: Record<string, string>, params: JsonOb
   }
 }
 
-const everywhere = (headers: Record<string, string>, params: JsonObject = body) =>
-  Promise.all(Array.from({ length: 20 }, () => onFreshConnection(headers, params)));
+const everywhere = (headers: Record<string, string>, params: JsonObject = body, path = '/chat/completions') =>
+  Promise.all(Array.from({ length: 20 }, () => onFreshConnection(headers, params, path)));
 
 /** Asks until twenty connections in a row all see the new state, then once more: it must stay so. */
-async function settles(what: string, headers: Record<string, string>, isNew: (answer: Answer) => boolean, params?: JsonObject) {
-  await until(async () => (await everywhere(headers, params)).every(isNew), { what });
-  expect((await everywhere(headers, params)).every(isNew)).toBe(true);
+async function settles(
+  what: string,
+  headers: Record<string, string>,
+  isNew: (answer: Answer) => boolean,
+  params?: JsonObject,
+  path?: string,
+) {
+  await until(async () => (await everywhere(headers, params, path)).every(isNew), { what });
+  expect((await everywhere(headers, params, path)).every(isNew)).toBe(true);
 }
 
 it('hot reload: connections are spread over both processes', async () => {
@@ -80,6 +88,30 @@ it('hot reload: a changed config applies', async () => {
   await settles('the new target', headers, ({ body: { id } }) => id === 'msg_fake0001');
   expect((await admin.delete(path)).status).toBe(200);
   await settles('the end of the config', headers, ({ status }) => status === 400);
+});
+
+it('hot reload: a published version of a prompt and a changed partial apply', async () => {
+  const { admin } = gateway;
+  const partial = { name: 'name', workspace_id: gateway.workspaceId, string: '{{name}}' };
+  const named = String((await admin.post('/prompts/partials', partial)).body.slug);
+  const slug = await admin.createPrompt({ string: `one {{>${named}}}`, model: 'm', virtual_key: 'oai' });
+  const headers = { 'x-svc-api-key': gateway.workspaceKey };
+  const path = `/prompts/${slug}/render`;
+  const variables = { variables: { name: 'Ann' } };
+  const shows = (text: string) => (answer: Answer) => answer.body.data?.prompt === text;
+  expect((await everywhere(headers, variables, path)).every(shows('one Ann'))).toBe(true);
+
+  const workspace = { workspace_id: gateway.workspaceId };
+  const update = { ...workspace, patch: true, string: `two {{>${named}}}` };
+  expect((await admin.put(`/prompts/${slug}`, update)).status).toBe(200);
+  expect((await everywhere(headers, variables, path)).every(shows('one Ann'))).toBe(true);
+  expect((await admin.put(`/prompts/${slug}/makeDefault`, { ...workspace, version: 2 })).status).toBe(200);
+  await settles('the published version', headers, shows('two Ann'), variables, path);
+
+  expect((await admin.put(`/prompts/partials/${named}`, { ...workspace, string: '{{name}}!' })).status).toBe(200);
+  expect((await admin.put(`/prompts/partials/${named}/makeDefault`, { ...workspace, version: 2 })).status).toBe(200);
+  await settles('the changed partial', headers, shows('two Ann!'), variables, path);
+  await settles('the old version by its number', headers, shows('one Ann!'), variables, `/prompts/${slug}@1/render`);
 });
 
 it('hot reload: a changed default config of a workspace applies', async () => {

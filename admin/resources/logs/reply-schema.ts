@@ -64,9 +64,9 @@ const metrics = v.strictObject({
   config_id: nullableText,
   config_version_id: nullableText,
   last_used_option_index: v.number(),
-  prompt_id: nothing,
-  prompt_slug: nothing,
-  prompt_version_id: nothing,
+  prompt_id: nullableText,
+  prompt_slug: nullableText,
+  prompt_version_id: nullableText,
   api_key_id: nullableText,
   user_id: nullableText,
   /** `custom`: inserted with `POST /v1/logs`. */

@@ -13,12 +13,12 @@ interface Owner {
 }
 
 /** Returns the references of the partials of a template. Throws AB01 with line and column if it cannot be compiled. */
-export function checkTemplate(text: string, isRaw: boolean): string[] {
+export function checkTemplate(text: string, isRaw: boolean): readonly string[] {
   return checked(() => partialsOf(compileTemplate(text, { isRaw })));
 }
 
 /** Like `checkTemplate`, for the text of a partial. */
-function checkPartial(text: string): string[] {
+function checkPartial(text: string): readonly string[] {
   return checked(() => partialsOf(new TemplatePartial(text)));
 }
 

@@ -79,15 +79,15 @@ export const batchRecord = v.object({
 });
 export type BatchRecord = v.InferOutput<typeof batchRecord>;
 
-/** The version of a prompt. `label`: the one in its reference; null if there was none. */
-const promptRecord = v.object({
-  id: v.pipe(v.string(), v.uuid()),
-  slug: v.pipe(v.string(), v.maxLength(255)),
-  versionId: v.pipe(v.string(), v.uuid()),
-  version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
-  label: v.nullable(v.pipe(v.string(), v.maxLength(255))),
-});
-export type PromptRecord = v.InferOutput<typeof promptRecord>;
+/** The version of the prompt that was sent last; absent for requests without a prompt. */
+const promptEntries = {
+  promptId: v.optional(v.pipe(v.string(), v.uuid())),
+  promptSlug: v.optional(v.pipe(v.string(), v.maxLength(255))),
+  promptVersionId: v.optional(v.pipe(v.string(), v.uuid())),
+  promptVersion: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
+  /** The label in the reference; absent if there was none. */
+  promptLabel: v.optional(v.pipe(v.string(), v.maxLength(255))),
+};
 
 /** Fields of the request that the price of images can depend on. */
 const imageRecord = v.object({ quality: v.nullable(v.string()), size: v.nullable(v.string()) });
@@ -143,8 +143,7 @@ export const requestRecord = v.object({
   stream: v.boolean(),
   configSlug: v.nullable(v.string()),
   configVersionId: v.nullable(v.string()),
-  /** The version of the prompt that was sent; absent for requests without a prompt. */
-  prompt: v.optional(promptRecord),
+  ...promptEntries,
   /** `config.targets[1]`, as in x-svc-last-used-option-index. */
   targetPath: v.nullable(v.string()),
   attempts: v.array(attemptRecord),

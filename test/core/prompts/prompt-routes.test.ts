@@ -38,6 +38,7 @@ describe('render: recorded exchanges', () => {
       { ...saved, stream: true, messages: chat },
     ],
     ['a missing variable is empty', 'pp-types', {}, { ...saved, messages: user('n= b= o= k= l=') }],
+    ['a body that repeats the reference', 'pp-stream', { prompt_id: 'pp-stream' }, { model: 'm-saved', messages: user('') }],
     ['variables null', 'pp-types', { variables: null }, { ...saved, messages: user('n= b= o= k= l=') }],
     ['a number', 'pp-types', { variables: { n: 1234 } }, { ...saved, messages: user('n=1234 b= o= k= l=') }],
     ['a boolean', 'pp-types', { variables: { b: true } }, { ...saved, messages: user('n= b=true o= k= l=') }],
@@ -214,7 +215,8 @@ describe('completions', () => {
       endpoint: 'chatComplete',
       path: '/v1/prompts/pp-chat@staging/completions',
       providerSlug: 'one',
-      prompt: { id: idOf('pp-chat'), slug: 'pp-chat', versionId: idOf('pp-chat 3'), version: 3, label: 'staging' },
+      ...{ promptId: idOf('pp-chat'), promptSlug: 'pp-chat', promptVersionId: idOf('pp-chat 3'), promptVersion: 3 },
+      promptLabel: 'staging',
     });
   });
 
@@ -225,7 +227,7 @@ describe('completions', () => {
     expect(reply.header('content-type')).toContain('text/event-stream');
     expect(reply.text).toContain('data: [DONE]');
     expect(bodyOf(gateway).stream).toBe(true);
-    expect(gateway.records[0]).toMatchObject({ stream: true, prompt: { version: 1, label: null } });
+    expect(gateway.records[0]).toMatchObject({ stream: true, promptVersion: 1 });
   });
 
   test('a text prompt goes to /completions', async () => {
@@ -303,7 +305,7 @@ describe('prompt_id of targets', () => {
     ]);
     expect(gateway.records[0]).toMatchObject({
       attempts: [{ providerSlug: 'one' }, { providerSlug: 'two' }],
-      prompt: { slug: 'pp-chat' },
+      promptSlug: 'pp-chat',
     });
   });
 
