@@ -99,12 +99,13 @@ async function putInFront(gateway: SharedGateway, upstream: FakeUpstream) {
       if (!traceId) throw new Error('the reply has no trace id');
       const found = await until(
         async () => {
-          const list = await admin.get(`/logs?include_total=true&trace_id=${encodeURIComponent(traceId)}`);
-          return list.body.total > 0 && list.body;
+          const list = await admin.get(`/logs?trace_id=${encodeURIComponent(traceId)}`);
+          return list.body.data.length > 0 && list.body;
         },
         { what: `a log of the trace ${traceId}` },
       );
-      if (found.total !== 1) throw new Error(`${found.total} logs of the trace ${traceId}: ${JSON.stringify(found.data)}`);
+      if (found.data.length !== 1)
+        throw new Error(`${found.data.length} logs of the trace ${traceId}: ${JSON.stringify(found.data)}`);
       return found.data[0];
     },
   };
