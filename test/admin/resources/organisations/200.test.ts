@@ -77,7 +77,7 @@ describe.each(databases)('the organisation, on %s', (database) => {
   });
 
   it('has empty default guardrails for all workspaces', async () => {
-    const body = { input_guardrails: [], output_guardrails: [] };
+    const body = { input_guardrails: [], output_guardrails: [], start_hooks: [] };
     await expectChange(plane, () => plane.ask('PUT', '/admin/organisation/defaults', { body }), {
       resource: 'organisation_defaults',
       action: 'update',
