@@ -55,6 +55,7 @@ const resources = {
   'organisation-members': ['users'],
   'organisation-utilities': ['api-keys', 'organisations'],
   'prompt-partials': ['prompt-collections'],
+  'prompt-tools': ['prompt-collections'],
   prompts: ['prompt-collections', 'prompt-labels', 'prompt-partials'],
   providers: ['configs', 'integrations', 'logs', 'secret-references'],
   sessions: ['users'],

@@ -1,5 +1,6 @@
 import { defineResource, slugOfReply } from '../../define-resource.ts';
 import { withoutWorkspace } from '../prompt-partials/share.ts';
+import { promptDiffRoute } from './diff-route.ts';
 import { promptLabelVersions, prompts, promptVersions } from './entity.ts';
 import { promptVersionLabelRoutes } from './label-routes.ts';
 import { Prompts } from './migrations/202611222013-prompts.ts';
@@ -13,7 +14,7 @@ export const promptsResource = defineResource({
   after: ['prompt-collections', 'prompt-labels', 'prompt-partials', 'providers'],
   entities: [prompts, promptVersions, promptLabelVersions],
   migrations: [{ name: '202611222013-prompts', class: Prompts }],
-  routes: [...promptRoutes, ...promptVersionLabelRoutes, ...promptShareRoutes],
+  routes: [...promptRoutes, ...promptVersionLabelRoutes, ...promptShareRoutes, promptDiffRoute],
   documents: [{ kind: 'prompt', read: ({ database }, id) => toPromptDocument(database.em(), id) }],
   dependents: {
     workspace: [

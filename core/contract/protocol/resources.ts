@@ -27,6 +27,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   'prompt-collections': 'own',
   'prompt-labels': 'own',
   'prompt-partials': 'own',
+  'prompt-tools': 'own',
   prompts: 'standard',
   providers: 'standard',
   'secret-references': 'standard',

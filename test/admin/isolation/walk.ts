@@ -214,6 +214,7 @@ const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, u
   'PUT /prompts/partials/{promptPartialId}/share': () => ({ shared_with: 'organisation' }),
   'POST /prompts/partials/{promptPartialId}/unshare': () => ({}),
   'POST /prompts/partials/{promptPartialId}/fork': ({ made }) => ({ collection_id: made['/collections'] }),
+  'PUT /tools/{toolId}/makeDefault': () => ({ version: 1 }),
   'PUT /prompts/partials/{promptPartialId}/makeDefault': () => ({ version: 1 }),
   'PUT /batches/{id}': () => ({ internal_output_file_id: 'attacker' }),
   'PUT /admin/organisation/defaults': () => ({ input_guardrails: [] }),

@@ -139,6 +139,22 @@ describe.each(databases)('prompts, on %s', (database) => {
     await expectRefusal(plane, request, 403, 'AB03', true);
   });
 
+  it('diff: compares two versions by any reference, the published with the newest by default', async () => {
+    const { slug } = await create();
+    await put(slug, { patch: true, string: greeting.string.replace('Hello', 'Hi'), version_description: 'shorter' });
+    for (const query of ['', '?from=1&to=2', '?from=default&to=latest']) {
+      const { body } = await plane.ask('GET', `/prompts/${slug}/diff${query}`);
+      expect(body).toMatchObject({
+        object: 'prompt-diff',
+        from: { version: 1 },
+        to: { version: 2, description: 'shorter' },
+        fields: [],
+      });
+      expect(body.messages).toMatchObject([{ change: 'changed', role: 'user', from: 0, to: 0 }]);
+    }
+    expect((await plane.ask('GET', `/prompts/${slug}/diff?to=9`)).status).toBe(404);
+  });
+
   it('delete: archives the prompt, which is gone from reads, lists and gateways', async () => {
     for (const archive of [
       (slug: string) => plane.ask('DELETE', `/prompts/${slug}`),
