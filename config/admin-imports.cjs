@@ -58,6 +58,7 @@ const resources = {
   'prompt-tools': ['prompt-collections'],
   prompts: ['prompt-collections', 'prompt-labels', 'prompt-partials'],
   providers: ['configs', 'integrations', 'logs', 'secret-references'],
+  repricings: ['integrations'],
   sessions: ['users'],
   'user-invites': ['api-keys', 'organisations', 'sessions', 'users', 'workspace-users'],
   users: ['api-keys', 'workspace-users'],

@@ -23,6 +23,7 @@ export const controlPlaneSegments: readonly string[] = [
   'health',
   'integrations',
   'labels',
+  'ledger',
   'logs',
   'mcp-integrations',
   'mcp-servers',

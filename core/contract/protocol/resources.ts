@@ -30,6 +30,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   'prompt-tools': 'own',
   prompts: 'standard',
   providers: 'standard',
+  repricings: 'own',
   'secret-references': 'standard',
   sessions: 'own',
   'user-invites': 'own',

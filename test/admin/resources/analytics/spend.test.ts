@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sampleRecord } from '../../../support/sample-record.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+
+const run = promisify(execFile);
+
+describe('npm run spend', () => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane('PGlite');
+  });
+  afterAll(() => plane?.close());
+
+  it('prints the cost of yesterday by key and model', async () => {
+    const { id } = (await plane.ask('GET', '/api-keys')).body.data[0];
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString();
+    const tenant = { organisationId: plane.organisationId, workspaceId: plane.workspaceId, apiKeyId: id };
+    await plane.internal('POST', '/records', [sampleRecord({ ...tenant, createdAt: yesterday, model: 'gpt-4o-mini' })]);
+    const env = { ...process.env, SVC_URL: plane.url, DATA_DIR: plane.settings.dataDir, NO_COLOR: '1' };
+    const { stdout } = await run(process.execPath, ['core/cli/spend.ts'], { env });
+    expect(stdout).toContain('gpt-4o-mini');
+    expect(stdout).toContain(id);
+    expect(stdout).toContain('0.000045');
+  });
+
+  it('prints the reason if the key is rejected', async () => {
+    const env = { ...process.env, SVC_URL: plane.url, SVC_ADMIN_KEY: 'wrong' };
+    await expect(run(process.execPath, ['core/cli/spend.ts'], { env })).rejects.toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining('401') },
+    });
+  });
+});

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { repriceJob } from '../../../../admin/resources/repricings/reprice.ts';
+import { sampleRecord } from '../../../support/sample-record.ts';
+import { until } from '../../../support/until.ts';
+import { expectChange } from '../../support/outcomes.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+describe.each(databases)('repricing, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+    const integration = { name: 'O', slug: 'o', ai_provider_id: 'openai', key: 'sk-1' };
+    expect((await plane.ask('POST', '/integrations', { body: integration })).status).toBe(200);
+    expect((await plane.ask('POST', '/providers', { body: { name: 'P', slug: 'p', integration_id: 'o' } })).status).toBe(200);
+    await setPrice(2);
+  });
+  afterAll(() => plane?.close());
+
+  const setPrice = async (price: number) => {
+    const pricing_config = { type: 'static', pay_as_you_go: { request_token: { price }, response_token: { price: 0 } } };
+    const models = [{ slug: 'own', enabled: true, is_custom: true, pricing_config }];
+    expect((await plane.ask('PUT', '/integrations/o/models', { body: { models } })).status).toBe(200);
+  };
+  const budget = 'key/budget-1';
+  const em = () => plane.control.services.database.em();
+  const sums = async () => {
+    const [records] = await em().execute<[{ cost: number }]>(
+      'select sum(cost_micro_usd * 1000 + cost_nano_rest)::float8 as cost from request_records',
+    );
+    const rollups = await em().execute<{ grain: string; cost: number; requests: number }[]>(
+      'select grain, sum(cost_nano)::float8 as cost, sum(requests)::float8 as requests from usage_rollups group by 1',
+    );
+    const [ledger] = await em().execute<[{ used: number }]>(
+      'select (used * 1000 + used_nano_rest)::float8 as used from limit_budgets where key = ?',
+      [budget],
+    );
+    return { records: records.cost, rollups, ledger: ledger?.used };
+  };
+
+  it('writes the differences to records, roll-ups and budgets, once, and only within the range', async () => {
+    const record = (createdAt: string) =>
+      sampleRecord({
+        ...{ organisationId: plane.organisationId, workspaceId: plane.workspaceId, createdAt, metadata: { _user: 'ann' } },
+        ...{ providerSlug: 'p', model: 'own', inputTokens: 1_000, outputTokens: 0 },
+        reservations: [{ key: budget, lease: null, startMs: 5, units: 0 }],
+      });
+    await em().execute(
+      `insert into limit_budgets (key, organisation_id, scope, entity_id, unit, start_ms, capacity, used, used_nano_rest)
+       values (?, ?, 'key', 'k', 'cost', 5, 10000000000, 0, 0)`,
+      [budget, plane.organisationId],
+    );
+    // More than one transaction of the job.
+    const inside = Array.from({ length: 600 }, () => record('2026-11-21T10:00:00.000Z'));
+    const outside = record('2026-11-22T10:00:00.000Z');
+    expect((await plane.internal('POST', '/records', [...inside, outside])).body).toMatchObject({ inserted: 601 });
+    const before = await sums();
+    expect(before).toMatchObject({ records: 1_202_000_000, ledger: 1_202_000_000 });
+
+    await setPrice(5);
+    const body = { time_of_generation_min: '2026-11-21T00:00:00Z', time_of_generation_max: '2026-11-22T00:00:00Z' };
+    const total = 600 * 5_000_000 + 2_000_000;
+    for (const changed of [600, 0]) {
+      const made = await expectChange(plane, () => plane.ask('POST', '/ledger/repricings', { body }), {
+        ...{ resource: 'repricings', action: 'create', events: [] },
+      });
+      // A second run of the same job does no harm.
+      const again = {
+        key: made.body.id,
+        organisationId: plane.organisationId,
+        payload: {},
+        signal: new AbortController().signal,
+      };
+      await repriceJob(plane.control.services)(again);
+      const read = async () => (await plane.ask('GET', `/ledger/repricings/${made.body.id}`)).body;
+      await until(async () => (await read()).status === 'success', { what: 'the end of the repricing' });
+      expect(await read()).toMatchObject({
+        ...{ records_read: 600, records_changed: changed, cost_difference: (changed * 3) / 10, finished_at: expect.any(String) },
+      });
+      const after = await sums();
+      expect(after).toMatchObject({ records: total, ledger: total });
+      for (const { cost, requests } of after.rollups) expect({ cost, requests }).toEqual({ cost: total, requests: 601 });
+    }
+  });
+
+  it('rejects a range that ends before it begins', async () => {
+    const body = { time_of_generation_min: '2026-11-22T00:00:00Z', time_of_generation_max: '2026-11-21T00:00:00Z' };
+    const reply = await plane.ask('POST', '/ledger/repricings', { body });
+    expect(reply).toMatchObject({ status: 400, body: { data: { message: expect.stringContaining('time_of_generation_max') } } });
+  });
+});
