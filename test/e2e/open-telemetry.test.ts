@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { attributesAsObject, itemsOf, startFakeCollector } from '../support/fake-collector.ts';
+import { openaiError } from '../support/fake-upstream.ts';
+import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { until } from '../support/until.ts';
+
+let collector: Awaited<ReturnType<typeof startFakeCollector>>;
+let gateway: GatewayWithUpstream;
+beforeAll(async () => {
+  collector = await startFakeCollector();
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+    OTEL_BSP_SCHEDULE_DELAY: '100',
+    OTEL_METRIC_EXPORT_INTERVAL: '500',
+    TRACE_CONTEXT_TO_PROVIDERS: 'true',
+  };
+  gateway = await startGatewayWithUpstream({ env });
+});
+afterAll(async () => {
+  await gateway?.close();
+  await collector?.close();
+});
+
+it('one trace goes from the caller through the gateway to the provider, with a span for each attempt', async () => {
+  const [trace, caller] = ['4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'];
+  const key = await gateway.keyFor({ provider: '@oai', retry: { attempts: 1, on_status_codes: [503] } });
+  gateway.upstream.once('/v1/chat/completions', openaiError(503, 'overloaded'));
+  const response = await gateway.call('/chat/completions', {
+    body: { model: 'gpt-4o', messages: [{ role: 'user', content: 'hi' }] },
+    headers: { 'x-svc-api-key': key, traceparent: `00-${trace}-${caller}-01` },
+  });
+  expect(response.status).toBe(200);
+  const exported = await until(async () => collector.received.find(({ path }) => path === '/v1/traces'), { what: 'the trace' });
+  const [request, first, second] = itemsOf(exported) as unknown as [Span, Span, Span];
+  expect(request).toMatchObject({ traceId: trace, parentSpanId: caller, kind: 2 });
+  expect([first, second]).toMatchObject([
+    { traceId: trace, parentSpanId: request.spanId, name: 'chat gpt-4o', kind: 3, status: { code: 2 } },
+    { traceId: trace, parentSpanId: request.spanId, name: 'chat gpt-4o', kind: 3, status: {} },
+  ]);
+  const sent = gateway.upstream.requests.map((request) => request.header('traceparent'));
+  expect(sent).toEqual([`00-${trace}-${first.spanId}-01`, `00-${trace}-${second.spanId}-01`]);
+  const times = [request.startTimeUnixNano, first.startTimeUnixNano, first.endTimeUnixNano, second.startTimeUnixNano].map(Number);
+  expect(times).toEqual([...times].sort());
+  expect(Number(second.endTimeUnixNano)).toBeLessThanOrEqual(Number(request.endTimeUnixNano) + 1e6);
+  expect(attributesAsObject(second.attributes)).toMatchObject({ 'gen_ai.usage.input_tokens': expect.any(Number) });
+});
+
+it('every process sends its metrics under a name of its own', async () => {
+  const instances = () =>
+    new Set(
+      collector.received
+        .filter(({ path }) => path === '/v1/metrics')
+        .flatMap(({ message }) => (message.resourceMetrics as { resource: { attributes: unknown } }[]) ?? [])
+        .map(({ resource }) => String(attributesAsObject(resource.attributes)['service.instance.id']).split(':')[1]),
+    );
+  await until(async () => instances().size >= 2, { what: 'the metrics of a gateway and a control plane' });
+  expect([...instances()].sort()).toEqual(['control-plane', 'gateway-0']);
+});
+
+interface Span {
+  readonly spanId: string;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: unknown;
+}
