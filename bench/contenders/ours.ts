@@ -46,7 +46,7 @@ export async function startFull(arena: Arena): Promise<Contender> {
   const collector = createServer((request, response) => request.resume().on('end', () => response.end('{}')));
   await once(collector.listen(0, '127.0.0.1'), 'listening');
   const { port } = collector.address() as AddressInfo;
-  const gateway = await startProduct({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` });
+  const gateway = await startProduct({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, LOG_BODIES: 'database' });
   const provider = await gateway.admin.createUpstream('bench', `${arena.upstreamOrigin}/v1`);
   const config = await gateway.admin.createConfig({ provider });
   const { key } = await gateway.admin.createKey(limits);
