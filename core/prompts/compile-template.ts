@@ -6,7 +6,7 @@ import { TemplateError } from './template-error.ts';
 /** One part of a compiled template: literal text, or a tag. */
 export type Segment = string | ValueTag | SectionTag | PartialTag;
 
-export interface ValueTag {
+interface ValueTag {
   readonly type: 'value';
   readonly path: readonly string[];
   readonly context: Context;
