@@ -46,7 +46,7 @@ export async function collectionForNew(change: Change, tenant: Tenant, named: st
 }
 
 /** The workspace of a new item without a collection. Throws AB01 if an organisation key names none and there are several. */
-export async function workspaceOf(em: EntityManager, { organisationId, workspaceId }: Tenant): Promise<string> {
+async function workspaceOf(em: EntityManager, { organisationId, workspaceId }: Tenant): Promise<string> {
   if (workspaceId !== null) return workspaceId;
   const [only, ...others] = await em.find(workspaces, { organisationId, status: 'active' }, { limit: 2 });
   if (!only || others.length > 0) throw invalid('workspace_id: required with an organisation API key');

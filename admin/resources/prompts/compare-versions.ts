@@ -3,7 +3,7 @@ import { diffArrays, diffWordsWithSpace } from 'diff';
 import type { PromptVersion } from './entity.ts';
 
 /** A stretch of a text. `removed` is only in the older version, `added` only in the newer one. */
-export interface TextPart {
+interface TextPart {
   readonly change: 'same' | 'added' | 'removed';
   readonly text: string;
 }

@@ -9,7 +9,7 @@ const versionKey = v.pipe(v.string(), v.regex(/^[1-9]\d*$/));
 const objects = v.nullable(v.array(v.record(v.string(), v.unknown())));
 
 /** One version of a prompt. Its content never changes; `virtualKey` can. */
-export const promptVersionDocument = v.object({
+const promptVersionDocument = v.object({
   /** Row id, for records. */
   id: v.string(),
   /** The template as saved: JSON of messages, or text. With `isRaw` it becomes JSON only when it is rendered. */
@@ -28,7 +28,7 @@ export const promptVersionDocument = v.object({
 });
 
 /** A version that a label names. With several, each receives a share of the requests in proportion to its weight. */
-export const labelledVersion = v.object({ version: v.number(), weight: v.number() });
+const labelledVersion = v.object({ version: v.number(), weight: v.number() });
 
 export const promptDocument = v.object({
   id: v.string(),

@@ -26,7 +26,7 @@ export function probes(id: string): Probe[] {
 }
 
 /** The routes of probes() that name an item. */
-export function itemProbes(id: string): Probe[] {
+function itemProbes(id: string): Probe[] {
   return [
     ...['/prompts', '/prompts/partials'].flatMap((path): Probe[] => [
       { method: 'GET', path: `${path}/${id}` },
