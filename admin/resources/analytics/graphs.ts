@@ -142,7 +142,7 @@ function sumsOf<Figures extends object>(figures: (sums: Totals) => Figures) {
 }
 
 /** One point for every bucket, also for those without requests. */
-export function pointsOf<Figures extends object>(
+function pointsOf<Figures extends object>(
   { range }: Selection,
   figuresAt: (bucketMs: number) => Figures,
 ): (Figures & { timestamp: string })[] {

@@ -67,7 +67,7 @@ export const cacheSummaryReply = v.strictObject({
 const pageEntries = { current_page: currentPage, page_size: v.optional(wholeNumber(1, 1_000), '100') };
 
 /** Figures of a group, each as a column. */
-export const columnNames = [
+const columnNames = [
   'requests',
   'cost',
   'total_tokens',
