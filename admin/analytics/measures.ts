@@ -6,8 +6,16 @@ interface Measure {
   readonly sql: string;
 }
 
-const field = (name: string) => `(r.record->>'${name}')::bigint`;
-const durationUs = `round((r.record->>'durationMs')::numeric * 1000)::bigint`;
+/**
+ * Maximum of one request. Providers and clients report usage, and a sum of larger values could exceed its column. The record keeps
+ * the reported value.
+ */
+const amountMax = 1e12;
+/** A million US dollars. */
+const costNanoMax = 1e15;
+
+const field = (name: string) => `least((r.record->>'${name}')::numeric, ${amountMax})::bigint`;
+const durationUs = `least(round((r.record->>'durationMs')::numeric * 1000), ${amountMax})::bigint`;
 const isHit = `r.record->>'cacheStatus' in ('HIT', 'SEMANTIC HIT')`;
 const isSemantic = `r.record->>'cacheStatus' = 'SEMANTIC HIT'`;
 
@@ -19,21 +27,24 @@ const table = {
     of: ({ outcome }) => (outcome === 'success' || outcome === 'open' ? 0 : 1),
     sql: `case when r.outcome in ('success', 'open') then 0 else 1 end`,
   },
-  cost_nano: { of: (_, costNano) => costNano, sql: 'coalesce(r.cost_micro_usd * 1000 + r.cost_nano_rest, 0)' },
+  cost_nano: {
+    of: (_, costNano) => Math.min(costNano, costNanoMax),
+    sql: `coalesce(least(r.cost_micro_usd::numeric * 1000 + r.cost_nano_rest, ${costNanoMax}), 0)::bigint`,
+  },
   /** Every kind of input, as in logs. */
   input_tokens: {
-    of: (record) => record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens,
+    of: (record) => bounded(record.inputTokens) + bounded(record.cacheReadTokens) + bounded(record.cacheWriteTokens),
     sql: `${field('inputTokens')} + ${field('cacheReadTokens')} + ${field('cacheWriteTokens')}`,
   },
-  output_tokens: { of: (record) => record.outputTokens, sql: field('outputTokens') },
-  duration_us: { of: ({ durationMs }) => Math.round(durationMs * 1000), sql: durationUs },
+  output_tokens: { of: (record) => bounded(record.outputTokens), sql: field('outputTokens') },
+  duration_us: { of: ({ durationMs }) => bounded(Math.round(durationMs * 1000)), sql: durationUs },
   cache_hits: { of: (record) => (isHitOf(record) ? 1 : 0), sql: `case when ${isHit} then 1 else 0 end` },
   semantic_hits: {
     of: ({ cacheStatus }) => (cacheStatus === 'SEMANTIC HIT' ? 1 : 0),
     sql: `case when ${isSemantic} then 1 else 0 end`,
   },
   hit_duration_us: {
-    of: (record) => (isHitOf(record) ? Math.round(record.durationMs * 1000) : 0),
+    of: (record) => (isHitOf(record) ? bounded(Math.round(record.durationMs * 1000)) : 0),
     sql: `case when ${isHit} then ${durationUs} else 0 end`,
   },
   /** Succeeded at another target than the first. */
@@ -52,6 +63,10 @@ export const measures: readonly Measure[] = Object.values(table);
 export const measuresInSql = Object.entries(table)
   .map(([name, { sql }]) => `${sql} as ${name}`)
   .join(', ');
+
+function bounded(amount: number): number {
+  return Math.min(amount, amountMax);
+}
 
 function isHitOf({ cacheStatus }: RequestRecord): boolean {
   return cacheStatus === 'HIT' || cacheStatus === 'SEMANTIC HIT';
