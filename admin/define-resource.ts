@@ -125,6 +125,8 @@ export interface Sample {
   readonly ofWorkspace: boolean;
   /** Set if lists still show the item after its deletion, as ended. */
   readonly staysListed?: true;
+  /** Set if items have no text of the caller, so that replies cannot show `mark`. */
+  readonly hasNoText?: true;
   /** Returns the name of the item in the path, from the reply to the create. */
   idOf(reply: Readonly<Record<string, unknown>>): string;
 }

@@ -19,6 +19,7 @@ export const repricingsResource = defineResource({
       body: () => ({ time_of_generation_min: '2020-01-01T00:00:00Z', time_of_generation_max: '2020-01-02T00:00:00Z' }),
       update: () => null,
       ofWorkspace: false,
+      hasNoText: true,
       idOf: idOfReply,
     },
   ],

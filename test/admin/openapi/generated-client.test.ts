@@ -13,6 +13,9 @@ import { databases } from '../support/test-database.ts';
 // biome-ignore lint/suspicious/noExplicitAny: the client is generated while the test runs
 type Call = (options: Record<string, unknown>) => Promise<{ data?: any; error?: any; response: Response }>;
 
+/** Creates that insert several items at once and return their ids in a list. */
+const inserts = ['/logs'];
+
 const here = fileURLToPath(new URL('.', import.meta.url));
 
 describe.each(databases)('a client generated from the API description, on %s', (database) => {
@@ -59,7 +62,8 @@ describe.each(databases)('a client generated from the API description, on %s', (
       );
       return methods.post?.['x-svc-plane'] === 'control' && methods.get && isCollection && !path.includes('{') ? [path] : [];
     });
-    expect(samples.map((sample) => sample.create)).toEqual(expect.arrayContaining(creates));
+    const sampled = new Set([...samples.map((sample) => sample.create), ...inserts]);
+    expect(creates.filter((path) => !sampled.has(path))).toEqual([]);
   });
 
   it.each(samples)('creates, reads, lists, updates and deletes at $create', async (sample) => {
@@ -71,7 +75,7 @@ describe.each(databases)('a client generated from the API description, on %s', (
     if (sample.item === null) return;
     const path = { [/\{(\w+)\}$/.exec(sample.item)?.[1] ?? '']: id };
     const before = await call('get', sample.item, { path, query });
-    expect(JSON.stringify(before.data)).toContain('client');
+    if (!sample.hasNoText) expect(JSON.stringify(before.data)).toContain('client');
     const update = sample.update(plane, made, 'client');
     if (update) {
       const etag = before.response.headers.get('etag');
@@ -79,6 +83,7 @@ describe.each(databases)('a client generated from the API description, on %s', (
       await call('put', sample.item, { path, body: update, headers });
       expect(JSON.stringify((await call('get', sample.item, { path, query })).data)).toContain('client changed');
     }
+    if (!document.paths[sample.item]?.delete) return;
     // A second item of this kind is deleted. The first stays, because others refer to it.
     const second = await call('post', sample.create, { body: sample.body(plane, made, 2, 'client') });
     const other = { [Object.keys(path)[0] ?? '']: sample.idOf(second.data) };

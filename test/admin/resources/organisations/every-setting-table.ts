@@ -69,10 +69,7 @@ async function invite(plane: Plane): Promise<number> {
 /** Settings of `PUT /organisations/self`, by group. Security settings are in `test/admin/access`. */
 export const ofOrganisation: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   settings: {
-    debug_log: {
-      laterPart: 'records hold no bodies, so there is nothing to leave out; gateways are told already',
-      routes: ['POST /logs', 'GET /logs/:id/body'],
-    },
+    debug_log: { value: 0, shows: (plane) => documentSetting(plane, 'debugLog'), before: true, after: false },
     user_api_key_rotation_period: {
       value: 'weekly',
       shows: async (plane) => (await newUserKey(plane)).rotation_policy?.rotation_period_days ?? null,

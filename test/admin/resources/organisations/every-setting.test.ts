@@ -67,6 +67,7 @@ describe.each(ruleDatabases)('each setting has its effect, on %s', (database) =>
 
   /** Values that restore the unset state of a setting. */
   const none: Readonly<Record<string, unknown>> = {
+    debug_log: 1,
     user_api_key_auto_create: false,
     user_api_key_auto_create_scopes: [],
     default_workspace_user_api_key_auto_create: false,
