@@ -163,9 +163,14 @@ describe('a check of a plugin', () => {
     const about = { messages: [{ role: 'user', content: 'about billing' }] };
     const allowed = await call(config, {}, about);
     expect(allowed.status).toBe(200);
-    expect((await gateway.logOf(allowed)).plugins).toContainEqual(
-      expect.objectContaining({ plugin: 'guardrails', hook: 'onRequest' }),
-    );
+    const [check] = (await gateway.logOf(allowed)).guardrails[0].checks;
+    expect(check).toEqual({
+      id: 'allowed-topics.keywords',
+      verdict: true,
+      error: null,
+      failedOpen: false,
+      durationMs: expect.any(Number),
+    });
   });
 });
 
