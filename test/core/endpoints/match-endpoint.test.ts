@@ -55,7 +55,6 @@ describe('the methods of a path', () => {
 
 describe('paths reserved for the service', () => {
   it.each([
-    '/v1/otel/v1/traces',
     '/v1/agent/x',
     '/v1/datasets',
     '/v1/datasets/d1',

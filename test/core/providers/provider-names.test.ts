@@ -15,8 +15,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'core/supervisor/ready-text.ts': ['mock'],
   // Examples in the API description.
   'admin/openapi/example-of.ts': ['openai'],
+  'admin/resources/logs/custom-log-schema.ts': ['openai'],
+  'admin/resources/logs/filters.ts': ['anthropic', 'openai'],
   'admin/resources/configs/resource.ts': ['mock'],
   'admin/resources/integrations/resource.ts': ['openai'],
+  'admin/resources/prompts/resource.ts': ['mock'],
   'admin/resources/virtual-keys/resource.ts': ['openai'],
   'core/contract/protocol/route-descriptions.ts': ['anthropic', 'openai'],
   'plugins/guardrails/checks/content/ask-provider.ts': ['openai'],
@@ -32,8 +35,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'core/pipeline/attempt/client-headers.ts': ['google'],
   'plugins/guardrails/checks/outgoing-headers.ts': ['google'],
   // Prefixes of providers' keys.
+  'core/journal/mask-content.ts': ['github', 'xai'],
   'core/log/redact.ts': ['xai'],
   'plugins/auth/malformed-key.ts': ['xai'],
+  // Older names of providers in the conventions of OpenTelemetry.
+  'admin/resources/otel/to-record.ts': ['azure-ai', 'azure-openai', 'google', 'openai', 'vertex_ai', 'vertex-ai'],
   // Guardrails of Amazon Bedrock are a check, not a provider.
   'plugins/guardrails/checks/partners/bedrock.ts': ['bedrock'],
   'plugins/guardrails/checks/partners/index.ts': ['bedrock'],
