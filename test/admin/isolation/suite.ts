@@ -89,8 +89,10 @@ export function describeIsolation(database: DatabaseName): void {
         const { status } = await plane.ask('GET', path);
         answered.set(route.path, (answered.get(route.path) ?? false) || status === 200);
       }
-      // No request has left a log here, and no event a delivery.
+      // No request has left a log here, no event a delivery, and no export has run. Groups need the name of a dimension.
       answered.delete('/logs/:id');
+      answered.delete('/logs/exports/:exportId/download');
+      answered.delete('/logs/groups/:groupBy');
       answered.delete('/webhooks/:slug/deliveries/:deliveryId');
       expect([...answered].filter(([, well]) => !well).map(([path]) => path)).toEqual([]);
       expect(answered.size).toBeGreaterThan(20);

@@ -43,7 +43,7 @@ function isSameAsRequests({ path }: AdminRoute): boolean {
 
 /** Names of providers, models, metadata keys and dimensions have no owner. */
 function hasPlainNames({ path }: AdminRoute): boolean {
-  return path.startsWith('/utils/model-configs/') || path.startsWith('/analytics/');
+  return ['/utils/model-configs/', '/analytics/', '/logs/groups/', '/logs/metadata/'].some((start) => path.startsWith(start));
 }
 
 /** The part of the query that a route requires, with `&` at its end. */
@@ -102,7 +102,8 @@ function withQuery(route: AdminRoute, path: string, attacker: Belongings): strin
 
 /** The tenant of the victim in the query, on routes without parameters, so that no other check rejects first. */
 function* querySteps(route: AdminRoute, victim: Belongings, attacker: Belongings): Generator<Step> {
-  if (isSameAsRequests(route) || (route.path.includes(':') && !route.path.startsWith('/analytics/'))) return;
+  if (isSameAsRequests(route) || (route.path.includes(':') && (route.path.startsWith('/utils/') || !hasPlainNames(route))))
+    return;
   const entries = entriesOf(route.query);
   const path = `${route.path.replace(':groupBy', 'model').replace(':metadataKey', 'team')}?${requiredQuery(route.path)}`;
   const body = route.body ? bodyOf(route, attacker, false) : {};
@@ -188,6 +189,11 @@ const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, u
   'POST /webhooks/{slug}/rotate-secret': ({ workspaceId }) => ({ workspace_id: workspaceId }),
   'POST /webhooks/{slug}/test': ({ workspaceId }) => ({ workspace_id: workspaceId }),
   'POST /webhooks/{slug}/deliveries/{deliveryId}/replay': ({ workspaceId }) => ({ workspace_id: workspaceId }),
+  'POST /logs': ({ workspaceId }) => ({
+    workspace_id: workspaceId,
+    request: { url: 'https://api.openai.com/v1/chat/completions', body: {} },
+    response: { body: {} },
+  }),
   'POST /otel/v1/traces': () => ({ resourceSpans: [] }),
   'POST /otel/v1/logs': () => ({ resourceLogs: [] }),
   'POST /logs/otel/v1/traces': () => ({ resourceSpans: [] }),
