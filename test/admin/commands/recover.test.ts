@@ -9,7 +9,7 @@ import type { Settings } from '../../../config/settings.ts';
 import { compileCacheEnv, sourceArguments } from '../../support/source-process.ts';
 import { copyEmptyDatabase } from '../support/pgdata-template.ts';
 import { type Plane, startPlaneWith, testSettings } from '../support/plane.ts';
-import { databases, newReadyDatabase } from '../support/test-database.ts';
+import { newReadyDatabase, ruleDatabases } from '../support/test-database.ts';
 
 function run(settings: Settings, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const env = {
@@ -27,7 +27,7 @@ function run(settings: Settings, ...args: string[]): Promise<{ code: number; out
   });
 }
 
-describe.each(databases)('key commands, on %s', (name) => {
+describe.each(ruleDatabases)('key commands, on %s', (name) => {
   async function onPlane(work: (plane: Plane, settings: Settings, whileStopped: typeof run) => Promise<void>): Promise<void> {
     const dataDir = await mkdtemp(join(tmpdir(), 'svc-recover-'));
     const database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
