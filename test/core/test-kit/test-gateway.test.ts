@@ -134,7 +134,7 @@ describe('test kit: services', () => {
   });
 
   it.each([
-    ['https://nobody.example', 502],
+    ['https://unreachable.example', 502],
     ['http://10.0.0.1', 400],
   ])('rejects calls to %s', async (url, status) => {
     expect((await start(asking).send({ metadata: { url } })).status).toBe(status);
