@@ -24,6 +24,9 @@ export const usageRollups = defineEntity({
     configSlug: p.text().nullable(),
     /** `_user` of the request's metadata. */
     endUser: p.text().nullable(),
+    promptSlug: p.text().nullable(),
+    /** Number of the version. */
+    promptVersion: p.integer().nullable(),
     firstAt: p.datetime(),
     lastAt: p.datetime(),
     requests: p.bigint('number'),

@@ -9,6 +9,8 @@ export const dimensions = [
   'model',
   'config_slug',
   'end_user',
+  'prompt_slug',
+  'prompt_version',
 ] as const;
 export type Dimension = (typeof dimensions)[number];
 

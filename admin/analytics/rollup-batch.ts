@@ -42,12 +42,13 @@ export class RollupBatch {
     if (organisationId === null || Number.isNaN(createdMs)) return;
     const one = { organisationId, createdMs, record, costNano: costNano ?? 0, sign };
     const { workspaceId, status, apiKeyId, userId, provider, providerSlug, model, configSlug } = record;
-    addTo(this.#minutes, grains.minute, [workspaceId, status, null, null, null, null, null, null, null], one);
-    const details = [workspaceId, status, apiKeyId, userId, provider, providerSlug, model, configSlug, null];
+    addTo(this.#minutes, grains.minute, [workspaceId, status, null, null, null, null, null, null, null, null, null], one);
+    const prompt = [record.promptSlug ?? null, record.promptVersion ?? null];
+    const details = [workspaceId, status, apiKeyId, userId, provider, providerSlug, model, configSlug, null, ...prompt];
     addTo(this.#hours, grains.hourDetail, details, one);
     const endUser = record.metadata._user ?? null;
     if (endUser !== null)
-      addTo(this.#users, grains.hourUser, [workspaceId, null, null, userId, null, null, null, null, endUser], one);
+      addTo(this.#users, grains.hourUser, [workspaceId, null, null, userId, null, null, null, null, endUser, null, null], one);
   }
 
   /** Replaces the cost of a request that is counted already. */

@@ -38,7 +38,7 @@ const columns: Readonly<Record<string, string>> = {
 };
 
 function typeOf(name: Dimension): string {
-  if (name === 'status') return 'integer';
+  if (name === 'status' || name === 'prompt_version') return 'integer';
   return name === 'workspace_id' ? 'uuid' : 'text';
 }
 

@@ -168,6 +168,6 @@ export class ContentQueue implements ContentLog {
 /** Bytes beside the bodies: headers and objects. */
 const overheadBytes = 2_048;
 
-function sizeOf({ requestBody, reply }: CapturedContent): number {
-  return (requestBody?.length ?? 0) + reply.bytes + overheadBytes;
+function sizeOf({ requestBody, reply, prompt }: CapturedContent): number {
+  return (requestBody?.length ?? 0) + reply.bytes + (prompt?.bytes ?? 0) + overheadBytes;
 }

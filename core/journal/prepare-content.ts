@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { CapturedContent } from '../contract/plugin/content-capture.ts';
-import type { ContentSide, RecordContent } from '../contract/protocol/record-contents.ts';
+import type { ContentSide, PromptContent, RecordContent } from '../contract/protocol/record-contents.ts';
 import { findHeader, type HeaderList } from '../contract/values/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import type { Masks } from './mask-content.ts';
@@ -22,7 +22,14 @@ export function prepareContent(
   const merge = (text: string): unknown => mergeStream(operation, text) ?? text;
   const received = sideOf(reply.headers, join(reply.chunks), reply.isCut, masks, merge);
   const response = operation === 'embed' ? { ...received, body: withoutVectors(received.body) } : received;
-  return { id, createdAt, organisationId, workspaceId, request: sent, response };
+  const prompt = content.prompt === null ? undefined : { prompt: promptOf(content.prompt.variables, masks, bytesMax) };
+  return { id, createdAt, organisationId, workspaceId, request: sent, response, ...prompt };
+}
+
+function promptOf(variables: JsonObject, masks: Masks, bytesMax: number): PromptContent {
+  const bytes = Buffer.from(JSON.stringify(variables));
+  if (bytes.length <= bytesMax) return { variables: masks.body(variables), omitted: null };
+  return { variables: masks.body(bytes.subarray(0, bytesMax).toString('utf8')), omitted: 'cut' };
 }
 
 function sideOf(

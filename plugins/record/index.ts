@@ -70,10 +70,11 @@ function logsContent({ purpose, identity, workspace, gatewayHeaders, endpoint }:
 }
 
 function addContent(ctx: RequestContext, reply: ContentCapture, contents: ContentLog): void {
-  const { id, identity, endpoint, request, body } = ctx;
+  const { id, identity, endpoint, request, body, prompt, requestBytes } = ctx;
   if (identity === null) return;
   contents.add({
     ...{ id, createdAt: isoTime(ctx.receivedAtMs), reply, requestHeaders: request.headers, requestBody: body },
+    prompt: prompt === null ? null : { variables: prompt.variables, bytes: requestBytes },
     ...{ organisationId: identity.organisationId, workspaceId: identity.workspaceId, operation: endpoint?.operation ?? null },
   });
 }

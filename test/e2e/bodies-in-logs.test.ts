@@ -60,6 +60,27 @@ it.each([
   expect(texts[1]).toBe(texts[0]);
 });
 
+it('a prompt completion has its version, its label, its variables and the rendered body', async () => {
+  const template = [{ role: 'user', content: 'Hello {{name}}, {{password}}' }];
+  const parameters = { model: 'gpt-4o-mini' };
+  const saved = { name: 'Recorded', string: JSON.stringify(template), parameters, virtual_key: 'oai' };
+  const created = await gateway.admin.post('/prompts', { ...saved, workspace_id: gateway.workspaceId });
+  const { slug, version_id: versionId } = created.body;
+  await gateway.admin.put(`/prompts/${slug}/labels/staging`, { workspace_id: gateway.workspaceId, version: 1 });
+  const variables = { name: 'Ann', password: 'open sesame' };
+  const reply = await gateway.call(`/prompts/${slug}@staging/completions`, { body: { variables } });
+  await reply.arrayBuffer();
+  const log = await detailOf(reply);
+  expect(log.metrics).toMatchObject({
+    ...{ prompt_slug: slug, prompt_version_id: versionId, prompt_version: 1, prompt_label: 'staging' },
+  });
+  expect(log.prompt).toEqual({ variables: { name: 'Ann', password: '***' }, omitted: null });
+  expect(log.request.body.messages).toEqual([{ role: 'user', content: 'Hello Ann, open sesame' }]);
+  const range = `time_of_generation_min=${new Date(Date.now() - 3_600_000).toISOString()}&time_of_generation_max=${new Date(Date.now() + 60_000).toISOString()}`;
+  const { body } = await gateway.admin.get(`/analytics/groups/prompt_version?${range}&prompt_slug=${slug}`);
+  expect(body.data).toMatchObject([{ prompt: slug, prompt_version: 1, requests: 1 }]);
+});
+
 it('errors and rejected requests keep their reply', async () => {
   const reply = await chat({ model: '@no-such-provider/m' });
   const body = await reply.json();

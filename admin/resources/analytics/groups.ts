@@ -15,6 +15,8 @@ export const groupings = {
   config: ['config_slug'],
   workspace: ['workspace_id'],
   provider: ['provider_slug'],
+  prompt: ['prompt_slug'],
+  prompt_version: ['prompt_slug', 'prompt_version'],
 } as const satisfies Readonly<Record<string, readonly Dimension[]>>;
 export type GroupBy = keyof typeof groupings;
 

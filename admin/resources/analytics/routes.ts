@@ -105,7 +105,7 @@ export const analyticsRoutes: readonly AdminRoute[] = [
       path,
       summary: path.endsWith('workspaces')
         ? 'Figures of each workspace'
-        : 'Figures by api_key, model, ai_service, provider, config, status_code or workspace, or by several of them',
+        : `Figures by ${Object.keys(groupings).join(', ')}, or by up to three of them`,
       reply: groupsReply,
       query: groupQuery,
       async handle(call) {
@@ -187,6 +187,8 @@ async function namesOf(em: EntityManager, { organisationId }: Selection, names: 
       return { workspace: slugs.get(String(id)) ?? id };
     },
     provider: (group) => ({ provider: valueIn(group, 'provider_slug') }),
+    prompt: (group) => ({ prompt: valueIn(group, 'prompt_slug') }),
+    prompt_version: (group) => ({ prompt: valueIn(group, 'prompt_slug'), prompt_version: valueIn(group, 'prompt_version') }),
   };
   return (group: Group) => Object.assign({}, ...names.map((name) => wire[name](group)));
 }

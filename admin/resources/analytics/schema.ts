@@ -116,10 +116,18 @@ const figure = v.optional(number);
 /** One group: its value under the name of the dimension, and the requested columns. */
 export const groupsReply = group({
   ...Object.fromEntries(
-    ['ai_service', 'model', 'status_code', 'api_key', 'api_key_name', 'config', 'workspace', 'provider'].map((name) => [
-      name,
-      v.optional(v.nullable(v.union([v.string(), number]))),
-    ]),
+    [
+      'ai_service',
+      'model',
+      'status_code',
+      'api_key',
+      'api_key_name',
+      'config',
+      'workspace',
+      'provider',
+      'prompt',
+      'prompt_version',
+    ].map((name) => [name, v.optional(v.nullable(v.union([v.string(), number])))]),
   ),
   ...Object.fromEntries(columnNames.map((name) => [name, figure])),
   first_seen: v.optional(time),

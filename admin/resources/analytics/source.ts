@@ -24,6 +24,7 @@ const servedByRollups: Readonly<Partial<Record<keyof LogFilters, readonly Dimens
   configs: ['config_slug'],
   api_key_ids: ['api_key_id'],
   workspace_slug: ['workspace_id'],
+  prompt_slug: ['prompt_slug'],
 };
 
 /**
@@ -83,7 +84,7 @@ function conditionsOf({ organisationId, filters, workspaceId, ofUser }: Selectio
     { text: 'r.organisation_id = ?', values: [organisationId] },
     ...(workspaceId === null ? [] : [{ text: 'r.workspace_id = ?', values: [workspaceId] }]),
     ...(ofUser === null ? [] : [{ text: 'r.user_id = ?', values: [ofUser] }]),
-    ...compileFilters(others, organisationId),
+    ...compileFilters(others, organisationId, { prompt_slug: 'r.prompt_slug' }),
   ];
 }
 
@@ -101,7 +102,8 @@ function rollupsIn(pieces: readonly Piece[], conditions: readonly Condition[]): 
 }
 
 const selectRecords = `select r.* from (select r.organisation_id, r.workspace_id, r.status, r.api_key_id, r.record->>'userId' as user_id, r.provider,
-  r.provider_slug, r.model, r.config_slug, r.record->'metadata'->>'_user' as end_user, r.trace_id, r.record,
+  r.provider_slug, r.model, r.config_slug, r.record->'metadata'->>'_user' as end_user,
+  r.record->>'promptSlug' as prompt_slug, (r.record->>'promptVersion')::integer as prompt_version, r.trace_id, r.record,
   r.cost_micro_usd, r.cost_nano_rest, r.outcome, r.created_at from request_records r) r`;
 
 /** Returns the subquery on the records themselves, each as a roll-up of one request. */

@@ -21,7 +21,9 @@ export async function storeContents(em: EntityManager, vault: Vault, bytes: Uint
   const rows = [];
   for (const content of contents) {
     const { id, createdAt, organisationId, workspaceId } = content;
-    const plain = await compress(JSON.stringify({ request: content.request, response: content.response }));
+    const plain = await compress(
+      JSON.stringify({ request: content.request, response: content.response, prompt: content.prompt }),
+    );
     const sealed = await vault.sealBytes(em, contextOf(organisationId, id), plain);
     rows.push({ id, createdAt, organisationId, workspaceId, sealed: Buffer.from(sealed).toString('base64') });
   }
@@ -36,7 +38,7 @@ export async function storeContents(em: EntityManager, vault: Vault, bytes: Uint
   );
 }
 
-export type LogContent = Pick<RecordContent, 'request' | 'response'>;
+export type LogContent = Pick<RecordContent, 'request' | 'response' | 'prompt'>;
 
 /** Returns the headers and bodies of a request; null if none are stored. */
 export async function readContent(
@@ -55,7 +57,7 @@ const nothing = { headers: {}, body: null, omitted: null } as const;
 /** The headers and bodies of a request without stored ones. */
 export const noContent: LogContent = { request: nothing, response: nothing };
 
-const stored = v.pick(recordContent, ['request', 'response']);
+const stored = v.pick(recordContent, ['request', 'response', 'prompt']);
 
 function contextOf(organisationId: string, rowId: string): SealContext {
   return { organisationId, table: 'record_contents', column: 'content', rowId };

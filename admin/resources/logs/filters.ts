@@ -117,8 +117,15 @@ const lists = {
 
 const nanoUsdPerCent = 10_000_000;
 
-/** Compiles filters to conditions that must all hold. Throws AB01 for a maximum below its minimum. */
-export function compileFilters(filters: LogFilters, organisationId: string): Condition[] {
+/**
+ * Compiles filters to conditions that must all hold. `columns` replaces expressions by columns of another table. Throws AB01 for a maximum
+ * below its minimum.
+ */
+export function compileFilters(
+  filters: LogFilters,
+  organisationId: string,
+  columns: Partial<Record<keyof typeof lists, string>> = {},
+): Condition[] {
   const conditions: Condition[] = [];
   for (const [name, expression] of Object.entries(ranges) as [keyof typeof ranges, string][]) {
     const [least, most] = [filters[`${name}_min`], filters[`${name}_max`]];
@@ -128,7 +135,7 @@ export function compileFilters(filters: LogFilters, organisationId: string): Con
     if (least !== undefined) conditions.push({ text: `${expression} >= ?`, values: [boundOf(name, least)] });
     if (most !== undefined) conditions.push({ text: `${expression} <= ?`, values: [boundOf(name, most)] });
   }
-  for (const [name, expression] of Object.entries(lists) as [keyof typeof lists, string][]) {
+  for (const [name, expression] of Object.entries({ ...lists, ...columns }) as [keyof typeof lists, string][]) {
     const values = filters[name];
     if (values !== undefined) conditions.push({ text: `${expression} in (${marks(values)})`, values });
   }

@@ -11,6 +11,7 @@ export const groupExpressions = {
   workspace: 'r.workspace_id',
   provider: 'r.provider_slug',
   prompt: "r.record->>'promptSlug'",
+  prompt_version: "r.record->>'promptSlug' || '@' || (r.record->>'promptVersion')",
 } as const;
 export type GroupBy = keyof typeof groupExpressions;
 

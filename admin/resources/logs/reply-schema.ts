@@ -67,6 +67,9 @@ const metrics = v.strictObject({
   prompt_id: nullableText,
   prompt_slug: nullableText,
   prompt_version_id: nullableText,
+  prompt_version: nullableNumber,
+  /** The label in the reference; null if it has none. */
+  prompt_label: nullableText,
   api_key_id: nullableText,
   user_id: nullableText,
   /** `custom`: inserted with `POST /v1/logs`. */
@@ -130,5 +133,7 @@ export const logDetailReply = v.strictObject({
   ...logReply.entries,
   request: v.strictObject({ ...logReply.entries.request.entries, headers: headersShown, body: v.unknown(), omitted }),
   response: v.strictObject({ ...logReply.entries.response.entries, headers: headersShown, body: v.unknown(), omitted }),
+  /** Variables of a prompt if they are stored: a text if they were cut. The body of the request is the rendered prompt. */
+  prompt: v.nullable(v.strictObject({ variables: v.unknown(), omitted: v.nullable(v.literal('cut')) })),
   feedbacks: v.array(feedbackReply),
 });

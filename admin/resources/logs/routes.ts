@@ -112,6 +112,7 @@ export const logRoutes: readonly AdminRoute[] = [
         ...log,
         request: { ...log.request, ...content.request },
         response: { ...log.response, ...content.response },
+        prompt: content.prompt ?? null,
         feedbacks: await feedbacksOf(call.em, row, sight.metadata),
       };
     },

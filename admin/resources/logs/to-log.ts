@@ -93,6 +93,8 @@ export function toLog(
       prompt_id: record.promptId ?? null,
       prompt_slug: record.promptSlug ?? null,
       prompt_version_id: record.promptVersionId ?? null,
+      prompt_version: record.promptVersion ?? null,
+      prompt_label: record.promptLabel ?? null,
       api_key_id: record.apiKeyId,
       user_id: record.userId,
       source: record.source ?? null,

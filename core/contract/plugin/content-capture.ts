@@ -1,4 +1,5 @@
 import type { HeaderList } from '../values/http.ts';
+import type { JsonObject } from '../values/json.ts';
 
 /** The reply of one request as it was sent to the client, for logs. Keeps references to the bytes and copies none. */
 export class ContentCapture {
@@ -42,6 +43,8 @@ export interface CapturedContent {
   readonly requestHeaders: HeaderList;
   /** Null if the body was not held in memory. */
   readonly requestBody: Uint8Array | null;
+  /** Variables of a prompt, and the bytes of the body that they arrived in. Null for requests without a prompt. */
+  readonly prompt: { readonly variables: JsonObject; readonly bytes: number } | null;
   readonly reply: ContentCapture;
 }
 

@@ -10,6 +10,9 @@ const side = v.object({
   omitted: v.nullable(v.picklist(['cut', 'binary', 'not_held'])),
 });
 
+/** Variables of a prompt. The body of the request is the rendered prompt. `cut`: they are a text, because they are longer than LOG_BODY_MAX. */
+const promptInput = v.object({ variables: v.unknown(), omitted: v.nullable(v.literal('cut')) });
+
 /** Headers and bodies of one request with credentials masked. Its id and time are those of the request's record. */
 export const recordContent = v.object({
   id: v.pipe(v.string(), v.uuid()),
@@ -18,8 +21,11 @@ export const recordContent = v.object({
   workspaceId: v.pipe(v.string(), v.uuid()),
   request: side,
   response: side,
+  /** Absent for requests without a prompt. */
+  prompt: v.optional(promptInput),
 });
 export type RecordContent = v.InferOutput<typeof recordContent>;
+export type PromptContent = v.InferOutput<typeof promptInput>;
 export type ContentSide = v.InferOutput<typeof side>;
 
 /** Maximum bytes of one batch. */

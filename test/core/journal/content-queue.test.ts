@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type CapturedContent, ContentCapture } from '../../../core/contract/plugin/content-capture.ts';
 import type { InternalFetch } from '../../../core/contract/protocol/internal-api.ts';
 import type { RecordContent } from '../../../core/contract/protocol/record-contents.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { ContentQueue } from '../../../core/journal/content-queue.ts';
 import { createMasks } from '../../../core/journal/mask-content.ts';
 import { prepareContent } from '../../../core/journal/prepare-content.ts';
@@ -18,7 +19,14 @@ function captured(reply: string | Uint8Array, more: Partial<CapturedContent> & {
   const capture = new ContentCapture(max);
   capture.whole(headers, reply);
   const base = { id, createdAt: '2026-11-22T00:00:00.000Z', organisationId: id, workspaceId: id, operation: 'chatComplete' };
-  return { ...base, requestHeaders: json, requestBody: Buffer.from('{"a":1}'), reply: capture, ...rest } as CapturedContent;
+  return {
+    ...base,
+    prompt: null,
+    requestHeaders: json,
+    requestBody: Buffer.from('{"a":1}'),
+    reply: capture,
+    ...rest,
+  } as CapturedContent;
 }
 
 const prepare = (content: CapturedContent) => prepareContent(content, createMasks([]), mergeStream, 1_000);
@@ -67,6 +75,17 @@ describe('contents of a request', () => {
     expect(prepare(captured('', { requestBody: null })).request).toMatchObject({ body: null, omitted: 'not_held' });
     const long = prepare(captured('', { requestBody: Buffer.from('y'.repeat(2_000)) })).request;
     expect(long).toMatchObject({ body: 'y'.repeat(1_000), omitted: 'cut' });
+  });
+
+  it('hold the variables of a prompt masked, and as cut text if they are too long', () => {
+    const withVariables = (variables: JsonObject) => prepare(captured('', { prompt: { variables, bytes: 10 } })).prompt;
+    expect(withVariables({ name: 'Ann', password: 'open sesame', note: `key sk-${'a'.repeat(24)}` })).toEqual({
+      variables: { name: 'Ann', password: '***', note: 'key sk-***' },
+      omitted: null,
+    });
+    const text = JSON.stringify({ long: 'z'.repeat(2_000) }).slice(0, 1_000);
+    expect(withVariables({ long: 'z'.repeat(2_000) })).toEqual({ variables: text, omitted: 'cut' });
+    expect(prepare(captured(''))).not.toHaveProperty('prompt');
   });
 });
 

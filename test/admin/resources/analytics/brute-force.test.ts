@@ -23,7 +23,7 @@ const ofKey = 'api_key_ids=11111111-1111-4111-8111-111111111111';
 const cases: readonly (readonly [keyof typeof ranges, string])[] = [
   ['two hours', ''],
   ['two hours', 'status_code=200,502&virtual_keys=openai-prod'],
-  ['two days', 'configs=main'],
+  ['two days', 'configs=main&prompt_slug=pp-a'],
   ['nine days', ''],
   ['nine days', 'ai_org_model=openai__gpt-4o,anthropic__claude-sonnet-4-5'],
   ['whole days', ofKey],
@@ -115,7 +115,7 @@ describe.each(databases)('analytics, on %s', (database) => {
     for (const path of paths) expect([path, await read(path, range, query)]).toEqual([path, await read(path, range, onRecords)]);
     const columns =
       'columns=cost,avg_tokens,avg_latency,p95_latency,p99_latency,success_rate,cache_hit_rate,first_seen,last_seen';
-    for (const names of ['api_key,model', 'status_code', 'provider', 'config']) {
+    for (const names of ['api_key,model', 'status_code', 'provider', 'config', 'prompt', 'prompt_version,model']) {
       const path = `groups/${names}`;
       const grouped = await read(path, range, `${query}&${columns}`);
       expect(grouped.data.length).toBeGreaterThan(0);

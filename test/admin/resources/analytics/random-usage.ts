@@ -40,6 +40,7 @@ export function randomUsage(
       createdAt: new Date(nowMs - age).toISOString(),
       ...{ provider, providerSlug, model, outcome, status },
       configSlug: pick(['main', 'other', null]),
+      ...pick([{}, { promptSlug: 'pp-a', promptVersion: 1 }, { promptSlug: 'pp-a', promptVersion: 2 }]),
       cacheStatus: pick([null, null, 'MISS', 'HIT', 'SEMANTIC HIT']),
       retryAttemptCount: pick([0, 0, 0, 1, 2]),
       attempts: targets.map((targetPath) => ({

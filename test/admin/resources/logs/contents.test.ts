@@ -16,7 +16,9 @@ describe.each(databases)('headers and bodies of requests, on %s', (name) => {
     const { organisationId, workspaceId } = plane;
     const record = sampleRecord({ organisationId, workspaceId });
     const side = { headers: { 'content-type': 'application/json' }, body: { text }, omitted: null };
-    const content = { id: record.id, createdAt: record.createdAt, organisationId, workspaceId, request: side, response: side };
+    const prompt = { variables: { text }, omitted: null };
+    const tenant = { organisationId, workspaceId };
+    const content = { id: record.id, createdAt: record.createdAt, ...tenant, request: side, response: side, prompt };
     await plane.internal('POST', '/records', [record]);
     expect(await plane.internal('POST', '/record-contents', [content])).toMatchObject({ status: 200 });
     return content;
@@ -29,6 +31,7 @@ describe.each(databases)('headers and bodies of requests, on %s', (name) => {
     const { body } = await plane.ask('GET', `/logs/${content.id}`);
     expect(body.request).toMatchObject({ method: 'POST', ...content.request });
     expect(body.response).toMatchObject({ status: 200, ...content.response });
+    expect(body.prompt).toEqual(content.prompt);
     const [row] = await em().execute<[{ raw: string }]>(
       "select encode(content, 'escape') as raw from record_contents where id = ?",
       [content.id],

@@ -16,7 +16,7 @@ describe.each(databases)('groups of logs, on %s', (database) => {
       { durationMs: 100, metadata: { team: 'red' }, cacheStatus: 'HIT' },
       { durationMs: 300, metadata: { team: 'red' }, status: 500, outcome: 'failed' },
       { durationMs: 50, metadata: { team: 'blue', 'a"b': 'x' }, model: 'nobody-knows-it' },
-      { model: null, metadata: {} },
+      { model: null, metadata: {}, promptSlug: 'pp-a', promptVersion: 3 },
     ];
     const tenant = { organisationId: plane.organisationId, workspaceId: plane.workspaceId };
     const sent = records.map((record, at) => sampleRecord({ ...tenant, createdAt: seen[at] as string, ...record }));
@@ -50,7 +50,8 @@ describe.each(databases)('groups of logs, on %s', (database) => {
     ['groups/ai_service', ['openai']],
     ['groups/config', ['main']],
     ['groups/api_key', ['key-1']],
-    ['groups/prompt', []],
+    ['groups/prompt', ['pp-a']],
+    ['groups/prompt_version', ['pp-a@3']],
     ['groups/metadata/team', ['red', 'blue']],
     ['groups/metadata/team?page_size=1&current_page=1', ['blue']],
     ['groups/metadata/team?time_of_generation_min=2020-01-01T00:00:00Z', ['red', 'blue', 'old']],
