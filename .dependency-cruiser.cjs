@@ -105,7 +105,7 @@ module.exports = {
     only(
       'admin',
       '^admin/',
-      '^(admin/|core/(contract|log|nats|provider-settings|telemetry)/|core/prompts/(compile-template|template-[a-z]+)\\.ts|config/|plugins/[^/]+/schema\\.ts|core/providers/declarations\\.ts)',
+      '^(admin/|core/(contract|log|nats|provider-settings|telemetry)/|core/prompts/(compile-template|template-[a-z]+)\\.ts|core/journal/mask-content\\.ts|config/|plugins/[^/]+/schema\\.ts|core/providers/declarations\\.ts)',
     ),
     ...adminRules,
     library('uws-in-http-only', '(uWebSockets\\.js|@uwsjs/.*)', '^core/http/'),

@@ -70,6 +70,12 @@ export function createMasks(names: readonly string[]): Masks {
   };
 }
 
+/** Vectors of embeddings are large and of no use to readers. */
+export function withoutVectors(body: unknown): unknown {
+  if (!isObject(body) || !Array.isArray(body.data)) return body;
+  return { ...body, data: body.data.map((one) => (isObject(one) && 'embedding' in one ? { ...one, embedding: null } : one)) };
+}
+
 function maskText(text: string): string {
   // The shortest credential has more characters.
   if (text.length < 14) return text;

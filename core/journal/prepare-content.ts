@@ -2,8 +2,8 @@ import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } fro
 import type { CapturedContent } from '../contract/plugin/content-capture.ts';
 import type { ContentSide, PromptContent, RecordContent } from '../contract/protocol/record-contents.ts';
 import { findHeader, type HeaderList } from '../contract/values/http.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
-import type { Masks } from './mask-content.ts';
+import type { JsonObject } from '../contract/values/json.ts';
+import { type Masks, withoutVectors } from './mask-content.ts';
 
 /** Assembles the reply of a stream from its events. Null if it cannot be assembled. */
 export type MergeStream = (operation: string | null, events: string) => JsonObject | null;
@@ -87,12 +87,6 @@ function decode(bytes: Uint8Array, coding: string | undefined): Uint8Array | nul
   } catch {
     return null;
   }
-}
-
-/** Vectors of embeddings are large and of no use to readers. */
-function withoutVectors(body: unknown): unknown {
-  if (!isObject(body) || !Array.isArray(body.data)) return body;
-  return { ...body, data: body.data.map((one) => (isObject(one) && 'embedding' in one ? { ...one, embedding: null } : one)) };
 }
 
 function join(chunks: readonly Uint8Array[]): Uint8Array {

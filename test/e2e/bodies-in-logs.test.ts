@@ -81,6 +81,26 @@ it('a prompt completion has its version, its label, its variables and the render
   expect(body.data).toMatchObject([{ prompt: slug, prompt_version: 1, requests: 1 }]);
 });
 
+it('replay: sends the stored request again with the key of the caller, also to another model', async () => {
+  const reply = await chat({ stream: true });
+  await reply.arrayBuffer();
+  const { _id: id } = await detailOf(reply);
+  const replay = (body: object) => gateway.call(`/logs/${id}/replay`, { body: { ...body } });
+  for (const [body, model] of [
+    [{}, 'gpt-4o-mini'],
+    [{ model: '@oai/gpt-4o' }, 'gpt-4o'],
+  ] as const) {
+    const replayed = await (await replay(body)).json();
+    expect(replayed).toMatchObject({ object: 'replay', status: 200, body: { choices: [{}] } });
+    const log = await until(async () => {
+      const found = await gateway.admin.get(`/logs/${replayed.trace_id}`);
+      return found.status === 200 && found.body.request.body !== null && found.body;
+    });
+    expect(log.metrics).toMatchObject({ ai_model: model, stream_mode: 0 });
+    expect(log.request.body).toMatchObject({ messages });
+  }
+});
+
 it('errors and rejected requests keep their reply', async () => {
   const reply = await chat({ model: '@no-such-provider/m' });
   const body = await reply.json();

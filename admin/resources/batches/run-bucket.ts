@@ -1,14 +1,12 @@
-import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
-import { newJobCredential } from '../../../core/contract/protocol/job-credential.ts';
 import { ownBatchPrefix } from '../../../core/contract/provider/own-store.ts';
-import { deriveKey } from '../../../core/contract/values/secret.ts';
+import { isObject } from '../../../core/contract/values/json.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
+import { keyHeader, type ModelReply, modelTimeoutMs, sendToGateway } from '../../http/send-to-gateway.ts';
 import { apiKeys } from '../api-keys/entity.ts';
 import { managerOf } from '../files/find-file.ts';
 import { type Batch, type BatchLine, batches, batchLines } from './entity.ts';
-import { type LineReply, sendLine, tokensOf } from './send-line.ts';
 
 /** Status codes of errors that may be temporary. */
 const transient: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
@@ -64,11 +62,10 @@ async function runLine(
     return keep(newManager(), batch, line, { response: null, error }, true);
   }
   const { settings } = services;
-  const timeoutMs = settings.requestTimeoutMs === 0 ? 3_600_000 : settings.requestTimeoutMs + 5_000;
-  let reply: LineReply;
+  let reply: ModelReply;
   try {
-    const both = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    reply = await sendLine(settings.gatewayUrl + line.url, headers, line.body, both);
+    const both = AbortSignal.any([signal, AbortSignal.timeout(modelTimeoutMs(settings))]);
+    reply = await sendToGateway(settings.gatewayUrl + line.url, headers, line.body, both);
   } catch {
     // The gateway was unreachable or died. The line is due again soon, until the batch's time limit.
     if (!signal.aborted) await later(services, line, 0, 2_000);
@@ -116,14 +113,13 @@ async function headersOf(services: AdminServices, em: EntityManager, batch: Batc
     { fields: ['publicId'] },
   );
   if (!key) return null;
-  const { settings, vault, clock } = services;
+  const { settings, vault } = services;
   const context = { organisationId: batch.organisationId, table: 'batches', column: 'sealed_headers', rowId: batch.id };
   const stored = batch.sealedHeaders
     ? (JSON.parse(await vault.open(em, context, batch.sealedHeaders)) as Record<string, string>)
     : {};
-  const secret = deriveKey(settings.clusterKey, keyPurposes.jobCredential);
   const headers: Record<string, string> = {
-    [`${settings.headerPrefix}api-key`]: newJobCredential(secret, key.publicId, clock.now(), credentialSeconds),
+    ...keyHeader(services, key.publicId),
     [`${settings.headerPrefix}trace-id`]: ownBatchPrefix + batch.id,
   };
   for (const [name, value] of Object.entries(stored)) {
@@ -132,5 +128,15 @@ async function headersOf(services: AdminServices, em: EntityManager, batch: Batc
   return headers;
 }
 
-/** The credential must be valid when the line arrives, not when the reply is sent. */
-const credentialSeconds = 60;
+/** Tokens of a reply in any of the formats of the data plane. */
+function tokensOf(body: unknown): { readonly input: number; readonly output: number } {
+  const usage = isObject(body) && isObject(body.usage) ? body.usage : {};
+  const count = (...names: string[]): number => {
+    for (const name of names) {
+      const value = usage[name];
+      if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value < 2 ** 31) return value;
+    }
+    return 0;
+  };
+  return { input: count('prompt_tokens', 'input_tokens'), output: count('completion_tokens', 'output_tokens') };
+}

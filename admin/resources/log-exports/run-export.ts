@@ -2,7 +2,8 @@ import { isDatabaseAway } from '../../db/is-database-away.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
-import { listLogs } from '../logs/list-logs.ts';
+import { readContents, withContent } from '../logs/contents.ts';
+import { cursorOf, type LogPage, listLogs } from '../logs/list-logs.ts';
 import { readNames } from '../logs/read-names.ts';
 import { toLog } from '../logs/to-log.ts';
 import { type LogExport, logExports } from './entity.ts';
@@ -13,6 +14,10 @@ import { conditionsOf, deleteParts, deniedFields, windowOf } from './service.ts'
 
 /** Records per part: one statement and one transaction. */
 const partRows = 500;
+/** Length at which a part with bodies ends; one log may be longer. */
+const partCharsMax = 8 * 1024 * 1024;
+/** Logs whose bodies are opened at the same time. */
+const groupRows = 50;
 /** Failures after which an export ends as failed. The job runner waits longer after each. */
 const failuresMax = 3;
 const dayMs = 86_400_000;
@@ -55,13 +60,11 @@ async function step(services: AdminServices, store: PartStore): Promise<void> {
   };
   const isComplete = row.parts > 0 && (row.position === null || row.position === undefined);
   if (isComplete || page.size <= 0) return complete(services, store);
-  const { rows, next } = await listLogs(em, conditionsOf(row), page);
-  const namesOf = await readNames(em, rows);
-  const logs = rows.map((record) => toLog(record, namesOf(record), services.settings, row.sight.metadata));
+  const { logs, next } = await readPage(services, em, row, page);
   const lines = logs.map((log) => `${JSON.stringify(toExportRow(log, row.requestedData))}\n`).join('');
   const part = await toPart(lines);
   await newManager().transactional(async (tx) => {
-    const rowsDone = row.rowsDone + rows.length;
+    const rowsDone = row.rowsDone + logs.length;
     const fileBytes = (row.fileBytes ?? 0) + (row.format === 'jsonl' ? Buffer.byteLength(lines) : part.length);
     const change = {
       parts: row.parts + 1,
@@ -73,6 +76,27 @@ async function step(services: AdminServices, store: PartStore): Promise<void> {
     };
     if ((await tx.nativeUpdate(logExports, ifRunning(row), change)) === 1) await writePart(tx, store, 'rows', row.parts, part);
   });
+}
+
+/** Reads the logs of the next part. With bodies, it ends at the log that makes it too large. */
+async function readPage({ settings, vault }: AdminServices, em: EntityManager, row: LogExport, page: LogPage) {
+  const { rows, next } = await listLogs(em, conditionsOf(row), page);
+  const namesOf = await readNames(em, rows);
+  const logs = rows.map((record) => toLog(record, namesOf(record), settings, row.sight.metadata));
+  if (!row.requestedData.some((field) => field === 'request' || field === 'response')) return { logs, next };
+  const whole: typeof logs = [];
+  let chars = 0;
+  for (let at = 0; at < rows.length; at += groupRows) {
+    const group = rows.slice(at, at + groupRows);
+    const contents = await readContents(em, vault, row.organisationId, group);
+    for (const record of group) {
+      const log = withContent(logs[whole.length] as (typeof logs)[number], contents.get(record.id));
+      whole.push(log);
+      chars += JSON.stringify(log).length;
+      if (chars > partCharsMax) return { logs: whole, next: record === rows.at(-1) ? next : cursorOf(record) };
+    }
+  }
+  return { logs: whole, next };
 }
 
 /** Ends the export with success. The parts of a Parquet file are written here, because its index follows the last row. */

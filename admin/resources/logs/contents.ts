@@ -9,15 +9,22 @@ import { validate } from '../../http/validate.ts';
 import type { SealContext, Vault } from '../../secrets/vault.ts';
 import { recordContents } from './content-entity.ts';
 import type { StoredRecord } from './entity.ts';
+import type { toLog } from './to-log.ts';
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
+
+type Log = ReturnType<typeof toLog>;
 
 const batch = v.pipe(v.array(recordContent), v.maxLength(contentsPerBatchMax));
 
 /** Stores headers and bodies that a gateway sends, each once, compressed and sealed. Throws AB01 if the batch is invalid. */
 export async function storeContents(em: EntityManager, vault: Vault, bytes: Uint8Array): Promise<void> {
-  const contents = validate(batch, parse(bytes), 'body');
+  await insertContents(em, vault, validate(batch, parse(bytes), 'body'));
+}
+
+/** Stores contents, each once. */
+export async function insertContents(em: EntityManager, vault: Vault, contents: readonly RecordContent[]): Promise<void> {
   const rows = [];
   for (const content of contents) {
     const { id, createdAt, organisationId, workspaceId } = content;
@@ -40,22 +47,35 @@ export async function storeContents(em: EntityManager, vault: Vault, bytes: Uint
 
 export type LogContent = Pick<RecordContent, 'request' | 'response' | 'prompt'>;
 
-/** Returns the headers and bodies of a request; null if none are stored. */
-export async function readContent(
+/** Returns the headers and bodies of those records of one organisation that have some, by the id of the record. */
+export async function readContents(
   em: EntityManager,
   vault: Vault,
-  { id, createdAt, organisationId }: Pick<StoredRecord, 'id' | 'createdAt' | 'organisationId'>,
-): Promise<LogContent | null> {
-  if (!organisationId) return null;
-  const row = await em.findOne(recordContents, { id, createdAt, organisationId });
-  if (!row) return null;
-  const plain = await decompress(await vault.openBytes(em, contextOf(organisationId, id), row.content));
-  return v.parse(stored, JSON.parse(plain.toString('utf8')));
+  organisationId: string,
+  records: readonly Pick<StoredRecord, 'id' | 'createdAt'>[],
+): Promise<ReadonlyMap<string, LogContent>> {
+  if (records.length === 0) return new Map();
+  const keys = records.map(({ id, createdAt }) => ({ id, createdAt }));
+  const rows = await em.find(recordContents, { organisationId, $or: keys });
+  const opened = await Promise.all(
+    rows.map(async ({ id, content }): Promise<[string, LogContent]> => {
+      const plain = await decompress(await vault.openBytes(em, contextOf(organisationId, id), content));
+      return [id, v.parse(stored, JSON.parse(plain.toString('utf8')))];
+    }),
+  );
+  return new Map(opened);
+}
+
+/** Adds headers and bodies to a log in its wire form. `undefined`: none are stored. */
+export function withContent(log: Log, content: LogContent | undefined) {
+  return {
+    ...log,
+    request: { ...log.request, ...(content?.request ?? nothing) },
+    response: { ...log.response, ...(content?.response ?? nothing) },
+  };
 }
 
 const nothing = { headers: {}, body: null, omitted: null } as const;
-/** The headers and bodies of a request without stored ones. */
-export const noContent: LogContent = { request: nothing, response: nothing };
 
 const stored = v.pick(recordContent, ['request', 'response', 'prompt']);
 

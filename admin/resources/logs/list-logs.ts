@@ -40,8 +40,8 @@ export async function countLogs(em: EntityManager, conditions: readonly Conditio
   return Number(row.count);
 }
 
-/** Times of records are in whole milliseconds, so the ISO form is exact. */
-function cursorOf({ createdAt, id }: StoredRecord): string {
+/** Returns the cursor of the records after this one. Times of records are in whole milliseconds, so the ISO form is exact. */
+export function cursorOf({ createdAt, id }: StoredRecord): string {
   return Buffer.from(`${createdAt.toISOString()} ${id}`).toString('base64url');
 }
 

@@ -5,7 +5,8 @@ import { forbidden, invalid, notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageEntries, pageOf, queryFlag, tenantEntries, tenantQuery } from '../../http/schemas.ts';
 import { feedbacks } from '../feedbacks/entity.ts';
-import { noContent, readContent } from './contents.ts';
+import { readContents, withContent } from './contents.ts';
+import { storeCustomContents } from './custom-content.ts';
 import { insertBody, insertReply } from './custom-log-schema.ts';
 import type { StoredRecord } from './entity.ts';
 import { toFeedbackReply } from './feedback-reply.ts';
@@ -15,7 +16,9 @@ import { toCustomRecord } from './insert-log.ts';
 import { countLogs, listLogs } from './list-logs.ts';
 import { logVisibility } from './log-visibility.ts';
 import { readNames } from './read-names.ts';
+import { replayBody, replayLog, replayReply } from './replay-log.ts';
 import { logDetailReply, logListReply } from './reply-schema.ts';
+import { searchLogs } from './search-logs.ts';
 import { matchingLogs, seenLogs } from './seen-logs.ts';
 import { toLog } from './to-log.ts';
 
@@ -31,6 +34,10 @@ const listQuery = v.strictObject({
   /** `next_cursor` of the previous page. */
   cursor: v.optional(v.pipe(v.string(), v.maxLength(200, 'at most 200 characters'))),
   include_total: queryFlag,
+  /** Words that the stored bodies of a request must contain. */
+  search: v.optional(
+    v.pipe(v.string(), v.trim(), v.minLength(3, 'at least 3 characters'), v.maxLength(200, 'at most 200 characters')),
+  ),
 });
 
 const readQuery = v.strictObject({
@@ -59,7 +66,13 @@ export const logRoutes: readonly AdminRoute[] = [
       const { limit: size, offset } = pageOf(query);
       if (query.cursor !== undefined && offset > 0) throw invalid('cursor: cannot be combined with current_page');
       if (offset > offsetMax) throw invalid(`current_page: skips more than ${offsetMax} records. Use cursor instead`);
-      const { rows, next } = await listLogs(em, conditions, { size, offset, after: query.cursor ?? null });
+      const page = { size, offset, after: query.cursor ?? null };
+      const { search } = query;
+      if (search !== undefined && (offset > 0 || query.include_total === 'true'))
+        throw invalid('search: cannot be combined with current_page and include_total. Use cursor instead');
+      const { rows, next } = await (search === undefined
+        ? listLogs(em, conditions, page)
+        : searchLogs(em, call.services.vault, call.organisationId, conditions, page, search));
       const total = query.include_total === 'true' ? await countLogs(em, conditions) : null;
       const namesOf = await readNames(em, rows);
       const data = rows.map((row) => toLog(row, namesOf(row), call.services.settings, sight.metadata));
@@ -77,13 +90,15 @@ export const logRoutes: readonly AdminRoute[] = [
     action: 'insert',
     query: tenantQuery,
     body: insertBody,
-    async handle({ actor, organisationId, workspaceId, body, services }) {
+    async handle({ em, actor, organisationId, workspaceId, body, services }) {
       const missing = ['logs.write', 'completions.write'].find((scope) => !actor.scopes.has(scope));
       if (missing !== undefined) throw forbidden(`This request needs the scope ${missing}`);
       const createdAt = new Date(services.clock.now()).toISOString();
       const sender = { createdAt, organisationId, workspaceId, apiKeyId: actor.keyId, userId: actor.userId };
-      const records = (Array.isArray(body) ? body : [body]).map((log) => toCustomRecord(log, sender));
+      const logs = Array.isArray(body) ? body : [body];
+      const records = logs.map((log) => toCustomRecord(log, sender));
       await services.storeRecords(records);
+      if (workspaceId !== null) await storeCustomContents(em, services, { organisationId, workspaceId }, logs, records);
       return { status: 'success', message: 'The logs are stored', log_ids: records.map(({ id }) => id) };
     },
   }),
@@ -107,14 +122,31 @@ export const logRoutes: readonly AdminRoute[] = [
       if (!row) throw notFound('Log');
       const namesOf = await readNames(call.em, [row]);
       const log = toLog(row, namesOf(row), call.services.settings, sight.metadata);
-      const content = (await readContent(call.em, call.services.vault, row)) ?? noContent;
+      const contents = await readContents(call.em, call.services.vault, call.organisationId, [row]);
+      const content = contents.get(row.id);
       return {
-        ...log,
-        request: { ...log.request, ...content.request },
-        response: { ...log.response, ...content.response },
-        prompt: content.prompt ?? null,
+        ...withContent(log, content),
+        prompt: content?.prompt ?? null,
         feedbacks: await feedbacksOf(call.em, row, sight.metadata),
       };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/logs/:id/replay',
+    summary: 'Send the stored request of a log again, with the key of the caller; needs completions.write',
+    reply: replayReply,
+    scopes: ['completions.write'],
+    tenant: 'workspace',
+    resource: 'logs',
+    action: 'replay',
+    query: tenantQuery,
+    body: replayBody,
+    async handle(call) {
+      const sight = await logVisibility(call.em, call.actor, call.workspaceId);
+      const row = await findRecord(call.em, seenLogs(call, sight), call.params.id ?? '');
+      if (!row) throw notFound('Log');
+      return replayLog(call.em, call.services, call.actor, row, call.body);
     },
   }),
 ];

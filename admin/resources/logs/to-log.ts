@@ -9,8 +9,11 @@ export interface LogNames {
   readonly workspaceSlug: string | null;
 }
 
+/** Headers and bodies of lists. */
+const noContent: { readonly headers: Readonly<Record<string, string>>; readonly body: unknown } = { headers: {}, body: null };
+
 /**
- * Converts a request record to the wire form. Bodies and headers are not stored, hence null and empty. `cost` is in cents, as
+ * Converts a request record to the wire form of lists, without headers and bodies. `cost` is in cents, as
  * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions`, `verdicts`, `guardrails`, `plugins`, `session`,
  * `purpose`, `token_subject` and `batch` are additions of this service.
  */
@@ -32,11 +35,10 @@ export function toLog(
   };
   return {
     _id: row.id,
-    request: { url, method: record.method, headers: {}, body: null, svcHeaders: gatewayHeaders },
+    request: { url, method: record.method, ...noContent, svcHeaders: gatewayHeaders },
     response: {
       status: record.status,
-      headers: {},
-      body: null,
+      ...noContent,
       responseTime: Math.round(record.durationMs),
       lastUsedOptionJsonPath: record.targetPath ?? 'config',
     },

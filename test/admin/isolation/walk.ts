@@ -195,6 +195,7 @@ const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, u
     response: { body: {} },
   }),
   'POST /otel/v1/traces': () => ({ resourceSpans: [] }),
+  'POST /logs/{id}/replay': ({ workspaceId }) => ({ workspace_id: workspaceId, model: 'm' }),
   'POST /otel/v1/logs': () => ({ resourceLogs: [] }),
   'POST /logs/otel/v1/traces': () => ({ resourceSpans: [] }),
   'POST /logs/otel/v1/logs': () => ({ resourceLogs: [] }),

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RecordContent } from '../../../../core/contract/protocol/record-contents.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
+import { until } from '../../../support/until.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
 describe.each(databases)('headers and bodies of requests, on %s', (name) => {
   let plane: Plane;
   beforeAll(async () => {
-    plane = await startPlane(name);
+    plane = await startPlane(name, { LOG_BODIES: 'database', LOG_BODY_MAX: '1024' });
   });
   afterAll(() => plane?.close());
 
@@ -51,6 +52,109 @@ describe.each(databases)('headers and bodies of requests, on %s', (name) => {
       moved.id,
     ]);
     expect((await plane.ask('GET', `/logs/${moved.id}`)).status).toBe(500);
+    await em().execute('delete from record_contents where id = ?', [moved.id]);
+  });
+
+  const request = { url: 'https://api.openai.com/v1/embeddings', body: { model: 'm', input: 'a blue whale', api_key: 'k' } };
+  const insert = async (log: object) => {
+    const key = await plane.newKey(['logs.write', 'completions.write', 'logs.view']);
+    const { body } = await plane.ask('POST', '/logs', { key, body: log });
+    return { key, id: body.log_ids[0] as string };
+  };
+
+  it('inserted logs: bodies are stored masked and cut, unless debug_log is 0', async () => {
+    const headers = { 'X-Api-Key': 'secret', accept: 'text/plain' };
+    const response = { headers, body: { data: [{ embedding: [1, 2] }], note: 'x'.repeat(2_000) } };
+    const { id } = await insert({ request: { ...request, headers }, response });
+    const { body } = await plane.ask('GET', `/logs/${id}`);
+    expect(body.request).toMatchObject({
+      headers: { 'x-api-key': '***', accept: 'text/plain' },
+      body: { ...request.body, api_key: '***' },
+      omitted: null,
+    });
+    expect(body.response.omitted).toBe('cut');
+    expect(body.response.body).toContain('{"data":[{"embedding":null}],"note":"xxx');
+    expect(body.response.body).toHaveLength(1_024);
+    await plane.ask('PUT', '/organisations/self', { body: { settings: { debug_log: 0 } } });
+    const silent = await insert({ request, response });
+    expect((await plane.ask('GET', `/logs/${silent.id}`)).body.request).toMatchObject({ headers: {}, body: null, omitted: null });
+    await plane.ask('PUT', '/organisations/self', { body: { settings: { debug_log: 1 } } });
+  });
+
+  it('are found by their words in pages that follow the cursor, within the tenant and the filters', async () => {
+    const [first, second] = [await store('A Green Elephant walks'), await store('the green ELEPHANT sleeps')];
+    const other = await plane.newTenant();
+    const search = async (query: string, key = plane.adminKey) =>
+      (await plane.ask('GET', `/logs?${query}`, { key })).body as { data: { _id: string }[]; next_cursor: string | null };
+    const idsOf = ({ data }: { data: { _id: string }[] }) => data.map(({ _id }) => _id);
+    expect(idsOf(await search('search=elephant%20GREEN')).sort()).toEqual([first.id, second.id].sort());
+    expect(idsOf(await search('search=elephant%20walks'))).toEqual([first.id]);
+    // Names of fields are not searched.
+    expect(idsOf(await search('search=content-type'))).toEqual([]);
+    expect(idsOf(await search('search=elephant&ai_model=none'))).toEqual([]);
+    expect(idsOf(await search('search=elephant', other.adminKey))).toEqual([]);
+    const page = await search('search=elephant&page_size=1');
+    const rest = await search(`search=elephant&page_size=1&cursor=${page.next_cursor}`);
+    expect([...idsOf(page), ...idsOf(rest)].sort()).toEqual([first.id, second.id].sort());
+    for (const wrong of ['search=ab', 'search=elephant&include_total=true', 'search=elephant&current_page=1']) {
+      const refused = await plane.ask('GET', `/logs?${wrong}`);
+      expect(refused.status).toBe(400);
+      expect(refused.body.data.message).toContain('search: ');
+    }
+  });
+
+  it('are exported with the fields request and response', async () => {
+    const content = await store('exported text');
+    const body = {
+      filters: { trace_id: 'unused' },
+      requested_data: ['id', 'request', 'response'],
+      workspace_id: plane.workspaceId,
+    };
+    const { traceId } = (
+      await em().execute<[{ traceId: string }]>('select trace_id as "traceId" from request_records where id = ?', [content.id])
+    )[0];
+    const made = await plane.ask('POST', '/logs/exports', { body: { ...body, filters: { trace_id: traceId } } });
+    await plane.ask('POST', `/logs/exports/${made.body.id}/start`);
+    await until(async () => (await plane.ask('GET', `/logs/exports/${made.body.id}`)).body.status === 'success');
+    const { pathname, search } = new URL((await plane.ask('GET', `/logs/exports/${made.body.id}/download`)).body.signed_url);
+    const line = JSON.parse(await (await fetch(`${plane.url}${pathname}${search}`)).text());
+    expect(line).toMatchObject({ id: content.id, request: content.request, response: content.response });
+  });
+
+  it.each([
+    ['another operation', { endpoint: 'createSpeech' }, true, 'endpoint: '],
+    ['no stored body', {}, false, 'request.body: '],
+  ])('replay: refused for %s', async (_what, changes, hasContent, field) => {
+    const { organisationId, workspaceId } = plane;
+    const record = sampleRecord({ organisationId, workspaceId, ...changes });
+    await plane.internal('POST', '/records', [record]);
+    const side = { headers: {}, body: { model: 'm' }, omitted: null };
+    const content = { id: record.id, createdAt: record.createdAt, organisationId, workspaceId, request: side, response: side };
+    if (hasContent) await plane.internal('POST', '/record-contents', [content]);
+    const key = await plane.newKey(['completions.write']);
+    const refused = await plane.ask('POST', `/logs/${record.id}/replay`, { key, body: {} });
+    expect([refused.status, refused.body.data.error_code ?? refused.body.data.errorCode]).toEqual([409, 'AB07']);
+    expect(refused.body.data.message).toContain(field);
+  });
+
+  it('replay: refused for a masked credential, a body that was cut, and a log of another tenant', async () => {
+    const { organisationId, workspaceId } = plane;
+    const key = await plane.newKey(['completions.write']);
+    const replay = async (request: object, as = key) => {
+      const record = sampleRecord({ organisationId, workspaceId });
+      const response = { headers: {}, body: null, omitted: null };
+      const content = { id: record.id, createdAt: record.createdAt, organisationId, workspaceId, request, response };
+      await plane.internal('POST', '/records', [record]);
+      await plane.internal('POST', '/record-contents', [content]);
+      return plane.ask('POST', `/logs/${record.id}/replay`, { key: as, body: {} });
+    };
+    const headers = { 'x-svc-config': '{"api_key":"***"}' };
+    const masked = await replay({ headers, body: { model: 'm' }, omitted: null });
+    expect(masked.body.data.message).toContain('request.headers.x-svc-config: ');
+    const cut = await replay({ headers: {}, body: '{"mod', omitted: 'cut' });
+    expect(cut.body.data.message).toContain('request.body: ');
+    const other = await plane.newTenant();
+    expect((await replay({ headers: {}, body: {}, omitted: null }, other.workspaceKey)).status).toBe(404);
   });
 
   it('are rejected if their form is wrong, with the name of the field', async () => {

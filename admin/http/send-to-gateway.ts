@@ -1,9 +1,12 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { isObject } from '../../../core/contract/values/json.ts';
+import { keyPurposes } from '../../core/contract/protocol/documents.ts';
+import { newJobCredential } from '../../core/contract/protocol/job-credential.ts';
+import { deriveKey } from '../../core/contract/values/secret.ts';
+import type { AdminServices } from './route.ts';
 
-/** Reply of a gateway to one line. */
-export interface LineReply {
+/** Reply of a gateway to a model request. */
+export interface ModelReply {
   readonly status: number;
   readonly requestId: string;
   readonly retryAfterMs: number | null;
@@ -12,16 +15,30 @@ export interface LineReply {
 
 const replyBytesMax = 64 * 1024 * 1024;
 
-/**
- * Sends one line. Rejects if the reply is incomplete. It is then unknown whether the line was processed, and the line may be sent
- * again.
- */
-export function sendLine(
+/** The credential must be valid when the request arrives, not when the reply is sent. */
+const credentialSeconds = 60;
+
+/** Returns the header of a credential that represents an API key, by its public id, for the duration of one request. */
+export function keyHeader(
+  { settings, clock }: Pick<AdminServices, 'settings' | 'clock'>,
+  publicId: string,
+): Record<string, string> {
+  const secret = deriveKey(settings.clusterKey, keyPurposes.jobCredential);
+  return { [`${settings.headerPrefix}api-key`]: newJobCredential(secret, publicId, clock.now(), credentialSeconds) };
+}
+
+/** Returns the milliseconds after which a model request has certainly ended. */
+export function modelTimeoutMs({ requestTimeoutMs }: AdminServices['settings']): number {
+  return requestTimeoutMs === 0 ? 3_600_000 : requestTimeoutMs + 5_000;
+}
+
+/** Sends a model request. Rejects if the reply is incomplete. It is then unknown whether the request was processed. */
+export function sendToGateway(
   url: string,
   headers: Readonly<Record<string, string>>,
   body: string,
   signal: AbortSignal,
-): Promise<LineReply> {
+): Promise<ModelReply> {
   return new Promise((resolve, reject) => {
     const send = url.startsWith('https:') ? requestHttps : requestHttp;
     const bytes = Buffer.from(body);
@@ -62,17 +79,4 @@ function parsed(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-/** Tokens of a reply in any of the formats of the data plane. */
-export function tokensOf(body: unknown): { readonly input: number; readonly output: number } {
-  const usage = isObject(body) && isObject(body.usage) ? body.usage : {};
-  const count = (...names: string[]): number => {
-    for (const name of names) {
-      const value = usage[name];
-      if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value < 2 ** 31) return value;
-    }
-    return 0;
-  };
-  return { input: count('prompt_tokens', 'input_tokens'), output: count('completion_tokens', 'output_tokens') };
 }

@@ -1,0 +1,50 @@
+import type * as v from 'valibot';
+import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { ContentSide, RecordContent } from '../../../core/contract/protocol/record-contents.ts';
+import { createMasks, type Masks, withoutVectors } from '../../../core/journal/mask-content.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/route.ts';
+import { effectiveSetting, readTenancy } from '../organisations/effective-setting.ts';
+import { insertContents } from './contents.ts';
+import type { customLog } from './custom-log-schema.ts';
+
+type CustomLog = v.InferOutput<typeof customLog>;
+
+type Tenant = Pick<RecordContent, 'organisationId' | 'workspaceId'>;
+
+/** Stores the headers and bodies of inserted logs, masked and cut like those of requests, if this workspace stores any. */
+export async function storeCustomContents(
+  em: EntityManager,
+  { settings, vault }: Pick<AdminServices, 'settings' | 'vault'>,
+  tenant: Tenant,
+  logs: readonly CustomLog[],
+  records: readonly RequestRecord[],
+): Promise<void> {
+  if (settings.logBodies === 'off') return;
+  const tenancy = await readTenancy(em, tenant.organisationId, tenant.workspaceId);
+  if (effectiveSetting<0 | 1>(tenancy, 'settings', 'debug_log') === 0) return;
+  const masks = createMasks(settings.logMaskedFields);
+  const contents = logs.map(({ request, response }, at): RecordContent => {
+    const { id, createdAt, endpoint } = records[at] as RequestRecord;
+    const reply = endpoint === 'embed' ? withoutVectors(response.body) : response.body;
+    return {
+      ...{ id, createdAt, ...tenant },
+      request: sideOf(request.headers, request.body, masks, settings.logBodyBytesMax),
+      response: sideOf(response.headers, reply, masks, settings.logBodyBytesMax),
+    };
+  });
+  await insertContents(em, vault, contents);
+}
+
+function sideOf(
+  headers: Readonly<Record<string, string>> | null | undefined,
+  body: unknown,
+  masks: Masks,
+  bytesMax: number,
+): ContentSide {
+  const shown = masks.headers(Object.entries(headers ?? {}).flat());
+  const masked = masks.body(body);
+  const bytes = Buffer.from(JSON.stringify(masked));
+  if (bytes.length <= bytesMax) return { headers: shown, body: masked, omitted: null };
+  return { headers: shown, body: bytes.subarray(0, bytesMax).toString('utf8'), omitted: 'cut' };
+}

@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import * as v from 'valibot';
+import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
+import { messageOf } from '../../../core/contract/values/message-of.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Actor } from '../../http/actor.ts';
+import { AdminError, conflict, forbidden } from '../../http/errors.ts';
+import type { AdminServices } from '../../http/route.ts';
+import { tenantEntries } from '../../http/schemas.ts';
+import { keyHeader, type ModelReply, modelTimeoutMs, sendToGateway } from '../../http/send-to-gateway.ts';
+import { apiKeys } from '../api-keys/entity.ts';
+import { readContents } from './contents.ts';
+import type { StoredRecord } from './entity.ts';
+
+/** Paths of the operations whose requests can be sent again. */
+const replayedPaths: Readonly<Record<string, string>> = {
+  chatComplete: '/v1/chat/completions',
+  complete: '/v1/completions',
+  embed: '/v1/embeddings',
+};
+
+const name = v.nullish(v.pipe(v.string(), v.minLength(1, 'at least 1 character'), v.maxLength(255, 'at most 255 characters')));
+
+/** Replacements for the config, the provider and the model of the request. */
+export const replayBody = v.strictObject({ ...tenantEntries, config: name, provider: name, model: name });
+type Replacements = v.InferOutput<typeof replayBody>;
+
+export const replayReply = v.strictObject({
+  object: v.literal('replay'),
+  /** Trace id of the new request; finds its log. */
+  trace_id: v.string(),
+  /** Status and body of the gateway's reply. */
+  status: v.number(),
+  body: v.unknown(),
+});
+
+/** Gateway headers of the first request that are sent again. */
+const repeatedHeaders = ['config', 'provider', 'virtual-key', 'strict-open-ai-compliance'] as const;
+
+/**
+ * Sends the stored request of a log again, as a request of the caller's own key: with its limits, guardrails and budget. Throws AB07 if the
+ * request cannot be sent again, AB03 for a caller without an API key, and AB10 if no gateway replies.
+ */
+export async function replayLog(
+  em: EntityManager,
+  services: AdminServices,
+  actor: Actor,
+  row: StoredRecord,
+  replacements: Replacements,
+): Promise<v.InferOutput<typeof replayReply>> {
+  const { organisationId } = actor;
+  const key = await em.findOne(apiKeys, { id: actor.keyId, organisationId }, { fields: ['publicId'] });
+  if (!key) throw forbidden('A replay needs an API key of the workspace; sessions and JWTs cannot replay');
+  const path = replayedPaths[row.record.endpoint ?? ''];
+  if (path === undefined) {
+    throw conflict(`endpoint: only ${Object.keys(replayedPaths).join(', ')} can be replayed; this is ${row.record.endpoint}`);
+  }
+  const content = (await readContents(em, services.vault, organisationId, [row])).get(row.id);
+  if (!content) throw conflict('request.body: no body of this request is stored (LOG_BODIES)');
+  const { body, headers, omitted } = content.request;
+  if (omitted !== null || !isObject(body))
+    throw conflict('request.body: the stored body is not whole, so it cannot be sent again');
+  const traceId = randomUUID();
+  const sent = {
+    [`${services.settings.headerPrefix}trace-id`]: traceId,
+    ...keyHeader(services, key.publicId),
+    ...routingOf(services.settings.headerPrefix, headers, row.record, replacements),
+  };
+  const reply = await send(services, path, sent, toUnstreamed(body, replacements.model));
+  return { object: 'replay', trace_id: traceId, status: reply.status, body: reply.body };
+}
+
+/** Returns the headers that choose config and provider. A named config or provider replaces those of the first request. */
+function routingOf(
+  prefix: string,
+  headers: Readonly<Record<string, string>>,
+  { source, provider: recorded }: RequestRecord,
+  { config, provider }: Replacements,
+): Record<string, string> {
+  if (config || provider) {
+    return { ...(config ? { [`${prefix}config`]: config } : {}), ...(provider ? { [`${prefix}provider`]: provider } : {}) };
+  }
+  // Clients that inserted the log called the provider themselves.
+  if (source !== undefined) return recorded === null ? {} : { [`${prefix}provider`]: recorded };
+  const repeated = repeatedHeaders.flatMap((each) => {
+    const value = headers[prefix + each];
+    return value === undefined ? [] : [[prefix + each, value] as const];
+  });
+  const masked = repeated.find(([, value]) => value.includes('***'));
+  if (masked) throw conflict(`request.headers.${masked[0]}: contains a masked credential. Name a config or a provider`);
+  return Object.fromEntries(repeated);
+}
+
+/** Replays reply with one JSON body. */
+function toUnstreamed({ stream, stream_options, ...body }: JsonObject, model: string | null | undefined): string {
+  return JSON.stringify(model ? { ...body, model } : body);
+}
+
+async function send(
+  { settings, log }: AdminServices,
+  path: string,
+  headers: Record<string, string>,
+  body: string,
+): Promise<ModelReply> {
+  try {
+    return await sendToGateway(settings.gatewayUrl + path, headers, body, AbortSignal.timeout(modelTimeoutMs(settings)));
+  } catch (error) {
+    log.warn({ cause: messageOf(error) }, 'no gateway could replay a request');
+    throw new AdminError('AB10', 'no gateway could replay the request. Check GATEWAY_URL and try again');
+  }
+}

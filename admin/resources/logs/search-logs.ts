@@ -1,0 +1,65 @@
+import { isObject } from '../../../core/contract/values/json.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Vault } from '../../secrets/vault.ts';
+import { type LogContent, readContents } from './contents.ts';
+import type { StoredRecord } from './entity.ts';
+import type { Condition } from './filters.ts';
+import { cursorOf, type LogPage, listLogs } from './list-logs.ts';
+
+/** Maximum number of records whose bodies one page opens. */
+const openedMax = 1_000;
+/** Records that are opened at the same time. */
+const groupRows = 50;
+
+const hasContent: Condition = {
+  text: 'exists (select from record_contents c where c.id = r.id and c.created_at = r.created_at)',
+  values: [],
+};
+
+/**
+ * Returns records whose stored bodies contain all words, newest first. Bodies are sealed and have no index, so each is opened. The page ends
+ * after 1,000 bodies: it may hold fewer records than its size while `next` is not null.
+ */
+export async function searchLogs(
+  em: EntityManager,
+  vault: Vault,
+  organisationId: string,
+  conditions: readonly Condition[],
+  { size, after }: Pick<LogPage, 'size' | 'after'>,
+  search: string,
+): Promise<{ readonly rows: readonly StoredRecord[]; readonly next: string | null }> {
+  const words = wordsOf(search);
+  const found: StoredRecord[] = [];
+  let cursor = after;
+  for (let opened = 0; opened < openedMax; opened += groupRows) {
+    const group = await listLogs(em, [...conditions, hasContent], { size: groupRows, offset: 0, after: cursor });
+    const contents = await readContents(em, vault, organisationId, group.rows);
+    for (const row of group.rows) {
+      const content = contents.get(row.id);
+      if (content && containsAll(content, words)) found.push(row);
+      if (found.length === size) return { rows: found, next: row === group.rows.at(-1) ? group.next : cursorOf(row) };
+    }
+    cursor = group.next;
+    if (cursor === null) break;
+  }
+  return { rows: found, next: cursor };
+}
+
+function wordsOf(search: string): string[] {
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+}
+
+function containsAll({ request, response }: LogContent, words: readonly string[]): boolean {
+  const text = [...textsIn(request.body), ...textsIn(response.body)].join('\n').toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+/** The texts of a JSON value, without the names of its fields. */
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value;
+  else if (Array.isArray(value)) for (const one of value) yield* textsIn(one);
+  else if (isObject(value)) for (const one of Object.values(value)) yield* textsIn(one);
+}
