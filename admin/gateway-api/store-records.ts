@@ -15,15 +15,18 @@ import { insertRows, newestOf, type RecordRow, replaceCheckpoints, withoutStored
 /** Maximum number of records in one batch. */
 const recordsMax = 1_000;
 
-/** Stores valid records, each once. Throws the database's error if it is temporary, and stores none of them. */
-export type StoreRecords = (records: readonly RequestRecord[]) => Promise<Stored>;
+/**
+ * Stores valid records, each once. `json` is their JSON array if the caller has it. Throws the database's error if it is temporary, and
+ * stores none of them.
+ */
+export type StoreRecords = (records: readonly RequestRecord[], json?: string) => Promise<Stored>;
 
 /**
  * Stores a batch. Each record is stored once, however often it is sent. A record that can never be stored is listed in `rejected`
  * and does not block others. Throws AB01 if the batch is not a JSON array, and the database's error if it is unreachable.
  */
 export async function storeBatch(storeRecords: StoreRecords, bytes: Uint8Array): Promise<RecordsReply> {
-  const batch = parseBatch(bytes);
+  const { batch, json } = parseBatch(bytes);
   const rejected: string[] = [];
   const records: RequestRecord[] = [];
   for (const item of batch) {
@@ -31,7 +34,7 @@ export async function storeBatch(storeRecords: StoreRecords, bytes: Uint8Array):
     if (record) records.push(record);
     else rejected.push(idOf(item));
   }
-  const { inserted, duplicates, refused } = await storeRecords(records);
+  const { inserted, duplicates, refused } = await storeRecords(records, rejected.length === 0 ? json : undefined);
   return { inserted, duplicates, rejected: [...rejected, ...refused] };
 }
 
@@ -45,7 +48,7 @@ export function createRecordStore(
   clock: Pick<Clock, 'now'>,
   onStored: (rows: readonly NewRecord[]) => void = () => {},
 ): StoreRecords {
-  return async (records) => {
+  return async (records, json) => {
     if (records.length === 0) return { inserted: 0, duplicates: 0, refused: [] };
     const em = database.em();
     const pricingOf = await readPricing(em, records);
@@ -53,13 +56,13 @@ export function createRecordStore(
       const { costNanoUsd, source } = priceRecord(record, pricingOf(record));
       return { id: record.id, cost: costNanoUsd, source, record };
     });
-    const insertAll = async (some: readonly RecordRow[]) => {
-      const stored = await insert(em, some, writers, clock.now());
+    const insertAll = async (some: readonly RecordRow[], text?: string) => {
+      const stored = await insert(em, some, text ?? null, writers, clock.now());
       onStored(stored);
       return stored.length;
     };
     try {
-      const inserted = await insertAll(rows);
+      const inserted = await insertAll(rows, json);
       return { inserted, duplicates: rows.length - inserted, refused: [] };
     } catch (error) {
       if (isTemporary(error)) throw error;
@@ -104,17 +107,19 @@ async function storeOneByOne(
   return { inserted, duplicates, refused };
 }
 
-/** Inserts the records and runs the writers in the same transaction. Returns those that were stored. */
+/** Inserts the records and runs the writers in the same transaction. Returns those that were stored. `json` is the JSON array of `rows`. */
 async function insert(
   em: EntityManager,
   rows: readonly RecordRow[],
+  json: string | null,
   writers: readonly RecordWriter[],
   nowMs: number,
 ): Promise<NewRecord[]> {
   return em.fork().transactional(async (tx) => {
     // For a session, the newest record counts. Copies of the same record are equal.
     const newest = await withoutStoredResults(tx, newestOf(rows));
-    const inserted = new Set((await insertRows(tx, newest)).map(({ id }) => id));
+    const isWhole = json !== null && newest.length === rows.length;
+    const inserted = await insertRows(tx, newest, isWhole ? json : JSON.stringify(newest.map(({ record }) => record)));
     const known = newest.filter(({ id }) => !inserted.has(id));
     const replaced = await replaceCheckpoints(tx, known);
     const stored = [...newest.filter(({ id }) => inserted.has(id)), ...replaced];
@@ -123,16 +128,18 @@ async function insert(
   });
 }
 
-function parseBatch(bytes: Uint8Array): unknown[] {
+function parseBatch(bytes: Uint8Array): { readonly batch: readonly unknown[]; readonly json: string } {
   let batch: unknown;
+  let json: string;
   try {
-    batch = JSON.parse(storable(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')));
+    json = storable(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+    batch = JSON.parse(json);
   } catch {
     throw invalid('body: not valid JSON');
   }
   if (!Array.isArray(batch) || batch.length > recordsMax)
     throw invalid(`body: an array of at most ${recordsMax} records is expected`);
-  return batch;
+  return { batch, json };
 }
 
 /**
