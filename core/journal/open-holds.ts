@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { type CallHold, interruptedRecord } from '../contract/plugin/call-hold.ts';
 import { type RequestRecord, requestRecord } from '../contract/plugin/record.ts';
 import { isObject } from '../contract/values/json.ts';
-import { namesIn } from './segment.ts';
+import { findSegments, namesIn } from './segment.ts';
 
 /** An empty file keeps up to this size, because truncating it more often would cost a system call per turn. */
 const emptiedBytes = 256 * 1024;
@@ -12,7 +12,8 @@ const namePattern = /^\d{13}-\d{6}\.holds$/;
 
 /**
  * The calls in flight, in a file beside the records: one JSON line per hold, and the id alone once the record of the call is written.
- * Lines of one turn of the event loop share a write. A file that has grown is replaced by one with the open holds.
+ * Lines of one turn of the event loop share a write. An end waits for the next hold, which saves one of three writes of a call, and is
+ * written before its record leaves the newest segment. A file that has grown is replaced by one with the open holds.
  */
 export class OpenHolds {
   readonly #directory: string;
@@ -21,6 +22,7 @@ export class OpenHolds {
   /** Lines by id. */
   readonly #open = new Map<string, string>();
   #gathered: string[] = [];
+  #hasHold = false;
   #file: { readonly path: string; readonly fd: number; bytes: number } | null = null;
   #files = 0;
 
@@ -30,15 +32,16 @@ export class OpenHolds {
     this.#bytesMax = bytesMax;
   }
 
-  /** True while lines wait for `flush`. */
+  /** True while a hold waits for `flush`. */
   get isPending(): boolean {
-    return this.#gathered.length > 0;
+    return this.#hasHold;
   }
 
   open(hold: CallHold): void {
     const line = `${JSON.stringify(hold)}\n`;
     this.#open.set(hold.id, line);
     this.#gathered.push(line);
+    this.#hasHold = true;
   }
 
   /** The record of the call is written in this turn, before these lines. */
@@ -46,11 +49,17 @@ export class OpenHolds {
     if (this.#open.delete(id)) this.#gathered.push(`${id}\n`);
   }
 
-  /** Writes the gathered lines. Throws the file system's error. The next call then writes all open holds to a new file. */
+  /** Writes the holds with the ends before them. Throws the file system's error. The next call then writes all open holds to a new file. */
   flush(): void {
+    if (this.#hasHold) this.flushEnds();
+  }
+
+  /** Writes all lines, also if there are only ends. Throws like `flush`. */
+  flushEnds(): void {
     if (this.#gathered.length === 0) return;
     const text = this.#gathered.join('');
     this.#gathered = [];
+    this.#hasHold = false;
     const file = this.#file;
     if (file === null || file.bytes + text.length > this.#bytesMax) return this.#replace();
     try {
@@ -65,10 +74,12 @@ export class OpenHolds {
     }
   }
 
-  /** Removes the file if no call is in flight. Otherwise it stays for the successor. */
+  /** Removes the file if no call is in flight. Otherwise it stays for the successor. Throws like `flush`. */
   end(): void {
+    if (this.#open.size > 0) this.flushEnds();
     const file = this.#file;
     this.#drop();
+    this.#gathered = [];
     if (file !== null && this.#open.size === 0) unlinkSync(file.path);
   }
 
@@ -98,9 +109,9 @@ export class OpenHolds {
 }
 
 function write(fd: number, text: string): number {
-  const bytes = Buffer.from(text);
-  const written = writeSync(fd, bytes);
-  if (written !== bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes could be written`);
+  const bytes = Buffer.byteLength(text);
+  const written = writeSync(fd, text);
+  if (written !== bytes) throw new Error(`only ${written} of ${bytes} bytes could be written`);
   return written;
 }
 
@@ -110,7 +121,10 @@ export interface LeftHolds {
   readonly paths: readonly string[];
 }
 
-/** Reads the holds that ended processes have left in these directories. Skips lines that are incomplete or damaged. */
+/**
+ * Reads the holds that ended processes have left in these directories. Skips lines that are incomplete or damaged. A call whose
+ * record is in the newest segment of its directory has ended.
+ */
 export function findHolds(directories: readonly string[]): LeftHolds {
   const paths = directories.flatMap((directory) =>
     namesIn(directory)
@@ -128,7 +142,24 @@ export function findHolds(directories: readonly string[]): LeftHolds {
       }
     }
   }
+  if (open.size > 0) for (const directory of directories) for (const id of newestRecords(directory)) open.delete(id);
   return { records: [...open.values()], paths };
+}
+
+/** Returns the ids of the records in the newest segment of a directory. */
+function newestRecords(directory: string): string[] {
+  const segment = findSegments(directory).at(-1);
+  if (segment === undefined) return [];
+  return readFileSync(segment.path, 'utf8').split('\n').flatMap(idOf);
+}
+
+function idOf(line: string): string[] {
+  try {
+    const record: unknown = JSON.parse(line);
+    return isObject(record) && typeof record.id === 'string' ? [record.id] : [];
+  } catch {
+    return [];
+  }
 }
 
 function readHold(line: string): RequestRecord | null {

@@ -111,6 +111,7 @@ export class Spool implements Journal {
   flush(): void {
     this.#flushing = false;
     const bytes = this.#gatheredBytes;
+    const newest = this.#segments.at(-1);
     if (bytes > 0) {
       try {
         appendLines(this.#open(bytes), this.#gathered.subarray(0, bytes));
@@ -124,12 +125,8 @@ export class Spool implements Journal {
       this.#gatheredBytes = 0;
       this.#gatheredRecords = 0;
     }
-    try {
-      // Written after the records, because a hold ends when its record is on disk.
-      this.#holds.flush();
-    } catch (error) {
-      this.#fail(error);
-    }
+    // Written after the records, because a hold ends when its record is on disk.
+    this.#writeHolds(() => (newest === this.#segments.at(-1) ? this.#holds.flush() : this.#holds.flushEnds()));
     if (this.#waiting.length === 0) return;
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -171,6 +168,15 @@ export class Spool implements Journal {
   confirm(segment: Segment, shippedBytes: number): void {
     segment.shippedBytes = shippedBytes;
     if (shippedBytes < segment.bytes) return;
+    // The records of these ends must be on disk before them, so the gathered ones are written first.
+    if (this.#gatheredBytes > 0) this.flush();
+    if (shippedBytes < segment.bytes) return;
+    this.#writeHolds(() => this.#holds.flushEnds());
+    this.#remove(segment);
+  }
+
+  /** Removes a segment without records that are to be shipped. */
+  #remove(segment: Segment): void {
     const bytes = segment.bytes;
     try {
       if (segment.fd === null) deleteSegment(segment);
@@ -187,15 +193,24 @@ export class Spool implements Journal {
   /** Accepts no further records. The records on disk stay there for the next process of this slot. */
   close(): void {
     this.flush();
-    this.#holds.end();
+    this.#writeHolds(() => this.#holds.end());
     for (const segment of this.#segments) closeSegment(segment);
-    for (const segment of this.#segments.filter((one) => one.bytes === 0)) this.confirm(segment, 0);
+    for (const segment of this.#segments.filter((one) => one.bytes === 0)) this.#remove(segment);
   }
 
   #flushSoon(): void {
     if (this.#flushing) return;
     this.#flushing = true;
     setImmediate(() => this.flush());
+  }
+
+  /** Never throws: a failed write makes the spool unhealthy. */
+  #writeHolds(write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   /** Writes a record for each call that was in flight when its process was killed, and ends its hold. */
@@ -229,7 +244,7 @@ export class Spool implements Journal {
     const last = this.#segments.at(-1);
     if (!last) return;
     closeSegment(last);
-    if (last.bytes === 0) this.confirm(last, 0);
+    if (last.bytes === 0) this.#remove(last);
   }
 
   #tellFull(full: boolean): void {
@@ -259,7 +274,7 @@ export class Spool implements Journal {
       appendLines(segment, Buffer.alloc(probeBytes, ' '));
       segment.bytes = bytes;
       closeSegment(segment);
-      if (bytes === 0) this.confirm(segment, 0);
+      if (bytes === 0) this.#remove(segment);
       this.#failedAtMs = null;
       this.#options.log.info({}, 'writing to the spool works again');
       return true;

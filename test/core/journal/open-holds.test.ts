@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as v from 'valibot';
@@ -79,20 +79,58 @@ describe('a call in flight', () => {
     expect(filesIn(directory, '.holds')).toEqual([]);
   });
 
-  it('has its record shipped first if the process was killed between the record and the end of the hold', () => {
+  it('is over when its record is on disk: its end is not written on its own', () => {
     const killed = openSpool();
     const hold = newHold();
     killed.hold(hold);
     killed.flush();
-    const [name] = filesIn(directory, '.holds');
-    const before = readFileSync(join(directory, name as string));
     killed.append(sampleRecord({ id: hold.id }));
     killed.flush();
-    writeFileSync(join(directory, name as string), before);
-    // The control plane stores the first record of an id and ignores the second.
+    const [name] = filesIn(directory, '.holds');
+    expect(readFileSync(join(directory, name as string), 'utf8').split('\n')).toHaveLength(2);
+    const successor = openSpool();
+    expect(successor.counts.interrupted).toBe(0);
+    expect(shipped(successor).map(({ id, outcome }) => [id, outcome])).toEqual([[hold.id, 'success']]);
+  });
+
+  it('is over when its record was shipped or is in an older segment', () => {
+    time.advance(1);
+    const killed = new Spool({ directory, bytesMax: 1e9, segmentBytesMax: 2500, clock: time.clock, log: newMemoryLog() });
+    const [first, second, third] = [newHold(), newHold(), newHold()];
+    for (const hold of [first, second, third]) killed.hold(hold);
+    killed.flush();
+    for (const hold of [first, second]) {
+      killed.append(sampleRecord({ id: hold.id }));
+      killed.flush();
+      if (hold === first) shipped(killed);
+    }
+    while (filesIn(directory, '.ndjson').length < 2) {
+      time.advance(1);
+      killed.append(sampleRecord({ id: randomUUID() }));
+      killed.flush();
+    }
+    const successor = openSpool();
+    expect(successor.counts.interrupted).toBe(1);
+    expect(shipped(successor).filter(({ id }) => [first, second, third].some((hold) => hold.id === id))).toMatchObject([
+      { id: second.id, outcome: 'success' },
+      { id: third.id, outcome: 'interrupted' },
+    ]);
+  });
+
+  it('keeps its end for the record that is written with it', () => {
+    const killed = openSpool();
+    const [first, second] = [newHold(), newHold()];
+    for (const hold of [first, second]) killed.hold(hold);
+    killed.append(sampleRecord({ id: first.id }));
+    killed.flush();
+    const segment = killed.next() as NonNullable<ReturnType<Spool['next']>>;
+    const shippedBytes = segment.bytes;
+    killed.append(sampleRecord({ id: second.id }));
+    // The control plane has confirmed the first record while the second waits for its write.
+    killed.confirm(segment, shippedBytes);
     expect(shipped(openSpool()).map(({ id, outcome }) => [id, outcome])).toEqual([
-      [hold.id, 'success'],
-      [hold.id, 'interrupted'],
+      [first.id, 'success'],
+      [second.id, 'success'],
     ]);
   });
 
@@ -170,6 +208,7 @@ describe('the holds file', () => {
       holds.close(hold.id);
       holds.flush();
     }
+    holds.flushEnds();
     const names = filesIn(directory, '.holds');
     expect(names).toHaveLength(1);
     expect(statSync(join(directory, names[0] as string)).size).toBeLessThan(21_000);
