@@ -106,6 +106,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       log: deps.log,
       logRejection: createRejectionLog(deps.log),
       unready: async () => [...(stopping ? [shutdown] : []), ...((await isReachable(database)) ? [] : [databaseAway])],
+      instances: metrics.instances,
       database,
       vault,
       readDocument: createReadDocument(documentReaders, { database, vault, clusterKey: settings.clusterKey }),

@@ -26,7 +26,7 @@ const folders = {
   identity: ['db', 'audit', 'http', 'mail', 'publish', 'access', rows],
   'gateway-api': [
     ...['db', 'http', 'publish', 'secrets', 'leases', 'pricing', 'identity', rows, 'define-resource\\.ts'],
-    'resources/(api-keys/to-document|batches/store-routes|cached-replies/serve-cached-replies|files/(store-routes|store-error)|integrations/read-pricing|logs/contents|webhooks/add-deliveries)\\.ts',
+    'resources/(api-keys/to-document|batches/store-routes|cached-replies/serve-cached-replies|deployments/instances|files/(store-routes|store-error)|integrations/read-pricing|logs/contents|webhooks/add-deliveries)\\.ts',
   ],
   bootstrap: [
     ...['db', 'publish', 'secrets', 'access', rows],

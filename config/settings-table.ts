@@ -1,6 +1,7 @@
 import { batches } from './settings-table/batches.ts';
 import { cache } from './settings-table/cache.ts';
 import { controlPlane, keys, people } from './settings-table/control-plane.ts';
+import { deployments } from './settings-table/deployments.ts';
 import type { Setting } from './settings-table/kinds.ts';
 import { openTelemetry } from './settings-table/open-telemetry.ts';
 import { bodiesInLogs, observation, plugins, shutdown } from './settings-table/operation.ts';
@@ -25,6 +26,7 @@ export const settingGroups: Readonly<Record<string, Readonly<Record<string, Sett
   'Logs and metrics': observation,
   'Bodies in logs': bodiesInLogs,
   OpenTelemetry: openTelemetry,
+  Deployments: deployments,
   Shutdown: shutdown,
   Plugins: plugins,
   Cache: cache,
@@ -45,6 +47,7 @@ export const settingsTable = {
   ...observation,
   ...bodiesInLogs,
   ...openTelemetry,
+  ...deployments,
   ...shutdown,
   ...plugins,
   ...cache,

@@ -86,7 +86,6 @@ const withoutRoute: readonly string[] = [
   ...['mcp_servers.*', 'agent_servers.*', 'mcp.*', 'agents.*', 'feedbacks.read'],
   ...['workspace_mcp_integrations.*', 'workspace_agent_integrations.*', 'organisation_mcp_integrations.*'],
   ...['organisation_agent_integrations.*', 'agent_server_skills.*', 'agent_integration_skills.*', 'agent_server_user_access.*'],
-  'deployments.*',
   ...['virtual_keys.copy', 'virtual_keys.duplicate', 'completions.read'],
 ];
 

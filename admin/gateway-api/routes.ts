@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { type DocumentKind, documentKinds } from '../../core/contract/protocol/documents.ts';
+import { reportBytesMax } from '../../core/contract/protocol/instances.ts';
 import { keysQuestion, type RecordsReply } from '../../core/contract/protocol/internal-api.ts';
 import { contentBatchBytesMax } from '../../core/contract/protocol/record-contents.ts';
 import { causeOf } from '../cause-of.ts';
@@ -15,6 +16,7 @@ import { serveLeases } from '../leases/serve-leases.ts';
 import { readApiKeyDocuments } from '../resources/api-keys/to-document.ts';
 import { batchStoreApp } from '../resources/batches/store-routes.ts';
 import { cachedRepliesApp } from '../resources/cached-replies/serve-cached-replies.ts';
+import { storeReport } from '../resources/deployments/instances.ts';
 import { storeErrorReply } from '../resources/files/store-error.ts';
 import { fileStoreApp } from '../resources/files/store-routes.ts';
 import { storeContents } from '../resources/logs/contents.ts';
@@ -77,6 +79,11 @@ export function internalApp(services: AdminServices): Hono {
 
   app.post('/token-refusals', async (c: Context) => {
     await storeRefusals(await readBytes(c.req, refusalsBytesMax));
+    return c.json({});
+  });
+
+  app.post('/instances', async (c: Context) => {
+    await storeReport(services, await readInternalJson(c.req, reportBytesMax));
     return c.json({});
   });
 

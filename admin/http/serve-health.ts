@@ -2,12 +2,19 @@ import type { Hono } from 'hono';
 import type { AdminServices } from './route.ts';
 
 /** Serves `GET /health` and `GET /ready` at the root and below each version, without a key. Gateways reply to both themselves. */
-export function serveHealth(app: Hono, versions: readonly string[], services: Pick<AdminServices, 'unready'>): void {
+export function serveHealth(
+  app: Hono,
+  versions: readonly string[],
+  services: Pick<AdminServices, 'unready' | 'instances'>,
+): void {
   for (const prefix of ['', ...versions]) {
     app.get(`${prefix}/health`, (c) => c.json({ status: 'success', message: 'Server is healthy' }));
     app.get(`${prefix}/ready`, async (c) => {
       const reasons = await services.unready();
-      if (reasons.length === 0) return c.json({ status: 'success', message: 'The control plane is ready' });
+      if (reasons.length === 0) {
+        const gateways = await services.instances().catch(() => undefined);
+        return c.json({ status: 'success', message: 'The control plane is ready', gateways });
+      }
       return c.json({ status: 'failure', message: 'Not ready', reasons }, 503, { 'retry-after': '1' });
     });
   }

@@ -131,7 +131,16 @@ const routes: Readonly<Record<string, ServiceRoute>> = {
     plane: 'both',
     bases: atRootToo,
     responses: {
-      200: json('It can', ['status', 'message'], { status: { const: 'success' }, message: text }),
+      200: json('It can', ['status', 'message'], {
+        status: { const: 'success' },
+        message: text,
+        gateways: {
+          type: 'object',
+          description: 'Gateway processes that report in time and that do not; sent by the control plane',
+          required: ['healthy', 'unhealthy'],
+          properties: { healthy: { type: 'integer', minimum: 0 }, unhealthy: { type: 'integer', minimum: 0 } },
+        },
+      }),
       503: json(
         'It cannot',
         ['status', 'message', 'reasons'],

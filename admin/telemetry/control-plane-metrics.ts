@@ -5,6 +5,7 @@ import type { OtlpExporter } from '../../core/telemetry/otlp/exporter.ts';
 import type { Database } from '../db/open-database.ts';
 import type { NewRecord } from '../define-resource.ts';
 import { databaseState, fromState } from './database-gauges.ts';
+import { gatewayInstances, sumOf } from './gateway-instances.ts';
 import { UsageSeries } from './usage-series.ts';
 
 export interface ControlPlaneMetrics {
@@ -12,10 +13,12 @@ export interface ControlPlaneMetrics {
   readonly registry: Registry;
   /** Counts records after they were stored. */
   observe(rows: readonly NewRecord[]): void;
+  /** Returns the numbers of gateways that report and that do not, at most five seconds old. */
+  instances(): Promise<{ readonly healthy: number; readonly unhealthy: number }>;
 }
 
 export interface ControlPlaneMetricsOptions {
-  readonly settings: Pick<Settings, 'metricsLabels' | 'metricsSeriesMax'>;
+  readonly settings: Pick<Settings, 'metricsLabels' | 'metricsSeriesMax' | 'deploymentStaleSeconds'>;
   readonly database: Database;
   readonly exporters: readonly Pick<OtlpExporter<unknown>, 'signal' | 'counts' | 'queued'>[];
   readonly now: () => number;
@@ -39,6 +42,7 @@ export function createControlPlaneMetrics(options: ControlPlaneMetricsOptions): 
   addSamples(registry, 'svc_usage_cost_usd_total', 'counter', `Cost of stored requests in US dollars ${by}`, () => usage.cost());
 
   const state = databaseState(database, now);
+  const instances = gatewayInstances(database, now, settings.deploymentStaleSeconds);
   addSamples(
     registry,
     'svc_budgets',
@@ -80,6 +84,19 @@ export function createControlPlaneMetrics(options: ControlPlaneMetricsOptions): 
     fromState(state, ({ unpublished }) => [{ value: unpublished, labels: {} }]),
   );
 
+  addSamples(
+    registry,
+    'svc_gateway_instances',
+    'gauge',
+    'Gateway processes by version and state; unhealthy: no report for DEPLOYMENT_STALE_AFTER',
+    fromState(instances, (all) =>
+      all.flatMap(({ version, healthy, unhealthy }) => [
+        { value: healthy, labels: { version, state: 'healthy' } },
+        { value: unhealthy, labels: { version, state: 'unhealthy' } },
+      ]),
+    ),
+  );
+
   const itemsHelp = 'Requests to be exported over OTLP by signal and outcome; queue_full: dropped because the queue was full';
   addSamples(registry, 'svc_otlp_items_total', 'counter', itemsHelp, () =>
     exporters.flatMap(({ signal, counts }) => [
@@ -91,5 +108,9 @@ export function createControlPlaneMetrics(options: ControlPlaneMetricsOptions): 
   addSamples(registry, 'svc_otlp_queue_items', 'gauge', 'Requests that wait to be exported over OTLP', () =>
     exporters.map(({ signal, queued }) => ({ value: queued, labels: { signal } })),
   );
-  return { registry, observe: (rows) => usage.observe(rows) };
+  return {
+    registry,
+    observe: (rows) => usage.observe(rows),
+    instances: () => instances().then(sumOf),
+  };
 }

@@ -20,10 +20,20 @@ export interface DatabaseState {
 
 /** Returns a function that reads the counts of the database for gauges, at most once in five seconds. */
 export function databaseState(database: Database, now: () => number): () => Promise<DatabaseState> {
-  let last: { readonly atMs: number; readonly state: Promise<DatabaseState> } | null = null;
+  return cached(() => read(database), now);
+}
+
+/** Returns a function that reads at most once in five seconds. A failed read is repeated at the next call. */
+export function cached<Value>(read: () => Promise<Value>, now: () => number): () => Promise<Value> {
+  let last: { readonly atMs: number; readonly value: Promise<Value> } | null = null;
   return () => {
-    if (last === null || now() - last.atMs > freshMs) last = { atMs: now(), state: read(database) };
-    return last.state;
+    if (last !== null && now() - last.atMs <= freshMs) return last.value;
+    const value = read();
+    last = { atMs: now(), value };
+    value.catch(() => {
+      last = null;
+    });
+    return value;
   };
 }
 
@@ -46,9 +56,6 @@ async function read(database: Database): Promise<DatabaseState> {
 }
 
 /** Returns a reader of samples from this state. It returns none if the database is away, so that the other metrics are still served. */
-export function fromState(
-  state: () => Promise<DatabaseState>,
-  read: (state: DatabaseState) => Sample[],
-): () => Promise<Sample[]> {
+export function fromState<State>(state: () => Promise<State>, read: (state: State) => Sample[]): () => Promise<Sample[]> {
   return () => state().then(read, () => []);
 }

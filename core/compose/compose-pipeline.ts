@@ -1,5 +1,6 @@
 import type { UpstreamSender, UpstreamTransport } from '../contract/provider/upstream.ts';
 import type { Timers } from '../contract/values/timers.ts';
+import { isAdminCall } from '../endpoints/control-plane-paths.ts';
 import { explainPath } from '../endpoints/explain-path.ts';
 import { matchEndpoint } from '../endpoints/match-endpoint.ts';
 import type { RetryBudget } from '../pipeline/attempt/retry-budget.ts';
@@ -54,6 +55,7 @@ export function composePipeline(parts: PipelineParts): Handle {
     bodies,
     memory: parts.memory,
     match: matchEndpoint,
+    isAdminCall,
     explainPath,
     errorReply: parts.errorReply,
     forwardToControlPlane: parts.forwardToControlPlane,

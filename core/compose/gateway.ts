@@ -19,6 +19,7 @@ import { realTimers } from '../contract/values/timers.ts';
 import { isTrustedOrigin } from '../contract/values/trusted-hosts.ts';
 import { createForward } from '../control-plane/forward-to-control-plane.ts';
 import { createInternalFetch } from '../control-plane/internal-fetch.ts';
+import { startInstanceReports } from '../control-plane/report-instance.ts';
 import { createIpcBus } from '../documents/ipc-bus.ts';
 import { startKeyCheck } from '../documents/key-check.ts';
 import { createNatsBus } from '../documents/nats-bus.ts';
@@ -94,6 +95,9 @@ const lastShipmentMs = 3000;
 
 /** Time for the last metrics at shutdown. */
 const lastExportMs = 1000;
+
+/** Time to report at shutdown that this process stops. */
+const lastReportMs = 1000;
 
 /** Time limit for reading a key set. The first requests wait for it. */
 const keySetTimeoutMs = 5000;
@@ -395,6 +399,18 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   });
   const port = await server.listen(settings.host, settings.port);
   log.info({ port, binary: server.uwsName }, 'the gateway listens');
+  const reports = startInstanceReports({
+    directory: join(settings.dataDir, 'instance-ids'),
+    slot,
+    about: {
+      deployment: settings.deployment,
+      tags: settings.deploymentTags ?? {},
+      sourceType: settings.deploymentSourceType,
+      version,
+    },
+    staleMs: settings.deploymentStaleSeconds * 1000,
+    ...{ fetch, clock, timers: realTimers, log },
+  });
   const warning = server.acceptsEmptyNames ? emptyNameWarning(settings) : null;
   if (warning !== null) log.warn({ binary: server.uwsName, host: settings.host }, warning);
 
@@ -411,6 +427,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       if (!all) log.warn({ open: server.openRequests }, 'drain time is over; closing the remaining requests');
       server.close();
       plans.close();
+      await reports.close(lastReportMs);
       await leases.close();
       await tokens.close();
       await spool.close(lastShipmentMs);

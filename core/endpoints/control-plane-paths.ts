@@ -1,4 +1,5 @@
 import { standardResources } from '../contract/protocol/resources.ts';
+import type { InboundRequest } from '../contract/values/http.ts';
 
 /** `control-plane`: the control plane replies. `reserved`: a route of the service that this version does not have. */
 export type PathOwner = 'control-plane' | 'reserved';
@@ -78,6 +79,21 @@ export function ownerOf(path: string): PathOwner | null {
   const end = path.indexOf('/', 4);
   const owner = owners.get(end === -1 ? path.slice(4) : path.slice(4, end)) ?? null;
   return owner !== null && dotSegment.test(path) ? 'reserved' : owner;
+}
+
+/** Paths of the control plane that providers also have. */
+const sharedPath = /^\/v1\/deployments(?:\/|$)/;
+/** Organisation keys and sessions cannot call models. */
+const adminCredential = /^(?:bearer +)?svc_(?:admin|session)_/i;
+
+/** True for a request to a path that providers also have, with a credential that is only for the control plane. */
+export function isAdminCall(
+  request: Pick<InboundRequest, 'path' | 'header'>,
+  gatewayHeaders: ReadonlyMap<string, string>,
+): boolean {
+  const { path } = request;
+  if (!sharedPath.test(path) || dotSegment.test(path)) return false;
+  return adminCredential.test(gatewayHeaders.get('api-key') ?? request.header('authorization') ?? '');
 }
 
 function ownedBy(owner: PathOwner, segments: readonly string[]): (readonly [string, PathOwner])[] {

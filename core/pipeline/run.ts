@@ -63,6 +63,8 @@ export interface PipelineOptions extends AdoptOptions {
   /** Takes requests that become WebSocket sessions; absent = there are none. */
   readonly sessions?: Sessions;
   match(method: string, path: string): Match;
+  /** True for a pass-through request whose path is also a route of the control plane, if its credential can only be for that. */
+  isAdminCall(request: InboundRequest, gatewayHeaders: ReadonlyMap<string, string>): boolean;
   /** Explains a method and path without a route or provider. Null if there is no explanation. */
   explainPath(method: string, path: string): GatewayError | null;
   /** Returns status, headers and body of an error in the format of the route. */
@@ -82,6 +84,10 @@ export function createHandler(options: PipelineOptions): Handle {
     }
     if (request.webSocketProtocols) adoptProtocolKeys(request, options.prefixes[0] as string);
     const { values, prefix } = readGatewayHeaders(request.headers, options.prefixes);
+    if (typeof match === 'object' && match.operation === null && options.isAdminCall(request, values)) {
+      options.forwardToControlPlane(request, sink);
+      return;
+    }
     const id = options.services.newId();
     const ctx = new RequestContext({
       id,

@@ -146,6 +146,12 @@ describe('loadSettings', () => {
       otelBatchMax: 512,
       otelDelayMs: 5000,
       otelMetricMs: 60_000,
+      deployment: 'default',
+      deploymentTags: null,
+      deploymentSourceType: 'self_hosted',
+      deploymentOrganisation: null,
+      deploymentStaleSeconds: 90,
+      deploymentRemovedSeconds: 86_400,
     });
   });
 
@@ -281,6 +287,12 @@ describe('loadSettings', () => {
       OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '50',
       OTEL_BSP_SCHEDULE_DELAY: '100',
       OTEL_METRIC_EXPORT_INTERVAL: '10000',
+      DEPLOYMENT_NAME: 'eu_1',
+      DEPLOYMENT_TAGS: 'region=eu-west-1, team=a%2Cb',
+      DEPLOYMENT_SOURCE_TYPE: 'helm',
+      DEPLOYMENT_ORGANISATION: '00000000-0000-4000-8000-000000000001',
+      DEPLOYMENT_STALE_AFTER: '30',
+      DEPLOYMENT_REMOVED_AFTER: '60',
       METRICS: 'off',
     };
     const names = Object.values(settingsTable).map((row) => row.name);
@@ -405,6 +417,12 @@ describe('loadSettings', () => {
       otelBatchMax: 50,
       otelDelayMs: 100,
       otelMetricMs: 10_000,
+      deployment: 'eu_1',
+      deploymentTags: { region: 'eu-west-1', team: 'a,b' },
+      deploymentSourceType: 'helm',
+      deploymentOrganisation: '00000000-0000-4000-8000-000000000001',
+      deploymentStaleSeconds: 30,
+      deploymentRemovedSeconds: 60,
       metrics: false,
     });
   });

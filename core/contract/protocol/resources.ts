@@ -10,6 +10,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   batches: 'own',
   'cached-replies': 'own',
   configs: 'standard',
+  deployments: 'own',
   feedbacks: 'own',
   files: 'own',
   guardrails: 'standard',

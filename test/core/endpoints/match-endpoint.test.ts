@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isAdminCall } from '../../../core/endpoints/control-plane-paths.ts';
 import { errorFormatOf, matchEndpoint, routeMethods } from '../../../core/endpoints/match-endpoint.ts';
 
 describe('paths of the control plane', () => {
@@ -87,5 +88,34 @@ describe('the rerank path of Cohere', () => {
     expect(matchEndpoint('GET', '/v2/rerank')).toBe('method-not-allowed');
     expect(matchEndpoint('POST', '/v2/chat')).toBe('control-plane');
     expect(errorFormatOf('POST', '/v2/rerank')).toBe('chat');
+  });
+});
+
+describe('paths that the control plane and providers have', () => {
+  const call = (path: string, headers: Record<string, string>) =>
+    isAdminCall(
+      { path, header: (name) => headers[name] },
+      new Map(headers['x-svc-api-key'] ? [['api-key', headers['x-svc-api-key']]] : []),
+    );
+
+  it.each([
+    ['/v1/deployments', { 'x-svc-api-key': 'svc_admin_a_b' }],
+    ['/v1/deployments/eu/ping', { authorization: 'Bearer svc_admin_a_b' }],
+    ['/v1/deployments/eu', { authorization: 'Bearer svc_session_a' }],
+  ])('%s with %j goes to the control plane', (path, headers) => {
+    expect(call(path, headers as unknown as Record<string, string>)).toBe(true);
+  });
+
+  it.each([
+    ['/v1/deployments', { 'x-svc-api-key': 'svc_ws_a_b' }],
+    ['/v1/deployments', { 'x-svc-api-key': 'svc_ws_a_b', authorization: 'Bearer svc_admin_a_b' }],
+    ['/v1/deployments', { authorization: 'Bearer sk-svc_admin_a' }],
+    ['/v1/deployments', {}],
+    ['/v1/deployments/../../internal/v1/changes', { 'x-svc-api-key': 'svc_admin_a_b' }],
+    ['/v1/deployments/%2e%2E/%2e./internal', { 'x-svc-api-key': 'svc_admin_a_b' }],
+    ['/v1/deployments2', { 'x-svc-api-key': 'svc_admin_a_b' }],
+    ['/v1/proxy/deployments', { 'x-svc-api-key': 'svc_admin_a_b' }],
+  ])('%s with %j does not', (path, headers) => {
+    expect(call(path, headers as unknown as Record<string, string>)).toBe(false);
   });
 });

@@ -1,0 +1,83 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { beforeEach, expect, it } from 'vitest';
+import { instanceReport } from '../../../core/contract/protocol/instances.ts';
+import { startInstanceReports } from '../../../core/control-plane/report-instance.ts';
+import { newFakeTime } from '../../support/fake-time.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+
+const about = { deployment: 'eu', tags: { region: 'a' }, sourceType: 'helm', version: '1.2.3' };
+let directory = '';
+beforeEach(() => {
+  directory = join(mkdtempSync(join(tmpdir(), 'svc-instance-')), 'ids');
+});
+
+function start(statuses: readonly (number | 'away')[] = []) {
+  const time = newFakeTime();
+  const log = newMemoryLog();
+  const bodies: { readonly path: string; readonly body: Record<string, unknown> }[] = [];
+  const reports = startInstanceReports({
+    ...{ directory, slot: 1, about, staleMs: 90_000, clock: time.clock, timers: time.timers, log },
+    async fetch(_, path, body) {
+      const status = statuses[bodies.length] ?? 200;
+      bodies.push({ path, body: JSON.parse(Buffer.from(body as Uint8Array).toString()) });
+      if (status === 'away') throw new Error('refused');
+      return { status, body: Buffer.from('{}') };
+    },
+  });
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  return { time, log, bodies, reports, turn };
+}
+
+it('reports: one at the start, three in the time after which a process is unhealthy, and one when it stops', async () => {
+  const { time, bodies, reports, turn } = start();
+  await turn();
+  expect(bodies).toEqual([
+    {
+      path: '/internal/v1/instances',
+      body: {
+        ...about,
+        id: expect.any(String),
+        host: expect.any(String),
+        slot: 1,
+        startedAtMs: time.clock.now(),
+        isLeaving: false,
+      },
+    },
+  ]);
+  expect(v.safeParse(instanceReport, bodies[0]?.body).issues).toBeUndefined();
+  for (const _ of [1, 2, 3]) {
+    time.advance(30_000);
+    await turn();
+  }
+  expect(bodies).toHaveLength(4);
+  await reports.close(1_000);
+  expect(bodies.map(({ body }) => body.isLeaving)).toEqual([false, false, false, false, true]);
+  expect(time.waiting()).toEqual([]);
+});
+
+it('reports: a process of the same slot has the same id, another slot or a damaged file a new one', async () => {
+  const idOf = async () => {
+    const { bodies, reports, turn } = start();
+    await turn();
+    await reports.close(1_000);
+    return bodies[0]?.body.id;
+  };
+  const id = await idOf();
+  expect(await idOf()).toBe(id);
+  writeFileSync(join(directory, '1'), 'damaged');
+  expect(await idOf()).not.toBe(id);
+});
+
+it('reports: go on after failures, and a rejected one is logged once', async () => {
+  const { time, log, bodies, turn } = start(['away', 404, 400, 400, 200]);
+  for (const _ of [1, 2, 3, 4, 5]) {
+    await turn();
+    time.advance(30_000);
+  }
+  await turn();
+  expect(bodies.length).toBeGreaterThanOrEqual(5);
+  expect(log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
+});
