@@ -1,44 +1,64 @@
+import { type CheckBatchLine, operationOfLines } from '../contract/plugin/batch-line.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { StepServices } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { lineTooLong, textLines } from '../contract/values/text-lines.ts';
+import { DenialError } from '../pipeline/attempt/denial-error.ts';
 import type { Outgoing } from '../pipeline/attempt/outgoing-call.ts';
 import { parseJson } from '../pipeline/attempt/reply-body.ts';
 import { stepsOf } from '../pipeline/attempt/run-steps.ts';
 import type { StepTransport } from '../pipeline/run-attempt.ts';
 import type { ResolvedTarget } from '../pipeline/target/resolve-target.ts';
+import { hasDuplicateKeys } from './duplicate-keys.ts';
 
 const lineCharactersMax = 32 * 1024 * 1024;
 
+/** The checks of the lines of a batch. At least one of them is not null. */
+interface LineChecks {
+  /** Throws `model_not_allowed` for a model that the integration restricts. */
+  readonly allow: ((model: string) => void) | null;
+  readonly checkLine: CheckBatchLine | null;
+}
+
 /**
- * Checks the models of a batch before a provider runs it: `allow` throws `model_not_allowed` for those that the integration
- * restricts. Reads the input files from the provider, because they may have been uploaded elsewhere or earlier, and no provider
- * changes a file under its id. Returns the call to send. Throws `bad_request` for input that cannot be checked.
+ * Checks the models and lines of a batch before a provider runs it. Reads the input files from the provider, because they may have been
+ * uploaded elsewhere or earlier, and no provider changes a file under its id. Returns the call to send. Throws `bad_request` for input that
+ * cannot be checked, and DenialError for a line that is denied.
  */
 export async function checkBatch(
   ctx: RequestContext,
   resolved: ResolvedTarget,
   outgoing: Outgoing,
   transport: StepTransport,
-  allow: (model: string) => void,
+  checks: LineChecks,
 ): Promise<Outgoing> {
   const { operation, operationCall, call } = outgoing;
   if (!operation || !operationCall) return outgoing;
+  const { allow, checkLine } = checks;
+  const reason = allow ? 'models are restricted' : 'guardrails check its lines';
   if (operation.steps) {
-    if (!operation.checksModels) throw unjudged('this provider cannot create batches while models are restricted');
-    return { ...outgoing, operationCall: { ...operationCall, allowModel: allow } };
+    if (!operation.checksLines) throw unjudged(`this provider cannot create a batch while ${reason}`);
+    const { endpoint } = operationCall.params;
+    return {
+      ...outgoing,
+      operationCall: {
+        ...operationCall,
+        ...(allow ? { allowModel: allow } : {}),
+        ...(checkLine ? { checkLine: (url, body) => checkedLine(checkLine, url, endpoint, body) } : {}),
+      },
+    };
   }
   const body = call.body instanceof Uint8Array ? parseJson(call.body) : null;
-  if (!body || !operation.requestFiles) throw unjudged('this provider cannot create batches while models are restricted');
+  if (!body || !operation.requestFiles) throw unjudged(`this provider cannot create a batch while ${reason}`);
   const other = Object.keys(body).find((name) => /input|request|agent|file/i.test(name) && !judged.has(name));
-  if (other !== undefined) throw unjudged('while models are restricted, expected a file of requests', other);
-  if (typeof body.model === 'string') allow(body.model);
+  if (other !== undefined) throw unjudged(`expected a file of requests, because ${reason}`, other);
+  if (typeof body.model === 'string') allow?.(body.model);
   const files = operation.requestFiles(body, operationCall);
   if (files.length === 0) throw unjudged('the id of a file is expected', 'input_file_id');
   const { services, abort } = stepsOf(ctx, resolved, outgoing, transport);
   try {
-    for (const path of files) await checkFile(path, services, allow);
+    for (const path of files) await checkFile(path, services, checks, body.endpoint);
   } finally {
     abort();
   }
@@ -48,30 +68,50 @@ export async function checkBatch(
 /** Fields of a new batch that name its input files. The input files are checked. */
 const judged: ReadonlySet<string> = new Set(['input_file_id', 'input_files']);
 
-async function checkFile(path: string, services: StepServices, allow: (model: string) => void): Promise<void> {
+async function checkFile(path: string, services: StepServices, checks: LineChecks, endpoint: unknown): Promise<void> {
   const response = await services.send({ method: 'GET', path });
   if (response.status >= 300) {
     const error = await services.error(response);
-    const message = `input_file_id: models are restricted, and the file cannot be read to check them: ${error.message}`;
+    const message = `input_file_id: the file cannot be read to check its lines: ${error.message}`;
     throw new GatewayError('bad_request', { message, param: 'input_file_id', cause: error });
   }
   let number = 0;
   for await (const text of textLines(response.body, lineCharactersMax)) {
     number++;
     if (text === lineTooLong) throw unjudged(`at most ${lineCharactersMax} characters are expected`, lineOf(number));
-    if (text.trim() !== '') checkLine(text, number, allow);
+    if (text.trim() === '') continue;
+    const { url, body } = readLine(text, number, checks.allow);
+    if (checks.checkLine) await checkedLine(checks.checkLine, url, endpoint, body, true);
   }
 }
 
-function checkLine(text: string, number: number, allow: (model: string) => void): void {
+/** Returns the body that the line is sent with. Throws DenialError. */
+async function checkedLine(
+  check: CheckBatchLine,
+  url: unknown,
+  endpoint: unknown,
+  body: JsonObject,
+  isFixed = false,
+): Promise<JsonObject> {
+  // Providers decide by the endpoint of the batch. A line that names another one is of unknown form.
+  const operation = url === endpoint || url === undefined || url === '' ? operationOfLines(endpoint) : null;
+  const outcome = await check({ operation, body, isFixed });
+  if (outcome?.action === 'deny') throw new DenialError(outcome.reply);
+  return outcome?.body ?? body;
+}
+
+/** Returns the request of a line, whose model is allowed. */
+function readLine(text: string, number: number, allow: LineChecks['allow']): { url: unknown; body: JsonObject } {
   const line = parsed(text);
   if (!isObject(line) || !isObject(line.body)) throw unjudged('a JSON object with a body is expected', lineOf(number));
   // With duplicate keys, the provider may use another value than the one that is checked here.
-  if (keysIn(text) !== keysOf(line)) throw unjudged('duplicate key', lineOf(number));
-  const { model } = line.body;
-  if (model === undefined || model === null) return;
+  if (hasDuplicateKeys(text, line)) throw unjudged('duplicate key', lineOf(number));
+  const { url, body } = line;
+  const { model } = body;
+  if (model === undefined || model === null || allow === null) return { url, body };
   if (typeof model !== 'string') throw unjudged('body.model: a text is expected', lineOf(number));
   allow(model);
+  return { url, body };
 }
 
 function unjudged(problem: string, param = 'input_file_id'): GatewayError {
@@ -88,33 +128,4 @@ function parsed(text: string): unknown {
 
 function lineOf(number: number): string {
   return `input_file_id line ${number}`;
-}
-
-/** Counts the keys in the JSON text: its colons outside of strings. */
-function keysIn(text: string): number {
-  let keys = 0;
-  let inText = false;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (inText && code === backslash) i++;
-    else if (code === quote) inText = !inText;
-    else if (code === colon && !inText) keys++;
-  }
-  return keys;
-}
-
-const quote = 34;
-const colon = 58;
-const backslash = 92;
-
-/** Counts the keys of the parsed value. */
-function keysOf(value: JsonObject): number {
-  let keys = 0;
-  const open: object[] = [value];
-  for (let next = open.pop(); next; next = open.pop()) {
-    const children = Object.values(next);
-    if (!Array.isArray(next)) keys += children.length;
-    for (const child of children) if (typeof child === 'object' && child !== null) open.push(child);
-  }
-  return keys;
 }

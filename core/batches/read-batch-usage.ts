@@ -1,5 +1,6 @@
+import { operationOfLines } from '../contract/plugin/batch-line.ts';
 import type { BatchUsageQuestion, BatchUsageReply } from '../contract/provider/batch-usage.ts';
-import type { Operation, OperationCall, OperationName, StepReply, StepServices } from '../contract/provider/provider.ts';
+import type { Operation, OperationCall, StepReply, StepServices } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { lineTooLong, textLines } from '../contract/values/text-lines.ts';
@@ -58,7 +59,7 @@ export async function readBatchUsage(asked: BatchUsageQuestion, options: BatchUs
     if (batch === null) return { state: 'gone', parts: [] };
     if (!over.has(batch.status)) return { state: 'running', parts: [] };
     const names = await modelsAsked(batch, adapter.operations.createBatch, call, services);
-    const sums = new UsageSums(operationsByEndpoint[String(batch.endpoint)] ?? null);
+    const sums = new UsageSums(operationOfLines(batch.endpoint));
     const output = await outputOf(adapter.operations.getBatchOutput, call, services);
     for await (const line of linesOf(output)) {
       const reply = isObject(line.response) ? line.response.body : null;
@@ -158,13 +159,3 @@ function parsed(text: string): unknown {
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
-
-const operationsByEndpoint: Readonly<Record<string, OperationName>> = {
-  '/v1/chat/completions': 'chatComplete',
-  '/v1/completions': 'complete',
-  '/v1/embeddings': 'embed',
-  '/v1/responses': 'createModelResponse',
-  '/v1/moderations': 'moderate',
-  '/v1/messages': 'messages',
-  '/v1/images/generations': 'imageGenerate',
-};

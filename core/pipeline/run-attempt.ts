@@ -7,6 +7,7 @@ import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { ReplySink } from '../contract/values/http.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
+import { DenialError } from './attempt/denial-error.ts';
 import { judgeOf } from './attempt/judge-response.ts';
 import { type Outgoing, outgoingCall, signedCall } from './attempt/outgoing-call.ts';
 import { mayRetry } from './attempt/retry-wait.ts';
@@ -109,7 +110,7 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
     steps?.afterSend(ctx, given, attemptReply);
     return judge === null ? attemptReply : await judge.whole(attemptReply, onLeft);
   } catch (thrown) {
-    return { kind: 'error', error: toGatewayError(thrown) };
+    return thrown instanceof DenialError ? deniedReply(thrown.reply) : { kind: 'error', error: toGatewayError(thrown) };
   }
 }
 

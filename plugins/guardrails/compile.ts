@@ -26,6 +26,8 @@ export interface PreparedCheck {
   readonly readsNoText: boolean;
   /** True: it can change the body. */
   readonly changes: boolean;
+  /** True: it redacts, so that the guardrail denies if it has an error. */
+  readonly redacts: boolean;
   /** True: it runs after the checks before it, on what they have left of the body. */
   readonly isChained: boolean;
   /** The check for streams whose text is decided in a window; null: the guardrail has another mode. */
@@ -103,6 +105,7 @@ function prepare(
       scope: shared.output.scope,
       readsNoText: check.readsNoText === true,
       changes,
+      redacts: check.redacts?.(read.output) ?? false,
       isChained: changes || rule.sequential || rule.type === 'mutator',
       failOnError: shared.output.failOnError ?? null,
       run: check.prepare(read.output, services),

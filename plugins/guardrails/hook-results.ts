@@ -1,6 +1,7 @@
 import type { GuardrailRecord } from '../../core/contract/plugin/guardrail-result.ts';
 import type { Reply } from '../../core/contract/plugin/plugin.ts';
 import type { JsonObject } from '../../core/contract/values/json.ts';
+import type { Guardrail } from './compile.ts';
 import type { CheckResult, GuardrailResult } from './run.ts';
 
 /** Results of both sides, as replies show them. */
@@ -13,8 +14,13 @@ const deniedMessage =
   'The guardrail checks defined in the config failed. You can find more information in the `hook_results` object.';
 
 /** Returns true if the guardrail ends the request or the attempt. */
-export function isDenied({ guardrail, verdict }: GuardrailResult): boolean {
-  return guardrail.deny && !verdict;
+export function isDenied({ guardrail, verdict, checks }: GuardrailResult): boolean {
+  return !verdict && (guardrail.deny || checks.some(({ stops }) => stops));
+}
+
+/** Returns true if the guardrail may end a request or an attempt: it denies or redacts. */
+export function mayDeny({ deny, checks }: Guardrail): boolean {
+  return deny || checks.some(({ redacts }) => redacts);
 }
 
 /** The reply with status 446. */

@@ -1,3 +1,4 @@
+import { type CheckBatchLine, namesBatchFile } from '../../core/contract/plugin/batch-line.ts';
 import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import type { GuardrailRule } from '../../core/contract/plugin/guardrail-config.ts';
@@ -8,6 +9,7 @@ import { headerParam } from '../../core/contract/protocol/header-names.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { findHeader } from '../../core/contract/values/http.ts';
 import { isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
+import { BatchGuard } from './batch-guard.ts';
 import type { Side } from './checks/check.ts';
 import { compileGuardrails, type Guardrail } from './compile.ts';
 import { denialOf, deniedResults, firstEventOf, isDenied, toRecord, withHookResults } from './hook-results.ts';
@@ -98,6 +100,8 @@ interface State {
   observed: Observed | null;
   /** A stream that is decided in a window. */
   windowed: StreamWindow | null;
+  /** The guard of the lines of a batch; null for all other requests. */
+  batch: BatchGuard | null;
   /** Null until a session has its first message. */
   session: SessionGuard | null;
   /** True once the record is being written. */
@@ -137,6 +141,7 @@ class GuardrailHooks {
       ...(hasInput && !isShared ? { onAttempt: (ctx, target) => this.#onAttempt(ctx, target) } : {}),
       onAttemptResponse: (ctx, response, target) => this.#onAttemptResponse(ctx, response, target),
       onOwnReply: (ctx, reply) => this.#onOwnReply(ctx, reply),
+      onBatch: (ctx, target) => this.#onBatch(ctx, target),
       onSessionMessage: (ctx, message) => this.#onSessionMessage(ctx, message),
       onReply: (ctx, head) => this.#onReply(ctx, head),
       onChunk: (ctx, chunk) => this.#onChunk(ctx, chunk),
@@ -163,6 +168,7 @@ class GuardrailHooks {
         firstEvent: null,
         observed: null,
         windowed: null,
+        batch: null,
         session: null,
         isClosed: false,
       };
@@ -220,6 +226,17 @@ class GuardrailHooks {
     return new SessionGuard({ input: input.all, output: output.all, clock: this.#services.clock, record });
   }
 
+  #onBatch(ctx: RequestContext, { index, path }: Target): CheckBatchLine | null {
+    const state = this.#stateOf(ctx);
+    const { input, output } = this.#compiled[index] ?? { input: noGuardrails, output: noGuardrails };
+    const record = (results: readonly GuardrailResult[]) => this.#record(ctx, results, path);
+    const onDenial = () => {
+      state.isDenied = true;
+    };
+    state.batch = new BatchGuard({ input: input.all, output: output.all, clock: this.#services.clock, record, onDenial });
+    return state.batch.check(ctx);
+  }
+
   #onAttempt(ctx: RequestContext, target: Target): Maybe<Denial | undefined> {
     const state = this.#stateOf(ctx);
     // A retry at the same target sends the same request.
@@ -259,6 +276,8 @@ class GuardrailHooks {
 
   #onAttemptResponse(ctx: RequestContext, response: AttemptResponse, target: Target): Maybe<Verdict | undefined> {
     const state = this.#stateOf(ctx);
+    // The guardrails of the request found no text beside the lines.
+    if (state.batch) state.before = [...state.before.filter(({ checks }) => checks.length > 0), ...state.batch.results];
     state.after = [];
     state.isDenied = false;
     state.observed = null;
@@ -458,6 +477,8 @@ function isChecked(ctx: RequestContext, status: number): boolean {
 /** The body of a pass-through request; null if there is one that cannot be read. */
 function passedBody({ passedParams, request }: RequestContext): JsonObject | null {
   if (request.webSocketProtocols) return null;
+  // The texts are in the file.
+  if (passedParams !== null && namesBatchFile(passedParams)) return null;
   return passedParams ?? (request.body.length === 0 ? {} : null);
 }
 

@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { OperationName } from '../../core/contract/provider/provider.ts';
 import type { Clock } from '../../core/contract/values/clock.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
@@ -22,6 +23,8 @@ export interface CheckResult extends Outcome {
   readonly failOnError: boolean;
   /** True if the check passed, or could not decide and errors count as passed. */
   readonly passed: boolean;
+  /** True: the text could not be redacted, so the guardrail denies. */
+  readonly stops: boolean;
   readonly durationMs: number;
   readonly createdAtMs: number;
 }
@@ -33,16 +36,42 @@ export interface SideResult {
   readonly body: JsonObject;
 }
 
+/** The part of a request that a body belongs to. */
+export interface Place {
+  /** Null: the form of the body is unknown, so that every text of it is read. */
+  readonly operation: OperationName | null;
+  /** Function name of the route: an operation, `proxy` or `realtime`. */
+  readonly requestType: string;
+  readonly model: string | null;
+  /** False: the body has no text for checks. */
+  readonly isReadable: boolean;
+  /** True: checks cannot change the body. */
+  readonly isFixed: boolean;
+}
+
+function placeOf(ctx: RequestContext, side: Side): Place {
+  const operation = ctx.endpoint?.operation ?? null;
+  const isStart = side === 'start';
+  return {
+    operation,
+    requestType: ctx.endpoint?.name ?? '',
+    model: isStart ? null : ctx.model,
+    isReadable: isStart || hasText(ctx, side),
+    isFixed: isStart || operation === null,
+  };
+}
+
 /**
  * Runs the synchronous guardrails of one side on a body. All start at once. Checks that can change the body run one after the other, so that
  * no replacement undoes another one; all other checks judge the body as it came. A body of null cannot be read: checks that read text cannot
- * run. Never throws or rejects.
+ * run. `place` differs from that of the request if the body is a part of it. Never throws or rejects.
  */
 export function runGuardrails(
   guardrails: readonly Guardrail[],
   ctx: RequestContext,
   given: JsonObject | null,
   clock: Clock,
+  place: Place = placeOf(ctx, guardrails[0]?.side ?? 'input'),
 ): Maybe<SideResult> {
   const body = given ?? {};
   let chain: Maybe<JsonObject> = body;
@@ -50,24 +79,22 @@ export function runGuardrails(
   const subjects: (Subject & { readonly scope: Scope })[] = [];
   const subjectOf = (check: PreparedCheck, side: Side): Subject => {
     for (const known of subjects) if (known.scope === check.scope) return known;
-    const subject = toSubject(ctx, side, body, check.scope);
+    const subject = toSubject(ctx, side, body, check.scope, place);
     subjects.push(subject);
     return subject;
   };
   const run = (check: PreparedCheck, guardrail: Guardrail): Maybe<CheckResult> => {
     if (given === null && !check.readsNoText) return cannotRun(check, guardrail, 'The body cannot be read', clock);
-    if (!check.isChained) return runCheck(check, guardrail, subjectOf(check, guardrail.side), clock);
+    if (!check.isChained) return runCheck(check, guardrail, subjectOf(check, guardrail.side), place, clock);
     const result = after(chain, (current) =>
-      runCheck(check, guardrail, toSubject(ctx, guardrail.side, current, check.scope), clock),
+      runCheck(check, guardrail, toSubject(ctx, guardrail.side, current, check.scope, place), place, clock),
     );
     chain = after(chain, (current) => after(result, (done) => done.body ?? current));
     return result;
   };
   const pending = guardrails.map((guardrail): Maybe<GuardrailResult> => {
-    const { side } = guardrail;
-    const isReadable = side === 'start' || hasText(ctx, side);
     const running: Maybe<CheckResult>[] = [];
-    for (const check of guardrail.checks) if (isReadable || check.readsNoText) running.push(run(check, guardrail));
+    for (const check of guardrail.checks) if (place.isReadable || check.readsNoText) running.push(run(check, guardrail));
     const checks = all(running);
     return isPromise(checks)
       ? checks.then((done) => conclusionOf(guardrail, done, clock))
@@ -87,18 +114,22 @@ function conclusionOf(guardrail: Guardrail, checks: readonly CheckResult[], cloc
   return { guardrail, verdict, checks, durationMs, createdAtMs: clock.now() };
 }
 
-function toSubject(ctx: RequestContext, side: Side, body: JsonObject, scope: Scope): Subject & { readonly scope: Scope } {
-  const operation = ctx.endpoint?.operation ?? null;
-  const isStart = side === 'start';
-  const parts = isStart ? [] : textParts(operation, side, body, scope);
+function toSubject(
+  ctx: RequestContext,
+  side: Side,
+  body: JsonObject,
+  scope: Scope,
+  { operation, requestType, model }: Place,
+): Subject & { readonly scope: Scope } {
+  const parts = side === 'start' ? [] : textParts(operation, side, body, scope);
   return {
     scope,
     ctx,
     side,
     body,
     operation,
-    requestType: ctx.endpoint?.name ?? '',
-    model: isStart ? null : ctx.model,
+    requestType,
+    model,
     metadata: ctx.metadata,
     parts,
     text: parts.length === 1 ? (parts[0] as TextPart).text : parts.map(({ text }) => text).join('\n'),
@@ -107,15 +138,21 @@ function toSubject(ctx: RequestContext, side: Side, body: JsonObject, scope: Sco
 
 /**
  * A check that cannot decide (there is no text) counts as passed unless `failOnError` is set. A check that could not run at all (no worker
- * thread, an exception) counts as failed in a guardrail that denies, unless `failOnError` is false.
+ * thread, an exception) counts as failed in a guardrail that denies, unless `failOnError` is false. Every error of a check that redacts
+ * stops the request, unless `failOnError` is false.
  */
-function runCheck(check: PreparedCheck, guardrail: Guardrail, subject: Subject, clock: Clock): Maybe<CheckResult> {
+function runCheck(
+  check: PreparedCheck,
+  guardrail: Guardrail,
+  subject: Subject,
+  { isFixed }: Place,
+  clock: Clock,
+): Maybe<CheckResult> {
   // `clock` is read once per turn of the event loop: a synchronous check would take no time.
   const beganMs = performance.now();
   const decided = (outcome: Outcome): CheckResult => {
-    if (outcome.body === undefined) return conclude(check, outcome, check.failOnError ?? false, beganMs, clock);
-    if (subject.side === 'start') return cannotRun(check, guardrail, 'Start hooks cannot change the body', clock);
-    if (subject.operation === null) return cannotRun(check, guardrail, 'Pass-through bodies cannot be changed', clock);
+    if (outcome.body === undefined) return conclude(check, outcome, check.failOnError ?? check.redacts, beganMs, clock);
+    if (isFixed) return cannotRun(check, guardrail, whyFixed(subject), clock);
     return conclude(check, outcome, check.failOnError ?? false, beganMs, clock);
   };
   const broken = (thrown: unknown): CheckResult => cannotRun(check, guardrail, reasonOf(thrown), clock, beganMs);
@@ -127,6 +164,19 @@ function runCheck(check: PreparedCheck, guardrail: Guardrail, subject: Subject, 
   }
 }
 
+function whyFixed({ side, operation }: Subject): string {
+  if (side === 'start') return 'Start hooks cannot change the body';
+  return operation === null ? 'Pass-through bodies cannot be changed' : 'The provider reads the line from its own file';
+}
+
+/** Returns the results of guardrails whose text cannot be read. */
+export function unreadable(guardrails: readonly Guardrail[], message: string, clock: Clock): readonly GuardrailResult[] {
+  return guardrails.map((guardrail) => {
+    const checks = guardrail.checks.map((check) => cannotRun(check, guardrail, message, clock));
+    return conclusionOf(guardrail, checks, clock);
+  });
+}
+
 function cannotRun(
   check: PreparedCheck,
   { deny }: Guardrail,
@@ -135,10 +185,16 @@ function cannotRun(
   beganMs = performance.now(),
 ): CheckResult {
   const outcome = { verdict: false, data: null, error: { name: 'Check error', message } };
-  return conclude(check, outcome, check.failOnError ?? deny, beganMs, clock);
+  return conclude(check, outcome, check.failOnError ?? (deny || check.redacts), beganMs, clock);
 }
 
-function conclude({ id }: PreparedCheck, outcome: Outcome, failOnError: boolean, beganMs: number, clock: Clock): CheckResult {
+function conclude(
+  { id, redacts }: PreparedCheck,
+  outcome: Outcome,
+  failOnError: boolean,
+  beganMs: number,
+  clock: Clock,
+): CheckResult {
   const { verdict, data, error, body } = outcome;
   const passed = error === undefined ? verdict : !failOnError;
   return {
@@ -149,6 +205,7 @@ function conclude({ id }: PreparedCheck, outcome: Outcome, failOnError: boolean,
     body,
     failOnError,
     passed,
+    stops: redacts && error !== undefined && !passed,
     durationMs: performance.now() - beganMs,
     createdAtMs: clock.now(),
   };

@@ -155,6 +155,42 @@ describe('a batch from a file of the service', () => {
   });
 });
 
+describe('a batch with guardrails', () => {
+  const config = { input_guardrails: [{ 'default.contains': { words: ['forbidden'], operator: 'none' }, id: 'g', deny: true }] };
+  const create = async (provider: string, window: string, text: string) => {
+    const options = { headers: { 'x-svc-config': JSON.stringify({ provider: `@${provider}`, ...config }) } };
+    const openai = new OpenAI({ baseURL: gateway.baseUrl, apiKey: gateway.workspaceKey, maxRetries: 0 });
+    const file = await openai.files.create({ file: new File([text], 'in.jsonl'), purpose: 'batch' }, {
+      headers: { 'x-svc-provider': 'svc' },
+    } as never);
+    const body = { input_file_id: file.id, endpoint: wanted.endpoint, completion_window: window };
+    return { openai, batch: await openai.batches.create(body as never, options) };
+  };
+  const text = jsonl(line('a', 'good'), line('forbidden', 'good'), line('c', 'good'));
+
+  it('is rejected with 446 before a provider that is sent the lines has the denied one', async () => {
+    gateway.upstream.on('/v1/messages/batches', reply(200, { id: 'msgbatch_1', processing_status: 'in_progress' } as never));
+    await expect(create('ant', '24h', text)).rejects.toMatchObject({ status: 446 });
+    for (const request of gateway.upstream.requests) await expect(request.complete).rejects.toThrow();
+  });
+
+  it('has the denial as the result of the denied line if the service runs it, and the other lines are sent', async () => {
+    const { openai, batch } = await create('oai', 'immediate', text);
+    await until(async () => (await openai.batches.retrieve(batch.id)).status === 'completed', { what: 'the end of the batch' });
+    const output = (await openai.get(`/batches/${batch.id}/output`, { __binaryResponse: true })) as Response;
+    const lines = (await output.text())
+      .trimEnd()
+      .split('\n')
+      .map((one) => JSON.parse(one));
+    expect(Object.fromEntries(lines.map((one) => [one.custom_id, one.response.status_code]))).toEqual({
+      ...{ a: 200, forbidden: 446, c: 200 },
+    });
+    const denied = lines.find((one) => one.custom_id === 'forbidden');
+    expect(denied.response.body.hook_results.before_request_hooks[0]).toMatchObject({ id: 'g', verdict: false });
+    expect(gateway.upstream.requests.filter((request) => request.path.endsWith('/chat/completions'))).toHaveLength(2);
+  });
+});
+
 describe('a batch on a pass-through route', () => {
   const ask = (provider: string, path: string, body: object | string, headers: object = {}) =>
     gateway.call(path, {

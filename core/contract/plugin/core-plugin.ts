@@ -5,6 +5,7 @@ import type { TokenVerifier } from '../protocol/tokens.ts';
 import type { SettingNames } from '../provider/setting-names.ts';
 import type { GatewayError } from '../values/errors.ts';
 import type { Maybe } from '../values/json.ts';
+import type { CheckBatchLine } from './batch-line.ts';
 import type { CallHold } from './call-hold.ts';
 import type { Circuits } from './circuits.ts';
 import type { ContentLog } from './content-capture.ts';
@@ -34,6 +35,8 @@ export interface CoreHooks extends Hooks {
    * request; throwing GatewayError rejects it.
    */
   onStart?(ctx: RequestContext): Maybe<Reply | undefined>;
+  /** A provider is about to get a batch that it runs itself. Returns the check of its lines; null: they are not read. */
+  onBatch?(ctx: RequestContext, target: Target): CheckBatchLine | null;
   /** True: the plugin needs the parsed body of pass-through routes in `ctx.passedParams`. */
   readonly readsParams?: boolean;
   /** Returns true for requests whose streams are held until they are complete, like `reads.response: 'body'`. */

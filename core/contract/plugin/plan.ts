@@ -39,6 +39,7 @@ export interface Plan {
   readonly onChunk: HookList<'onChunk'>;
   readonly onError: HookList<'onError'>;
   /** The first plugin that inspects messages of sessions; null: none. */
+  readonly onBatch: NonNullable<CoreHooks['onBatch']> | null;
   readonly onSessionMessage: NonNullable<CoreHooks['onSessionMessage']> | null;
   readonly onSessionUsage: HookList<'onSessionUsage'>;
   readonly onSessionLook: HookList<'onSessionLook'>;

@@ -174,11 +174,14 @@ export interface Operation {
   readonly takesOwnFiles?: true;
   /** Headers of this call, before those of the provider. */
   headers?(call: OperationCall): HeaderList;
-  /** True on a `createBatch` whose `steps` ask `call.allowModel` about each model that the provider will see. */
-  readonly checksModels?: true;
+  /**
+   * True on a `createBatch` whose `steps` ask `call.allowModel` about each model and `call.checkLine` about each line that the provider
+   * will see.
+   */
+  readonly checksLines?: true;
   /**
    * Returns paths below the base URL of the request files that the body of a new batch names. They are read first if models are
-   * restricted. A provider with neither this nor `checksModels` creates no batches under such a restriction.
+   * restricted or guardrails check the lines. A provider with neither this nor `checksLines` creates no such batches.
    */
   requestFiles?(body: JsonObject, call: OperationCall): readonly string[];
   /**
@@ -326,6 +329,11 @@ export interface OperationCall {
   readonly caller?: Caller | null;
   /** Throws `model_not_allowed`. Present while a batch is created under an integration that restricts its models. */
   readonly allowModel?: (model: string) => void;
+  /**
+   * Returns the body of a line of a new batch as guardrails have left it. Rejects with the error that ends the request. Present while a
+   * batch is created whose lines are checked.
+   */
+  readonly checkLine?: (url: string, body: JsonObject) => Promise<JsonObject>;
   /** `strict_open_ai_compliance`; false adds provider-specific fields to replies. */
   readonly strict: boolean;
   /** Parameters that could not be carried over, and content of the reply as `reply.<name>`: `x-svc-dropped-params`. */

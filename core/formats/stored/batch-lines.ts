@@ -10,8 +10,15 @@ export interface BatchRequest {
   readonly body: JsonObject;
 }
 
-/** Yields the requests of an input file. Throws `bad_request` naming `param` and the invalid line. */
-export async function* readBatchRequests(file: AsyncIterable<Uint8Array>, param = 'input_file_id'): AsyncGenerator<BatchRequest> {
+/**
+ * Yields the requests of an input file, as `call.checkLine` has left them. Throws `bad_request` naming `param` and the invalid line, and
+ * what `checkLine` throws.
+ */
+export async function* readBatchRequests(
+  file: AsyncIterable<Uint8Array>,
+  { checkLine }: Pick<OperationCall, 'checkLine'>,
+  param = 'input_file_id',
+): AsyncGenerator<BatchRequest> {
   let number = 0;
   for await (const text of readLines(file)) {
     number++;
@@ -20,7 +27,8 @@ export async function* readBatchRequests(file: AsyncIterable<Uint8Array>, param 
     if (!line || typeof line.custom_id !== 'string' || !isObject(line.body)) {
       throw badParam(`${param} line ${number}`, 'a JSON object with custom_id, method, url and body is expected');
     }
-    yield { customId: line.custom_id, url: String(line.url ?? ''), body: line.body };
+    const url = String(line.url ?? '');
+    yield { customId: line.custom_id, url, body: checkLine ? await checkLine(url, line.body) : line.body };
   }
 }
 

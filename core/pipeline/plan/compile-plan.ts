@@ -127,6 +127,7 @@ export function compilePlan(
     onReply: pick(all, 'onReply').reverse(),
     onChunk: pick(all, 'onChunk').reverse(),
     onError: pick(all, 'onError').reverse(),
+    onBatch: pick(all, 'onBatch')[0] ?? null,
     onSessionMessage: pick(all, 'onSessionMessage')[0] ?? null,
     onSessionUsage: pick(all, 'onSessionUsage').reverse(),
     onSessionLook: pick(all, 'onSessionLook'),

@@ -1,3 +1,4 @@
+import { batchFileFields } from '../../contract/plugin/batch-line.ts';
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Target } from '../../contract/plugin/plan.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
@@ -73,8 +74,6 @@ function inParams(ctx: RequestContext, target: Target, isRestricted: boolean): s
   return [...texts(params.model), ...(ctx.query === '' ? [] : new URLSearchParams(ctx.query).getAll('model'))];
 }
 
-/** Fields of a pass-through body that make a batch from a file, by the names of different providers. */
-const batchFields = ['input_file_id', 'input_files', 'input_blob', 'input_dataset_id', 'inputDataConfig', 'inputConfig'] as const;
 const modelFields = ['model', 'modelId'] as const;
 
 /** Returns the models of a pass-through body: JSON, or a form. Throws `bad_request` if a model may be hidden. */
@@ -90,7 +89,7 @@ async function inBody(ctx: RequestContext, isRestricted: boolean): Promise<strin
     return inForm(ctx, text, isRestricted);
   }
   if (!isObject(parsed)) return [];
-  const field = batchFields.find((name) => name in (parsed as JsonObject));
+  const field = batchFileFields.find((name) => name in (parsed as JsonObject));
   if (field !== undefined) throw hidden(field, 'create the batch with POST /v1/batches');
   if (isRestricted) requireReadable(parsed as JsonObject, 'the body');
   const { model, modelId, requests } = parsed as JsonObject;

@@ -40,7 +40,7 @@ export const createBatch: Operation = {
     return jsonReply({ ...batch, ...remembered, id, ...(call.dropped.includes('metadata') ? { metadata: null } : {}) });
   }),
   takesOwnFiles: true,
-  checksModels: true,
+  checksLines: true,
 };
 
 export const retrieveBatch: Operation = {
@@ -88,7 +88,7 @@ function batchPath(call: OperationCall): string {
 async function* requestsOf(file: AsyncIterable<Uint8Array>, call: OperationCall): AsyncGenerator<Uint8Array> {
   let separator = '{"requests":[';
   const model = modelBesideLines(call);
-  for await (const { customId, body } of readBatchRequests(file)) {
+  for await (const { customId, body } of readBatchRequests(file, call)) {
     if (!/^[\w-]{1,64}$/.test(customId)) {
       throw badParam('custom_id', `${customId.slice(0, 64)}: anthropic takes at most 64 letters, digits, _ and -`);
     }

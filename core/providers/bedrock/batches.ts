@@ -61,7 +61,7 @@ export const createBatch = {
     const note = { input_file_id: String(file), metadata: metadataOf(call) };
     const folder = `${batchFolder}${randomUUID()}/`;
     const output = outputLocation(options.output_data_config) ?? `s3://${bucket}/${folder}`;
-    const lines = readBatchRequests(await inputFile(file, 'input_file_id', call, services));
+    const lines = readBatchRequests(await inputFile(file, 'input_file_id', call, services), call);
     const first = await lines.next();
     if (first.done) throw badParam('input_file_id', 'the file has no requests');
     const model = modelOf(call, options, first.value);
@@ -87,7 +87,7 @@ export const createBatch = {
     return jsonReply({ ...toBatch(job), ...note });
   }),
   takesOwnFiles: true as const,
-  checksModels: true as const,
+  checksLines: true as const,
 };
 
 export const retrieveBatch = storedOperation(async (call, services) => {

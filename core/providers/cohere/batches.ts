@@ -43,7 +43,7 @@ export const createBatch: Operation = {
     }
   }),
   takesOwnFiles: true,
-  checksModels: true,
+  checksLines: true,
 };
 
 export const retrieveBatch: Operation = storedOperation(async (call, services) => {
@@ -86,7 +86,7 @@ interface Input {
 
 /** Uploads a file of the service as a dataset, which the provider has not validated yet. */
 async function madeOf(file: string, call: OperationCall, services: StepServices, beside: string | null): Promise<Input> {
-  const requests = readBatchRequests(services.ownFile(file));
+  const requests = readBatchRequests(services.ownFile(file), call);
   const first = await requests.next();
   if (first.done) throw badParam('input_file_id', 'the file has no requests');
   const [endpoint, kind] = kindOf(endpointOf(call), first.value);
@@ -98,6 +98,8 @@ async function madeOf(file: string, call: OperationCall, services: StepServices,
 
 /** Returns an existing dataset. Its name holds its purpose. */
 async function found(id: string, call: OperationCall, services: StepServices, beside: string | null): Promise<Input> {
+  if (call.checkLine)
+    throw badParam('input_file_id', 'guardrails cannot check a dataset. Create the batch from a file of the service');
   // A model that is not allowed is rejected before the provider is called.
   const named = beside === null ? null : callOfLine(call, { model: beside }).model;
   const dataset = readDatasetName((await validatedDataset(services, id)).name);

@@ -82,7 +82,7 @@ export const deleteFile: Operation = {
 const typeOfPurpose: Readonly<Record<string, string>> = { 'fine-tune': 'chat-finetune-input' };
 
 async function forBatches(file: UploadedFile, call: OperationCall, services: StepServices): Promise<string> {
-  const requests = readBatchRequests(file.chunks, 'file');
+  const requests = readBatchRequests(file.chunks, call, 'file');
   const first = await requests.next();
   if (first.done) throw badParam('file', 'the file has no requests');
   const [endpoint, kind] = kindOf(storedText(call, 'provider_batch_endpoint'), first.value);

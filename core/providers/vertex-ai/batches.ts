@@ -37,7 +37,7 @@ export const createBatch = {
     const note = { input_file_id: String(file), metadata: metadataOf(call) };
     const { model: chosen, ...options } = optionsOf(call);
     const folder = `${batchFolder}${randomUUID()}/`;
-    const lines = readBatchRequests(await inputFile(file, 'input_file_id', call, services));
+    const lines = readBatchRequests(await inputFile(file, 'input_file_id', call, services), call);
     const first = await lines.next();
     if (first.done) throw badParam('input_file_id', 'the file has no requests');
     const { model } = callOfLine(call, { model: modelBesideLines(call, chosen) ?? first.value.body.model });
@@ -61,7 +61,7 @@ export const createBatch = {
     return jsonReply({ ...toBatch(job), ...note });
   }),
   takesOwnFiles: true as const,
-  checksModels: true as const,
+  checksLines: true as const,
 };
 
 export const retrieveBatch = storedOperation(async (call, services) => {

@@ -60,6 +60,11 @@ export interface Check<Parameters = unknown> {
   readonly readsNoText?: true;
   /** True, or true for these parameters: it can change the body. Such checks of one side run one after the other, each on what the one before has left. */
   readonly changes?: true | ((parameters: Parameters) => boolean);
+  /**
+   * Returns true if these parameters redact personal data or secrets. If such a check has an error, the guardrail denies, unless
+   * `failOnError` is false.
+   */
+  readonly redacts?: (parameters: Parameters) => boolean;
   readonly parameters: GenericSchema<unknown, Parameters>;
   /** Prepares a check once per config version. Throws an Error with the reason if the parameters cannot be used. */
   prepare(parameters: Parameters, services: CheckServices): (subject: Subject) => Maybe<Outcome>;

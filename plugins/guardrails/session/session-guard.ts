@@ -4,7 +4,7 @@ import type { Clock } from '../../../core/contract/values/clock.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { isObject, isPromise, type JsonObject, type Maybe, parseObject } from '../../../core/contract/values/json.ts';
 import type { Guardrail } from '../compile.ts';
-import { deniedResults, isDenied } from '../hook-results.ts';
+import { deniedResults, isDenied, mayDeny } from '../hook-results.ts';
 import { after } from '../maybe.ts';
 import { type GuardrailResult, runGuardrails } from '../run.ts';
 import { contentOfClient, contentOfResponse, type MessageContent, transcriptOf } from './session-texts.ts';
@@ -103,8 +103,8 @@ export class SessionGuard {
     if (content === 'nothing') return null;
     const { clock, record } = this.#options;
     if (content === 'unreadable') {
-      // Only a guardrail that denies has something to decide: the others would note every piece of audio.
-      const denying = first.filter(({ deny }) => deny);
+      // Only a guardrail that may deny has something to decide: the others would note every piece of audio.
+      const denying = first.filter(mayDeny);
       if (denying.length === 0) return null;
       return after(runGuardrails(denying, ctx, null, clock), ({ results }) => {
         if (!results.some(isDenied)) return null;

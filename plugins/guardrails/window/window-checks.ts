@@ -22,7 +22,8 @@ export function windowResults(checks: readonly WindowCheck[], clock: Clock): Gua
         const verdict = findings === 0 || !search.fails;
         const explanation = findings === 0 ? 'Nothing was found in the stream.' : 'The stream has a finding.';
         const failOnError = check.failOnError ?? false;
-        const result = { id: check.id, verdict, data: { explanation }, failOnError, passed: verdict, durationMs: 0, createdAtMs };
+        const outcome = { verdict, data: { explanation }, passed: verdict, stops: false };
+        const result = { id: check.id, ...outcome, failOnError, durationMs: 0, createdAtMs };
         // The replaced text has left already. Records and results only state that there was a replacement.
         return check.changes && findings > 0 ? { ...result, body: {} } : result;
       });

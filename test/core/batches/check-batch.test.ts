@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { providers } from '../../../core/providers/index.ts';
 
-describe('batches under restricted models', () => {
+describe('lines of batches', () => {
   const making = [...providers.values()].filter((adapter) => adapter.operations.createBatch);
 
   it.each(making.map((adapter) => [adapter.id, adapter] as const))('can be checked at %s', (_, adapter) => {
-    const { steps, checksModels, requestFiles } = adapter.operations.createBatch ?? {};
-    expect(steps ? checksModels === true : requestFiles !== undefined).toBe(true);
+    const { steps, checksLines, requestFiles } = adapter.operations.createBatch ?? {};
+    expect(steps ? checksLines === true : requestFiles !== undefined).toBe(true);
   });
 });

@@ -13,6 +13,7 @@ export const pii: Check = defineCheck({
   id: 'svc.pii',
   sides: bothSides,
   changes: ({ redact }) => redact,
+  redacts: ({ redact }) => redact,
   parameters: v.strictObject({
     categories: v.optional(v.pipe(v.array(v.picklist(piiCategories)), v.minLength(1)), [...piiCategories]),
     redact: v.optional(v.boolean(), false),

@@ -8,6 +8,7 @@ export const secrets: Check = defineCheck({
   id: 'svc.secrets',
   sides: bothSides,
   changes: ({ redact }) => redact,
+  redacts: ({ redact }) => redact,
   parameters: v.strictObject({ redact: v.optional(v.boolean(), false), not: v.optional(v.boolean(), false) }),
   prepare({ redact, not }, { tasks }) {
     if (redact && not) throw new Error('not: contradicts redact');

@@ -58,6 +58,7 @@ const pii = definePartner({
   credentials,
   eachText: true,
   changes: ({ redact }) => redact,
+  redacts: ({ redact }) => redact,
   answer: v.looseObject({
     results: v.looseObject({
       documents: v.tuple([

@@ -9,6 +9,7 @@ export const crowdstrike = definePartner({
   parameters: { redact: flag() },
   credentials: { apiKey: secret, baseUrl },
   changes: ({ redact }) => redact,
+  redacts: ({ redact }) => redact,
   answer: v.looseObject({
     status: v.literal('Success'),
     result: v.looseObject({

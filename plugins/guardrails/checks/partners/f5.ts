@@ -10,6 +10,7 @@ export const f5 = definePartner({
   credentials: { apiKey: secret, calypsoUrl: v.optional(baseUrl, 'https://us1.calypsoai.app') },
   eachText: true,
   changes: ({ redact }) => redact,
+  redacts: ({ redact }) => redact,
   answer: v.looseObject({
     redactedInput: v.optional(v.nullable(v.string())),
     result: v.looseObject({ outcome: v.string() }),

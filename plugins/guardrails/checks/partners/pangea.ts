@@ -37,6 +37,7 @@ export const pangeaPii = definePartner({
   parameters: { redact: flag() },
   credentials,
   changes: ({ redact }) => redact,
+  redacts: ({ redact }) => redact,
   answer: v.looseObject({
     status: v.literal('Success'),
     summary: v.optional(v.string()),

@@ -52,6 +52,8 @@ export interface Partner<Parameters extends v.ObjectEntries, Credentials extends
   readonly eachText?: true;
   /** Returns true if these parameters can replace texts. */
   readonly changes?: (parameters: Values<Parameters>) => boolean;
+  /** As in `Check`. */
+  readonly redacts?: (parameters: Values<Parameters>) => boolean;
   /** Form of the reply. Any other reply is an error, not a passed check. */
   readonly answer: v.GenericSchema<unknown, Answer>;
   toRequest(asked: Asked<Values<Parameters>, Values<Credentials>>): PartnerRequest;
@@ -70,11 +72,12 @@ export function definePartner<Parameters extends v.ObjectEntries, Credentials ex
     timeout: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(60_000)), partner.timeoutMs ?? 5000),
     credentials: v.strictObject(partner.credentials),
   });
-  const { changes } = partner;
+  const { changes, redacts } = partner;
   return defineCheck({
     id: partner.id,
     sides: partner.sides,
     ...(changes ? { changes: (given: unknown) => changes(given as never) } : {}),
+    ...(redacts ? { redacts: (given: unknown) => redacts(given as never) } : {}),
     parameters: parameters as unknown as v.GenericSchema<unknown, Given>,
     prepare: (given, services) => (subject) => ask(partner as never, given, services, subject),
   });

@@ -61,6 +61,7 @@ function detection(name: string): Check {
     timeoutMs,
     eachText: true,
     changes: ({ redact }) => redact,
+    redacts: ({ redact }) => redact,
     answer,
     toRequest: (asked) => toRequest(asked, name),
     toVerdict(given, { parameters: { redact }, text: checked }) {

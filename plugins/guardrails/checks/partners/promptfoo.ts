@@ -40,6 +40,7 @@ const pii = definePartner({
   credentials: {},
   eachText: true,
   changes: ({ redact }) => redact,
+  redacts: ({ redact }) => redact,
   answer: v.looseObject({
     results: v.tuple([
       v.looseObject({ flagged: v.boolean(), payload: v.optional(v.looseObject({ pii: v.optional(v.array(entity)) })) }),

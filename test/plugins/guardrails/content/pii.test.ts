@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { answer, chatReply, chatStream, createHarness, type Script } from '../../../support/pipeline-harness.ts';
 
@@ -55,6 +56,37 @@ describe('svc.pii', () => {
     expect(status).toBe(200);
     expect(sent).toBe('{{EMAIL_ADDRESS_1}}, {{IP_ADDRESS_1}}, {{EMAIL_ADDRESS_2}} and {{EMAIL_ADDRESS_1}}');
     expect(record?.guardrails).toMatchObject([{ verdict: true, transformed: true }]);
+  });
+
+  const overloaded = {
+    run: () => {
+      throw new GatewayError('overloaded');
+    },
+  };
+  it.each<[string, string, JsonObject, number]>([
+    ['denies a request that it cannot redact, also without deny', 'svc.pii', { redact: true }, 446],
+    ['passes it if failOnError is false', 'svc.pii', { redact: true, failOnError: false }, 200],
+    ['passes a request that it cannot check if it does not redact', 'svc.pii', {}, 200],
+    ['denies a request with secrets that it cannot redact', 'svc.secrets', { redact: true }, 446],
+  ])('%s', async (_, id, parameters, status) => {
+    const gateway = createHarness({ tasks: overloaded as never });
+    const config = { provider: '@one', input_guardrails: [{ [id]: parameters, id: 'p' }] };
+    const headers = { 'x-svc-config': JSON.stringify(config) };
+    const sink = await gateway.send({ headers, body: { model: 'm', messages: [{ role: 'user', content: mail }] } });
+    expect([sink.status, gateway.calls.length]).toEqual([status, status === 446 ? 0 : 1]);
+  });
+
+  it('denies personal data in a pass-through request, which it cannot redact, and passes other texts', async () => {
+    for (const [text, status] of [
+      [mail, 446],
+      ['hello', 200],
+    ] as const) {
+      const gateway = createHarness();
+      const config = { provider: '@one', input_guardrails: [{ 'svc.pii': { redact: true }, id: 'p' }] };
+      const headers = { 'x-svc-config': JSON.stringify(config) };
+      const body = { model: 'm', messages: [{ role: 'user', content: text }] };
+      expect((await gateway.send({ path: '/v1/proxy/chat/completions', headers, body })).status).toBe(status);
+    }
   });
 
   it('redact: replaces data that is split over content parts', async () => {
