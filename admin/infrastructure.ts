@@ -6,7 +6,7 @@ import { idempotencyKeys } from './http/idempotency/entity.ts';
 import { forgetExpiredKeys } from './http/idempotency/repeat.ts';
 import { jobs } from './jobs/entity.ts';
 import { clearPassedBudgets, forgetOldWindows } from './leases/clean-ledger.ts';
-import { limitBudgets, limitLeases, limitWindows } from './leases/entity.ts';
+import { limitBudgets, limitEntries, limitLeases, limitPastWindows, limitWindows } from './leases/entity.ts';
 import { settleRecords } from './leases/settle.ts';
 import { outbox } from './publish/entity.ts';
 import { dataKeys } from './secrets/entity.ts';
@@ -14,7 +14,10 @@ import { dataKeys } from './secrets/entity.ts';
 /** Tables and housekeeping of the folders that no resource owns. */
 export const infrastructure = defineResource({
   name: 'infrastructure',
-  entities: [auditEntries, auditChains, idempotencyKeys, outbox, dataKeys, jobs, limitWindows, limitBudgets, limitLeases],
+  entities: [
+    ...[auditEntries, auditChains, idempotencyKeys, outbox, dataKeys, jobs],
+    ...[limitWindows, limitBudgets, limitLeases, limitEntries, limitPastWindows],
+  ],
   migrations: sharedMigrations,
   recordWriters: [settleRecords],
   housekeeping: [

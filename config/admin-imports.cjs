@@ -32,7 +32,10 @@ const folders = {
     ...['db', 'publish', 'secrets', 'access', rows],
     'resources/(integrations/(service|create-provider)|prompt-(collections|labels)/service|user-invites/service)\\.ts',
   ],
-  commands: ['db', 'audit', 'publish', 'secrets', 'bootstrap', rows, 'tables\\.ts'],
+  commands: [
+    ...['db', 'audit', 'publish', 'secrets', 'bootstrap', rows, 'tables\\.ts'],
+    'resources/(ledger-entries/verify-ledger|logs/forget-old-records)\\.ts',
+  ],
 };
 
 /** What every resource may import. */
@@ -50,6 +53,7 @@ const resources = {
   feedbacks: ['logs'],
   guardrails: ['plugins'],
   integrations: ['secret-references'],
+  'ledger-entries': ['logs'],
   'log-exports': ['logs', 'organisations'],
   'model-configs': ['integrations'],
   'organisation-members': ['users'],

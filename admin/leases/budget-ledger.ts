@@ -2,6 +2,7 @@ import type { BudgetAsk, Grant } from '../../core/contract/protocol/leases.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { type BudgetRule, ruleOf, type Window, windowOf } from './budget-window.ts';
 import { clearExhausted } from './entity-state.ts';
+import { storePastWindow } from './past-windows.ts';
 import { grantOf } from './share.ts';
 
 /**
@@ -102,8 +103,9 @@ async function noteLeft(tx: EntityManager, asks: readonly BudgetAsk[]): Promise<
   );
 }
 
-/** Starts a new window: usage is zero, and the leases of the previous window are deleted. */
+/** Starts a new window: the usage of the previous one is stored apart, usage is zero, and its leases are deleted. */
 export async function beginAnew(tx: EntityManager, row: BudgetRow, { startMs, endMs }: Omit<Window, 'isNew'>): Promise<void> {
+  await storePastWindow(tx, row.key, startMs);
   await tx.execute(
     `update limit_budgets set start_ms = ?, end_ms = ?, used = 0, used_nano_rest = 0, threshold_crossed_at = null, exhausted_at = null,
        threshold_told_at = null, exhausted_told_at = null

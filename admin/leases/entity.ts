@@ -64,3 +64,36 @@ export const limitLeases = defineEntity({
     holder: p.uuid().nullable(),
   },
 });
+
+/**
+ * Amount that a record used of a budget in a window, where the record alone does not show it: sessions, which may last longer than a
+ * window, and records without a window. Other records show it by their reservations.
+ */
+export const limitEntries = defineEntity({
+  name: 'LimitEntry',
+  tableName: 'limit_entries',
+  properties: {
+    recordId: p.uuid().primary(),
+    key: p.text().primary(),
+    /** 0: the window had ended before budgets had past windows. */
+    startMs: p.bigint('number').primary(),
+    organisationId: p.uuid(),
+    /** Of the record. */
+    createdAt: p.datetime(),
+    /** Tokens, requests or nano-USD. */
+    amount: p.bigint('number'),
+  },
+});
+
+/** A window of a budget that has ended, with its usage in tokens, requests or nano-USD. Late records still add to it. */
+export const limitPastWindows = defineEntity({
+  name: 'LimitPastWindow',
+  tableName: 'limit_past_windows',
+  properties: {
+    key: p.text().primary(),
+    startMs: p.bigint('number').primary(),
+    organisationId: p.uuid(),
+    endMs: p.bigint('number'),
+    amount: p.bigint('number'),
+  },
+});

@@ -5,6 +5,8 @@ import { nanoPerMicro } from '../pricing/nano-usd.ts';
 import { type BudgetRow, beginAnew, usedUnits } from './budget-ledger.ts';
 import { ruleOf, windowAt } from './budget-window.ts';
 import { markExhausted } from './entity-state.ts';
+import { hasOwnEntries, noteEntries, type OwnEntry } from './own-entries.ts';
+import { addLateUsage, type LateUsage } from './past-windows.ts';
 
 /** A newly stored record with its cost. */
 export interface Settled {
@@ -17,6 +19,7 @@ export interface Settled {
 
 /** Effect of one record on one budget. */
 interface Entry {
+  readonly record: RequestRecord;
   readonly key: string;
   /** Start of the window. 0: the window is determined by the time of the request. */
   readonly startMs: number;
@@ -62,10 +65,16 @@ async function settleBudgets(
     'all',
   );
   const counted: Entry[] = [];
+  const late: LateUsage[] = [];
+  const own: OwnEntry[] = [];
   for (const row of rows) {
     const ofRow = entries.filter((entry) => entry.key === row.key);
-    counted.push(...(await addUsage(tx, row, ofRow)));
+    const added = await addUsage(tx, row, ofRow);
+    counted.push(...added.counted);
+    late.push(...added.late);
+    own.push(...added.own);
   }
+  await noteEntries(tx, own, await addLateUsage(tx, late));
   return counted;
 }
 
@@ -95,28 +104,43 @@ async function settleLeases(tx: EntityManager, entries: readonly Entry[]): Promi
   );
 }
 
-/** Adds the usage of the current window, and returns its entries. */
-async function addUsage(tx: EntityManager, known: BudgetRow, entries: readonly Entry[]): Promise<Entry[]> {
+interface Added {
+  /** Entries of the current window. */
+  counted: Entry[];
+  /** Entries of windows that have ended: they do not count in the current one. */
+  readonly late: LateUsage[];
+  /** Entries of the current window that are stored apart from their records. */
+  readonly own: OwnEntry[];
+}
+
+/** Adds the usage of the current window, and sorts the entries by their windows. */
+async function addUsage(tx: EntityManager, known: BudgetRow, entries: readonly Entry[]): Promise<Added> {
+  const added: Added = { counted: [], late: [], own: [] };
   let row = known;
   let used = 0;
-  let counted: Entry[] = [];
   for (const entry of entries) {
-    if (entry.startMs === 0) {
-      const window = windowAt(row, entry.atMs);
-      if (window === null) continue;
-      if (window.isNew) {
-        await beginAnew(tx, row, window);
-        row = { ...row, start_ms: window.startMs, end_ms: window.endMs, used: 0, used_nano_rest: 0 };
-        used = 0;
-        counted = [];
-      }
-      // A request of a window that has ended is not counted in the next one.
-    } else if (entry.startMs !== Number(row.start_ms)) continue;
-    used += entry[row.unit];
-    counted.push(entry);
+    const { record, startMs, atMs } = entry;
+    const one = { recordId: record.id, key: row.key, organisationId: row.organisation_id, createdAt: record.createdAt };
+    const amount = entry[row.unit];
+    const isOwn = hasOwnEntries(record, startMs);
+    const window = startMs === 0 ? windowAt(row, atMs) : { isNew: false, startMs, endMs: null };
+    if (window?.isNew) {
+      if (used !== 0) await addUsed(tx, row, used);
+      await beginAnew(tx, row, window);
+      row = { ...row, start_ms: window.startMs, end_ms: window.endMs, used: 0, used_nano_rest: 0 };
+      used = 0;
+      added.counted = [];
+    }
+    if (window === null || window.startMs !== Number(row.start_ms)) {
+      added.late.push({ ...one, startMs, atMs, amount, isOwn, currentMs: Number(row.start_ms) });
+      continue;
+    }
+    used += amount;
+    added.counted.push(entry);
+    if (isOwn) added.own.push({ ...one, startMs: window.startMs, amount });
   }
   if (used !== 0) await addUsed(tx, row, used);
-  return counted;
+  return added;
 }
 
 /** `amount`: tokens, requests or nano-USD. */
@@ -184,7 +208,7 @@ function entriesOf({ record, cost, before }: Settled, nowMs: number): Entry[] {
       ? { tokens: units, requests: units, cost: units * nanoPerMicro }
       : { tokens, requests: settled ? 0 : 1, cost: costs };
     const used = isLast ? spent : { tokens: 0, requests: 0, cost: 0 };
-    return { key, startMs, atMs: timeOf(record, nowMs), lease, reserved: units - (settled?.units ?? 0), ...used };
+    return { record, key, startMs, atMs: timeOf(record, nowMs), lease, reserved: units - (settled?.units ?? 0), ...used };
   });
 }
 

@@ -14,6 +14,7 @@ import { RejectUnmetered } from './202611220722-reject-unmetered.ts';
 import { KeyChecks } from './202611220735-key-checks.ts';
 import { RateLeases } from './202611220801-rate-leases.ts';
 import { StartHooks } from './202611222010-start-hooks.ts';
+import { LedgerEntries } from './202611222340-ledger-entries.ts';
 
 /**
  * Migrations of tables that several resources or no resource share. Migrations of one resource are in its folder. A list instead of a
@@ -35,4 +36,5 @@ export const sharedMigrations: readonly MigrationObject[] = [
   { name: '202611220735-key-checks', class: KeyChecks },
   { name: '202611220801-rate-leases', class: RateLeases },
   { name: '202611222010-start-hooks', class: StartHooks },
+  { name: '202611222340-ledger-entries', class: LedgerEntries },
 ];

@@ -15,6 +15,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   files: 'own',
   guardrails: 'standard',
   integrations: 'own',
+  'ledger-entries': 'own',
   'loaded-plugins': 'own',
   'log-exports': 'own',
   logs: 'own',

@@ -12,7 +12,9 @@ import { copyEmptyDatabase } from '../support/pgdata-template.ts';
 import { startPlaneWith, testSettings } from '../support/plane.ts';
 import { newReadyDatabase, ruleDatabases } from '../support/test-database.ts';
 
-function verify(settings: Settings, ...options: string[]): Promise<{ code: number; text: string }> {
+const verify = (settings: Settings, ...options: string[]) => run('verify-audit', settings, ...options);
+
+function run(command: string, settings: Settings, ...options: string[]): Promise<{ code: number; text: string }> {
   const env = {
     PATH: process.env.PATH ?? '',
     ...compileCacheEnv,
@@ -22,14 +24,14 @@ function verify(settings: Settings, ...options: string[]): Promise<{ code: numbe
     ...(settings.databaseUrl === null ? {} : { DATABASE_URL: settings.databaseUrl }),
   };
   return new Promise((resolve) => {
-    execFile(process.execPath, sourceArguments('admin/commands/verify-audit.ts', ...options), { env }, (error, out, err) =>
+    execFile(process.execPath, sourceArguments(`admin/commands/${command}.ts`, ...options), { env }, (error, out, err) =>
       resolve({ code: error ? Number(error.code) : 0, text: out + err }),
     );
   });
 }
 
-describe.each(ruleDatabases)('npm run audit:verify, on %s', (name) => {
-  it('reports every organisation, and the first invalid entry', async () => {
+describe.each(ruleDatabases)('npm run audit:verify and ledger:verify, on %s', (name) => {
+  it('reports every organisation, and the first invalid entry; the ledger is equal', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'svc-verify-'));
     const database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
     if (!database) await copyEmptyDatabase(dataDir);
@@ -64,6 +66,7 @@ describe.each(ruleDatabases)('npm run audit:verify, on %s', (name) => {
       );
       expect(await verify(settings, '--organisation', other.organisationId)).toMatchObject({ code: 0 });
       expect(await verify(settings, '--organisation', 'nobody')).toEqual({ code: 2, text: 'there is no such organisation\n' });
+      expect(await run('verify-ledger', settings)).toMatchObject({ code: 0, text: expect.stringContaining('0 records') });
       const wrongKey = { ...settings, encryptionKey: new Uint8Array(32) };
       expect(await verify(wrongKey)).toMatchObject({ code: 1, text: expect.stringContaining('entry 1') });
     } finally {
