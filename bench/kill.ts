@@ -1,6 +1,6 @@
 /**
  * Limits and records while gateway processes are killed with SIGKILL at random: see README.md. Ends with 1 if a limit was exceeded, if
- * less than 97 % of it was admitted, or if a call that reached the provider has no record or several.
+ * less than 97 % of it was admitted, if a call that reached the provider has no record or several, or if budgets or roll-ups differ from the records.
  *
  *     node bench/kill.ts [--kills 50] [--limit 2500] [--processes 3] [--clients 8] [--every-ms 1200] [--control-plane]
  *         [--on-unavailable deny]
@@ -44,5 +44,8 @@ for (const { kind, calls, answered, records, missing, double, unsent } of result
   if (missing > 0) failures.push(`${kind}: ${missing} calls that reached the provider have no record`);
   if (double > 0) failures.push(`${kind}: ${double} calls have several records`);
 }
+const { records, entries, windows, differences } = result.ledger;
+console.log(`\nledger: ${records} records, ${entries} entries, ${windows} windows of budgets, ${differences.length} differences`);
+for (const { where, expected, found } of differences) failures.push(`${where}: ${found}; records sum up to ${expected}`);
 for (const failure of failures) console.log(`FAULT ${failure}`);
 process.exitCode = failures.length === 0 ? 0 : 1;

@@ -1,6 +1,10 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
+import { openDatabase } from '../admin/db/open-database.ts';
+import { type Verification, verifyLedger } from '../admin/resources/ledger-entries/verify-ledger.ts';
+import { entities, migrations } from '../admin/tables.ts';
+import { newMemoryLog } from '../test/support/memory-log.ts';
 import { until } from '../test/support/until.ts';
 
 /** Waits until the gateways have shipped all records. The spool's files are then empty or removed. */
@@ -42,6 +46,17 @@ export async function countByTraceId(dataDir: string, beginning: string): Promis
     const { rows } = await database.query<{ trace_id: string }>(query, [beginning]);
     for (const { trace_id } of rows) counts.set(trace_id, (counts.get(trace_id) ?? 0) + 1);
     return counts;
+  } finally {
+    await database.close();
+  }
+}
+
+/** Compares budgets and roll-ups with the records, in the embedded database of a stopped product. */
+export async function verifyStoredLedger(dataDir: string): Promise<Verification> {
+  const settings = { databaseUrl: null, dbPoolSize: 1, dataDir };
+  const database = await openDatabase(settings, { entities, migrations }, newMemoryLog());
+  try {
+    return await verifyLedger(database.em(), null);
   } finally {
     await database.close();
   }

@@ -66,8 +66,8 @@ export const limitLeases = defineEntity({
 });
 
 /**
- * Amount that a record used of a budget in a window, where the record alone does not show it: sessions, which may last longer than a
- * window, and records without a window. Other records show it by their reservations.
+ * Amount that a record used of a budget in a window, if its reservations do not show it: sessions may last longer than a window, and
+ * reservations made without the ledger have none.
  */
 export const limitEntries = defineEntity({
   name: 'LimitEntry',
@@ -75,7 +75,7 @@ export const limitEntries = defineEntity({
   properties: {
     recordId: p.uuid().primary(),
     key: p.text().primary(),
-    /** 0: the window had ended before budgets had past windows. */
+    /** 0: the window is not known. */
     startMs: p.bigint('number').primary(),
     organisationId: p.uuid(),
     /** Of the record. */

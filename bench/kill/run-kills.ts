@@ -4,10 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Verification } from '../../admin/resources/ledger-entries/verify-ledger.ts';
 import { type RunningGateway, startGateway } from '../../test/support/start-gateway.ts';
 import { until } from '../../test/support/until.ts';
 import { isListening } from '../load/connections-of.ts';
-import { outcomesByTraceId, untilShipped } from '../stored-records.ts';
+import { outcomesByTraceId, untilShipped, verifyStoredLedger } from '../stored-records.ts';
 
 export interface KillOptions {
   readonly kills: number;
@@ -42,6 +43,8 @@ export interface KillResult {
     readonly double: number;
     readonly unsent: number;
   }[];
+  /** Budgets and roll-ups, compared with the sums over records. */
+  readonly ledger: Verification;
   readonly kills: number;
   readonly seconds: number;
   /** Unexpected replies. */
@@ -50,6 +53,8 @@ export interface KillResult {
 
 /** Tokens of each call: by its estimate, and by the provider's usage. */
 const tokensPerCall = 20;
+/** A model with a public price, so that calls have a cost. */
+const model = 'gpt-4o-mini';
 const upstreamMs = 60;
 /** Pause of a client between two calls. */
 const waitMs = 120;
@@ -83,8 +88,9 @@ export async function runKills(options: KillOptions): Promise<KillResult> {
     await running.stop();
     gateway = null;
     const outcomes = await outcomesByTraceId(dataDir, 'kills-');
+    const ledger = await verifyStoredLedger(dataDir);
     const kinds = limitKinds.map((kind, at) => resultOf(kind, at, upstream, clients, outcomes));
-    return { kinds, kills: killed, seconds, failures: clients.flatMap((client) => client.failures) };
+    return { kinds, ledger, kills: killed, seconds, failures: clients.flatMap((client) => client.failures) };
   } finally {
     await gateway?.kill();
     upstream.close();
@@ -189,7 +195,7 @@ const reply = JSON.stringify({
   id: 'chatcmpl-kill',
   object: 'chat.completion',
   created: 1,
-  model: 'kill',
+  model,
   choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 5, completion_tokens: 15, total_tokens: tokensPerCall },
 });
@@ -248,7 +254,7 @@ class Client {
   #call(): Promise<number> {
     const id = `kills-${this.#name}-${this.#calls++}`;
     const body = JSON.stringify({
-      model: 'kill',
+      model,
       max_tokens: 15,
       user: id,
       messages: [{ role: 'user', content: 'aaaa' }],

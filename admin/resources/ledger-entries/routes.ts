@@ -46,7 +46,7 @@ const entry = v.strictObject({
   type: v.picklist(units),
   /** US dollars, tokens or requests. */
   amount: v.number(),
-  /** Null: the window had ended before its usage was stored apart. */
+  /** Null: the window is not known. */
   window_started_at: nullableTime,
   is_current_window: v.boolean(),
   object: v.literal('ledger_entry'),
