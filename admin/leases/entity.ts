@@ -78,7 +78,7 @@ export const limitEntries = defineEntity({
     /** 0: the window is not known. */
     startMs: p.bigint('number').primary(),
     organisationId: p.uuid(),
-    /** Of the record. */
+    /** Time of the record. */
     createdAt: p.datetime(),
     /** Tokens, requests or nano-USD. */
     amount: p.bigint('number'),

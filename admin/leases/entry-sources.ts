@@ -2,7 +2,7 @@ const reserved = `(select distinct on (one->>'key') one->>'key' as key, (one->>'
   from jsonb_array_elements(r.record->'reservations') with ordinality as listed(one, at)
   where one->>'key' not like 'rate:%' order by one->>'key', at desc)`;
 
-/** What a record used of the budget `b`, by its own figures. */
+/** Usage of the budget `b` by the figures of a record. */
 export const billedAmount = `case b.unit when 'cost' then coalesce(r.cost_micro_usd * 1000 + r.cost_nano_rest, 0) when 'requests' then 1
   else ((r.record->>'inputTokens')::numeric + (r.record->>'cacheReadTokens')::numeric + (r.record->>'cacheWriteTokens')::numeric
     + (r.record->>'outputTokens')::numeric)::bigint end`;
