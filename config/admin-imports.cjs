@@ -55,6 +55,8 @@ const resources = {
   integrations: ['secret-references'],
   'ledger-entries': ['logs'],
   'log-exports': ['logs', 'organisations'],
+  'mcp-integrations': ['integrations'],
+  'mcp-servers': ['mcp-integrations'],
   'model-configs': ['integrations'],
   'organisation-members': ['users'],
   'organisation-utilities': ['api-keys', 'organisations'],

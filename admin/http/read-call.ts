@@ -33,10 +33,15 @@ export function readCall(route: AdminRoute, request: HonoRequest, sent: unknown,
   return { params, query, body, workspaceId: pick('workspace_id', query, body) };
 }
 
-/** Path parameters, and as `slug` the item that the body names (`itemMember`). */
-export function namesOf({ itemMember }: AdminRoute, { params, body }: ReadCall): Readonly<Record<string, string>> {
+/** Path parameters, and as `slug` the item that the body (`itemMember`) or the first parameter names. */
+export function namesOf(
+  { itemMember, workspacesWith }: AdminRoute,
+  { params, body }: ReadCall,
+): Readonly<Record<string, string>> {
   const item = itemMember === undefined ? undefined : (body as Readonly<Record<string, unknown>>)[itemMember];
-  return typeof item === 'string' ? { ...params, slug: item } : params;
+  if (typeof item === 'string') return { ...params, slug: item };
+  const [first] = Object.values(params);
+  return workspacesWith && params.slug === undefined && first !== undefined ? { ...params, slug: first } : params;
 }
 
 function pick(name: keyof Naming, query: Naming, body: Naming | undefined): string | null {

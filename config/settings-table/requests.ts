@@ -25,6 +25,12 @@ export const providers = {
     'Milliseconds to connect to a provider.',
     wholeNumber(1, 600_000, 'milliseconds'),
   ),
+  mcpRequestTimeoutMs: row(
+    'MCP_REQUEST_TIMEOUT',
+    '60000',
+    'Milliseconds until an MCP server replies to a message, and of silence within its reply. 0 = no limit.',
+    milliseconds,
+  ),
   retryBudgetPercent: row(
     'RETRY_BUDGET',
     '20',

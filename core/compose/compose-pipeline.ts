@@ -12,7 +12,7 @@ import { createMeterReply } from '../pipeline/usage/reply-meter.ts';
 import { providers } from '../providers/index.ts';
 import { passedUsage } from '../providers/passed-usage.ts';
 import type { composeChain } from './compose-chain.ts';
-import { attemptSteps, endpointHandlers } from './endpoint-handlers.ts';
+import { attemptSteps, endpointHandlers, type McpHandlers } from './endpoint-handlers.ts';
 
 type Outgoing = PipelineOptions['dispatcher']['outgoing'];
 
@@ -28,6 +28,8 @@ export interface PipelineParts
   /** Sends calls to the service's own store of files and batches. */
   readonly ownStore: UpstreamSender;
   readonly resolver: Omit<ResolverOptions, 'providers' | 'documents' | 'now'>;
+  /** Absent: paths of MCP servers are not found. */
+  readonly mcp?: McpHandlers;
   /** Adds targets that are no provider to the resolver. */
   readonly withMore?: (resolve: ReturnType<typeof createResolver>) => ReturnType<typeof createResolver>;
   readonly tokenFetch: TokenFetchOptions;
@@ -45,7 +47,7 @@ export function composePipeline(parts: PipelineParts): Handle {
   const { services, chain, plans, providerCalls } = parts.chain;
   const resolve = createResolver({ ...parts.resolver, providers, documents: services.documents, now: services.clock.now });
   const options: PipelineOptions = {
-    endpoints: endpointHandlers,
+    endpoints: endpointHandlers(parts.mcp),
     storedOnManyTargets: parts.storedOnManyTargets,
     sessions: parts.sessions,
     chain,

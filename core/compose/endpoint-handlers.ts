@@ -1,6 +1,7 @@
 import { batchSteps } from '../batches/batch-steps.ts';
 import type { Endpoint, RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
+import type { GatewayError } from '../contract/values/errors.ts';
 import type { InboundRequest } from '../contract/values/http.ts';
 import { addDebugRoute } from '../explain/debug-route.ts';
 import { explainConfig } from '../explain/explain-config.ts';
@@ -16,8 +17,22 @@ import { answerInvocation } from './invoke-guardrails.ts';
 /** Steps around the attempts of operations that need more than one call to a provider. */
 export const attemptSteps: Dispatcher['stepsOf'] = { createBatch: batchSteps };
 
-/** The handlers of endpoints that are not one call to a provider. */
-export const endpointHandlers: EndpointHandlers = { handlerOf, debugRoute: addDebugRoute, prompts: promptSteps };
+/** The MCP gateway. */
+export interface McpHandlers {
+  readonly handle: EndpointHandler;
+  /** Returns the reply to a failed request; null for the usual error. */
+  errorReply(ctx: RequestContext, error: GatewayError): Reply | null;
+}
+
+/** The handlers of endpoints that are not one call to a provider. `mcp` absent: there is no MCP gateway. */
+export function endpointHandlers(mcp?: McpHandlers): EndpointHandlers {
+  return {
+    handlerOf: (endpoint, request) => (endpoint?.name === 'mcp' ? (mcp?.handle ?? null) : handlerOf(endpoint, request)),
+    errorReply: (ctx, error) => (ctx.endpoint?.name === 'mcp' ? (mcp?.errorReply(ctx, error) ?? null) : null),
+    debugRoute: addDebugRoute,
+    prompts: promptSteps,
+  };
+}
 
 const handlers: Readonly<Record<string, EndpointHandler>> = {
   explainConfig: replyOf((options, ctx) => explainConfig(options, ctx)),

@@ -44,8 +44,6 @@ import { describePlugin, loadedLine } from '../plugin-host/describe-plugin.ts';
 import { guardChecks } from '../plugin-host/guard-checks.ts';
 import { guardPlugin } from '../plugin-host/guard-plugin.ts';
 import { loadPlugins, tryExamples } from '../plugin-host/load-plugins.ts';
-import { describeProvider } from '../provider-host/describe-provider.ts';
-import type { ProviderEntry } from '../provider-host/load-providers.ts';
 import { settingNames } from '../providers/declarations.ts';
 import { providers } from '../providers/index.ts';
 import { ownStore } from '../providers/svc/index.ts';
@@ -61,6 +59,7 @@ import { createTransport } from '../upstream/transport.ts';
 import { addGauges } from './add-gauges.ts';
 import { createTurnClock } from './cached-clock.ts';
 import { composeChain } from './compose-chain.ts';
+import { composeMcp } from './compose-mcp.ts';
 import { composePipeline } from './compose-pipeline.ts';
 import { createContentQueue } from './create-content-queue.ts';
 import { refusedRecord } from './edge-refusal-record.ts';
@@ -120,12 +119,7 @@ function semanticCacheOf(settings: Settings): SemanticCacheDefaults {
 }
 
 /** The composition root of the data plane. Creates every part once and passes it its dependencies. */
-export async function startGateway(
-  settings: Settings,
-  slot: number,
-  log: ProcessLog,
-  addedProviders: readonly ProviderEntry[] = [],
-): Promise<Gateway> {
+export async function startGateway(settings: Settings, slot: number, log: ProcessLog): Promise<Gateway> {
   const clock = createTurnClock();
   const metricsUrl = otlpUrl(settings, 'metrics');
   const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
@@ -266,8 +260,7 @@ export async function startGateway(
   const { services, plans } = composed;
   const hooksOf = tryExamples(added, services);
   const loadedPlugins = entries.map((entry) => describePlugin(entry, hooksOf.get(entry.plugin.name) ?? new Set()));
-  const loadedProviders = addedProviders.map(describeProvider);
-  if (loadedPlugins.length + loadedProviders.length > 0) log.info(loadedLine(loadedPlugins, loadedProviders), 'plugins loaded');
+  if (loadedPlugins.length > 0) log.info(loadedLine(loadedPlugins), 'plugins loaded');
 
   const { machineIdentity } = settings;
   const secretManagers = createSecretManagers({
@@ -298,6 +291,7 @@ export async function startGateway(
     messageBytesMax: settings.realtimeMessageBytesMax,
     clock,
   });
+  const mcp = composeMcp(settings, outbound, transport, clock);
   const handle = composePipeline({
     chain: composed,
     transport,
@@ -324,6 +318,7 @@ export async function startGateway(
     prefixes,
     memory,
     sessions,
+    mcp,
     storedOnManyTargets: settings.storedOnManyTargets,
     errorReply,
     forwardToControlPlane: createForward({
@@ -341,7 +336,8 @@ export async function startGateway(
   const guardrails = { services, openSecrets, test: (test: GuardrailTest) => testGuardrail(invocation, test) };
   const internal = internalRoutes({
     ...{ settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers },
-    ...{ checkConfig, guardrails, loadedPlugins, loadedProviders },
+    parseTokenUrl: outbound.parseTokenUrl,
+    ...{ checkConfig, guardrails, loadedPlugins },
   });
 
   let stopping = false;
@@ -357,6 +353,7 @@ export async function startGateway(
     handle: (request, sink) => {
       const own = request.path.startsWith('/internal/') ? internal.get(request.path) : undefined;
       if (own) return own(request, sink);
+      if (request.path.startsWith('/.well-known/') && mcp.replyMetadata(request, sink)) return;
       if (!keyCheck.blocks()) return handle(request, sink);
       const { status, headers, body } = errorReply(wrongKey, 'chat');
       sink.send(status, headers, body);

@@ -3,12 +3,8 @@ import type { Settings } from '../../config/settings.ts';
 import { readBatchUsage } from '../batches/read-batch-usage.ts';
 import { configCheck, configCheckPath } from '../contract/protocol/config-check.ts';
 import { connectionTestPath } from '../contract/protocol/connection-test.ts';
-import {
-  type LoadedPlugin,
-  type LoadedProvider,
-  loadedPluginsPath,
-  loadedPluginsQuestion,
-} from '../contract/protocol/loaded-plugins.ts';
+import { type LoadedPlugin, loadedPluginsPath, loadedPluginsQuestion } from '../contract/protocol/loaded-plugins.ts';
+import { mcpInspection, mcpInspectionMs, mcpInspectionPath } from '../contract/protocol/mcp-sync.ts';
 import type { SecretManagers } from '../contract/protocol/secret-managers.ts';
 import { tokenCheckPath } from '../contract/protocol/tokens.ts';
 import { webhookDeliveryPath, webhookReceiverMs } from '../contract/protocol/webhook-delivery.ts';
@@ -21,12 +17,14 @@ import { createConnectionTests } from '../control-plane/test-connection.ts';
 import { usageOfLine } from '../formats/stored/usage-of-line.ts';
 import { createTokenChecks } from '../jwt/serve-token-checks.ts';
 import type { startTokens } from '../jwt/start-tokens.ts';
+import { inspectServer } from '../mcp/inspect-server.ts';
+import { serverSettings } from '../mcp/server-settings.ts';
 import type { Handle } from '../pipeline/run.ts';
 import { createBuilder } from '../pipeline/target/build-target.ts';
 import { createTokenFetch, type TokenFetchOptions } from '../pipeline/target/token-fetch.ts';
 import { providers } from '../providers/index.ts';
 import { type GuardrailAnswers, guardrailRoutes } from './guardrail-routes.ts';
-import { headerOpener, secretOpener } from './open-sealed.ts';
+import { headerOpener, mcpHeaderOpener, secretOpener } from './open-sealed.ts';
 import type { OutboundParsers } from './outbound-parsers.ts';
 import { createSignServices } from './sign-services.ts';
 
@@ -38,19 +36,22 @@ const batchesReadOfOneMax = 2;
 /** Maximum number of configs that are checked at the same time. */
 const configChecksMax = 8;
 
+/** Maximum number of MCP servers that are asked at the same time. */
+const inspectionsMax = 8;
+
 export interface InternalRoutesOptions {
   readonly settings: Settings;
   readonly transport: UpstreamTransport;
   readonly tokens: ReturnType<typeof startTokens>;
   readonly tokenFetch: TokenFetchOptions;
   readonly parseBaseUrl: OutboundParsers['parseBaseUrl'];
+  readonly parseTokenUrl: OutboundParsers['parseTokenUrl'];
   readonly clock: Clock;
   readonly secretManagers: SecretManagers;
   /** Issues of a config, see `PlanStore.check`. */
   readonly checkConfig: (config: unknown) => string[];
   readonly guardrails: GuardrailAnswers;
   readonly loadedPlugins: readonly LoadedPlugin[];
-  readonly loadedProviders: readonly LoadedProvider[];
 }
 
 /** Returns the routes that the control plane calls, by path. Each requires the cluster key. */
@@ -83,7 +84,7 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
     clusterKey: clusterKeyText,
     question: loadedPluginsQuestion,
     atOnceMax: configChecksMax,
-    answer: async () => ({ plugins: options.loadedPlugins, providers: options.loadedProviders }),
+    answer: async () => ({ plugins: options.loadedPlugins }),
   });
   return new Map([
     [connectionTestPath, createConnectionTests({ ...providerAccess, clusterKey: clusterKeyText })],
@@ -95,6 +96,19 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
     [configCheckPath, configChecks],
     ...guardrailRoutes(clusterKeyText, options.guardrails),
     [loadedPluginsPath, plugins],
+    [mcpInspectionPath, mcpInspections(options)],
     [tokenCheckPath, createTokenChecks({ tokens, clusterKey, clusterKeyText })],
   ]);
+}
+
+/** Calls MCP servers that the control plane stores. */
+function mcpInspections({ settings, transport, parseTokenUrl, clock }: InternalRoutesOptions): Handle {
+  const settingsOf = serverSettings({ openHeaders: mcpHeaderOpener(settings.clusterKey), parseUrl: parseTokenUrl });
+  const ms = mcpInspectionMs;
+  return replyToControlPlane({
+    clusterKey: settings.clusterKeyText,
+    question: mcpInspection,
+    atOnceMax: inspectionsMax,
+    answer: ({ document, lists }) => inspectServer({ sender: transport, document, settingsOf, totalMs: ms }, lists, clock),
+  });
 }

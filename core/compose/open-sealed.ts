@@ -1,4 +1,5 @@
 import { type GuardrailDocument, keyPurposes, type ProviderDocument } from '../contract/protocol/documents.ts';
+import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
 import type { Credentials } from '../contract/provider/provider.ts';
 import { isObject } from '../contract/values/json.ts';
@@ -40,6 +41,12 @@ function openCredentials(key: Uint8Array, sealed: Sealed | null, context: string
 export function headerOpener(clusterKey: Uint8Array): (document: ProviderDocument) => Record<string, string> {
   const key = deriveKey(clusterKey, keyPurposes.transport);
   return ({ id, headers = null }) => openJson(key, headers, `provider/${id}/headers`);
+}
+
+/** Opens the sealed headers of MCP servers: name to value. */
+export function mcpHeaderOpener(clusterKey: Uint8Array): (document: McpServerDocument) => Record<string, string> {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return ({ id, headers }) => openJson(key, headers, `mcp-server/${id}`);
 }
 
 /** Opens the sealed headers of the models of provider documents. */

@@ -1,6 +1,7 @@
 import type { Endpoint, WireFormat } from '../contract/plugin/context.ts';
 import { compileRoutes } from './compile-routes.ts';
 import { ownerOf } from './control-plane-paths.ts';
+import { mcpEndpoint } from './mcp-endpoint.ts';
 import { isExplicitProxy, proxyEndpoint, proxyMethods } from './pass-through.ts';
 import { routeNames, routes, standaloneRoutes } from './routes.ts';
 
@@ -12,7 +13,7 @@ export type Match = Endpoint | 'control-plane' | 'reserved' | 'not-found' | 'met
 export function matchEndpoint(method: string, path: string): Match {
   // Cohere's own path. Its clients cannot be configured to use another one.
   if (path === '/v2/rerank') return find(method, '/rerank') ?? 'method-not-allowed';
-  if (!path.startsWith('/v1/')) return ownerOf(path) ?? 'not-found';
+  if (!path.startsWith('/v1/')) return ownerOf(path) ?? mcpEndpoint(method, path) ?? 'not-found';
   const below = path.slice('/v1'.length);
   const known = find(method, below);
   if (known) return known;

@@ -108,7 +108,8 @@ export function refuse(options: PipelineOptions, ctx: RequestContext, sink: Repl
         return sink.destroy();
       }
       if (replacement) return sendReply(options, ctx, sink, replacement);
-      const reply = options.errorReply(error, ctx.endpoint?.format ?? 'plain', ctx.traceId);
+      const reply =
+        options.endpoints.errorReply(ctx, error) ?? options.errorReply(error, ctx.endpoint?.format ?? 'plain', ctx.traceId);
       const headers = [...reply.headers];
       addGatewayHeaders(ctx, headers, reply.status, null);
       complete(

@@ -46,6 +46,8 @@ export interface PromptSteps {
 export interface EndpointHandlers {
   /** Returns the handler of the request's endpoint; null for the main path. */
   handlerOf(endpoint: Endpoint | null, request: InboundRequest): EndpointHandler | null;
+  /** Returns the reply to a failed request in the form of its endpoint; null for the usual error. */
+  errorReply(ctx: RequestContext, error: GatewayError): Reply | null;
   /** Adds the header that explains the route of a request. */
   debugRoute(ctx: RequestContext, dispatcher: Dispatcher): Promise<void>;
   readonly prompts: PromptSteps;

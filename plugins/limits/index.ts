@@ -44,6 +44,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   const ofCaller = new WeakMap<Identity, { workspace: WorkspaceDocument | null; meters: readonly Meter[] }>();
   const ofProvider = new WeakMap<ProviderDocument, readonly Meter[]>();
   const compiledPolicies = new WeakMap<WorkspacePoliciesDocument, WorkspacePolicies>();
+  const toolPolicies = new WeakMap<WorkspacePoliciesDocument, WorkspacePolicies>();
 
   return {
     onRequest(ctx) {
@@ -71,6 +72,12 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
         return Promise.all([provider, policies]).then((found) => enterWith(ctx, target, ...found));
       }
       return enterWith(ctx, target, provider, policies);
+    },
+
+    onToolCall(ctx) {
+      if (!ctx.workspace?.hasPolicies) return undefined;
+      const document = documents.get('workspace-policies', ctx.workspace.id);
+      return isPromise(document) ? document.then((found) => admitTool(ctx, found)) : admitTool(ctx, document);
     },
 
     onSend(ctx) {
@@ -102,6 +109,20 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
       (ctx.slots[slot] as Reservations | undefined)?.settle(outcome);
     },
   };
+
+  function admitTool(ctx: RequestContext, document: WorkspacePoliciesDocument | null): Maybe<undefined> {
+    if (!document || document.toolRate.length === 0) return undefined;
+    let policies = toolPolicies.get(document);
+    if (!policies) {
+      policies = new WorkspacePolicies(leases, { ...document, usage: [], rate: document.toolRate });
+      toolPolicies.set(document, policies);
+    }
+    // Results have no usage yet, so only requests can be counted.
+    const meters = policies.metersOf({ ctx, target: null, providerId: null }).filter(({ unit }) => unit === 'requests');
+    if (meters.length === 0) return undefined;
+    const state = (ctx.slots[slot] as Reservations | undefined) ?? stateOf(ctx);
+    return state.admit(meters, state.own);
+  }
 
   function enterWith(
     ctx: RequestContext,
@@ -230,7 +251,7 @@ function limitsOf(
   return { usageLimits, usageResetAt: usageResetAt ?? null, rateLimits: rateLimits ?? [] };
 }
 
-const uncharged: ReadonlySet<string> = new Set(['messagesCountTokens', 'countResponseInputTokens', 'listModels']);
+const uncharged: ReadonlySet<string> = new Set(['messagesCountTokens', 'countResponseInputTokens', 'listModels', 'mcp']);
 
 /** True for requests that use no tokens: reading files, batches and models, managing stored resources, and counting tokens. */
 function isFree(ctx: RequestContext): boolean {

@@ -2,10 +2,11 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import { metadataPrefix } from '../../core/contract/protocol/policies.ts';
 
-/** A call of a target, as far as policies look at it. */
+/** A call of a target or of an MCP tool, as far as policies look at it. */
 export interface PolicyCall {
   readonly ctx: RequestContext;
-  readonly target: Target;
+  /** Null for tools. */
+  readonly target: Target | null;
   /** Row id of the stored provider; null if the request brings the provider with its credentials. */
   readonly providerId: string | null;
 }
@@ -32,6 +33,8 @@ const readers: Readonly<Record<string, KeyReader>> = {
   model: { read: modelIn, hasPrefixes: true },
   endpoint_type: { read: ({ ctx }) => ctx.endpoint?.name ?? null },
   workspace_id: { read: ({ ctx }) => ctx.identity?.workspaceId ?? null, alias: ({ ctx }) => ctx.workspace?.slug ?? null },
+  mcp_server: { read: ({ ctx }) => ctx.mcp?.serverId ?? null, alias: ({ ctx }) => ctx.mcp?.server ?? null },
+  mcp_tool: { read: ({ ctx }) => ctx.mcp?.name ?? null },
   organisation_id: { read: ({ ctx }) => ctx.identity?.organisationId ?? null },
 };
 
@@ -61,6 +64,7 @@ export function modelOf(ctx: RequestContext, target: Target): string | null {
 
 /** `@<provider type>/<model>`, as conditions name models. */
 function modelIn({ ctx, target }: PolicyCall): string | null {
+  if (target === null) return null;
   const model = modelOf(ctx, target);
   return model === null || ctx.provider === null ? null : `@${ctx.provider}/${model}`;
 }

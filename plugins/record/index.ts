@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { ContentCapture, type ContentLog } from '../../core/contract/plugin/content-capture.ts';
 import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CorePlugin, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
+import type { McpCall, McpRecord } from '../../core/contract/plugin/mcp-call.ts';
 import type { PluginTime } from '../../core/contract/plugin/plugin-time.ts';
 import type { RequestPrompt } from '../../core/contract/plugin/prompt.ts';
 import type { ImageRecord, MediaRecord, RequestRecord } from '../../core/contract/plugin/record.ts';
@@ -150,6 +151,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     clientAddress: ctx.request.remoteAddress,
     session: ctx.session ?? undefined,
     ...(ctx.reservations === null ? undefined : { reservations: ctx.reservations }),
+    ...(ctx.mcp === null ? undefined : { mcp: mcpOf(ctx.mcp) }),
     ...(ctx.batch === null ? undefined : { batch: ctx.batch }),
     metadata: ctx.metadata,
   };
@@ -158,6 +160,10 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
 function promptOf({ used: { id, slug, versionId, version, label } }: RequestPrompt): Partial<RequestRecord> {
   const promptLabel = label === null ? undefined : { promptLabel: label };
   return { promptId: id, promptSlug: slug, promptVersionId: versionId, promptVersion: version, ...promptLabel };
+}
+
+function mcpOf({ id: _, ...record }: McpCall): McpRecord {
+  return record;
 }
 
 function roundTime(time: PluginTime): PluginTime {

@@ -112,6 +112,22 @@ const logReply = v.strictObject({
   /** Unverified subject of the request's token; null for keys. */
   token_subject: nullableText,
   batch: v.nullable(v.strictObject(v.omit(batchRecord, ['settings']).entries)),
+  /** Call of an MCP server. */
+  mcp: v.nullable(
+    v.strictObject({
+      server_id: v.string(),
+      server: v.string(),
+      integration_id: v.string(),
+      transport: v.string(),
+      method: v.nullable(v.string()),
+      name: v.nullable(v.string()),
+      revision: v.nullable(v.string()),
+      auth_type: v.picklist(['api_key', 'jwt']),
+      upstream_auth_type: v.string(),
+      error_code: v.nullable(v.number()),
+      is_tool_error: v.boolean(),
+    }),
+  ),
   metrics,
 });
 

@@ -15,7 +15,7 @@ const noContent: { readonly headers: Readonly<Record<string, string>>; readonly 
 /**
  * Converts a request record to the wire form of lists, without headers and bodies. `cost` is in cents, as
  * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions`, `verdicts`, `guardrails`, `plugins`, `session`,
- * `purpose`, `token_subject` and `batch` are additions of this service.
+ * `purpose`, `token_subject`, `batch` and `mcp` are additions of this service.
  */
 export function toLog(
   row: StoredRecord,
@@ -55,6 +55,7 @@ export function toLog(
     purpose: record.purpose ?? null,
     token_subject: record.tokenSubject ?? null,
     batch: toBatch(record),
+    mcp: toMcp(record),
     metrics: {
       id: row.id,
       organisation_id: row.organisationId ?? null,
@@ -128,6 +129,24 @@ function toSession({ session, requestBytes, replyBytes }: RequestRecord) {
     bytes_from_provider: replyBytes,
     close_code: session.closeCode,
     closed_by: session.closedBy,
+  };
+}
+
+/** Returns the call of an MCP server; null for other requests. */
+function toMcp({ mcp }: RequestRecord) {
+  if (!mcp) return null;
+  return {
+    server_id: mcp.serverId,
+    server: mcp.server,
+    integration_id: mcp.integrationId,
+    transport: mcp.transport,
+    method: mcp.method,
+    name: mcp.name,
+    revision: mcp.revision,
+    auth_type: mcp.callerAuth,
+    upstream_auth_type: mcp.upstreamAuth,
+    error_code: mcp.errorCode,
+    is_tool_error: mcp.isToolError,
   };
 }
 

@@ -2,7 +2,6 @@ import * as v from 'valibot';
 import { policyKeys, policyTargets } from '../../../core/contract/protocol/policies.ts';
 import { listOf, uuid } from '../../http/reply-schemas.ts';
 import { tenantEntries } from '../../http/schemas.ts';
-import { withoutEffect } from '../../http/unused-settings.ts';
 import { conditionsOver, createEntries, groupOver, listEntries, replyEntries, statusEntry, updateEntries } from './schema.ts';
 
 const type = v.picklist(['requests', 'tokens'], 'requests or tokens is expected');
@@ -22,11 +21,7 @@ export const createBody = v.strictObject({
   type,
   unit,
   value,
-  // The gateway serves no MCP tools in this version.
-  target: v.optional(
-    withoutEffect(target, (sent) => (sent === 'mcp_tools' ? ['mcp_tools'] : [])),
-    'llm',
-  ),
+  target: v.optional(target, 'llm'),
 });
 
 export const updateBody = v.strictObject({

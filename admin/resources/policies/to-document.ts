@@ -1,4 +1,9 @@
-import type { RatePolicy, UsagePolicy, WorkspacePoliciesDocument } from '../../../core/contract/protocol/policies.ts';
+import type {
+  PolicyTarget,
+  RatePolicy,
+  UsagePolicy,
+  WorkspacePoliciesDocument,
+} from '../../../core/contract/protocol/policies.ts';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 
@@ -8,10 +13,10 @@ interface Row {
 }
 
 type UsageRow = Row & Omit<UsagePolicy, 'groupBy' | 'nextUsageResetAt'> & { readonly nextUsageResetAt: Date | string | null };
-type RateRow = Row & Omit<RatePolicy, 'groupBy' | 'value'> & { readonly value: number | string };
+type RateRow = Row & Omit<RatePolicy, 'groupBy' | 'value'> & { readonly value: number | string; readonly target: PolicyTarget };
 
 /**
- * Returns the active policies of a workspace for calls of models; null if the id is none. Reads plain rows: a workspace may have
+ * Returns the active policies of a workspace; null if the id is none. Reads plain rows: a workspace may have
  * thousands, and the ORM would build an entity for each.
  */
 export async function toPoliciesDocument(em: EntityManager, id: string): Promise<WorkspacePoliciesDocument | null> {
@@ -27,8 +32,8 @@ export async function toPoliciesDocument(em: EntityManager, id: string): Promise
     [id],
   );
   const rate = await em.execute<RateRow[]>(
-    `select id, conditions, group_by, type, unit, value
-     from rate_policies where workspace_id = ? and status = 'active' and target = 'llm' order by created_at, id`,
+    `select id, conditions, group_by, type, unit, value, target
+     from rate_policies where workspace_id = ? and status = 'active' order by created_at, id`,
     [id],
   );
   return {
@@ -39,8 +44,13 @@ export async function toPoliciesDocument(em: EntityManager, id: string): Promise
       groupBy: keysOf(group_by),
       nextUsageResetAt: nextUsageResetAt === null ? null : new Date(nextUsageResetAt).toISOString(),
     })),
-    rate: rate.map(({ group_by, value, ...row }) => ({ ...row, groupBy: keysOf(group_by), value: Number(value) })),
+    rate: rate.filter(({ target }) => target === 'llm').map(toRatePolicy),
+    toolRate: rate.filter(({ target }) => target === 'mcp_tools').map(toRatePolicy),
   };
+}
+
+function toRatePolicy({ group_by, value, target: _, ...row }: RateRow): RatePolicy {
+  return { ...row, groupBy: keysOf(group_by), value: Number(value) };
 }
 
 function keysOf(groupBy: readonly { readonly key: string }[]): string[] {

@@ -15,6 +15,7 @@ import type { Secret } from '../values/secret.ts';
 import { sumUsage, type Usage } from '../values/usage.ts';
 import type { ContentCapture } from './content-capture.ts';
 import type { GuardrailRecord } from './guardrail-result.ts';
+import type { McpCall } from './mcp-call.ts';
 import type { PassedTraffic } from './passed-traffic.ts';
 import type { Plan } from './plan.ts';
 import type { PluginTime } from './plugin-time.ts';
@@ -49,7 +50,8 @@ export interface Endpoint {
     | 'invokeGuardrails'
     | 'renderPrompt'
     | 'listPromptVariables'
-    | 'completePrompt';
+    | 'completePrompt'
+    | 'mcp';
   /** The operation whose JSON is shaped; null = pass-through, the body is never parsed. */
   readonly operation: OperationName | null;
   /**
@@ -188,6 +190,8 @@ export class RequestContext {
   token: Secret | null = null;
   /** The prompt of a prompt completion; null for all other requests. */
   prompt: RequestPrompt | null = null;
+  /** The MCP call; null for other requests, and until the server is known. */
+  mcp: McpCall | null = null;
   configChoice: ConfigChoice | null = null;
   configSlug: string | null = null;
   configVersionId: string | null = null;

@@ -41,6 +41,7 @@ export interface Plan {
   /** The first plugin that inspects messages of sessions; null: none. */
   readonly onBatch: NonNullable<CoreHooks['onBatch']> | null;
   readonly onSessionMessage: NonNullable<CoreHooks['onSessionMessage']> | null;
+  readonly onToolCall: HookList<'onToolCall'>;
   readonly onSessionUsage: HookList<'onSessionUsage'>;
   readonly onSessionLook: HookList<'onSessionLook'>;
   readonly onCheckpoint: HookList<'onCheckpoint'>;

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { budgetRules } from '../protocol/budget-rules.ts';
 import { guardrailRecord } from './guardrail-result.ts';
+import { mcpRecord } from './mcp-call.ts';
 import { pluginTime } from './plugin-time.ts';
 import { callPurposes } from './provider-call.ts';
 import { verdictRecord } from './verdict.ts';
@@ -184,6 +185,8 @@ export const requestRecord = v.object({
   clientAddress: v.string(),
   /** Set for requests with budgets. */
   reservations: v.optional(v.array(reservationRecord)),
+  /** Set for requests to MCP servers. */
+  mcp: v.optional(mcpRecord),
   /** Set for requests that create or belong to a batch. */
   batch: v.optional(batchRecord),
   /** Set for requests that became WebSocket sessions. */

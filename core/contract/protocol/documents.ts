@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { savedContent } from '../plugin/guardrail-config.ts';
 import { publicJwk } from './key-set.ts';
+import { type McpServerDocument, mcpServerDocument } from './mcp.ts';
 import { type WorkspacePoliciesDocument, workspacePoliciesDocument } from './policies.ts';
 import { type PromptDocument, type PromptPartialDocument, promptDocument, promptPartialDocument } from './prompts.ts';
 import { mappedSecretDocument } from './secret-reference.ts';
@@ -17,6 +18,7 @@ import { mappedSecretDocument } from './secret-reference.ts';
  * | `provider` | `<workspace id>/<slug>` |
  * | `guardrail` | `<workspace id or organisation id>/<slug or id>`, and `…/<id>/<version id>` for one version |
  * | `prompt`, `prompt-partial` | `<workspace id>/<slug or id>`, if shared also `<organisation id>/<slug or id>`; `…/<id>/<number>` holds one version |
+ * | `mcp-server` | `<workspace id>/<slug>` |
  * | `workspace` | workspace id |
  * | `workspace-models` | workspace id; changes with every `provider` of the workspace |
  * | `workspace-policies` | workspace id; read only if the workspace document has `hasPolicies` |
@@ -31,6 +33,7 @@ export const documentKinds = [
   'guardrail',
   'prompt',
   'prompt-partial',
+  'mcp-server',
   'workspace',
   'workspace-models',
   'workspace-policies',
@@ -299,6 +302,7 @@ export const documentSchemas = {
   guardrail: guardrailDocument,
   prompt: promptDocument,
   'prompt-partial': promptPartialDocument,
+  'mcp-server': mcpServerDocument,
   workspace: workspaceDocument,
   'workspace-models': workspaceModelsDocument,
   'workspace-policies': workspacePoliciesDocument,
@@ -328,6 +332,7 @@ export interface DocumentOf {
   guardrail: GuardrailDocument;
   prompt: PromptDocument;
   'prompt-partial': PromptPartialDocument;
+  'mcp-server': McpServerDocument;
   workspace: WorkspaceDocument;
   'workspace-models': WorkspaceModelsDocument;
   'workspace-policies': WorkspacePoliciesDocument;
@@ -356,6 +361,8 @@ export const keyPurposes = {
   jobCredential: 'svc job credential v1',
   /** from CLUSTER_KEY: seals provider secrets on the internal API */
   transport: 'svc internal transport v1',
+  /** from CLUSTER_KEY: seals the state of MCP sessions into their ids */
+  mcpSession: 'svc mcp session v1',
   /** from CLUSTER_KEY: seals replies in the shared cache */
   cachedReply: 'svc cached reply v1',
   /** from CLUSTER_KEY: seals the vectors of the semantic cache in the database */

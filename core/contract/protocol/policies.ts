@@ -45,12 +45,14 @@ const ratePolicy = v.object({
   value: v.number(),
 });
 
-/** The active policies of a workspace for calls of models. */
+/** The active policies of a workspace: for calls of models, and for calls of MCP tools. */
 export const workspacePoliciesDocument = v.object({
   id: v.string(),
   organisationId: v.string(),
   usage: v.array(usagePolicy),
   rate: v.array(ratePolicy),
+  /** Absent in documents of older control planes. */
+  toolRate: v.optional(v.array(ratePolicy), []),
 });
 
 export type PolicyCondition = v.InferOutput<typeof condition>;

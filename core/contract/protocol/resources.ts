@@ -19,6 +19,8 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   'loaded-plugins': 'own',
   'log-exports': 'own',
   logs: 'own',
+  'mcp-integrations': 'own',
+  'mcp-servers': 'own',
   'model-configs': 'own',
   'organisation-members': 'own',
   'organisation-utilities': 'own',

@@ -129,6 +129,7 @@ export function compilePlan(
     onError: pick(all, 'onError').reverse(),
     onBatch: pick(all, 'onBatch')[0] ?? null,
     onSessionMessage: pick(all, 'onSessionMessage')[0] ?? null,
+    onToolCall: pick(all, 'onToolCall'),
     onSessionUsage: pick(all, 'onSessionUsage').reverse(),
     onSessionLook: pick(all, 'onSessionLook'),
     onCheckpoint: pick(all, 'onCheckpoint').reverse(),

@@ -19,6 +19,8 @@ interface Place {
   readonly workspaceId: string;
   /** An integration of the workspace. */
   readonly integration: string;
+  /** An MCP integration of the workspace. */
+  readonly mcpIntegration: string;
   /** A log of another user's request, with metadata. */
   readonly logId: string;
   /** The user behind the caller, if there is one. */
@@ -35,12 +37,6 @@ export interface Enforced {
   readonly asks: (path: Place) => readonly Ask[];
   /** Returns the part of a 200 that is left out when the setting is off; absent: the route is refused. */
   readonly hides?: (body: unknown) => boolean;
-}
-
-/** A setting about resources without routes yet. It already decides about the scopes named here. */
-export interface LaterPart {
-  readonly decidesFor: readonly Caller[];
-  readonly laterPart: readonly string[];
 }
 
 const managers = ['ws admin', 'ws manager', 'key of a manager'] as const;
@@ -100,6 +96,16 @@ const writeModels = ({ workspaceId, integration, n }: Place): Ask[] => [
 const writeIntegrations = ({ workspaceId, n }: Place): Ask[] => [
   ['POST', '/integrations', { workspace_id: workspaceId, name: `I${n}`, ai_provider_id: 'openai', key: 'sk-x' }],
 ];
+const writeMcpIntegrations = ({ workspaceId, n }: Place): Ask[] => [
+  [
+    'POST',
+    '/mcp-integrations',
+    { workspace_id: workspaceId, name: `M${n}`, url: 'https://mcp.example.com/mcp', auth_type: 'none', transport: 'http' },
+  ],
+];
+const writeMcpServers = ({ workspaceId, mcpIntegration, n }: Place): Ask[] => [
+  ['POST', '/mcp-servers', { workspace_id: workspaceId, name: `S${n}`, mcp_integration_id: mcpIntegration }],
+];
 const readKeys = ({ workspaceId }: Place): Ask[] => [['GET', `/api-keys?workspace_id=${workspaceId}`]];
 const userKey = ({ workspaceId, userId, n }: Place): Ask => [
   'POST',
@@ -116,7 +122,7 @@ const serviceKey = ({ workspaceId, n }: Place): Ask => [
  * Every security setting: the callers it applies to, and the requests that it allows or refuses.
  * A setting without an entry would have no effect, so this table does not compile without one.
  */
-export const securitySettings: Readonly<Record<SecuritySettingName, Enforced | LaterPart>> = {
+export const securitySettings: Readonly<Record<SecuritySettingName, Enforced>> = {
   membersViewLogs: { decidesFor: lookers, asks: logs },
   managersViewLogs: { decidesFor: managers, asks: logs },
   organisationAdminsViewLogs: { decidesFor: ['admin'], asks: logs },
@@ -147,14 +153,8 @@ export const securitySettings: Readonly<Record<SecuritySettingName, Enforced | L
   managersViewIntegrationModels: { decidesFor: managers, asks: readModels },
   managersWriteIntegrationModels: { decidesFor: managers, asks: writeModels },
   managersWriteWsIntegrations: { decidesFor: managers, asks: writeIntegrations },
-  managersWriteWsMcpIntegrations: {
-    decidesFor: managers,
-    laterPart: ['create', 'update', 'delete'].map((action) => `workspace_mcp_integrations.${action}`),
-  },
-  managersWriteMcpServers: {
-    decidesFor: managers,
-    laterPart: ['create', 'update', 'delete'].map((action) => `mcp_servers.${action}`),
-  },
+  managersWriteWsMcpIntegrations: { decidesFor: managers, asks: writeMcpIntegrations },
+  managersWriteMcpServers: { decidesFor: managers, asks: writeMcpServers },
   membersViewApiKeys: { decidesFor: ['ws member', 'ws viewer'], asks: readKeys },
   managersViewApiKeys: { decidesFor: managersInPerson, asks: readKeys },
   membersWriteApiKeys: { decidesFor: ['ws member'], asks: (path) => [userKey(path)] },

@@ -1,32 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scopesByType } from '../../../admin/access/scopes.ts';
 import { type SecuritySettingName, securityDefaults } from '../../../admin/resources/organisations/setting-sections.ts';
-import { adminRoutes } from '../../../admin/tables.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
 import { newPerson, type Person } from '../support/people.ts';
 import type { Plane, Reply } from '../support/plane.ts';
 import { startPlaneWithGateway } from '../support/plane-gateway.ts';
 import { ruleDatabases } from '../support/test-database.ts';
-import { type Caller, callers, type Enforced, type LaterPart, securitySettings } from './security-settings-table.ts';
+import { type Caller, callers, type Enforced, securitySettings } from './security-settings-table.ts';
 
-const rows = Object.entries(securitySettings) as [SecuritySettingName, Enforced | LaterPart][];
-const enforced = rows.flatMap(([name, row]) => ('asks' in row ? [{ name, ...row }] : []));
-const laterParts = rows.flatMap(([name, row]) => ('laterPart' in row ? [{ name, ...row }] : []));
-
-describe('security settings of missing routes', () => {
-  it.each(laterParts)('$name concerns routes that do not exist yet', ({ laterPart }) => {
-    const used = adminRoutes.filter(
-      (route) => route.resource !== 'api_keys' && route.scopes.some((one) => laterPart.includes(one)),
-    );
-    expect(used.map((route) => `${route.method} ${route.path}: say in the table what it asks`)).toEqual([]);
-  });
-});
+const enforced = (Object.entries(securitySettings) as [SecuritySettingName, Enforced][]).map(([name, row]) => ({ name, ...row }));
 
 describe.each(ruleDatabases)(
   'each security setting allows or rejects its role, and changes nothing for others, on %s',
   (database) => {
     let plane: Plane;
     let integration: string;
+    let mcpIntegration: string;
     let logId: string;
     let n = 0;
     const keys = new Map<Caller, string>();
@@ -50,6 +39,14 @@ describe.each(ruleDatabases)(
       keys.set('service key', plane.workspaceKey);
       const body = { workspace_id: workspaceId, name: 'I', slug: 'of-workspace', ai_provider_id: 'openai', key: 'sk-x' };
       integration = (await plane.ask('POST', '/integrations', { body })).body.slug;
+      const mcp = {
+        workspace_id: workspaceId,
+        name: 'M',
+        url: 'https://mcp.example.com/mcp',
+        auth_type: 'none',
+        transport: 'http',
+      };
+      mcpIntegration = (await plane.ask('POST', '/mcp-integrations', { body: mcp })).body.slug;
       const record = sampleRecord({ organisationId, workspaceId, metadata: { team: 'a' } });
       logId = record.id;
       expect((await plane.internal('POST', '/records', [record])).body).toMatchObject({ inserted: 1 });
@@ -71,7 +68,8 @@ describe.each(ruleDatabases)(
 
     /** Returns for each request whether it was allowed. Rejected requests get 403, or 404 if the resource is hidden. */
     async function asked(caller: Caller, { asks, hides }: Enforced): Promise<boolean[]> {
-      const scope = { workspaceId: plane.workspaceId, integration, logId, userId: people.get(caller)?.id ?? null, n: ++n };
+      const userId = people.get(caller)?.id ?? null;
+      const scope = { workspaceId: plane.workspaceId, integration, mcpIntegration, logId, userId, n: ++n };
       const answers: boolean[] = [];
       for (const [method, path, body] of asks(scope)) {
         const key = keys.get(caller) ?? '';
@@ -92,35 +90,13 @@ describe.each(ruleDatabases)(
       const whenTrue = await answers();
       await set(row.name, false);
       const whenFalse = await answers();
-      const all = (value: boolean) => row.asks({ workspaceId: '', integration: '', logId: '', userId: null, n }).map(() => value);
+      const all = (value: boolean) =>
+        row.asks({ workspaceId: '', integration: '', mcpIntegration: '', logId: '', userId: null, n }).map(() => value);
       const expected = callers.map((one) =>
         row.decidesFor.includes(one) ? [one, all(true), all(false)] : [one, whenTrue.get(one), whenTrue.get(one)],
       );
       expect(callers.map((one) => [one, whenTrue.get(one), whenFalse.get(one)])).toEqual(expected);
       expect(whenFalse.get('owner')).toEqual(all(true));
-    });
-
-    it.each(laterParts)('$name controls the scopes of those routes', async ({ name, decidesFor, laterPart }) => {
-      const inPerson = (['ws admin', 'ws manager', 'ws member', 'ws viewer'] as const).map(
-        (one) => [one, people.get(one)] as const,
-      );
-      const held = async () => {
-        const found: [Caller, string[]][] = [];
-        for (const [caller, person] of inPerson) {
-          const { body } = await plane.ask('GET', `/workspaces/${plane.workspaceId}/users/${person?.id}`);
-          found.push([caller, laterPart.filter((scope) => body.scopes.includes(scope))]);
-        }
-        return found;
-      };
-      await set(name, true);
-      const whenTrue = await held();
-      await set(name, false);
-      const whenFalse = await held();
-      for (const [index, [caller, scopes]] of whenTrue.entries()) {
-        const decides = decidesFor.includes(caller);
-        if (decides) expect([caller, scopes]).toEqual([caller, laterPart]);
-        expect(whenFalse[index]).toEqual([caller, decides ? [] : scopes]);
-      }
     });
   },
 );

@@ -20,6 +20,9 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
     const prompt = { name: 'P', string: 'Hello {{name}}', parameters: {} };
     promptSlug = (await plane.ask('POST', '/prompts', { body: prompt })).body.slug;
     partialSlug = (await plane.ask('POST', '/prompts/partials', { body: { name: 'P', string: 'Hello' } })).body.slug;
+    const mcp = { name: 'M', slug: 'm', url: 'https://mcp.example.com/mcp', auth_type: 'none', transport: 'http' };
+    const { id } = (await plane.ask('POST', '/mcp-integrations', { body: { ...mcp, workspace_id: plane.workspaceId } })).body;
+    await plane.ask('POST', '/mcp-servers', { body: { name: 'M', slug: 'mcp-one', mcp_integration_id: id } });
     const jwt = { jwks_url: 'https://id.example.com/jwks' };
     await plane.ask('PUT', '/organisations/self/auth-settings', { body: { jwt } });
     await plane.ask('POST', '/configs', { body: { name: 'C', slug: 'c', config: { provider: '@mock' }, isDefault: 1 } });
@@ -34,6 +37,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
       guardrail: `${plane.workspaceId}/${guardrailSlug}`,
       prompt: `${plane.workspaceId}/${promptSlug}`,
       'prompt-partial': `${plane.workspaceId}/${partialSlug}`,
+      'mcp-server': `${plane.workspaceId}/mcp-one`,
       workspace: plane.workspaceId,
       'workspace-models': plane.workspaceId,
       'workspace-policies': plane.workspaceId,

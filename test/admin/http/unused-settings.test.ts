@@ -18,7 +18,12 @@ describe('settings without effect', () => {
   it.each([
     ['PUT', '/organisations/self', { security_settings: analytics }, 'security_settings.membersViewAnalytics'],
     ['PUT', '/organisations/self/auth-settings', { disable_auto_provision_user: true }, 'disable_auto_provision_user'],
-    ['POST', '/api-keys/workspace/service', { name: 'k', scopes: ['mcp_servers.read', 'configs.read'] }, 'scopes[mcp_servers.*]'],
+    [
+      'POST',
+      '/api-keys/workspace/service',
+      { name: 'k', scopes: ['agent_servers.read', 'configs.read'] },
+      'scopes[agent_servers.*]',
+    ],
   ])('%s %s with %j are listed in the reply', async (method, path, body, named) => {
     const at = path.replace('self/auth', `${plane.organisationId}/auth`);
     const reply = await plane.ask(method, at, { body });

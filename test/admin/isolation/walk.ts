@@ -183,6 +183,8 @@ function sampleBody(method: string, path: string, attacker: Belongings): Record<
     : sample.update(attacker, attacker.made, 'attacker');
 }
 
+const toolFlag = { name: 'attacker', type: 'tool', enabled: false };
+
 /** Bodies of routes that are neither create nor update. */
 const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, unknown>>> = {
   'POST /auth/logout': () => ({}),
@@ -248,6 +250,15 @@ const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, u
     workspaces: [{ workspace_id: workspaceId, excluded: true }],
   }),
   'PUT /integrations/{slug}/workspaces': ({ workspaceId }) => ({ workspaces: [{ id: workspaceId, enabled: true }] }),
+  'PUT /mcp-integrations/{mcpIntegrationId}/workspaces': ({ workspaceId }) => ({
+    workspaces: [{ id: workspaceId, enabled: true }],
+  }),
+  'PUT /mcp-integrations/{mcpIntegrationId}/capabilities': () => ({ capabilities: [toolFlag] }),
+  'POST /mcp-integrations/{mcpIntegrationId}/sync': () => ({ capabilities: [{ name: 'attacker', type: 'tool' }] }),
+  'POST /mcp-integrations/{mcpIntegrationId}/test': () => ({}),
+  'PUT /mcp-servers/{mcpServerId}/capabilities': () => ({ capabilities: [toolFlag] }),
+  'PUT /mcp-servers/{mcpServerId}/user-access': () => ({ default_user_access: 'deny' }),
+  'POST /mcp-servers/{mcpServerId}/test': () => ({}),
   'POST /api-keys/{id}/rotate': () => ({}),
   'POST /feedback': () => ({ trace_id: 'attacker', value: 1 }),
   'PUT /feedback/{feedbackId}': () => ({ value: 1 }),

@@ -77,12 +77,17 @@ describe.each(databases)('policies: accepted requests, on %s', (database) => {
     expect((await document('workspace-policies')).rate).toEqual([]);
   });
 
-  it('a policy for tools is stored, marked as unused, and not loaded by gateways', async () => {
+  it('a policy for tools is a part of its own in the document; one that counts tokens is marked as unused', async () => {
     const keys = { conditions: [{ key: 'mcp_server', value: 's' }], group_by: [{ key: 'mcp_tool' }] };
-    const made = await plane.ask('POST', '/policies/rate-limits', { body: { ...rateBody, ...keys, target: 'mcp_tools' } });
-    expect([made.status, made.headers.get('x-svc-unused-settings')]).toEqual([200, 'target[mcp_tools]']);
-    expect((await document('workspace-policies')).rate).toEqual([]);
+    const body = { ...rateBody, ...keys, target: 'mcp_tools' };
+    const made = await plane.ask('POST', '/policies/rate-limits', { body: { ...body, type: 'requests' } });
+    expect([made.status, made.headers.get('x-svc-unused-settings')]).toEqual([200, null]);
+    const { rate, toolRate } = await document('workspace-policies');
+    expect(rate).toEqual([]);
+    expect(toolRate).toMatchObject([{ id: made.body.id, conditions: keys.conditions, groupBy: ['mcp_tool'] }]);
     expect((await plane.ask('GET', '/policies/rate-limits?target=mcp_tools')).body.total).toBe(1);
+    const ofTokens = await plane.ask('POST', '/policies/rate-limits', { body: { ...body, type: 'tokens' } });
+    expect(ofTokens.headers.get('x-svc-unused-settings')).toBe('type');
   });
 
   it('a condition on prompts is stored and marked as unused', async () => {

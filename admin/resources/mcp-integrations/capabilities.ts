@@ -1,0 +1,82 @@
+import type { McpServerInfo, SyncedCapability } from '../../../core/contract/protocol/mcp-sync.ts';
+import { announceMcpServers } from '../../announce/mcp-servers.ts';
+import { newId } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Change } from '../../publish/write-change.ts';
+import type { SentFlags } from './capability-schema.ts';
+import { type McpCapability, type McpIntegration, mcpCapabilities } from './entity.ts';
+
+/** All capabilities of an integration, by type and name. */
+export function listCapabilities(
+  em: EntityManager,
+  row: Pick<McpIntegration, 'id' | 'organisationId'>,
+): Promise<McpCapability[]> {
+  const where = { organisationId: row.organisationId, integrationId: row.id };
+  return em.find(mcpCapabilities, where, { orderBy: { type: 'desc', name: 'asc' } });
+}
+
+/** Enables and disables capabilities by name. A name that the server has not listed is stored too, so that it can be disabled in advance. */
+export async function setFlags(change: Change, row: McpIntegration, sent: SentFlags): Promise<void> {
+  const known = new Map((await listCapabilities(change.tx, row)).map((one) => [keyOf(one), one]));
+  const now = new Date();
+  for (const { name, type, enabled } of sent) {
+    const found = known.get(keyOf({ name, type }));
+    if (found) {
+      found.enabled = enabled;
+      found.lastUpdatedAt = now;
+    } else {
+      const fields = { id: newId(), organisationId: row.organisationId, integrationId: row.id, type, name, enabled };
+      const made = change.tx.create(mcpCapabilities, { ...fields, definition: null, createdAt: now, lastUpdatedAt: now });
+      known.set(keyOf(made), made);
+    }
+  }
+  change.about(row.id);
+  await announceMcpServers(change, row.id, 'upsert');
+}
+
+/**
+ * Stores what the server listed. New capabilities are enabled. Capabilities that the server no longer lists are removed unless they are
+ * disabled: a capability that returns stays disabled.
+ */
+export async function storeSync(
+  change: Change,
+  row: McpIntegration,
+  info: McpServerInfo | null,
+  listed: readonly SyncedCapability[],
+): Promise<void> {
+  const { tx } = change;
+  const known = new Map((await listCapabilities(tx, row)).map((one) => [keyOf(one), one]));
+  const now = new Date();
+  for (const { type, name, definition } of listed) {
+    const found = known.get(keyOf({ type, name }));
+    known.delete(keyOf({ type, name }));
+    if (found) {
+      found.definition = definition;
+      found.lastUpdatedAt = now;
+    } else {
+      const fields = { id: newId(), organisationId: row.organisationId, integrationId: row.id, type, name, enabled: true };
+      tx.create(mcpCapabilities, { ...fields, definition, createdAt: now, lastUpdatedAt: now });
+    }
+  }
+  for (const gone of known.values()) {
+    if (gone.enabled) tx.remove(gone);
+    else gone.definition = null;
+  }
+  if (info !== null) row.serverInfo = info;
+  row.syncStatus = 'success';
+  row.syncError = null;
+  row.lastSyncedAt = now;
+  change.about(row.id);
+}
+
+/** Notes that the server could not be asked. What is stored stays. */
+export function storeFailedSync(change: Change, row: McpIntegration, error: string): void {
+  row.syncStatus = 'failed';
+  row.syncError = error.slice(0, 1_000);
+  row.lastSyncedAt = new Date();
+  change.about(row.id);
+}
+
+function keyOf({ type, name }: Pick<McpCapability, 'type' | 'name'>): string {
+  return `${type} ${name}`;
+}

@@ -1,0 +1,78 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { CapabilityType, McpAuthType, McpTransport } from '../../../core/contract/protocol/mcp.ts';
+import type { McpSettings } from './schema.ts';
+
+/**
+ * An MCP server of another party: its URL, credentials and settings. With a workspace it belongs to that workspace; without one
+ * the organisation shares it to workspaces through `mcpIntegrationWorkspaces`.
+ */
+export const mcpIntegrations = defineEntity({
+  name: 'McpIntegration',
+  tableName: 'mcp_integrations',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    workspaceId: p.uuid().nullable(),
+    slug: p.text(),
+    name: p.text(),
+    description: p.text().nullable(),
+    url: p.text(),
+    authType: p.text().$type<McpAuthType>(),
+    transport: p.text().$type<McpTransport>(),
+    /** Settings without header values, under their wire names. */
+    configurations: p.json().$type<McpSettings>(),
+    /** JSON of the headers, name to value, sealed by the organisation's data key; null when there are none. */
+    customHeaders: p.text().nullable(),
+    headerNames: p.json().$type<Record<string, string>>(),
+    globalWorkspaceAccess: p.boolean(),
+    /** Reply of the server to `initialize` at the last synchronisation; null before the first. */
+    serverInfo: p.json().$type<Record<string, unknown>>().nullable(),
+    syncStatus: p.text().$type<'success' | 'failed'>().nullable(),
+    syncError: p.text().nullable(),
+    lastSyncedAt: p.datetime().nullable(),
+    status: p.text().$type<'active' | 'archived'>(),
+    ownerId: p.uuid(),
+    createdAt: p.datetime(),
+    lastUpdatedAt: p.datetime(),
+    /** Counts up with every change; the `etag`. */
+    revision: p.integer().version(),
+  },
+});
+
+/** Access of one workspace to an integration of the organisation. */
+export const mcpIntegrationWorkspaces = defineEntity({
+  name: 'McpIntegrationWorkspace',
+  tableName: 'mcp_integration_workspaces',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    integrationId: p.uuid(),
+    workspaceId: p.uuid(),
+    enabled: p.boolean(),
+    createdAt: p.datetime(),
+    lastUpdatedAt: p.datetime(),
+  },
+});
+
+/** A tool, prompt, resource or resource template of an integration, as the server listed it. */
+export const mcpCapabilities = defineEntity({
+  name: 'McpCapability',
+  tableName: 'mcp_capabilities',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    integrationId: p.uuid(),
+    type: p.text().$type<CapabilityType>(),
+    /** Name of a tool or prompt, URI of a resource, URI template of a template. */
+    name: p.text(),
+    enabled: p.boolean(),
+    /** The definition as the server sent it; null if only the flag is known. */
+    definition: p.json().$type<Record<string, unknown>>().nullable(),
+    createdAt: p.datetime(),
+    lastUpdatedAt: p.datetime(),
+  },
+});
+
+export type McpIntegration = InferEntity<typeof mcpIntegrations>;
+export type McpIntegrationWorkspace = InferEntity<typeof mcpIntegrationWorkspaces>;
+export type McpCapability = InferEntity<typeof mcpCapabilities>;

@@ -1,0 +1,62 @@
+import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import type { McpServerDocument } from '../../../core/contract/protocol/mcp.ts';
+import {
+  type McpInspectionReply,
+  mcpInspectionMs,
+  mcpInspectionPath,
+  mcpInspectionReply,
+} from '../../../core/contract/protocol/mcp-sync.ts';
+import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { askGateway } from '../../http/ask-gateway.ts';
+import type { AdminServices } from '../../http/route.ts';
+import type { McpIntegration } from './entity.ts';
+import { openMcpHeaders } from './headers.ts';
+
+/** Milliseconds that the reply may take longer than the inspection itself. */
+const slackMs = 400;
+
+/** Asks a gateway to call the server of an integration. `lists`: with its capabilities. Throws AB10 if no gateway replies. */
+export async function inspectIntegration(
+  em: EntityManager,
+  services: Pick<AdminServices, 'settings' | 'log' | 'vault'>,
+  row: McpIntegration,
+  lists: boolean,
+): Promise<McpInspectionReply> {
+  const headers = await openMcpHeaders(em, services.vault, row);
+  const transport = deriveKey(services.settings.clusterKey, keyPurposes.transport);
+  const document: McpServerDocument = {
+    id: row.id,
+    slug: row.slug,
+    organisationId: row.organisationId,
+    workspaceId: row.workspaceId ?? row.organisationId,
+    integrationId: row.id,
+    url: row.url,
+    transport: row.transport,
+    authType: row.authType,
+    headers: seal(transport, JSON.stringify(headers), `mcp-server/${row.id}`),
+    forwardHeaders: null,
+    toolsAllowed: null,
+    disabled: { tool: [], prompt: [], resource: [], resource_template: [] },
+    access: { default: 'allow', exceptions: [] },
+  };
+  return askGateway(services, {
+    path: mcpInspectionPath,
+    body: { document, lists },
+    reply: mcpInspectionReply,
+    timeoutMs: mcpInspectionMs + slackMs,
+    what: 'call the MCP server',
+  });
+}
+
+/** The reply to a test of the server at `url`. */
+export function toTestReply({ error, status, durationMs, info }: McpInspectionReply, url: string) {
+  return {
+    success: error === null,
+    status_code: status,
+    response_time_ms: durationMs,
+    url,
+    server_name: info?.name ?? null,
+    error,
+  };
+}

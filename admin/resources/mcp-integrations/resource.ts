@@ -1,0 +1,51 @@
+import { defineResource, slugOfReply } from '../../define-resource.ts';
+import { mcpCapabilityRoutes } from './capability-routes.ts';
+import { mcpCapabilities, mcpIntegrations, mcpIntegrationWorkspaces } from './entity.ts';
+import { McpIntegrations } from './migrations/202611222340-mcp-integrations.ts';
+import { mcpIntegrationRoutes } from './routes.ts';
+import { archiveMcpIntegration } from './service.ts';
+
+export const mcpIntegrationsResource = defineResource({
+  name: 'mcp-integrations',
+  after: ['workspaces'],
+  entities: [mcpIntegrations, mcpIntegrationWorkspaces, mcpCapabilities],
+  migrations: [{ name: '202611222340-mcp-integrations', class: McpIntegrations }],
+  routes: [...mcpIntegrationRoutes, ...mcpCapabilityRoutes],
+  dependents: {
+    workspace: [
+      {
+        what: 'MCP integrations',
+        count: (em, { id, organisationId }) => em.count(mcpIntegrations, { organisationId, workspaceId: id, status: 'active' }),
+        async remove(change, { id, organisationId }) {
+          const own = { organisationId, workspaceId: id, status: 'active' } as const;
+          for (const row of await change.tx.find(mcpIntegrations, own)) await archiveMcpIntegration(change, row);
+        },
+      },
+      {
+        what: 'shared MCP integrations',
+        remove: async ({ tx }, { id, organisationId }) => {
+          await tx.nativeDelete(mcpIntegrationWorkspaces, { organisationId, workspaceId: id });
+        },
+      },
+    ],
+  },
+  samples: [
+    {
+      create: '/mcp-integrations',
+      item: '/mcp-integrations/{mcpIntegrationId}',
+      list: '/mcp-integrations',
+      body: (tenant, _, n, mark) => ({
+        workspace_id: tenant.workspaceId,
+        name: `${mark} MCP integration ${n}`,
+        slug: `${mark}-mcp-integration-${n}`,
+        url: 'https://mcp.example.com/mcp',
+        auth_type: 'headers',
+        transport: 'http',
+        configurations: { headers: { authorization: `Bearer ${mark}-secret-${n}` } },
+      }),
+      update: (tenant, _, mark) => ({ workspace_id: tenant.workspaceId, description: `${mark} changed` }),
+      ofWorkspace: true,
+      idOf: slugOfReply,
+    },
+  ],
+});

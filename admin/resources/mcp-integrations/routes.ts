@@ -1,0 +1,195 @@
+import type { FilterQuery } from '@mikro-orm/core';
+import { checkHost } from '../../http/check-host.ts';
+import { emptyReply } from '../../http/reply-schemas.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
+import { type McpIntegration, mcpIntegrations, mcpIntegrationWorkspaces } from './entity.ts';
+import {
+  createBody,
+  createReply,
+  listQuery,
+  listReply,
+  metadataReply,
+  readReply,
+  updateBody,
+  workspacesBody,
+  workspacesReply,
+} from './schema.ts';
+import {
+  archiveMcpIntegration,
+  createMcpIntegration,
+  findOwnMcpIntegration,
+  findReadableMcpIntegration,
+  requireMcpOwner,
+  shareMcpIntegration,
+  updateMcpIntegration,
+} from './service.ts';
+import { countWorkspaces, globalAccessOf, toMetadata, toRow } from './to-reply.ts';
+
+const scopes = (action: string) => [`organisation_mcp_integrations.${action}`, `workspace_mcp_integrations.${action}`];
+const shared = { tenant: 'either', resource: 'mcp_integrations', query: tenantQuery, body: null } as const;
+const item = '/mcp-integrations/:mcpIntegrationId';
+
+/** Routes of MCP servers of other parties. */
+export const mcpIntegrationRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: '/mcp-integrations',
+    summary: 'List MCP integrations, newest first',
+    scopes: scopes('list'),
+    action: 'list',
+    query: listQuery,
+    reply: listReply,
+    async handle({ em, organisationId, workspaceId, query }) {
+      const where: FilterQuery<McpIntegration>[] = [{ organisationId, status: 'active' }];
+      if (query.type !== 'all') where.push({ workspaceId: query.type === 'workspace' ? { $ne: null } : null });
+      if (workspaceId !== null) where.push({ $or: [{ workspaceId }, ...(await sharedWith(workspaceId))] });
+      const pattern = `%${query.search?.replace(/[\\%_]/g, '\\$&') ?? ''}%`;
+      if (query.search) where.push({ $or: [{ name: { $ilike: pattern } }, { slug: { $ilike: pattern } }] });
+      const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
+      const [rows, total] = await em.findAndCount(mcpIntegrations, { $and: where }, page);
+      const counts = workspaceId === null ? await countWorkspaces(em, rows) : new Map<string, number>();
+      const data = rows.map((row) => ({
+        ...toRow(row, workspaceId === null || row.workspaceId === workspaceId),
+        workspaces_count: counts.get(row.id) ?? null,
+      }));
+      return { object: 'list', total, has_more: page.offset + rows.length < total, data };
+
+      async function sharedWith(id: string): Promise<FilterQuery<McpIntegration>[]> {
+        const decided = await em.find(mcpIntegrationWorkspaces, { organisationId, workspaceId: id });
+        const idsOf = (enabled: boolean) => decided.filter((one) => one.enabled === enabled).map((one) => one.integrationId);
+        return [{ id: { $in: idsOf(true) } }, { workspaceId: null, globalWorkspaceAccess: true, id: { $nin: idsOf(false) } }];
+      }
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'POST',
+    path: '/mcp-integrations',
+    summary: 'Store an MCP server of another party, of a workspace or of the organisation',
+    scopes: scopes('create'),
+    action: 'create',
+    body: createBody,
+    reply: createReply,
+    async handle(call) {
+      const { organisationId, workspaceId, actor, body, services } = call;
+      requireMcpOwner(actor, workspaceId, 'create');
+      checkHost(services.settings, body.url, 'url', true);
+      const made = await call.write((change) =>
+        createMcpIntegration(change, services.vault, { organisationId, workspaceId }, actor, body),
+      );
+      return { id: made.id, slug: made.slug, object: 'mcp-integration' };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: item,
+    summary: 'Read an MCP integration, its credentials masked',
+    scopes: scopes('read'),
+    action: 'read',
+    reply: readReply,
+    async handle(call) {
+      const row = await findReadableMcpIntegration(call.em, call, call.params.mcpIntegrationId ?? '');
+      call.tag(row.revision);
+      const isOwner = call.workspaceId === null || row.workspaceId === call.workspaceId;
+      return { ...toRow(row, isOwner), global_workspace_access: globalAccessOf(row) };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'PUT',
+    path: item,
+    summary: 'Change an MCP integration',
+    scopes: scopes('update'),
+    action: 'update',
+    body: updateBody,
+    reply: emptyReply,
+    async handle(call) {
+      const { body, services } = call;
+      if (body.url !== undefined) checkHost(services.settings, body.url, 'url', true);
+      await call.write(async (change) => {
+        const row = await findOwnMcpIntegration(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
+        requireMcpOwner(call.actor, row.workspaceId, 'update');
+        call.match(row.revision);
+        requireUnchanged('slug', body.slug, row.slug);
+        await updateMcpIntegration(change, services.vault, row, body);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'DELETE',
+    path: item,
+    summary: 'Archive an MCP integration; its servers stop working',
+    scopes: scopes('delete'),
+    action: 'delete',
+    reply: emptyReply,
+    async handle(call) {
+      await call.write(async (change) => {
+        const row = await findOwnMcpIntegration(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
+        requireMcpOwner(call.actor, row.workspaceId, 'delete');
+        call.match(row.revision);
+        await archiveMcpIntegration(change, row);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: `${item}/workspaces`,
+    summary: 'List the workspaces that can use an MCP integration',
+    tenant: 'organisation',
+    scopes: ['organisation_mcp_integrations.read'],
+    action: 'list-workspaces',
+    reply: workspacesReply,
+    async handle(call) {
+      const row = await findOwnMcpIntegration(call.em, call, call.params.mcpIntegrationId ?? '');
+      call.tag(row.revision);
+      const where = { organisationId: row.organisationId, integrationId: row.id };
+      const rows = await call.em.find(mcpIntegrationWorkspaces, where, { orderBy: { createdAt: 'asc', id: 'asc' } });
+      const data = rows.map((one) => ({
+        id: one.workspaceId,
+        enabled: one.enabled,
+        status: one.enabled ? 'active' : 'archived',
+        created_at: one.createdAt.toISOString(),
+        last_updated_at: one.lastUpdatedAt.toISOString(),
+      }));
+      return { object: 'list', total: data.length, data, workspaces: data, global_workspace_access: globalAccessOf(row) };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'PUT',
+    path: `${item}/workspaces`,
+    summary: 'Change which workspaces can use an MCP integration',
+    tenant: 'organisation',
+    scopes: ['organisation_mcp_integrations.update'],
+    action: 'update-workspaces',
+    body: workspacesBody,
+    reply: emptyReply,
+    async handle(call) {
+      await call.write(async (change) => {
+        const row = await findOwnMcpIntegration(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
+        call.match(row.revision);
+        await shareMcpIntegration(change, row, call.body);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: `${item}/metadata`,
+    summary: 'Read what an MCP integration reported about itself at its last synchronisation',
+    scopes: scopes('read'),
+    action: 'read-metadata',
+    reply: metadataReply,
+    async handle(call) {
+      return toMetadata(await findReadableMcpIntegration(call.em, call, call.params.mcpIntegrationId ?? ''));
+    },
+  }),
+];

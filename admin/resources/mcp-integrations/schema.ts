@@ -1,0 +1,182 @@
+import * as v from 'valibot';
+import { mcpAuthTypes, mcpTransports } from '../../../core/contract/protocol/mcp.ts';
+import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
+import {
+  currentPage,
+  id,
+  idOrSlug,
+  name,
+  notEnforced,
+  slug,
+  tenantEntries,
+  text,
+  unchanged,
+  wholeNumber,
+} from '../../http/schemas.ts';
+import { modelHeaders } from '../integrations/custom-headers.ts';
+
+/** Headers that the protocol sets, and headers that must not be taken from clients. */
+const protocolHeaders = /^(accept|content-type|mcp-.*|last-event-id)$/i;
+/** Credentials and identities: never sent from a client to a server, also not under another name. */
+const protectedHeaders =
+  /^(cookie|set-cookie|authorization|x-api-key|x-svc-.*|api-key|apikey|x-auth-token|x-access-token|x-user-claims|x-user-jwt)$/i;
+
+const headers = v.nullish(
+  v.pipe(
+    modelHeaders,
+    v.check((value) => !Object.keys(value).some((one) => protocolHeaders.test(one)), 'the protocol sets this header. Remove it'),
+  ),
+);
+
+const headerName = v.pipe(v.string(), v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'not a header name'), v.toLowerCase());
+const forwardable = v.pipe(
+  headerName,
+  v.check((value) => !protectedHeaders.test(value) && !protocolHeaders.test(value), 'this header is never forwarded. Remove it'),
+);
+const forwarded = v.pipe(
+  v.array(v.union([forwardable, v.strictObject({ from: forwardable, to: forwardable })])),
+  v.maxLength(50, 'at most 50 headers'),
+);
+
+/** A list of names is an allow-list. */
+const forwardHeaders = v.union([
+  forwarded,
+  v.strictObject({ mode: v.picklist(['allowlist', 'all-except'], 'allowlist or all-except is expected'), headers: forwarded }),
+]);
+
+const capabilityName = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(2_048, 'at most 2,048 characters'));
+const toolNames = v.nullish(v.pipe(v.array(capabilityName), v.maxLength(1_000, 'at most 1,000 tools')));
+
+const configurations = v.nullish(
+  v.strictObject({
+    headers,
+    custom_headers: headers,
+    passthrough_headers: headers,
+    passthrough_header: headers,
+    forward_headers: v.nullish(forwardHeaders),
+    tools: v.nullish(v.strictObject({ allowed: toolNames, blocked: toolNames })),
+  }),
+);
+export type SentConfigurations = v.InferOutput<typeof configurations>;
+
+/** Settings as they are stored: without header values. */
+export interface McpSettings {
+  forward_headers?: v.InferOutput<typeof forwardHeaders>;
+  tools?: { allowed?: string[] | null | undefined; blocked?: string[] | null | undefined };
+  /** Names of the headers that were sent in `passthrough_headers`. */
+  passthrough?: string[];
+}
+
+const url = v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'));
+const description = v.nullish(text);
+const authType = v.picklist(mcpAuthTypes, 'none or headers is expected');
+const transport = v.picklist(mcpTransports, 'http is expected');
+
+export const createBody = v.strictObject({
+  ...tenantEntries,
+  name,
+  slug: v.optional(slug),
+  description,
+  url,
+  auth_type: authType,
+  transport,
+  configurations,
+  secret_mappings: notEnforced,
+});
+
+export const updateBody = v.strictObject({
+  ...tenantEntries,
+  slug: unchanged,
+  name: v.optional(name),
+  description,
+  url: v.optional(url),
+  auth_type: v.optional(authType),
+  transport: v.optional(transport),
+  configurations,
+  secret_mappings: notEnforced,
+});
+
+export const listQuery = v.strictObject({
+  ...tenantEntries,
+  current_page: currentPage,
+  page_size: v.optional(wholeNumber(1, 1_000), '100'),
+  search: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+  type: v.optional(v.picklist(['workspace', 'organisation', 'all'], 'workspace, organisation or all is expected'), 'all'),
+});
+
+export const workspacesBody = v.strictObject({
+  organisation_id: v.optional(id),
+  workspaces: v.pipe(
+    v.array(v.strictObject({ id: idOrSlug, enabled: v.boolean() })),
+    v.maxLength(1_000, 'at most 1,000 workspaces at once'),
+  ),
+  global_workspace_access: v.optional(v.strictObject({ enabled: v.boolean() })),
+  override_existing_workspace_access: v.optional(v.boolean(), false),
+});
+
+const rowEntries = {
+  id: uuid,
+  slug: v.string(),
+  name: v.string(),
+  description: nullableText,
+  organisation_id: uuid,
+  workspace_id: nullableUuid,
+  type: v.picklist(['organisation', 'workspace']),
+  owner_id: uuid,
+  status: v.picklist(['active', 'archived']),
+  url: v.string(),
+  auth_type: v.picklist(mcpAuthTypes),
+  transport: v.picklist(mcpTransports),
+  /** Header values that look like credentials are masked. */
+  configurations: v.record(v.string(), v.unknown()),
+  secret_mappings: v.array(v.unknown()),
+  created_at: time,
+  last_updated_at: time,
+  object: v.literal('mcp-integration'),
+};
+
+export const listReply = v.strictObject({
+  object: v.literal('list'),
+  total: v.number(),
+  has_more: v.boolean(),
+  data: v.array(v.strictObject({ ...rowEntries, workspaces_count: v.nullable(v.number()) })),
+});
+
+const globalAccess = v.strictObject({ enabled: v.boolean() });
+
+export const readReply = v.strictObject({ ...rowEntries, global_workspace_access: v.nullable(globalAccess) });
+
+export const createReply = v.strictObject({ id: uuid, slug: v.string(), object: v.literal('mcp-integration') });
+
+const accessRow = v.strictObject({
+  id: uuid,
+  enabled: v.boolean(),
+  status: v.picklist(['active', 'archived']),
+  created_at: time,
+  last_updated_at: time,
+});
+
+/** The list is repeated under `workspaces`, which older clients read. */
+export const workspacesReply = v.strictObject({
+  object: v.literal('list'),
+  total: v.number(),
+  data: v.array(accessRow),
+  workspaces: v.array(accessRow),
+  global_workspace_access: v.nullable(globalAccess),
+});
+
+export const metadataReply = v.strictObject({
+  server_name: nullableText,
+  server_version: nullableText,
+  title: nullableText,
+  description: nullableText,
+  website_url: nullableText,
+  icons: v.array(v.unknown()),
+  protocol_version: nullableText,
+  capability_flags: v.nullable(v.record(v.string(), v.unknown())),
+  instructions: nullableText,
+  sync_status: v.nullable(v.picklist(['success', 'failed'])),
+  last_synced_at: nullableTime,
+  sync_error: nullableText,
+  object: v.literal('mcp-integration-metadata'),
+});

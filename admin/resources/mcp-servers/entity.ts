@@ -1,0 +1,58 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { CapabilityType } from '../../../core/contract/protocol/mcp.ts';
+
+/** A workspace's use of an MCP integration; its slug is part of the path that clients call. */
+export const mcpServers = defineEntity({
+  name: 'McpServer',
+  tableName: 'mcp_servers',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    workspaceId: p.uuid(),
+    integrationId: p.uuid(),
+    slug: p.text(),
+    name: p.text(),
+    description: p.text().nullable(),
+    /** Access of callers without a row in `mcp_server_users`. */
+    defaultUserAccess: p.text().$type<'allow' | 'deny'>(),
+    status: p.text().$type<'active' | 'archived'>(),
+    ownerId: p.uuid(),
+    createdAt: p.datetime(),
+    lastUpdatedAt: p.datetime(),
+    /** Counts up with every change; the `etag`. */
+    revision: p.integer().version(),
+  },
+});
+
+/** A capability that this server enables or disables, whatever its integration does. */
+export const mcpServerCapabilities = defineEntity({
+  name: 'McpServerCapability',
+  tableName: 'mcp_server_capabilities',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    workspaceId: p.uuid(),
+    serverId: p.uuid(),
+    type: p.text().$type<CapabilityType>(),
+    name: p.text(),
+    enabled: p.boolean(),
+    lastUpdatedAt: p.datetime(),
+  },
+});
+
+/** Access of one user to a server. */
+export const mcpServerUsers = defineEntity({
+  name: 'McpServerUser',
+  tableName: 'mcp_server_users',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    workspaceId: p.uuid(),
+    serverId: p.uuid(),
+    userId: p.uuid(),
+    enabled: p.boolean(),
+    lastUpdatedAt: p.datetime(),
+  },
+});
+
+export type McpServer = InferEntity<typeof mcpServers>;

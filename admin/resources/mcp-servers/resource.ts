@@ -1,0 +1,52 @@
+import { defineResource, slugOfReply } from '../../define-resource.ts';
+import { mcpServerAccessRoutes } from './access-routes.ts';
+import { mcpServerCapabilities, mcpServers, mcpServerUsers } from './entity.ts';
+import { McpServers } from './migrations/202611222341-mcp-servers.ts';
+import { mcpServerRoutes } from './routes.ts';
+import { archiveMcpServer } from './service.ts';
+import { toMcpServerDocument } from './to-document.ts';
+
+export const mcpServersResource = defineResource({
+  name: 'mcp-servers',
+  after: ['mcp-integrations', 'users'],
+  entities: [mcpServers, mcpServerCapabilities, mcpServerUsers],
+  migrations: [{ name: '202611222341-mcp-servers', class: McpServers }],
+  routes: [...mcpServerRoutes, ...mcpServerAccessRoutes],
+  documents: [{ kind: 'mcp-server', read: toMcpServerDocument }],
+  dependents: {
+    workspace: [
+      {
+        what: 'MCP servers',
+        count: (em, { id, organisationId }) => em.count(mcpServers, { organisationId, workspaceId: id, status: 'active' }),
+        async remove(change, { id, organisationId }) {
+          const own = { organisationId, workspaceId: id, status: 'active' } as const;
+          for (const row of await change.tx.find(mcpServers, own)) archiveMcpServer(change, row);
+        },
+      },
+    ],
+    user: [
+      {
+        what: 'access to MCP servers',
+        remove: async ({ tx }, { id, organisationId }) => {
+          await tx.nativeDelete(mcpServerUsers, { organisationId, userId: id });
+        },
+      },
+    ],
+  },
+  samples: [
+    {
+      create: '/mcp-servers',
+      item: '/mcp-servers/{mcpServerId}',
+      list: '/mcp-servers',
+      body: (tenant, made, n, mark) => ({
+        workspace_id: tenant.workspaceId,
+        mcp_integration_id: made['/mcp-integrations'],
+        name: `${mark} MCP server ${n}`,
+        slug: `${mark}-mcp-server-${n}`,
+      }),
+      update: (tenant, _, mark) => ({ workspace_id: tenant.workspaceId, description: `${mark} changed` }),
+      ofWorkspace: true,
+      idOf: slugOfReply,
+    },
+  ],
+});

@@ -1,0 +1,84 @@
+import * as v from 'valibot';
+import { mcpAuthTypes, mcpTransports } from '../../../core/contract/protocol/mcp.ts';
+import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
+import { currentPage, idOrSlug, name, tenantEntries, unchanged, wholeNumber } from '../../http/schemas.ts';
+
+/** The slug is the first or second segment of a path of the gateway. */
+const slug = v.pipe(
+  v.string(),
+  v.regex(/^[a-zA-Z0-9_-]{3,50}$/, '3 to 50 letters, digits, _ and - are expected'),
+  v.check((value) => !isUuid(value), 'must not be a UUID, because a UUID is read as an id'),
+);
+const description = v.nullish(v.pipe(v.string(), v.maxLength(500, 'at most 500 characters')));
+
+export const createBody = v.strictObject({
+  ...tenantEntries,
+  name,
+  description,
+  mcp_integration_id: idOrSlug,
+  slug: v.optional(slug),
+});
+
+export const updateBody = v.strictObject({
+  ...tenantEntries,
+  name: v.optional(name),
+  description,
+  slug: unchanged,
+  mcp_integration_id: unchanged,
+});
+
+export const listQuery = v.strictObject({
+  ...tenantEntries,
+  current_page: currentPage,
+  page_size: v.optional(wholeNumber(1, 100), '100'),
+  id: v.optional(idOrSlug),
+  search: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+});
+
+const entries = {
+  id: uuid,
+  slug: v.string(),
+  name: v.string(),
+  description: nullableText,
+  organisation_id: uuid,
+  workspace_id: nullableUuid,
+  owner_id: uuid,
+  status: v.picklist(['active', 'archived']),
+  created_at: time,
+  last_updated_at: time,
+  mcp_integration_id: uuid,
+  /** The address that clients call. */
+  url: v.string(),
+  object: v.literal('mcp-server'),
+};
+
+export const listReply = v.strictObject({
+  object: v.literal('list'),
+  total: v.number(),
+  data: v.array(
+    v.strictObject({
+      ...entries,
+      mcp_integration_slug: v.string(),
+      mcp_integration_url: v.string(),
+      auth_type: v.picklist(mcpAuthTypes),
+      workspace_name: v.string(),
+      workspace_slug: v.string(),
+    }),
+  ),
+});
+
+export const readReply = v.strictObject({
+  ...entries,
+  mcp_integration_details: v.strictObject({
+    id: uuid,
+    slug: v.string(),
+    status: v.picklist(['active', 'archived']),
+    configurations: v.record(v.string(), v.unknown()),
+    url: v.string(),
+    transport: v.picklist(mcpTransports),
+    auth_type: v.picklist(mcpAuthTypes),
+  }),
+});
+
+export const createReply = v.strictObject({ id: uuid, slug: v.string(), object: v.literal('mcp-server') });

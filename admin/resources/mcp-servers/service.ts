@@ -1,0 +1,87 @@
+import { LockMode } from '@mikro-orm/core';
+import type * as v from 'valibot';
+import { announceMcpServer } from '../../announce/mcp-servers.ts';
+import { newId, newSlug } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Actor } from '../../http/actor.ts';
+import { asReference, conflict, notFound } from '../../http/errors.ts';
+import { itemOf } from '../../http/find-item.ts';
+import type { Change } from '../../publish/write-change.ts';
+import { findReadableMcpIntegration } from '../mcp-integrations/service.ts';
+import { type McpServer, mcpServers } from './entity.ts';
+import type { createBody, updateBody } from './schema.ts';
+
+interface WorkspaceTenant {
+  readonly organisationId: string;
+  readonly workspaceId: string;
+}
+
+/** Adds a server of an integration that the workspace may use. */
+export async function createMcpServer(
+  change: Change,
+  tenant: WorkspaceTenant,
+  actor: Actor,
+  sent: v.InferOutput<typeof createBody>,
+): Promise<McpServer> {
+  const { tx } = change;
+  const integration = await findReadableMcpIntegration(tx, tenant, sent.mcp_integration_id).catch(
+    asReference('mcp_integration_id', 'MCP integration'),
+  );
+  const slug = sent.slug ?? newSlug('', sent.name.slice(0, 40));
+  if ((await tx.count(mcpServers, { ...tenant, slug, status: 'active' })) > 0) {
+    throw conflict(`slug: an MCP server with the slug ${slug} already exists in this workspace`);
+  }
+  const now = new Date();
+  const row = tx.create(mcpServers, {
+    id: newId(),
+    organisationId: tenant.organisationId,
+    workspaceId: tenant.workspaceId,
+    integrationId: integration.id,
+    slug,
+    name: sent.name,
+    description: sent.description ?? null,
+    defaultUserAccess: 'allow',
+    status: 'active',
+    ownerId: actor.userId ?? actor.keyId,
+    createdAt: now,
+    lastUpdatedAt: now,
+  });
+  await tx.flush();
+  change.about(row.id);
+  announceMcpServer(change, row, 'upsert');
+  return row;
+}
+
+export function updateMcpServer(change: Change, row: McpServer, sent: v.InferOutput<typeof updateBody>): void {
+  if (sent.name !== undefined) row.name = sent.name;
+  if (sent.description !== undefined) row.description = sent.description;
+  row.lastUpdatedAt = new Date();
+  change.about(row.id);
+  announceMcpServer(change, row, 'upsert');
+}
+
+export function archiveMcpServer(change: Change, row: McpServer): void {
+  row.status = 'archived';
+  row.lastUpdatedAt = new Date();
+  change.about(row.id);
+  announceMcpServer(change, row, 'delete');
+}
+
+/** Returns an active server of the actor's workspace. `for update` locks the row until the end of the transaction. Throws AB08. */
+export async function findMcpServer(
+  em: EntityManager,
+  call: { readonly organisationId: string; readonly workspaceId: string | null },
+  idOrSlug: string,
+  lock?: 'for update',
+): Promise<McpServer> {
+  const where = { ...itemOf(call, idOrSlug), status: 'active' as const };
+  const found = await em.findOne(mcpServers, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
+  if (!found) throw notFound('MCP server');
+  return found;
+}
+
+/** Ids of the workspaces of the organisation that have an active server with this slug. */
+export async function workspacesWithMcpServer(em: EntityManager, organisationId: string, slug: string): Promise<string[]> {
+  const rows = await em.find(mcpServers, { organisationId, slug, status: 'active' });
+  return rows.map(({ workspaceId }) => workspaceId);
+}

@@ -1,0 +1,69 @@
+import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import type { CapabilityType, ForwardHeaders, McpServerDocument } from '../../../core/contract/protocol/mcp.ts';
+import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { type DocumentSource, splitDocumentId } from '../../define-resource.ts';
+import { mcpCapabilities, mcpIntegrations } from '../mcp-integrations/entity.ts';
+import { openMcpHeaders } from '../mcp-integrations/headers.ts';
+import type { McpSettings } from '../mcp-integrations/schema.ts';
+import { mayUseMcpIntegration } from '../mcp-integrations/service.ts';
+import { type McpServer, mcpServerCapabilities, mcpServers, mcpServerUsers } from './entity.ts';
+
+/**
+ * Returns the document of the server `<workspace id>/<slug>`, which merges the server and its integration. Null if there is no such
+ * server, or if its integration is archived or not shared with the workspace.
+ */
+export async function toMcpServerDocument(source: DocumentSource, id: string): Promise<McpServerDocument | null> {
+  const named = splitDocumentId(id);
+  if (named === null) return null;
+  const em = source.database.em();
+  const row = await em.findOne(mcpServers, { ...named, status: 'active' });
+  if (!row) return null;
+  const { organisationId, workspaceId } = row;
+  const integration = await em.findOne(mcpIntegrations, { id: row.integrationId, organisationId, status: 'active' });
+  if (!integration || !(await mayUseMcpIntegration(em, integration, workspaceId))) return null;
+  const headers = await openMcpHeaders(em, source.vault, integration);
+  const transport = deriveKey(source.clusterKey, keyPurposes.transport);
+  const { tools, forward_headers: forward } = integration.configurations;
+  const disabled = await disabledOf(em, row);
+  disabled.tool.push(...(tools?.blocked ?? []));
+  return {
+    id: row.id,
+    slug: row.slug,
+    organisationId,
+    workspaceId,
+    integrationId: integration.id,
+    url: integration.url,
+    transport: integration.transport,
+    authType: integration.authType,
+    headers: Object.keys(headers).length === 0 ? null : seal(transport, JSON.stringify(headers), `mcp-server/${row.id}`),
+    forwardHeaders: forward ? toForwardHeaders(forward) : null,
+    toolsAllowed: tools?.allowed ?? null,
+    disabled,
+    access: { default: row.defaultUserAccess, exceptions: await exceptionsOf(em, row) },
+  };
+}
+
+/** A capability is disabled if its integration or the server disables it. */
+async function disabledOf(
+  em: EntityManager,
+  { id: serverId, organisationId, integrationId }: McpServer,
+): Promise<Record<CapabilityType, string[]>> {
+  const ofIntegration = await em.find(mcpCapabilities, { organisationId, integrationId, enabled: false });
+  const ofServer = await em.find(mcpServerCapabilities, { organisationId, serverId, enabled: false });
+  const disabled: Record<CapabilityType, string[]> = { tool: [], prompt: [], resource: [], resource_template: [] };
+  for (const { type, name } of [...ofIntegration, ...ofServer]) if (!disabled[type].includes(name)) disabled[type].push(name);
+  return disabled;
+}
+
+/** Users with another access than the default. */
+async function exceptionsOf(em: EntityManager, row: McpServer): Promise<string[]> {
+  const { organisationId, id: serverId } = row;
+  const rows = await em.find(mcpServerUsers, { organisationId, serverId, enabled: row.defaultUserAccess === 'deny' });
+  return rows.map(({ userId }) => userId);
+}
+
+function toForwardHeaders(sent: NonNullable<McpSettings['forward_headers']>): ForwardHeaders {
+  const { mode, headers } = Array.isArray(sent) ? { mode: 'allowlist' as const, headers: sent } : sent;
+  return { mode, headers: headers.map((one) => (typeof one === 'string' ? { from: one, to: one } : one)) };
+}

@@ -1,0 +1,49 @@
+import type { Settings } from '../../../config/settings.ts';
+import type { McpIntegration } from '../mcp-integrations/entity.ts';
+import { shownSettings } from '../mcp-integrations/headers.ts';
+import type { Workspace } from '../workspaces/entity.ts';
+import type { McpServer } from './entity.ts';
+
+type Public = Pick<Settings, 'publicUrl'>;
+
+function toEntries({ publicUrl }: Public, row: McpServer, workspace: Workspace) {
+  return {
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    description: row.description ?? null,
+    organisation_id: row.organisationId,
+    workspace_id: row.workspaceId,
+    owner_id: row.ownerId,
+    status: row.status,
+    created_at: row.createdAt.toISOString(),
+    last_updated_at: row.lastUpdatedAt.toISOString(),
+    mcp_integration_id: row.integrationId,
+    url: `${publicUrl}/${workspace.slug}/${row.slug}/mcp`,
+    object: 'mcp-server',
+  };
+}
+
+/** A server in a list. */
+export function toRow(settings: Public, row: McpServer, workspace: Workspace, integration: McpIntegration) {
+  return {
+    ...toEntries(settings, row, workspace),
+    mcp_integration_slug: integration.slug,
+    mcp_integration_url: integration.url,
+    auth_type: integration.authType,
+    workspace_name: workspace.name,
+    workspace_slug: workspace.slug,
+  };
+}
+
+/** A server alone. Settings of an integration that the organisation shares are not shown. */
+export function toDetail(settings: Public, row: McpServer, workspace: Workspace, integration: McpIntegration) {
+  const { id, slug, status, url, transport, authType } = integration;
+  return {
+    ...toEntries(settings, row, workspace),
+    mcp_integration_details: {
+      ...{ id, slug, status, url, transport, auth_type: authType },
+      configurations: integration.workspaceId ? shownSettings(integration) : {},
+    },
+  };
+}

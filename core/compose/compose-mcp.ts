@@ -1,0 +1,46 @@
+import type { Settings } from '../../config/settings.ts';
+import { keyPurposes } from '../contract/protocol/documents.ts';
+import type { UpstreamSender } from '../contract/provider/upstream.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
+import { deriveKey } from '../contract/values/secret.ts';
+import { createOwnSessions } from '../mcp/own-sessions.ts';
+import { mcpErrorReply } from '../mcp/refusals.ts';
+import { replyResourceMetadata } from '../mcp/resource-metadata.ts';
+import { createMcpHandler } from '../mcp/serve-mcp.ts';
+import { serverSettings } from '../mcp/server-settings.ts';
+import { createSessionIds } from '../mcp/session-id.ts';
+import type { McpHandlers } from './endpoint-handlers.ts';
+import { mcpHeaderOpener } from './open-sealed.ts';
+import type { OutboundParsers } from './outbound-parsers.ts';
+
+/** The MCP gateway of a process. */
+export interface ComposedMcp extends McpHandlers {
+  /** Replies to requests for metadata, which need no credentials. Returns false for other requests. */
+  replyMetadata(request: InboundRequest, sink: ReplySink): boolean;
+}
+
+type McpSettings = Pick<Settings, 'clusterKey' | 'publicUrl' | 'corsOrigins' | 'mcpRequestTimeoutMs' | 'connectTimeoutMs'>;
+
+/** Puts the MCP gateway together. */
+export function composeMcp(
+  settings: McpSettings,
+  { parseTokenUrl }: OutboundParsers,
+  sender: UpstreamSender,
+  clock: Clock,
+): ComposedMcp {
+  const { mcpRequestTimeoutMs: ms, connectTimeoutMs: connectMs, publicUrl } = settings;
+  const handle = createMcpHandler({
+    settingsOf: serverSettings({ openHeaders: mcpHeaderOpener(settings.clusterKey), parseUrl: parseTokenUrl }),
+    origins: new Set([new URL(publicUrl).origin, ...settings.corsOrigins.map((origin) => origin.toLowerCase())]),
+    sessionIds: createSessionIds(deriveKey(settings.clusterKey, keyPurposes.mcpSession)),
+    ownSessions: createOwnSessions(sender, clock, { connectMs, firstByteMs: ms, idleMs: ms, totalMs: ms }),
+    requestTimeoutMs: ms,
+    connectTimeoutMs: connectMs,
+  });
+  return {
+    handle,
+    errorReply: (ctx, error) => mcpErrorReply(ctx, error, publicUrl),
+    replyMetadata: (request, sink) => replyResourceMetadata(publicUrl, request, sink),
+  };
+}

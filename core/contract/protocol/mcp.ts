@@ -1,0 +1,51 @@
+import * as v from 'valibot';
+
+/** How the gateway authenticates to the server: not at all, or with fixed headers. */
+export const mcpAuthTypes = ['none', 'headers'] as const;
+export type McpAuthType = (typeof mcpAuthTypes)[number];
+
+/** `http`: Streamable HTTP. */
+export const mcpTransports = ['http'] as const;
+export type McpTransport = (typeof mcpTransports)[number];
+
+export const capabilityTypes = ['tool', 'prompt', 'resource', 'resource_template'] as const;
+export type CapabilityType = (typeof capabilityTypes)[number];
+
+/**
+ * Headers of the client that are sent to the server. `allowlist`: these, under the name `to`. `all-except`: all others. Names are in
+ * lower case.
+ */
+const forwardHeaders = v.object({
+  mode: v.picklist(['allowlist', 'all-except']),
+  headers: v.array(v.object({ from: v.string(), to: v.string() })),
+});
+export type ForwardHeaders = v.InferOutput<typeof forwardHeaders>;
+
+/** Names of disabled capabilities, by either level of flags. */
+const disabled = v.object({
+  tool: v.array(v.string()),
+  prompt: v.array(v.string()),
+  resource: v.array(v.string()),
+  resource_template: v.array(v.string()),
+});
+
+/** An MCP server of a workspace, merged with its integration. */
+export const mcpServerDocument = v.object({
+  id: v.string(),
+  slug: v.string(),
+  organisationId: v.string(),
+  workspaceId: v.string(),
+  integrationId: v.string(),
+  url: v.string(),
+  transport: v.picklist(mcpTransports),
+  authType: v.picklist(mcpAuthTypes),
+  /** JSON of the headers of every call (`{"<name>": "<value>"}`), sealed with the transport key, aad `mcp-server/<id>`. */
+  headers: v.nullable(v.string()),
+  forwardHeaders: v.nullable(forwardHeaders),
+  /** Only these tools can be used; null: all. */
+  toolsAllowed: v.nullable(v.array(v.string())),
+  disabled,
+  /** Callers with the other access than `default` by user id. Callers without a user have the default access. */
+  access: v.object({ default: v.picklist(['allow', 'deny']), exceptions: v.array(v.string()) }),
+});
+export type McpServerDocument = v.InferOutput<typeof mcpServerDocument>;

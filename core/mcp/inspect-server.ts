@@ -1,0 +1,92 @@
+import * as v from 'valibot';
+import type { CapabilityType, McpServerDocument } from '../contract/protocol/mcp.ts';
+import { capabilitiesMax, type McpInspectionReply, type SyncedCapability, serverInfo } from '../contract/protocol/mcp-sync.ts';
+import type { UpstreamSender } from '../contract/provider/upstream.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import { toGatewayError } from '../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { closeSession, type OwnClientParts, type OwnSession, openSession, request } from './own-client.ts';
+import type { ServerSettings } from './server-settings.ts';
+
+const lists: readonly { method: string; member: string; key: string; type: CapabilityType; capability: string }[] = [
+  { method: 'tools/list', member: 'tools', key: 'name', type: 'tool', capability: 'tools' },
+  { method: 'prompts/list', member: 'prompts', key: 'name', type: 'prompt', capability: 'prompts' },
+  { method: 'resources/list', member: 'resources', key: 'uri', type: 'resource', capability: 'resources' },
+  {
+    ...{ method: 'resources/templates/list', member: 'resourceTemplates', key: 'uriTemplate' },
+    ...{ type: 'resource_template', capability: 'resources' },
+  },
+];
+
+export interface Inspection {
+  readonly sender: UpstreamSender;
+  readonly document: McpServerDocument;
+  readonly settingsOf: (document: McpServerDocument) => ServerSettings;
+  /** Milliseconds for all exchanges together. */
+  readonly totalMs: number;
+}
+
+/** Asks a server what it is and, with `withLists`, what it offers. Never rejects: errors are part of the reply. */
+export async function inspectServer(
+  { sender, document, settingsOf, totalMs }: Inspection,
+  withLists: boolean,
+  clock: Clock,
+): Promise<McpInspectionReply> {
+  const startMs = clock.elapsed();
+  let status: number | null = null;
+  const reply = (rest: Pick<McpInspectionReply, 'error' | 'info' | 'capabilities'>): McpInspectionReply => ({
+    ...{ status, durationMs: Math.round(clock.elapsed() - startMs) },
+    ...rest,
+  });
+  try {
+    const own: OwnClientParts = {
+      ...{ sender, server: settingsOf(document) },
+      // One inspection is several exchanges. Together they may not take longer.
+      get timeouts() {
+        const leftMs = Math.max(1, totalMs - (clock.elapsed() - startMs));
+        return { connectMs: leftMs, firstByteMs: leftMs, idleMs: leftMs, totalMs: leftMs };
+      },
+      onStatus: (one) => {
+        status = one;
+      },
+    };
+    const session = await openSession(own);
+    const info = infoOf(session);
+    const capabilities = withLists ? await listAll(own, session) : [];
+    await closeSession(own, session).catch(() => undefined);
+    return reply({ error: null, info, capabilities });
+  } catch (thrown) {
+    return reply({ error: toGatewayError(thrown).message, info: null, capabilities: [] });
+  }
+}
+
+async function listAll(parts: OwnClientParts, session: OwnSession): Promise<SyncedCapability[]> {
+  const offered = isObject(session.opened.capabilities) ? session.opened.capabilities : {};
+  const all: SyncedCapability[] = [];
+  for (const list of lists) {
+    if (offered[list.capability] === undefined) continue;
+    let cursor: unknown;
+    do {
+      const result = await request(parts, session, list.method, cursor === undefined ? {} : { cursor });
+      const items = result[list.member];
+      for (const item of Array.isArray(items) ? items : []) {
+        const name = isObject(item) ? item[list.key] : undefined;
+        if (typeof name === 'string' && name !== '' && name.length <= 2_048)
+          all.push({ type: list.type, name, definition: item as JsonObject });
+      }
+      cursor = typeof result.nextCursor === 'string' ? result.nextCursor : undefined;
+    } while (cursor !== undefined && all.length < capabilitiesMax);
+  }
+  return all.slice(0, capabilitiesMax);
+}
+
+function infoOf({ opened, revision }: OwnSession): McpInspectionReply['info'] {
+  const { serverInfo: own, capabilities, instructions } = opened;
+  const named = isObject(own) ? own : {};
+  const { name, version, title, description, websiteUrl, icons } = named;
+  const parsed = v.safeParse(serverInfo, {
+    ...{ name, version, title, description, website_url: websiteUrl, icons },
+    ...{ protocol_version: revision, capabilities, instructions },
+  });
+  return parsed.success ? parsed.output : { protocol_version: revision };
+}

@@ -1,0 +1,108 @@
+import type { GatewayError } from '../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+
+/** JSON-RPC error codes. The revisions of MCP define those below -32020. */
+export const rpcCodes = {
+  parse: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internal: -32603,
+  /** The session does not exist; the client must initialize again. */
+  sessionNotFound: -32001,
+  notAcceptable: -32000,
+  headerMismatch: -32020,
+} as const;
+
+export type RpcId = string | number;
+
+/** A message of a client. */
+export interface ClientMessage {
+  readonly kind: 'request' | 'notification' | 'response';
+  /** Null for notifications. */
+  readonly id: RpcId | null;
+  /** Null for responses. */
+  readonly method: string | null;
+  readonly params: JsonObject;
+}
+
+/** A message that the gateway rejects itself. */
+export class RpcError extends Error {
+  readonly rpcCode: number;
+  readonly status: number;
+  readonly id: RpcId | null;
+  readonly data: JsonObject | undefined;
+
+  constructor(rpcCode: number, message: string, more: { status?: number; id?: RpcId | null; data?: JsonObject } = {}) {
+    super(message);
+    this.rpcCode = rpcCode;
+    this.status = more.status ?? 400;
+    this.id = more.id ?? null;
+    this.data = more.data;
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * Parses the body of a POST. Throws RpcError for text that is not UTF-8 or JSON, for batches, which no supported revision has, and for
+ * anything that is not a JSON-RPC 2.0 message.
+ */
+export function parseMessage(body: Uint8Array): ClientMessage {
+  const value = parse(body);
+  if (Array.isArray(value))
+    throw new RpcError(rpcCodes.invalidRequest, 'Batches are not supported. Send one message per request');
+  if (!isObject(value) || value.jsonrpc !== '2.0') {
+    throw new RpcError(rpcCodes.invalidRequest, 'A JSON-RPC 2.0 message is expected: jsonrpc must be "2.0"');
+  }
+  const id = readId(value);
+  const { method, params = {} } = value;
+  if (method === undefined) {
+    if (id === null || (value.result === undefined) === (value.error === undefined)) {
+      throw new RpcError(
+        rpcCodes.invalidRequest,
+        'method: required, unless the message is a response with id and result or error',
+      );
+    }
+    return { kind: 'response', id, method: null, params: {} };
+  }
+  if (typeof method !== 'string' || method === '' || method.length > 255) {
+    throw new RpcError(rpcCodes.invalidRequest, 'method: a text of 1 to 255 characters is expected', { id });
+  }
+  if (!isObject(params)) throw new RpcError(rpcCodes.invalidParams, 'params: an object is expected', { id });
+  return { kind: id === null ? 'notification' : 'request', id, method, params };
+}
+
+function parse(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(decoder.decode(body));
+  } catch {
+    throw new RpcError(rpcCodes.parse, 'Parse error: the body is not valid JSON in UTF-8');
+  }
+}
+
+function readId(message: JsonObject): RpcId | null {
+  const { id } = message;
+  if (id === undefined) return null;
+  if (typeof id === 'string' ? id.length <= 1_024 : Number.isFinite(id)) return id as RpcId;
+  throw new RpcError(rpcCodes.invalidRequest, 'id: a number or a text of at most 1,024 characters is expected');
+}
+
+/** Returns the name that a method acts on: a tool, a prompt, or the URI of a resource. Null if it has none. */
+export function nameOf({ method, params }: ClientMessage): string | null {
+  const value = method === 'tools/call' || method === 'prompts/get' ? params.name : byUri.has(method ?? '') ? params.uri : null;
+  return typeof value === 'string' ? value : null;
+}
+
+const byUri: ReadonlySet<string> = new Set(['resources/read', 'resources/subscribe', 'resources/unsubscribe']);
+
+/** The body of an error reply. */
+export function errorBody(id: RpcId | null, code: number, message: string, data?: JsonObject): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } });
+}
+
+/** Returns the JSON-RPC form of a failure behind the endpoint. */
+export function toRpcError(error: GatewayError, id: RpcId | null): RpcError {
+  const code = error.code === 'request_denied' ? rpcCodes.invalidRequest : rpcCodes.internal;
+  return new RpcError(code, error.message, { status: error.status, id, data: { code: error.code } });
+}

@@ -1,0 +1,161 @@
+import type { UpstreamCall, UpstreamSender, UpstreamTimeouts } from '../contract/provider/upstream.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { findHeader, type HeaderList } from '../contract/values/http.ts';
+import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
+import { EventFrames } from '../pipeline/attempt/event-frames.ts';
+import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
+import { dataOf } from './server-messages.ts';
+import type { ServerSettings } from './server-settings.ts';
+
+/** The revision that the gateway requests from servers with sessions. */
+const sessionRevision = '2025-11-25';
+const statelessRevision = '2026-07-28';
+const replyBytesMax = 8 * 1024 * 1024;
+
+/** How the gateway talks to a server on its own behalf. */
+export interface OwnSession {
+  readonly revision: string;
+  /** Null if the server keeps no sessions. */
+  readonly sessionId: string | null;
+  /** Result of `initialize` or `server/discover`. */
+  readonly opened: JsonObject;
+}
+
+export interface OwnClientParts {
+  readonly sender: UpstreamSender;
+  readonly server: ServerSettings;
+  readonly timeouts: UpstreamTimeouts;
+  /** Receives the status of each reply to a request. */
+  readonly onStatus?: (status: number) => void;
+}
+
+/** Opens a session: first as a client of the stateless revision, then with `initialize`. Throws GatewayError `upstream_…`. */
+export async function openSession(parts: OwnClientParts): Promise<OwnSession> {
+  const discovered = await discover(parts);
+  return discovered === null ? initialize(parts) : { revision: statelessRevision, sessionId: null, opened: discovered };
+}
+
+/** Opens a session with `initialize`. Throws GatewayError `upstream_…`. */
+export async function initialize(parts: OwnClientParts): Promise<OwnSession> {
+  const params = { protocolVersion: sessionRevision, capabilities: {}, clientInfo };
+  const { headers, message } = await send(parts, null, { id: 1, method: 'initialize', params });
+  const opened = resultOf(message);
+  const revision = typeof opened.protocolVersion === 'string' ? opened.protocolVersion : sessionRevision;
+  const session = { revision, sessionId: findHeader(headers, 'mcp-session-id') ?? null, opened };
+  await send(parts, session, { method: 'notifications/initialized' });
+  return session;
+}
+
+/** Sends a request in a session, and returns its result. Throws GatewayError `upstream_…`. */
+export async function request(
+  parts: OwnClientParts,
+  session: OwnSession,
+  method: string,
+  params: JsonObject = {},
+): Promise<JsonObject> {
+  const isStateless = session.revision >= statelessRevision;
+  const sent = isStateless ? { ...params, _meta: ownMeta } : params;
+  return resultOf((await send(parts, session, { id: 2, method, params: sent })).message);
+}
+
+/** Ends a session, so that the server can forget it. */
+export async function closeSession(parts: OwnClientParts, { sessionId, revision }: OwnSession): Promise<void> {
+  if (sessionId === null) return;
+  const headers = ['mcp-session-id', sessionId, 'mcp-protocol-version', revision];
+  const stream = exchangeStream(parts.sender, callOf(parts, 'DELETE', headers, null));
+  await stream.head.catch(() => undefined);
+  stream.abort();
+}
+
+const clientInfo = { name: 'svc-gateway', version: '1' };
+const ownMeta = {
+  'io.modelcontextprotocol/protocolVersion': statelessRevision,
+  'io.modelcontextprotocol/clientInfo': clientInfo,
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+/** Returns the reply to `server/discover`; null if the server knows earlier revisions only. */
+async function discover(parts: OwnClientParts): Promise<JsonObject | null> {
+  const session = { revision: statelessRevision, sessionId: null, opened: {} };
+  const { message } = await send(parts, session, { id: 1, method: 'server/discover', params: { _meta: ownMeta } }, true);
+  return message !== null && isObject(message.result) ? message.result : null;
+}
+
+interface Sent {
+  readonly headers: HeaderList;
+  /** Null if there was no message. */
+  readonly message: JsonObject | null;
+}
+
+/** `mayFail`: an error status is no error, because the message is read anyway. */
+async function send(
+  parts: OwnClientParts,
+  session: OwnSession | null,
+  message: { readonly id?: number; readonly method: string; readonly params?: JsonObject },
+  mayFail = false,
+): Promise<Sent> {
+  const headers: HeaderList = ['accept', 'application/json, text/event-stream', 'content-type', 'application/json'];
+  if (session !== null) headers.push('mcp-protocol-version', session.revision);
+  if (session !== null && session.sessionId !== null) headers.push('mcp-session-id', session.sessionId);
+  if (session?.revision === statelessRevision) headers.push('mcp-method', message.method);
+  const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...message }));
+  const stream = exchangeStream(parts.sender, callOf(parts, 'POST', headers, body));
+  const head = await stream.head;
+  if (message.id !== undefined) parts.onStatus?.(head.status);
+  try {
+    if (head.status >= 300 && !(mayFail && head.status >= 400)) {
+      throw new GatewayError('upstream_status', { message: `The MCP server replied with status ${head.status}`, status: 502 });
+    }
+    const isStream = /^text\/event-stream\b/i.test(findHeader(head.headers, 'content-type') ?? '');
+    return { headers: head.headers, message: await readMessage(stream, isStream, message.id) };
+  } finally {
+    stream.abort();
+  }
+}
+
+function callOf(
+  { server, timeouts }: OwnClientParts,
+  method: string,
+  headers: HeaderList,
+  body: Uint8Array | null,
+): UpstreamCall {
+  const own = Object.entries(server.headers).flat();
+  const { origin, path, document } = server;
+  return {
+    tenant: document.workspaceId,
+    origin,
+    path,
+    method,
+    headers: [...own, ...headers, 'user-agent', 'svc-gateway'],
+    body,
+    timeouts,
+  };
+}
+
+/** Returns the reply to the request `id`, from JSON or from a stream. Null if there is none. */
+async function readMessage(stream: ExchangeStream, isStream: boolean, id: number | undefined): Promise<JsonObject | null> {
+  const frames = new EventFrames(() => {});
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream.body) {
+    size += chunk.length;
+    if (size > replyBytesMax) {
+      throw new GatewayError('upstream_invalid', { message: `The MCP server sent a reply of more than ${replyBytesMax} bytes` });
+    }
+    if (!isStream) chunks.push(chunk);
+    else {
+      for (const frame of frames.push(chunk)) {
+        const message = parseObject(dataOf(frame) ?? '');
+        if (message !== null && message.id === id && message.method === undefined) return message;
+      }
+    }
+  }
+  return isStream || id === undefined ? null : parseObject(Buffer.concat(chunks).toString('utf8'));
+}
+
+function resultOf(message: JsonObject | null): JsonObject {
+  if (isObject(message?.result)) return message.result;
+  const text = isObject(message?.error) && typeof message.error.message === 'string' ? message.error.message.slice(0, 500) : null;
+  const why = text === null ? 'sent no result' : `replied with an error: ${text}`;
+  throw new GatewayError('upstream_invalid', { message: `The MCP server ${why}` });
+}

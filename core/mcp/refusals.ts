@@ -1,0 +1,55 @@
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { Reply } from '../contract/plugin/plugin.ts';
+import type { GatewayError } from '../contract/values/errors.ts';
+import { errorBody, type RpcError, rpcCodes, toRpcError } from './messages.ts';
+
+/** A rejection before any message was read, in the form of OAuth errors. */
+export class Refusal extends Error {
+  readonly reply: Reply;
+
+  constructor(status: number, error: 'forbidden' | 'not_found', description: string) {
+    super(description);
+    const body = JSON.stringify({ error, error_description: description });
+    this.reply = { status, headers: ['content-type', 'application/json'], body, isDenial: true };
+  }
+}
+
+/** Returns the reply of an error that the gateway found in a message. */
+export function rpcErrorReply({ status, rpcCode, id, message, data }: RpcError): Reply {
+  const headers = ['content-type', 'application/json'];
+  return { status, headers, body: errorBody(id, rpcCode, message, data), isDenial: true };
+}
+
+/**
+ * Returns the reply to a request to an MCP server that failed. Rejected credentials get the address of the resource's metadata, from
+ * which clients learn how to authorise. Null: the gateway's usual error.
+ */
+export function mcpErrorReply(ctx: RequestContext, error: GatewayError, publicUrl: string): Reply | null {
+  if (error.status === 401) return unauthorised(ctx, publicUrl);
+  // Before the message was read there is no id to reply to.
+  if (ctx.mcp === null) return null;
+  const reply = rpcErrorReply(toRpcError(error, ctx.mcp.id));
+  ctx.mcp.errorCode = rpcCodes.internal;
+  return error.retryAfterMs === null
+    ? reply
+    : { ...reply, headers: [...reply.headers, 'retry-after', String(Math.max(1, Math.ceil(error.retryAfterMs / 1000)))] };
+}
+
+function unauthorised(ctx: RequestContext, publicUrl: string): Reply | null {
+  const hasKey = ctx.gatewayHeaders.has('api-key') || ctx.request.header('x-api-key') !== undefined;
+  if (hasKey) return null;
+  const hasToken = ctx.request.header('authorization') !== undefined;
+  const description = hasToken
+    ? 'The access token is invalid or has expired'
+    : 'Authentication required to access this resource. Send an API key in x-svc-api-key or Authorization: Bearer';
+  return {
+    status: 401,
+    headers: [
+      'content-type',
+      'application/json',
+      'www-authenticate',
+      `Bearer resource_metadata="${publicUrl}/.well-known/oauth-protected-resource${ctx.request.path}"`,
+    ],
+    body: JSON.stringify({ error: 'unauthorized', error_description: description }),
+  };
+}

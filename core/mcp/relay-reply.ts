@@ -1,0 +1,95 @@
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http.ts';
+import { EventFrames } from '../pipeline/attempt/event-frames.ts';
+import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
+import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
+import type { AttemptReply } from '../pipeline/attempt-reply.ts';
+import { type MessageReader, readFrame } from './server-messages.ts';
+
+/** Maximum length of a JSON reply in bytes, as of an event of a stream. */
+const messageBytesMax = 32 * 1024 * 1024;
+
+/** Headers of a server that clients of the protocol read. */
+const passed: readonly string[] = ['content-type', 'mcp-protocol-version', 'retry-after', 'allow'];
+
+/** Returns the reply headers of the server that pass to the client. */
+export function passedHeaders(headers: HeaderList): HeaderList {
+  const kept: HeaderList = [];
+  for (const name of passed) {
+    const value = findHeader(headers, name);
+    if (value !== undefined) kept.push(name, value);
+  }
+  return kept;
+}
+
+/** Reads a JSON reply whole, and returns it with its message changed by `reader`. Throws GatewayError `upstream_invalid`. */
+export async function relayJson(
+  status: number,
+  headers: HeaderList,
+  exchange: ExchangeStream,
+  reader: MessageReader,
+): Promise<AttemptReply> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of exchange.body) {
+    size += chunk.length;
+    if (size > messageBytesMax) {
+      exchange.abort();
+      throw new GatewayError('upstream_invalid', {
+        message: `The MCP server sent a reply of more than ${messageBytesMax} bytes`,
+      });
+    }
+    chunks.push(chunk);
+  }
+  const body = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
+  const changed = size === 0 ? null : reader.read(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+  return { kind: 'replaced', reply: { status, headers, body: changed ?? body } };
+}
+
+/** Sends an event stream to the client as it arrives, event by event. A slow client pauses the server. */
+export async function relayEvents(
+  ctx: RequestContext,
+  sink: ReplySink,
+  status: number,
+  headers: HeaderList,
+  exchange: ExchangeStream,
+  reader: MessageReader,
+  clock: Clock,
+): Promise<AttemptReply> {
+  ctx.stream = true;
+  headers.push('cache-control', 'no-cache', 'x-accel-buffering', 'no');
+  addGatewayHeaders(ctx, headers, status, null);
+  if (ctx.content !== null) ctx.content.headers = headers;
+  sink.start(status, headers);
+  let drained: (() => void) | null = null;
+  sink.onDrain(() => drained?.());
+  const frames = new EventFrames((bytes) => ctx.holdBytes(bytes));
+  try {
+    for await (const chunk of exchange.body) {
+      for (const frame of frames.push(chunk)) await write(readFrame(reader, frame));
+    }
+    const rest = frames.rest();
+    if (rest !== '') await write(readFrame(reader, rest));
+    return { kind: 'streamed', status, error: null, errorSent: false, raw: true };
+  } catch (thrown) {
+    exchange.abort();
+    return { kind: 'streamed', status, error: toGatewayError(thrown), errorSent: false, raw: true };
+  }
+
+  async function write(text: string): Promise<void> {
+    const bytes = Buffer.from(text);
+    ctx.replyBytes += bytes.length;
+    ctx.firstByteAtMs ??= clock.elapsed();
+    ctx.content?.add(bytes);
+    if (sink.write(bytes) || ctx.aborted) return;
+    await new Promise<void>((resolve) => {
+      drained = resolve;
+      ctx.abortUpstream = () => {
+        exchange.abort();
+        resolve();
+      };
+    });
+  }
+}

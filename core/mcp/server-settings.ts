@@ -1,0 +1,64 @@
+import { hash } from 'node:crypto';
+import type { CapabilityType, ForwardHeaders, McpServerDocument } from '../contract/protocol/mcp.ts';
+
+/** The document of a server, prepared for calls. */
+export interface ServerSettings {
+  readonly document: McpServerDocument;
+  readonly origin: string;
+  /** Path with query. */
+  readonly path: string;
+  /** Headers of every call, by name in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly forwardHeaders: ForwardHeaders | null;
+  /** Identifies URL and headers: sessions end when they change. */
+  readonly fingerprint: string;
+  /** True if lists must be filtered. */
+  readonly hasFilters: boolean;
+  isEnabled(type: CapabilityType, name: string): boolean;
+}
+
+export interface SettingsParts {
+  /** Returns the opened headers of a document. */
+  openHeaders(document: McpServerDocument): Record<string, string>;
+  /** Checks a URL that is called unchanged. Throws GatewayError `invalid_custom_host`. */
+  parseUrl(url: string): { readonly origin: string; readonly path: string };
+}
+
+/** Returns the settings of documents. A document is prepared once. */
+export function serverSettings({ openHeaders, parseUrl }: SettingsParts): (document: McpServerDocument) => ServerSettings {
+  const prepared = new WeakMap<McpServerDocument, ServerSettings>();
+  return (document) => {
+    let settings = prepared.get(document);
+    if (!settings) {
+      settings = prepare(document, openHeaders(document), parseUrl(document.url));
+      prepared.set(document, settings);
+    }
+    return settings;
+  };
+}
+
+function prepare(
+  document: McpServerDocument,
+  headers: Record<string, string>,
+  { origin, path }: { readonly origin: string; readonly path: string },
+): ServerSettings {
+  const { url, transport, authType, forwardHeaders, toolsAllowed, disabled } = document;
+  const off = {
+    tool: new Set(disabled.tool),
+    prompt: new Set(disabled.prompt),
+    resource: new Set(disabled.resource),
+    resource_template: new Set(disabled.resource_template),
+  };
+  const allowed = toolsAllowed === null ? null : new Set(toolsAllowed);
+  const sorted = Object.entries(headers).sort(([one], [other]) => (one < other ? -1 : 1));
+  return {
+    document,
+    origin,
+    path,
+    headers,
+    forwardHeaders,
+    fingerprint: hash('sha256', JSON.stringify([url, transport, authType, sorted]), 'base64url').slice(0, 22),
+    hasFilters: allowed !== null || Object.values(off).some((names) => names.size > 0),
+    isEnabled: (type, name) => !off[type].has(name) && (type !== 'tool' || allowed === null || allowed.has(name)),
+  };
+}

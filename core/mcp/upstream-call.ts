@@ -1,0 +1,76 @@
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { UpstreamCall, UpstreamTimeouts } from '../contract/provider/upstream.ts';
+import { holdsCredential } from '../contract/values/api-key.ts';
+import type { HeaderList } from '../contract/values/http.ts';
+import { isGatewayHeader } from '../pipeline/request/gateway-headers.ts';
+import type { ServerSettings } from './server-settings.ts';
+
+/** Headers of the protocol in both revisions. The session id is the gateway's own, so it is not among them. */
+const protocolHeaders: readonly string[] = ['accept', 'content-type', 'mcp-protocol-version', 'last-event-id'];
+
+/** Never forwarded, whatever the settings are. */
+const notForwarded =
+  /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|proxy-.*|accept-encoding|cookie|set-cookie|authorization|x-api-key|api-key|apikey|x-auth-token|x-access-token|x-user-claims|x-user-jwt|mcp-.*|accept|content-type|last-event-id|origin|referer|forwarded|x-forwarded-.*|x-real-ip)$/;
+
+/** Headers of the revision 2026-07-28 that repeat parts of the body. */
+const routingHeader = /^mcp-(method|name|param-.*)$/;
+
+export interface CallParts {
+  readonly server: ServerSettings;
+  /** Id of the session at the server; null if there is none. */
+  readonly sessionId: string | null;
+  /** Revision of a session of the gateway; null: the client states it. */
+  readonly revision: string | null;
+  readonly body: Uint8Array | null;
+  /** True if the headers that repeat parts of the body were compared with it. Others are not sent. */
+  readonly hasRoutingHeaders: boolean;
+  readonly timeouts: UpstreamTimeouts;
+  readonly prefixes: readonly string[];
+}
+
+/** Returns the call to the server with the client's headers that may pass. Settings of the server replace headers of the client. */
+export function upstreamCall(ctx: RequestContext, parts: CallParts): UpstreamCall {
+  const { server, sessionId, revision, body, hasRoutingHeaders, timeouts, prefixes } = parts;
+  const headers: HeaderList = [];
+  const own = new Set(Object.keys(server.headers));
+  for (const [name, value] of forwardedHeaders(ctx, server, prefixes)) if (!own.has(name)) headers.push(name, value);
+  for (const [name, value] of Object.entries(server.headers)) headers.push(name, value);
+  for (const name of protocolHeaders) {
+    const value = name === 'mcp-protocol-version' ? (revision ?? ctx.request.header(name)) : ctx.request.header(name);
+    if (value !== undefined) headers.push(name, value);
+  }
+  const sent = ctx.request.headers;
+  for (let i = 0; i < sent.length; i += 2) {
+    const name = sent[i] as string;
+    if (hasRoutingHeaders && routingHeader.test(name)) headers.push(name, sent[i + 1] as string);
+  }
+  if (sessionId !== null) headers.push('mcp-session-id', sessionId);
+  headers.push('user-agent', 'svc-gateway');
+  return {
+    tenant: server.document.workspaceId,
+    origin: server.origin,
+    path: server.path,
+    method: ctx.request.method,
+    headers,
+    body,
+    timeouts,
+  };
+}
+
+function* forwardedHeaders(
+  ctx: RequestContext,
+  { forwardHeaders }: ServerSettings,
+  prefixes: readonly string[],
+): Generator<[string, string]> {
+  if (forwardHeaders === null) return;
+  const { mode, headers: named } = forwardHeaders;
+  const sent = ctx.request.headers;
+  for (let i = 0; i < sent.length; i += 2) {
+    const name = sent[i] as string;
+    const value = sent[i + 1] as string;
+    if (notForwarded.test(name) || isGatewayHeader(name, prefixes)) continue;
+    if (name === ctx.keyHeader || name === 'user-agent' || holdsCredential(value, ctx.token)) continue;
+    const rule = named.find(({ from }) => from === name);
+    if (mode === 'allowlist' ? rule : !rule) yield [mode === 'allowlist' ? (rule?.to ?? name) : name, value];
+  }
+}

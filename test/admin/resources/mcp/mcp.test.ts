@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mcpIntegrations } from '../../../../admin/resources/mcp-integrations/entity.ts';
+import { keyPurposes } from '../../../../core/contract/protocol/documents.ts';
+import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
+import { expectChange, expectRefusal } from '../../support/outcomes.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { databases } from '../../support/test-database.ts';
+
+describe.each(databases)('MCP integrations and servers, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  let count = 0;
+  const fields = (more: object = {}) => ({
+    ...{ name: 'Issues', slug: `issues-${++count}`, url: 'https://mcp.example.com/mcp', transport: 'http' },
+    ...{ auth_type: 'headers', configurations: { headers: { Authorization: 'Bearer secret-of-the-server' } } },
+    ...more,
+  });
+  const integrate = async (more: object = {}) => (await plane.ask('POST', '/mcp-integrations', { body: fields(more) })).body;
+  const serve = (integration: string, more: object = {}) =>
+    plane.ask('POST', '/mcp-servers', {
+      body: { name: 'Server', workspace_id: plane.workspaceId, mcp_integration_id: integration, ...more },
+    });
+  const documentOf = async (slug: string) =>
+    (await plane.internal('GET', `/documents/mcp-server/${plane.workspaceId}%2F${slug}`)).body.document;
+  const share = (id: string, enabled = true) =>
+    plane.ask('PUT', `/mcp-integrations/${id}/workspaces`, { body: { workspaces: [{ id: plane.workspaceId, enabled }] } });
+  const shared = async (slug: string, more: object = {}) => {
+    const { id } = await integrate(more);
+    await share(id);
+    const made = await serve(id, { slug });
+    expect(made.status, JSON.stringify(made.body)).toBe(200);
+    return { id, server: made.body.id as string };
+  };
+
+  it('an integration seals its headers, shows them masked and keeps masked values', async () => {
+    const { id, slug, object } = await integrate({ description: 'All issues' });
+    expect(object).toBe('mcp-integration');
+    const read = (await plane.ask('GET', `/mcp-integrations/${slug}`)).body;
+    expect(read).toMatchObject({ id, slug, type: 'organisation', auth_type: 'headers', description: 'All issues' });
+    expect(read.configurations).toEqual({ custom_headers: { authorization: '****rver' } });
+    const row = await plane.control.services.database.em().findOneOrFail(mcpIntegrations, { id });
+    expect(JSON.stringify(row)).not.toContain('secret-of-the-server');
+    const configurations = {
+      headers: { ...read.configurations.custom_headers, 'x-team': 'a' },
+      passthrough_headers: { 'x-team': 'b' },
+    };
+    expect((await plane.ask('PUT', `/mcp-integrations/${id}`, { body: { configurations } })).body).toEqual({});
+    expect((await plane.ask('GET', `/mcp-integrations/${id}`)).body.configurations).toEqual({
+      custom_headers: { authorization: '****rver' },
+      passthrough_headers: { 'x-team': 'b' },
+    });
+    const list = (await plane.ask('GET', '/mcp-integrations?search=issues&page_size=1')).body;
+    expect(list).toMatchObject({ object: 'list', has_more: list.total > 1, data: [{ workspaces_count: expect.any(Number) }] });
+  });
+
+  it('a server has the document that gateways load, while its workspace may use the integration', async () => {
+    const { id } = await integrate({
+      configurations: { headers: { 'x-key': 'k' }, forward_headers: ['X-Team'], tools: { blocked: ['drop'] } },
+    });
+    await expectRefusal(plane, () => serve(id, { slug: 'early' }), 404, 'AB02', true);
+    await share(id);
+    const made = await expectChange(plane, () => serve(id, { slug: 'issues' }), {
+      ...{ resource: 'mcp_servers', action: 'create', events: [`mcp-server ${plane.workspaceId}/issues upsert`] },
+    });
+    const document = await documentOf('issues');
+    expect(document).toMatchObject({
+      ...{ id: made.body.id, slug: 'issues', url: 'https://mcp.example.com/mcp', transport: 'http', authType: 'headers' },
+      forwardHeaders: { mode: 'allowlist', headers: [{ from: 'x-team', to: 'x-team' }] },
+      disabled: { tool: ['drop'], prompt: [], resource: [], resource_template: [] },
+      access: { default: 'allow', exceptions: [] },
+    });
+    const key = deriveKey(plane.settings.clusterKey, keyPurposes.transport);
+    expect(JSON.parse(unseal(key, document.headers, `mcp-server/${document.id}`).toString())).toEqual({ 'x-key': 'k' });
+    const detail = (await plane.ask('GET', `/mcp-servers/${made.body.id}`)).body;
+    expect(detail).toMatchObject({ slug: 'issues', mcp_integration_details: { id, auth_type: 'headers', configurations: {} } });
+    expect(detail.url).toMatch(/\/ws-default\/issues\/mcp$/);
+    expect((await plane.ask('PUT', `/mcp-servers/${made.body.id}`, { body: { description: 'D' } })).body).toEqual({});
+    const listed = (await plane.ask('GET', `/mcp-servers?id=${made.body.id}`)).body;
+    expect(listed).toMatchObject({
+      total: 1,
+      data: [{ description: 'D', workspace_slug: 'ws-default', mcp_integration_id: id }],
+    });
+    await share(id, false);
+    expect(await documentOf('issues')).toBeNull();
+  });
+
+  it('archiving an integration archives its servers', async () => {
+    const { id, server } = await shared('to-archive');
+    await expectChange(plane, () => plane.ask('DELETE', `/mcp-integrations/${id}`), {
+      ...{ resource: 'mcp_integrations', action: 'delete', events: [`mcp-server ${plane.workspaceId}/to-archive delete`] },
+    });
+    expect(await documentOf('to-archive')).toBeNull();
+    expect((await plane.ask('GET', `/mcp-servers/${server}`)).status).toBe(404);
+    const again = await shared('to-archive');
+    await plane.ask('DELETE', `/mcp-servers/${again.server}`);
+    expect(await documentOf('to-archive')).toBeNull();
+  });
+
+  it('a new host needs the headers again', async () => {
+    const { id } = await integrate();
+    const move = (more: object) => () =>
+      plane.ask('PUT', `/mcp-integrations/${id}`, { body: { url: 'https://other.example.com/mcp', ...more } });
+    await expectRefusal(plane, move({}), 400, 'AB01', true);
+    expect((await move({ configurations: { headers: { authorization: 'Bearer new' } } })()).status).toBe(200);
+  });
+
+  it.each([
+    ['url', { url: 'http://10.0.0.1/mcp' }],
+    ['url', { url: 'http://169.254.169.254/mcp' }],
+    ['auth_type', { auth_type: 'oauth_auto' }],
+    ['transport', { transport: 'stdio' }],
+    ['configurations.headers', { configurations: {} }],
+    ['configurations.headers', { configurations: { headers: { 'mcp-session-id': 'x' } } }],
+    ['configurations.headers', { configurations: { headers: { 'x-a': 'a\nb' } } }],
+    ['configurations.forward_headers', { configurations: { forward_headers: ['Cookie'] } }],
+    ['configurations.forward_headers', { configurations: { forward_headers: [{ from: 'x-a', to: 'authorization' }] } }],
+    ['configurations.jwt_validation', { configurations: { jwt_validation: {} } }],
+    ['secret_mappings', { secret_mappings: [{ target_field: 'x', secret_reference_id: 'y' }] }],
+  ])('an integration names the field %s of a bad value', async (field, more) => {
+    const reply = await expectRefusal(
+      plane,
+      () => plane.ask('POST', '/mcp-integrations', { body: fields(more) }),
+      400,
+      'AB01',
+      true,
+    );
+    expect(reply.body.data.message).toContain(field);
+  });
+
+  it('a workspace key reads shared integrations without their headers, and changes only its own', async () => {
+    const { id } = await shared('readable');
+    const key = await plane.newKey([
+      ...['workspace_mcp_integrations.create', 'workspace_mcp_integrations.read', 'workspace_mcp_integrations.update'],
+      'organisation_mcp_integrations.list',
+    ]);
+    const read = await plane.ask('GET', `/mcp-integrations/${id}`, { key });
+    expect(read.body.configurations).toEqual({});
+    const change = { key, body: { name: 'Mine' } };
+    await expectRefusal(plane, () => plane.ask('PUT', `/mcp-integrations/${id}`, change), 404, 'AB08', true);
+    const own = await plane.ask('POST', '/mcp-integrations', { key, body: fields() });
+    expect(own.status, JSON.stringify(own.body)).toBe(200);
+    expect((await plane.ask('PUT', `/mcp-integrations/${own.body.id}`, change)).status).toBe(200);
+    const list = (await plane.ask('GET', '/mcp-integrations', { key })).body;
+    expect(list.data.map((one: { id: string }) => one.id)).toEqual(expect.arrayContaining([id, own.body.id]));
+  });
+});

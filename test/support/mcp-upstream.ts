@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { z } from 'zod';
+
+/** An MCP server of the official SDK behind HTTP, with the requests that it received. */
+export interface McpUpstream {
+  readonly url: string;
+  /** Every request in the order of arrival. */
+  readonly received: { method: string; path: string; headers: IncomingHttpHeaders }[];
+  /** Open sessions by id. */
+  readonly sessions: Map<string, StreamableHTTPServerTransport>;
+  /** Replies to the next requests instead of the server, as long as it is set. */
+  override: ((request: IncomingMessage, response: ServerResponse) => void) | null;
+  /** Adds a tool while sessions are open, so that the server sends `list_changed`. */
+  addTool(name: string): void;
+  close(): Promise<void>;
+}
+
+/** `replies`: the form of replies to single requests. `sessions` false: the server keeps no sessions. */
+export async function startMcpUpstream(options: { replies?: 'json' | 'events'; sessions?: boolean } = {}): Promise<McpUpstream> {
+  const { replies = 'events', sessions: hasSessions = true } = options;
+  const sessions = new Map<string, StreamableHTTPServerTransport>();
+  const servers = new Set<McpServer>();
+  const received: McpUpstream['received'] = [];
+
+  const open = async (): Promise<StreamableHTTPServerTransport> => {
+    const server = sampleServer();
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: hasSessions ? () => randomUUID() : undefined,
+      enableJsonResponse: replies === 'json',
+      onsessioninitialized: (id) => void sessions.set(id, transport),
+      onsessionclosed: (id) => void sessions.delete(id),
+    } as ConstructorParameters<typeof StreamableHTTPServerTransport>[0]);
+    servers.add(server);
+    await server.connect(transport as Parameters<McpServer['connect']>[0]);
+    return transport;
+  };
+
+  const http: Server = createServer((request, response) => {
+    received.push({ method: request.method ?? '', path: request.url ?? '', headers: request.headers });
+    if (upstream.override) return upstream.override(request, response);
+    const id = request.headers['mcp-session-id'];
+    const known = typeof id === 'string' ? sessions.get(id) : undefined;
+    if (id !== undefined && !known) {
+      response.writeHead(404, { 'content-type': 'application/json' });
+      response.end('{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}');
+      return;
+    }
+    void (known ? Promise.resolve(known) : open()).then((transport) => transport.handleRequest(request, response));
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const upstream: McpUpstream = {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+    received,
+    sessions,
+    override: null,
+    addTool(name) {
+      for (const server of servers) server.registerTool(name, {}, () => ({ content: [{ type: 'text', text: name }] }));
+    },
+    async close() {
+      http.closeAllConnections();
+      await Promise.all([...servers].map((server) => server.close()));
+      await new Promise((resolve) => http.close(resolve));
+    },
+  };
+  return upstream;
+}
+
+function sampleServer(): McpServer {
+  const server = new McpServer(
+    { name: 'sample', version: '1.2.3' },
+    { capabilities: { logging: {} }, instructions: 'Use the tools.' },
+  );
+  const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] });
+  server.registerTool('echo', { description: 'Echoes', inputSchema: { text: z.string() } }, ({ text: said }) => text(said));
+  server.registerTool('add', { inputSchema: { a: z.number(), b: z.number() } }, ({ a, b }) => text(String(a + b)));
+  server.registerTool('fail', {}, () => ({ ...text('it failed'), isError: true }));
+  server.registerTool('progress', {}, async (extra) => {
+    const progressToken = extra._meta?.progressToken;
+    if (progressToken !== undefined) {
+      for (const progress of [1, 2]) {
+        await extra.sendNotification({ method: 'notifications/progress', params: { progressToken, progress, total: 2 } });
+      }
+    }
+    return text('done');
+  });
+  server.registerTool('ask', {}, async () => {
+    const asked = await server.server.createMessage({
+      messages: [{ role: 'user', content: { type: 'text', text: 'Which model are you?' } }],
+      maxTokens: 10,
+    });
+    return text(`the client said ${asked.content.type === 'text' ? asked.content.text : ''}`);
+  });
+  server.registerPrompt('greet', { argsSchema: { name: z.string() } }, ({ name }) => ({
+    messages: [{ role: 'user', content: { type: 'text', text: `Say hi to ${name}` } }],
+  }));
+  server.registerResource('readme', 'file:///readme.md', { mimeType: 'text/markdown' }, (uri) => ({
+    contents: [{ uri: uri.href, text: '# Read me' }],
+  }));
+  const template = new ResourceTemplate('file:///logs/{day}', {
+    list: undefined,
+    complete: { day: () => ['monday', 'tuesday'] },
+  });
+  server.registerResource('logs', template, {}, (uri) => ({ contents: [{ uri: uri.href, text: 'a log' }] }));
+  return server;
+}
