@@ -1,0 +1,132 @@
+import { type CheckBatchLine, namesBatchFile } from '../../core/contract/plugin/batch-line.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
+import type { Target } from '../../core/contract/plugin/plan.ts';
+import type { Denial, Reply } from '../../core/contract/plugin/plugin.ts';
+import type { SessionDecision, SessionMessage } from '../../core/contract/plugin/web-socket.ts';
+import type { JsonObject, Maybe } from '../../core/contract/values/json.ts';
+import { BatchGuard } from './batch-guard.ts';
+import { type Compiled, type Guardrails, noGuardrails, toGuardrails } from './guardrail-lists.ts';
+import { denialOf, isDenied } from './hook-results.ts';
+import { after } from './maybe.ts';
+import { deny, type RequestStates, type State, softReplyOf } from './request-state.ts';
+import { type GuardrailResult, runGuardrails } from './run.ts';
+import { SessionGuard } from './session/session-guard.ts';
+
+/** Runs start hooks and the guardrails of requests, of sessions and of batches. */
+export class RequestChecks {
+  readonly #compiled: readonly Compiled[];
+  readonly #services: CoreServices;
+  readonly #states: RequestStates;
+
+  constructor(compiled: readonly Compiled[], services: CoreServices, states: RequestStates) {
+    this.#compiled = compiled;
+    this.#services = services;
+    this.#states = states;
+  }
+
+  /** Start hooks see headers, metadata, route and caller, and no part of the body. */
+  checkStart(ctx: RequestContext, { first, later }: Guardrails): Maybe<Reply | undefined> {
+    this.#states.runLater(ctx, later, {}, null);
+    if (first.length === 0) return undefined;
+    return after(runGuardrails(first, ctx, {}, this.#services.clock), ({ results }) => {
+      const state = this.#states.of(ctx);
+      state.start = results;
+      state.before = results;
+      this.#states.record(ctx, results, null);
+      return results.some(isDenied) ? this.#denied(ctx, state, results) : undefined;
+    });
+  }
+
+  /** Returns the reply of a request that is denied before a target was chosen. */
+  #denied(ctx: RequestContext, state: State, results: readonly GuardrailResult[]): Reply {
+    deny(state, results);
+    return softReplyOf(ctx, state, this.#services.clock) ?? denialOf(state);
+  }
+
+  onRequest(ctx: RequestContext, isShared: boolean): Maybe<Reply | undefined> {
+    if (ctx.request.webSocketProtocols) return this.#checkSession(ctx);
+    return isShared ? this.#checkRequest(ctx, this.#compiled[0]?.input ?? noGuardrails, null) : undefined;
+  }
+
+  /**
+   * Checks that read no text run when a session begins, and the others on each message. Messages of sessions that are not realtime ones have
+   * unknown formats: guardrails that deny reject the session, because they could not check it.
+   */
+  #checkSession(ctx: RequestContext): Maybe<Reply | undefined> {
+    const all = [...new Set(this.#compiled.flatMap(({ input, output }) => [...input.all, ...output.all]))];
+    if (!ctx.endpoint?.isRealtime) return this.#checkRequest(ctx, toGuardrails(all), null);
+    const ofEnvelope = all.map((one) => ({ ...one, checks: one.checks.filter(({ readsNoText }) => readsNoText) }));
+    return this.#checkRequest(ctx, toGuardrails(ofEnvelope.filter(({ checks }) => checks.length > 0)), null);
+  }
+
+  onSessionMessage(ctx: RequestContext, message: SessionMessage): Maybe<SessionDecision | undefined> {
+    if (!ctx.endpoint?.isRealtime) return undefined;
+    const state = this.#states.of(ctx);
+    state.session ??= this.#openSession(ctx);
+    return state.session.check(ctx, message);
+  }
+
+  #openSession(ctx: RequestContext): SessionGuard {
+    const index = ctx.plan.targets.find(({ path }) => path === ctx.targetPath)?.index ?? 0;
+    const { input, output } = this.#compiled[index] ?? { input: noGuardrails, output: noGuardrails };
+    const record = (results: readonly GuardrailResult[]) => this.#states.record(ctx, results, ctx.targetPath);
+    return new SessionGuard({ input: input.all, output: output.all, clock: this.#services.clock, record });
+  }
+
+  onBatch(ctx: RequestContext, { index, path }: Target): CheckBatchLine | null {
+    const state = this.#states.of(ctx);
+    const { input, output } = this.#compiled[index] ?? { input: noGuardrails, output: noGuardrails };
+    const record = (results: readonly GuardrailResult[]) => this.#states.record(ctx, results, path);
+    const onDenial = () => {
+      state.isDenied = true;
+    };
+    state.batch = new BatchGuard({ input: input.all, output: output.all, clock: this.#services.clock, record, onDenial });
+    return state.batch.check(ctx);
+  }
+
+  onAttempt(ctx: RequestContext, target: Target): Maybe<Denial | undefined> {
+    const state = this.#states.of(ctx);
+    // A retry at the same target sends the same request.
+    if (state.targetIndex === target.index || ctx.request.webSocketProtocols) return undefined;
+    state.targetIndex = target.index;
+    // A target with a prompt of its own begins with the body of that prompt.
+    if (!ctx.plan.hasPrompts) {
+      ctx.params = state.request.params;
+      ctx.bodyChanged = state.request.bodyChanged;
+    }
+    const checked = this.#checkRequest(ctx, this.#compiled[target.index]?.input ?? noGuardrails, target.path);
+    return after(checked, (reply) => reply && { action: 'deny', reply });
+  }
+
+  /** Returns the reply with 446 if the request is denied. */
+  #checkRequest(ctx: RequestContext, { first, later }: Guardrails, targetPath: string | null): Maybe<Reply | undefined> {
+    const state = this.#states.of(ctx);
+    state.before = state.start;
+    state.after = [];
+    state.isDenied = false;
+    const body = ctx.endpoint?.operation === null ? passedBody(ctx) : (ctx.params ?? {});
+    this.#states.runLater(ctx, later, body, targetPath);
+    if (first.length === 0) return undefined;
+    return after(runGuardrails(first, ctx, body, this.#services.clock), ({ results, body: changed }) => {
+      state.before = state.start.length === 0 ? results : [...state.start, ...results];
+      this.#states.record(ctx, results, targetPath);
+      if (ctx.params !== null && changed !== body) {
+        ctx.params = changed;
+        ctx.bodyChanged = true;
+      }
+      if (!results.some(isDenied)) return undefined;
+      if (targetPath === null) return this.#denied(ctx, state, results);
+      deny(state, results);
+      return denialOf(state);
+    });
+  }
+}
+
+/** The body of a pass-through request; null if there is one that cannot be read. */
+function passedBody({ passedParams, request }: RequestContext): JsonObject | null {
+  if (request.webSocketProtocols) return null;
+  // The texts are in the file.
+  if (passedParams !== null && namesBatchFile(passedParams)) return null;
+  return passedParams ?? (request.body.length === 0 ? {} : null);
+}

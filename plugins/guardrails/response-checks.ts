@@ -1,0 +1,139 @@
+import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
+import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
+import type { Target } from '../../core/contract/plugin/plan.ts';
+import type { AttemptResponse, Verdict } from '../../core/contract/plugin/plugin.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
+import type { Maybe } from '../../core/contract/values/json.ts';
+import type { Guardrail } from './compile.ts';
+import { type Compiled, noGuardrails } from './guardrail-lists.ts';
+import { denialOf, isDenied } from './hook-results.ts';
+import { after } from './maybe.ts';
+import { type ReadBody, readBody } from './read-body.ts';
+import { deny, hasFailed, observedBytesMax, type RequestStates, type State } from './request-state.ts';
+import { type GuardrailResult, runGuardrails } from './run.ts';
+import { softEndOf } from './soft-denial.ts';
+import { hasText, isPassed } from './texts.ts';
+import { StreamWindow } from './window/stream-window.ts';
+import { windowChecks, windowResults } from './window/window-checks.ts';
+
+/** Runs the guardrails of responses: whole ones, streams in a window, and streams that are only observed. */
+export class ResponseChecks {
+  readonly #compiled: readonly Compiled[];
+  readonly #services: CoreServices;
+  readonly #states: RequestStates;
+
+  constructor(compiled: readonly Compiled[], services: CoreServices, states: RequestStates) {
+    this.#compiled = compiled;
+    this.#services = services;
+    this.#states = states;
+  }
+
+  onAttemptResponse(ctx: RequestContext, response: AttemptResponse, target: Target): Maybe<Verdict | undefined> {
+    const state = this.#states.of(ctx);
+    // The guardrails of the request found no text beside the lines.
+    if (state.batch) state.before = [...state.before.filter(({ checks }) => checks.length > 0), ...state.batch.results];
+    state.after = [];
+    state.isDenied = false;
+    state.observed = null;
+    const output = this.#compiled[target.index]?.output.all ?? [];
+    const isRead = output.length > 0 && hasText(ctx, 'output') && response.body !== null && isChecked(ctx, response.status);
+    state.windowed = null;
+    if (response.body === null && isChecked(ctx, response.status) && output.length > 0) {
+      const observed = output.filter(({ stream }) => stream !== 'window');
+      if (observed.length > 0) {
+        state.observed = { chunks: [], bytes: 0, headers: response.headers, output: observed, targetPath: target.path };
+      }
+      ctx.streamFilter = this.#openWindow(ctx, state, output, target);
+    }
+    if (!isRead) return this.#failedVerdict(ctx, state, response);
+    return after(readBody(ctx, response), (read) => this.#checkResponse(ctx, state, response, target, read));
+  }
+
+  #checkResponse(
+    ctx: RequestContext,
+    state: State,
+    response: AttemptResponse,
+    target: Target,
+    read: ReadBody,
+  ): Maybe<Verdict | undefined> {
+    const { first, later } = this.#compiled[target.index]?.output ?? noGuardrails;
+    this.#states.runLater(ctx, later, read.body, target.path);
+    if (first.length === 0) return this.#failedVerdict(ctx, state, response);
+    return after(runGuardrails(first, ctx, read.body, this.#services.clock), ({ results, body }) => {
+      state.after = results;
+      this.#states.record(ctx, results, target.path);
+      if (results.some(isDenied)) {
+        deny(state, results);
+        return { action: 'deny', reply: denialOf(state), reason: reasonOf(results) };
+      }
+      if (read.body === null || ctx.endpoint?.operation === null || body === read.body)
+        return this.#failedVerdict(ctx, state, response);
+      const changed = read.write(body);
+      if (changed === null) return { action: 'fail', error: unwritable() };
+      return { action: 'change', body: changed, status: hasFailed(state) ? 246 : 200 };
+    });
+  }
+
+  /** Returns the filter of a stream that guardrails decide in a window; null if there are none. */
+  #openWindow(ctx: RequestContext, state: State, output: readonly Guardrail[], target: Target): StreamWindow | null {
+    const format = ctx.endpoint?.format ?? 'plain';
+    const checks = windowChecks(output);
+    if (checks.length === 0 || format === 'plain') return null;
+    state.windowed = new StreamWindow(format, checks, (last) => {
+      state.after = this.#closeWindow(ctx, state, target.path);
+      deny(state, state.after);
+      const lastEvents = state.isSoft ? softEndOf(ctx, last) : null;
+      return { reply: denialOf(state), lastEvents };
+    });
+    return state.windowed;
+  }
+
+  /** Records the results of a stream that was decided in a window. */
+  #closeWindow(ctx: RequestContext, state: State, targetPath: string | null): readonly GuardrailResult[] {
+    if (!state.windowed) return [];
+    const results = windowResults(state.windowed.checks, this.#services.clock);
+    state.windowed = null;
+    this.#states.record(ctx, results, targetPath);
+    return results;
+  }
+
+  /** A response whose guardrails failed without denying it has status 246, so that it is not cached and a config can ask for another one. */
+  #failedVerdict(ctx: RequestContext, state: State, { body, status }: AttemptResponse): Verdict | undefined {
+    if (ctx.endpoint?.operation === null || !hasFailed(state) || body === null || status !== 200) return undefined;
+    return { action: 'change', body, status: 246, reason: reasonOf([...state.before, ...state.after]) };
+  }
+
+  /** The record is written after this hook, so that it holds what an observed stream leads to. */
+  onEnd(ctx: RequestContext, { kind }: Outcome): void {
+    const state = this.#states.known(ctx);
+    if (!state) return;
+    this.#closeWindow(ctx, state, ctx.targetPath);
+    const { observed } = state;
+    if (observed && kind === 'success') {
+      if (observed.bytes > observedBytesMax) {
+        this.#services.log.warn(
+          { requestId: ctx.id },
+          `guardrails did not check a stream of more than ${observedBytesMax} bytes`,
+        );
+      } else {
+        const response = { status: 200, headers: observed.headers, body: Buffer.concat(observed.chunks), json: null };
+        void after(readBody(ctx, response), ({ body }) => this.#states.runLater(ctx, observed.output, body, observed.targetPath));
+      }
+    }
+    state.isClosed = true;
+  }
+}
+
+/** Returns true if guardrails check responses with this status. Pass-through replies have the status that the provider chose. */
+function isChecked(ctx: RequestContext, status: number): boolean {
+  return status === 200 || (isPassed(ctx) && status < 300);
+}
+
+function unwritable(): GatewayError {
+  return new GatewayError('internal', { detail: 'a guardrail changed a part of a stream that cannot be rewritten' });
+}
+
+function reasonOf(results: readonly GuardrailResult[]): string {
+  const failed = results.filter(({ verdict }) => !verdict).map(({ guardrail }) => guardrail.id);
+  return `failed guardrails: ${failed.join(', ')}`;
+}

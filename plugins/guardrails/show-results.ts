@@ -1,0 +1,58 @@
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { Reply, ReplyHead } from '../../core/contract/plugin/plugin.ts';
+import type { Clock } from '../../core/contract/values/clock.ts';
+import { findHeader } from '../../core/contract/values/http.ts';
+import { firstEventOf, withHookResults } from './hook-results.ts';
+import { hasFailed, type Observed, observedBytesMax, type State, softReplyOf } from './request-state.ts';
+
+/** Sets status 246 on a reply with failed guardrails, and decides how it shows the results. Returns the reply of a soft denial. */
+export function onReply(ctx: RequestContext, state: State, head: ReplyHead, clock: Clock): Reply | undefined {
+  if (state.isDenied) return softReplyOf(ctx, state, clock);
+  if (ctx.endpoint?.operation === null || (state.before.length === 0 && state.after.length === 0)) return undefined;
+  // Streams that are not held have their own status until here.
+  if (head.status === 200 && hasFailed(state)) head.status = 246;
+  const type = findHeader(head.headers, 'content-type') ?? '';
+  const isJson = /^application\/json\b/i.test(type);
+  if (/^text\/event-stream\b/i.test(type) && head.status < 300 && state.before.length > 0 && !isStrict(ctx)) {
+    state.firstEvent = firstEventOf(ctx.endpoint?.format ?? 'plain', state.before);
+  }
+  state.showsResults = isJson && findHeader(head.headers, 'content-encoding') === undefined;
+  return undefined;
+}
+
+/** A hit of the cache shows the results of the request. Output guardrails have judged it when it was stored. */
+export function onOwnReply(ctx: RequestContext, { before, isDenied }: State, reply: Reply): Reply {
+  const isHit = ctx.cacheStatus?.endsWith('HIT') === true && reply.status === 200;
+  if (!isHit || isDenied || before.length === 0 || ctx.endpoint?.operation === null) return reply;
+  const body = Buffer.from(reply.body);
+  const type = findHeader([...reply.headers], 'content-type') ?? '';
+  const status = before.some(({ verdict }) => !verdict) ? 246 : 200;
+  if (/^application\/json\b/i.test(type)) return { ...reply, status, body: withHookResults(body, { before }) };
+  if (!/^text\/event-stream\b/i.test(type) || isStrict(ctx)) return { ...reply, status };
+  return { ...reply, status, body: Buffer.concat([Buffer.from(firstEventOf(ctx.endpoint?.format ?? 'plain', before)), body]) };
+}
+
+/** Adds the results to a stream before its first event, or to a plain reply. */
+export function onChunk(state: State, chunk: Uint8Array): Uint8Array {
+  if (state.observed) observe(state.observed, chunk);
+  if (state.firstEvent !== null) {
+    const first = Buffer.from(state.firstEvent);
+    state.firstEvent = null;
+    return Buffer.concat([first, chunk]);
+  }
+  if (!state.showsResults) return chunk;
+  state.showsResults = false;
+  return withHookResults(chunk, state);
+}
+
+function observe(observed: Observed, chunk: Uint8Array): void {
+  observed.bytes += chunk.length;
+  if (observed.bytes <= observedBytesMax) observed.chunks.push(chunk);
+  else observed.chunks.length = 0;
+}
+
+/** Clients of the strict format receive no events of the gateway. */
+function isStrict(ctx: RequestContext): boolean {
+  const target = ctx.plan.targets.find(({ path }) => path === ctx.targetPath);
+  return (target?.strict ?? ctx.requestTarget?.strict) !== false;
+}
