@@ -81,6 +81,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   const metrics = createControlPlaneMetrics({ settings, database, exporters: requestExport.exporters, now: clock.elapsed });
   const metricsExport = startMetricsExport({
     ...{ settings, instance: 'control-plane', collect: () => metrics.registry.getMetricsAsJSON(), post: postOtlp },
+    more: requestExport.metrics,
     ...{ now: clock.now, timers: realTimers, random: Math.random, log: deps.log },
   });
   const onStored = (rows: readonly NewRecord[]) => {
@@ -106,6 +107,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       log: deps.log,
       logRejection: createRejectionLog(deps.log),
       unready: async () => [...(stopping ? [shutdown] : []), ...((await isReachable(database)) ? [] : [databaseAway])],
+      exportContents: requestExport.contents,
       instances: metrics.instances,
       database,
       vault,

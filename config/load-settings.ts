@@ -67,6 +67,9 @@ function conflicts(values: Values): string[] {
   if (values.countryHeader && values.trustedProxies === null) {
     issues.push(issue('countryHeader', 'TRUSTED_PROXIES is not set, so the header of no proxy is trusted'));
   }
+  if (values.otelContent === 'span_only' && values.logBodies === 'off') {
+    issues.push(issue('otelContent', 'LOG_BODIES is off, so there is no content to export'));
+  }
   if (values.role === 'all' && values.port && values.port === values.controlPlanePort) {
     issues.push(`CONTROL_PLANE_PORT: got "${values.port}", expected another port than PORT`);
   }

@@ -5,6 +5,7 @@ import type { Clock, Log } from '../../core/contract/plugin/plugin.ts';
 import type { RequestRecord } from '../../core/contract/plugin/record.ts';
 import type { ChangeNotice, DocumentKind } from '../../core/contract/protocol/documents.ts';
 import type { DocumentReply } from '../../core/contract/protocol/internal-api.ts';
+import type { RecordContent } from '../../core/contract/protocol/record-contents.ts';
 import type { ProxyRules } from '../../core/contract/values/client-origin.ts';
 import type { BackgroundWork } from '../background-work.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
@@ -97,6 +98,8 @@ export interface AdminServices {
   readonly storeRecords: (
     records: readonly RequestRecord[],
   ) => Promise<{ readonly inserted: number; readonly duplicates: number; readonly refused: readonly string[] }>;
+  /** Adds headers and bodies to the spans of their requests, if settings say so. */
+  readonly exportContents: (contents: readonly RecordContent[]) => void;
   /** Rows of all resources that belong to a workspace or user. */
   readonly dependents: Dependents;
   readonly apiKeyPepper: Uint8Array;

@@ -1,13 +1,16 @@
 import type { Settings } from '../../config/settings.ts';
+import type { RecordContent } from '../../core/contract/protocol/record-contents.ts';
 import type { Log } from '../../core/contract/values/log.ts';
 import { realTimers } from '../../core/contract/values/timers.ts';
 import { declarationOf } from '../../core/providers/declarations.ts';
 import { OtlpExporter } from '../../core/telemetry/otlp/exporter.ts';
-import { messageOf, type Source } from '../../core/telemetry/otlp/messages.ts';
+import { GenAiMetrics } from '../../core/telemetry/otlp/gen-ai-metrics.ts';
+import { type Metric, messageOf, type Source } from '../../core/telemetry/otlp/messages.ts';
 import { otlpOptions, otlpSource, otlpUrl } from '../../core/telemetry/otlp/options.ts';
 import { requestLog } from '../../core/telemetry/otlp/request-log.ts';
 import { type ExportedRecord, requestSpans } from '../../core/telemetry/otlp/request-spans.ts';
 import type { NewRecord } from '../define-resource.ts';
+import { ContentJoin } from './join-contents.ts';
 import { postOtlp } from './post-otlp.ts';
 
 /** Sends stored records to a collector as spans and log records. Gateways do no work for it. */
@@ -15,6 +18,10 @@ export interface RequestExport {
   readonly exporters: readonly OtlpExporter<ExportedRecord>[];
   /** Takes records after they were stored. Never throws. */
   stored(rows: readonly NewRecord[]): void;
+  /** Takes headers and bodies of requests, before or after their records. Never throws. */
+  contents(contents: readonly RecordContent[]): void;
+  /** Returns the client metrics of the conventions for generative AI. */
+  metrics(startNano: string, nowNano: string): readonly Metric[];
   /** Sends what waits, for a short time. */
   close(): Promise<void>;
 }
@@ -31,17 +38,30 @@ export function createRequestExport(settings: Settings, log: Log): RequestExport
     const otlp = otlpOptions(settings);
     return [new OtlpExporter({ signal, url, otlp, toMessage, post: postOtlp, timers: realTimers, random: Math.random, log })];
   });
+  const traces = exporters.find(({ signal }) => signal === 'traces');
+  const hasContent = settings.otelContent === 'span_only' && traces !== undefined;
+  const join = hasContent
+    ? new ContentJoin({ charsMax: settings.otelContentCharsMax, timers: realTimers, exporter: traces })
+    : null;
+  const genAi = otlpUrl(settings, 'metrics') === null ? null : new GenAiMetrics(providerName, settings.metricsSeriesMax);
   return {
     exporters,
     stored(rows) {
-      if (exporters.length === 0) return;
+      if (exporters.length === 0 && genAi === null) return;
       for (const { record, cost } of rows) {
         // A session is exported once, when it has ended. Calls that no gateway made are not exported.
         if (record.checkpoint !== undefined || record.source !== undefined) continue;
-        for (const exporter of exporters) exporter.add({ record, costNanoUsd: cost });
+        genAi?.observe(record);
+        for (const exporter of exporters) {
+          const to = exporter === traces && join !== null ? join : exporter;
+          to.add({ record, costNanoUsd: cost });
+        }
       }
     },
+    contents: (contents) => join?.addContents(contents),
+    metrics: (startNano, nowNano) => genAi?.metrics(startNano, nowNano) ?? [],
     async close() {
+      join?.close();
       await Promise.all(exporters.map((exporter) => exporter.close(closeMs)));
     },
   };

@@ -42,6 +42,18 @@ export const openTelemetry = {
     'otlp: the control plane also exports one log record per request. Traces hold the same facts.',
     exporter,
   ),
+  otelContent: row(
+    'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT',
+    'no_content',
+    'span_only: spans also have the messages and parameters of requests whose bodies are logged (LOG_BODIES), credentials masked.',
+    oneOf(['no_content', 'span_only']),
+  ),
+  otelContentCharsMax: row(
+    'OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT',
+    '32768',
+    'Characters of one list of messages in a span. Older messages and the ends of texts are left out.',
+    wholeNumber(100, 1_000_000),
+  ),
   traceContextToProviders: row(
     'TRACE_CONTEXT_TO_PROVIDERS',
     'false',

@@ -20,6 +20,12 @@ function issuesOf(env: Record<string, string>): readonly string[] {
 }
 
 describe('loadSettings', () => {
+  it('rejects content in spans without bodies in logs', () => {
+    const content = { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'span_only' };
+    expect(issuesOf(content)).toEqual([expect.stringContaining('LOG_BODIES is off')]);
+    expect(issuesOf({ ...content, LOG_BODIES: 'database' })).toEqual([]);
+  });
+
   it('fills every setting with its documented default', () => {
     expect(loadSettings(keys)).toEqual({
       host: '127.0.0.1',
@@ -147,6 +153,8 @@ describe('loadSettings', () => {
       otelBatchMax: 512,
       otelDelayMs: 5000,
       otelMetricMs: 60_000,
+      otelContent: 'no_content',
+      otelContentCharsMax: 32_768,
       deployment: 'default',
       deploymentTags: null,
       deploymentSourceType: 'self_hosted',
@@ -289,6 +297,8 @@ describe('loadSettings', () => {
       OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '50',
       OTEL_BSP_SCHEDULE_DELAY: '100',
       OTEL_METRIC_EXPORT_INTERVAL: '10000',
+      OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'SPAN_ONLY',
+      OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '1000',
       DEPLOYMENT_NAME: 'eu_1',
       DEPLOYMENT_TAGS: 'region=eu-west-1, team=a%2Cb',
       DEPLOYMENT_SOURCE_TYPE: 'helm',
@@ -420,6 +430,8 @@ describe('loadSettings', () => {
       otelBatchMax: 50,
       otelDelayMs: 100,
       otelMetricMs: 10_000,
+      otelContent: 'span_only',
+      otelContentCharsMax: 1_000,
       deployment: 'eu_1',
       deploymentTags: { region: 'eu-west-1', team: 'a,b' },
       deploymentSourceType: 'helm',

@@ -18,9 +18,13 @@ type Log = ReturnType<typeof toLog>;
 
 const batch = v.pipe(v.array(recordContent), v.maxLength(contentsPerBatchMax));
 
-/** Stores headers and bodies that a gateway sends, each once, compressed and sealed. Throws AB01 if the batch is invalid. */
-export async function storeContents(em: EntityManager, vault: Vault, bytes: Uint8Array): Promise<void> {
-  await insertContents(em, vault, validate(batch, parse(bytes), 'body'));
+/**
+ * Stores headers and bodies that a gateway sends, each once, compressed and sealed. Returns them. Throws AB01 if the batch is invalid.
+ */
+export async function storeContents(em: EntityManager, vault: Vault, bytes: Uint8Array): Promise<readonly RecordContent[]> {
+  const contents = validate(batch, parse(bytes), 'body');
+  await insertContents(em, vault, contents);
+  return contents;
 }
 
 /** Stores contents, each once. */

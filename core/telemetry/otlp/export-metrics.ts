@@ -14,6 +14,8 @@ export interface MetricsExportOptions {
   /** Name of this process among those of the machine. */
   readonly instance: string;
   readonly collect: () => Promise<MetricObject[]>;
+  /** Returns metrics that only OTLP has. */
+  readonly more?: (startNano: string, nowNano: string) => readonly Metric[];
   readonly post: Post;
   readonly now: () => number;
   readonly timers: Timers;
@@ -28,7 +30,7 @@ export interface MetricsExport {
 
 /** Sends the metrics of this process at an interval. Returns null if the settings name no collector for them. */
 export function startMetricsExport(options: MetricsExportOptions): MetricsExport | null {
-  const { settings, instance, collect, now, timers, log } = options;
+  const { settings, instance, collect, more = () => [], now, timers, log } = options;
   const url = otlpUrl(settings, 'metrics');
   if (url === null) return null;
   const source = otlpSource(settings, instance);
@@ -57,7 +59,9 @@ export function startMetricsExport(options: MetricsExportOptions): MetricsExport
 
   async function add(): Promise<void> {
     try {
-      exporter.add(metricsData(await collect(), startNano, unixNano(now())));
+      const collected = await collect();
+      const nowNano = unixNano(now());
+      exporter.add([...metricsData(collected, startNano, nowNano), ...more(startNano, nowNano)]);
     } catch (error) {
       log.warn({ reason: reasonOf(error) }, 'cannot read the metrics to export');
     }

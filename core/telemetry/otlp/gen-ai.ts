@@ -16,6 +16,49 @@ export const genAi = {
   cacheWriteTokens: 'gen_ai.usage.cache_creation.input_tokens',
   reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
   firstChunkSeconds: 'gen_ai.response.time_to_first_chunk',
+  tokenType: 'gen_ai.token.type',
+  maxTokens: 'gen_ai.request.max_tokens',
+  temperature: 'gen_ai.request.temperature',
+  topP: 'gen_ai.request.top_p',
+  topK: 'gen_ai.request.top_k',
+  stopSequences: 'gen_ai.request.stop_sequences',
+  frequencyPenalty: 'gen_ai.request.frequency_penalty',
+  presencePenalty: 'gen_ai.request.presence_penalty',
+  seed: 'gen_ai.request.seed',
+  choiceCount: 'gen_ai.request.choice.count',
+  encodingFormats: 'gen_ai.request.encoding_formats',
+  dimensions: 'gen_ai.embeddings.dimension.count',
+  responseId: 'gen_ai.response.id',
+  responseModel: 'gen_ai.response.model',
+  finishReasons: 'gen_ai.response.finish_reasons',
+  systemInstructions: 'gen_ai.system_instructions',
+  inputMessages: 'gen_ai.input.messages',
+  outputMessages: 'gen_ai.output.messages',
+  toolDefinitions: 'gen_ai.tool.definitions',
+} as const;
+
+const secondBounds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92] as const;
+
+/** Client metrics with the units and bounds of buckets that the conventions recommend. */
+export const genAiMetrics = {
+  tokens: {
+    name: 'gen_ai.client.token.usage',
+    description: 'Number of input and output tokens used',
+    unit: '{token}',
+    bounds: [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864],
+  },
+  duration: {
+    name: 'gen_ai.client.operation.duration',
+    description: 'Duration of attempts at providers',
+    unit: 's',
+    bounds: secondBounds,
+  },
+  firstChunk: {
+    name: 'gen_ai.client.operation.time_to_first_chunk',
+    description: 'Time from the start of an attempt to the first chunk of its stream',
+    unit: 's',
+    bounds: secondBounds,
+  },
 } as const;
 
 interface GenAiOperation {

@@ -22,6 +22,8 @@ export interface ExportedRecord {
   readonly record: RequestRecord;
   /** Whole nano-USD. Null: unknown. */
   readonly costNanoUsd: number | null;
+  /** Messages and parameters from the bodies, for the span of the last attempt. Absent: not captured. */
+  readonly content?: readonly KeyValue[];
 }
 
 /** Returns the name of a provider in the semantic conventions. */
@@ -34,7 +36,7 @@ const statusError = 2;
  * Returns one span for the request, one for each attempt at a provider and one for each guardrail. LLM tokens are on the last attempt
  * only, so that sums over spans count each call once.
  */
-export function requestSpans({ record, costNanoUsd }: ExportedRecord, providerName: ProviderName): Span[] {
+export function requestSpans({ record, costNanoUsd, content = [] }: ExportedRecord, providerName: ProviderName): Span[] {
   const traceId = w3cTraceId(record.traceId);
   const spanId = requestSpanId(record.id, record.spanId);
   const startMs = Date.parse(record.createdAt);
@@ -50,7 +52,7 @@ export function requestSpans({ record, costNanoUsd }: ExportedRecord, providerNa
     attributes: requestAttributes(record, costNanoUsd),
     status: statusOf(record.status, record.errorMessage),
   };
-  const below = { traceId, parentSpanId: spanId, startMs, endMs, record, providerName };
+  const below = { traceId, parentSpanId: spanId, startMs, endMs, record, providerName, content };
   const attempts = record.attempts.map((attempt, index) => attemptSpan(attempt, index, below));
   const guardrails = (record.guardrails ?? []).map((_, index) => guardrailSpan(index, below));
   return [own, ...attempts, ...guardrails];
@@ -91,10 +93,11 @@ interface Parent {
   readonly endMs: number;
   readonly record: RequestRecord;
   readonly providerName: ProviderName;
+  readonly content: readonly KeyValue[];
 }
 
 function attemptSpan(attempt: AttemptRecord, index: number, parent: Parent): Span {
-  const { traceId, parentSpanId, record, providerName } = parent;
+  const { traceId, parentSpanId, record, providerName, content } = parent;
   const operation = genAiOperation(record.endpoint);
   const isLast = index === record.attempts.length - 1;
   const startMs = parent.startMs + (attempt.startMs ?? 0);
@@ -119,7 +122,7 @@ function attemptSpan(attempt: AttemptRecord, index: number, parent: Parent): Spa
         'svc.target': attempt.targetPath,
         'svc.attempt': index + 1,
       }),
-      ...(isLast ? usageAttributes(record, attempt) : []),
+      ...(isLast ? [...usageAttributes(record, attempt), ...content] : []),
     ],
     status: statusOf(attempt.status, attempt.errorCode),
   };
@@ -172,7 +175,8 @@ function guardrailSpan(index: number, { traceId, parentSpanId, startMs, endMs, r
   };
 }
 
-function errorType(status: number, errorCode: string | null): string | null {
+/** Value of `error.type`; null for a success. */
+export function errorType(status: number, errorCode: string | null): string | null {
   if (errorCode !== null) return errorCode;
   return status >= 300 ? String(status) : null;
 }

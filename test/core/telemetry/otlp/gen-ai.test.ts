@@ -1,0 +1,177 @@
+import { expect, it } from 'vitest';
+import { contentAttributes } from '../../../../core/telemetry/otlp/content-attributes.ts';
+import { genAi, genAiMetrics } from '../../../../core/telemetry/otlp/gen-ai.ts';
+import { GenAiMetrics } from '../../../../core/telemetry/otlp/gen-ai-metrics.ts';
+import { attributesAsObject } from '../../../support/fake-collector.ts';
+import { sampleRecord } from '../../../support/sample-record.ts';
+
+/** Attributes and client metrics of model/gen-ai in version 1.41.1 of the conventions. */
+const known = `
+  gen_ai.operation.name gen_ai.provider.name gen_ai.request.model gen_ai.request.stream gen_ai.output.type gen_ai.usage.input_tokens
+  gen_ai.usage.output_tokens gen_ai.usage.cache_read.input_tokens gen_ai.usage.cache_creation.input_tokens
+  gen_ai.usage.reasoning.output_tokens gen_ai.response.time_to_first_chunk gen_ai.token.type gen_ai.request.max_tokens
+  gen_ai.request.temperature gen_ai.request.top_p gen_ai.request.top_k gen_ai.request.stop_sequences gen_ai.request.frequency_penalty
+  gen_ai.request.presence_penalty gen_ai.request.seed gen_ai.request.choice.count gen_ai.request.encoding_formats
+  gen_ai.embeddings.dimension.count gen_ai.response.id gen_ai.response.model gen_ai.response.finish_reasons gen_ai.system_instructions
+  gen_ai.input.messages gen_ai.output.messages gen_ai.tool.definitions gen_ai.conversation.id gen_ai.agent.id gen_ai.agent.name
+  gen_ai.agent.description gen_ai.agent.version gen_ai.tool.name gen_ai.tool.call.id gen_ai.tool.description gen_ai.tool.type
+  gen_ai.tool.call.arguments gen_ai.tool.call.result gen_ai.data_source.id gen_ai.retrieval.documents gen_ai.retrieval.query.text
+  gen_ai.prompt.name gen_ai.workflow.name gen_ai.client.token.usage gen_ai.client.operation.duration
+  gen_ai.client.operation.time_to_first_chunk gen_ai.client.operation.time_per_output_chunk`
+  .trim()
+  .split(/\s+/);
+
+it('names: every attribute and metric is one of the conventions', () => {
+  const used = [...Object.values(genAi), ...Object.values(genAiMetrics).map(({ name }) => name)];
+  expect(used.filter((name) => !known.includes(name))).toEqual([]);
+});
+
+const side = (body: unknown) => ({ headers: {}, body, omitted: null });
+const attributes = (request: unknown, response: unknown, charsMax = 10_000) =>
+  attributesAsObject(contentAttributes({ request: side(request), response: side(response) }, charsMax));
+const parsed = (text: unknown) => JSON.parse(String(text)) as unknown;
+const user = { role: 'user', parts: [{ type: 'text', content: 'Hi' }] };
+
+it.each([
+  [
+    'chat completions',
+    {
+      messages: [
+        { role: 'system', content: 'Be brief' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'Hi' },
+            { type: 'image_url', image_url: { url: 'data:x' } },
+          ],
+        },
+        { role: 'assistant', content: null, tool_calls: [{ id: 'c1', function: { name: 'f', arguments: '{}' } }] },
+        { role: 'tool', tool_call_id: 'c1', content: '7' },
+      ],
+    },
+    { choices: [{ message: { role: 'assistant', content: 'Seven' }, finish_reason: 'tool_calls' }] },
+    [
+      { role: 'system', parts: [{ type: 'text', content: 'Be brief' }] },
+      { role: 'user', parts: [{ type: 'text', content: 'Hi' }, { type: 'image_url' }] },
+      { role: 'assistant', parts: [{ type: 'tool_call', id: 'c1', name: 'f', arguments: '{}' }] },
+      { role: 'tool', parts: [{ type: 'tool_call_response', id: 'c1', response: '7' }] },
+    ],
+    [{ role: 'assistant', parts: [{ type: 'text', content: 'Seven' }], finish_reason: 'tool_call' }],
+  ],
+  [
+    'Messages',
+    { messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: '7' }] }] },
+    {
+      content: [
+        { type: 'thinking', thinking: 'Hm' },
+        { type: 'tool_use', id: 't', name: 'f', input: {} },
+      ],
+      stop_reason: 'max_tokens',
+    },
+    [{ role: 'user', parts: [{ type: 'tool_call_response', id: 't', response: '7' }] }],
+    [
+      {
+        role: 'assistant',
+        parts: [
+          { type: 'reasoning', content: 'Hm' },
+          { type: 'tool_call', id: 't', name: 'f', arguments: {} },
+        ],
+        finish_reason: 'length',
+      },
+    ],
+  ],
+  [
+    'Responses',
+    { input: ['Hi', { type: 'function_call_output', call_id: 'c', output: '7' }] },
+    { output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Seven' }] }] },
+    [user, { role: 'user', parts: [{ type: 'tool_call_response', id: 'c', response: '7' }] }],
+    [{ role: 'assistant', parts: [{ type: 'text', content: 'Seven' }], finish_reason: 'stop' }],
+  ],
+  [
+    'completions',
+    { prompt: 'Hi' },
+    { choices: [{ text: 'Ho', finish_reason: 'length' }] },
+    [user],
+    [{ role: 'assistant', parts: [{ type: 'text', content: 'Ho' }], finish_reason: 'length' }],
+  ],
+])('content: messages of %s have the form of the conventions', (_, request, response, input, output) => {
+  const found = attributes(request, response);
+  expect(parsed(found[genAi.inputMessages])).toEqual(input);
+  expect(parsed(found[genAi.outputMessages])).toEqual(output);
+});
+
+it('content: parameters, instructions, tools and the response are named; wrong types are left out', () => {
+  const request = {
+    system: 'Brief',
+    max_tokens: 5,
+    temperature: 1,
+    top_p: 'x',
+    stop: 'END',
+    seed: 3,
+    n: 2,
+    tools: [{ name: 'f' }],
+  };
+  expect(attributes(request, { id: 'r1', model: 'm-1', stop_reason: 'end_turn' })).toEqual({
+    'gen_ai.request.max_tokens': 5,
+    'gen_ai.request.temperature': 1,
+    'gen_ai.request.stop_sequences': ['END'],
+    'gen_ai.request.seed': 3,
+    'gen_ai.request.choice.count': 2,
+    'gen_ai.response.id': 'r1',
+    'gen_ai.response.model': 'm-1',
+    'gen_ai.response.finish_reasons': ['stop'],
+    'gen_ai.system_instructions': '[{"type":"text","content":"Brief"}]',
+    'gen_ai.tool.definitions': '[{"name":"f"}]',
+  });
+  expect(attributes('a form', null)).toEqual({});
+});
+
+it('content: is bounded; the oldest messages go first, then the ends of texts', () => {
+  const long = (chars: number) => ({ role: 'user', content: 'x'.repeat(chars) });
+  const inputOf = (messages: object[]) => String(attributes({ messages }, {}, 300)[genAi.inputMessages]);
+  const few = parsed(inputOf([long(500), long(100), { role: 'user', content: 'Hi' }])) as { parts: { content: string }[] }[];
+  expect(few.map(({ parts }) => parts[0]?.content.length)).toEqual([100, 2]);
+  const cut = inputOf([long(100), long(5_000)]);
+  expect(cut.length).toBeLessThanOrEqual(300);
+  expect(parsed(cut)).toMatchObject([{ parts: [{ content: expect.stringMatching(/^x{100,}$/) }] }]);
+});
+
+const metricsOf = (series: GenAiMetrics) => new Map(series.metrics('1', '2').map((metric) => [metric.name, metric]));
+
+it('metrics: one operation per attempt, tokens for the last one, with the units and buckets of the conventions', () => {
+  const series = new GenAiMetrics((provider) => `p.${provider}`, 10);
+  const [attempt] = sampleRecord({}).attempts;
+  const failed = { ...attempt, provider: 'anthropic', status: 503, errorCode: 'upstream_status', durationMs: 50 } as never;
+  const ok = { ...attempt, provider: 'openai', status: 200, errorCode: null, startMs: 100, durationMs: 1_000 } as never;
+  series.observe(sampleRecord({ attempts: [failed, ok], stream: true, firstByteMs: 400, inputTokens: 20, cacheReadTokens: 10 }));
+  series.observe(sampleRecord({ attempts: [] }));
+  const found = metricsOf(series);
+  const points = (name: string) =>
+    (found.get(name)?.histogram?.dataPoints ?? []).map(({ attributes, sum, count }) => ({
+      ...attributesAsObject(attributes),
+      sum,
+      count,
+    }));
+  const chat = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'gpt-4o-mini', count: '1' };
+  expect(points('gen_ai.client.operation.duration')).toEqual([
+    { ...chat, 'gen_ai.provider.name': 'p.anthropic', 'error.type': 'upstream_status', sum: 0.05 },
+    { ...chat, 'gen_ai.provider.name': 'p.openai', sum: 1 },
+  ]);
+  expect(points('gen_ai.client.operation.time_to_first_chunk')).toMatchObject([{ sum: 0.3 }]);
+  expect(points('gen_ai.client.token.usage')).toMatchObject([
+    { 'gen_ai.token.type': 'input', sum: 30 },
+    { 'gen_ai.token.type': 'output', sum: 45 },
+  ]);
+  const [tokens] = found.get('gen_ai.client.token.usage')?.histogram?.dataPoints ?? [];
+  expect(found.get('gen_ai.client.token.usage')?.unit).toBe('{token}');
+  expect(tokens?.bucketCounts.indexOf('1')).toBe(3);
+  expect(tokens?.bucketCounts).toHaveLength(15);
+});
+
+it('metrics: models beyond the maximum of series count as other, and none is lost', () => {
+  const series = new GenAiMetrics((provider) => provider, 5);
+  for (let i = 0; i < 100; i++) series.observe(sampleRecord({ model: `model-${i}` }));
+  const points = metricsOf(series).get('gen_ai.client.operation.duration')?.histogram?.dataPoints ?? [];
+  expect(points).toHaveLength(6);
+  expect(points.reduce((sum, { count }) => sum + Number(count), 0)).toBe(100);
+});
