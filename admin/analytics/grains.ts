@@ -1,18 +1,4 @@
-/** Dimensions of a request that roll-ups can keep, in the order of their values. They are columns of the table. */
-export const dimensions = [
-  'workspace_id',
-  'status',
-  'api_key_id',
-  'user_id',
-  'provider',
-  'provider_slug',
-  'model',
-  'config_slug',
-  'end_user',
-  'prompt_slug',
-  'prompt_version',
-] as const;
-export type Dimension = (typeof dimensions)[number];
+import { type Dimension, dimensions } from './dimensions.ts';
 
 export const minuteMs = 60_000;
 export const hourMs = 3_600_000;
@@ -23,21 +9,30 @@ export interface Grain {
   readonly name: string;
   readonly lengthMs: number;
   readonly keeps: readonly Dimension[];
+  /** True if its rows count requests by latency and by retries. */
+  readonly hasCounts: boolean;
 }
 
-const totals: readonly Dimension[] = ['workspace_id', 'status'];
-const all = dimensions.filter((name) => name !== 'end_user');
-const users: readonly Dimension[] = ['workspace_id', 'user_id', 'end_user'];
+const totals = { keeps: ['workspace_id', 'status'], hasCounts: true } as const;
+const details = { keeps: dimensions.filter((name) => name !== 'end_user'), hasCounts: true } as const;
+const users = { keeps: ['workspace_id', 'user_id', 'end_user'], hasCounts: false } as const;
 
 /**
  * Every request is counted once in each grain; those without `_user` in their metadata are left out of the grains of users. Totals are few
  * rows and serve charts without filters. Details serve filters and groups.
  */
 export const grains = {
-  minute: { name: 'minute', lengthMs: minuteMs, keeps: totals },
-  hour: { name: 'hour', lengthMs: hourMs, keeps: totals },
-  hourDetail: { name: 'hour_detail', lengthMs: hourMs, keeps: all },
-  dayDetail: { name: 'day_detail', lengthMs: dayMs, keeps: all },
-  hourUser: { name: 'hour_user', lengthMs: hourMs, keeps: users },
-  dayUser: { name: 'day_user', lengthMs: dayMs, keeps: users },
+  minute: { name: 'minute', lengthMs: minuteMs, ...totals },
+  hour: { name: 'hour', lengthMs: hourMs, ...totals },
+  hourDetail: { name: 'hour_detail', lengthMs: hourMs, ...details },
+  dayDetail: { name: 'day_detail', lengthMs: dayMs, ...details },
+  hourUser: { name: 'hour_user', lengthMs: hourMs, ...users },
+  dayUser: { name: 'day_user', lengthMs: dayMs, ...users },
 } as const satisfies Readonly<Record<string, Grain>>;
+
+/** Grains of the same dimensions: rows of the second sum those of the first. */
+export const grainPairs: readonly (readonly [Grain, Grain])[] = [
+  [grains.minute, grains.hour],
+  [grains.hourDetail, grains.dayDetail],
+  [grains.hourUser, grains.dayUser],
+];

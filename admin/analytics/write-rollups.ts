@@ -1,9 +1,10 @@
+import { hash } from 'node:crypto';
 import { executeBound } from '../db/execute-bound.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { RecordWriter } from '../define-resource.ts';
-import { type Dimension, dimensions } from './grains.ts';
+import { dimensionSources, dimensions } from './dimensions.ts';
 import { measureNames } from './measures.ts';
-import { RollupBatch } from './rollup-batch.ts';
+import { RollupBatch, type RollupChange, startOf } from './rollup-batch.ts';
 
 /** Adds the new records to the roll-ups. A record that replaces an earlier one of its session counts instead of it. */
 export const writeRollups: RecordWriter = async (tx, rows) => {
@@ -18,41 +19,83 @@ export const writeRollups: RecordWriter = async (tx, rows) => {
 /** Writes the changes of a batch with one statement. Must run in the transaction that changes the records. */
 export async function applyRollups(tx: EntityManager, batch: RollupBatch): Promise<void> {
   const changes = batch.changes();
-  if (changes.length > 0) await executeBound(tx, upsert, [JSON.stringify(changes)]);
+  if (changes.length === 0) return;
+  await executeBound(
+    tx,
+    upsert,
+    columns.map(({ of }) => `{${changes.map(of)}}`),
+  );
 }
 
-const time = (at: number, other: string): string => `coalesce(to_timestamp((sent->>${at})::float8 / 1000), '${other}')`;
-
-/** Columns with the expressions of their values, in the order of the values of a change. */
-const columns: Readonly<Record<string, string>> = {
-  organisation_id: '(sent->>0)::uuid',
-  grain: 'sent->>1',
-  starts_at: time(2, 'infinity'),
-  key: '(sent->>3)::uuid',
-  first_at: time(4, 'infinity'),
-  last_at: time(5, '-infinity'),
-  ...Object.fromEntries(dimensions.map((name, at) => [name, `(sent->>${6 + at})::${typeOf(name)}`])),
-  ...Object.fromEntries(measureNames.map((name, at) => [name, `(sent->>${6 + dimensions.length + at})::bigint`])),
-  latency: `(sent->>${6 + dimensions.length + measureNames.length})::bigint[]`,
-  retries: `(sent->>${7 + dimensions.length + measureNames.length})::bigint[]`,
-};
-
-function typeOf(name: Dimension): string {
-  if (name === 'status' || name === 'prompt_version') return 'integer';
-  return name === 'workspace_id' ? 'uuid' : 'text';
+/** Column of the changes as they are sent: the text of one array for each costs the database a fifth of the time of a JSON text. */
+interface SentColumn {
+  readonly name: string;
+  readonly type: string;
+  /** Returns an element of the array, in the text form of PostgreSQL. */
+  of(change: RollupChange): string | number;
 }
+
+const columns: readonly SentColumn[] = [
+  { name: 'organisation_id', type: 'uuid', of: ({ organisationId }) => organisationId },
+  { name: 'key', type: 'uuid', of: ({ name }) => hash('sha256', name).slice(0, 32) },
+  { name: 'grain', type: 'text', of: ({ grain }) => grain.name },
+  { name: 'starts_ms', type: 'bigint', of: ({ startsAtMs }) => startsAtMs },
+  { name: 'coarser', type: 'text', of: ({ coarser }) => coarser?.name ?? 'NULL' },
+  { name: 'coarser_ms', type: 'bigint', of: ({ coarser, startsAtMs }) => (coarser ? startOf(startsAtMs, coarser) : 'NULL') },
+  // Changes without new requests are to rows that exist, whose times stay.
+  { name: 'first_ms', type: 'bigint', of: ({ firstMs }) => (Number.isFinite(firstMs) ? firstMs : 'NULL') },
+  { name: 'last_ms', type: 'bigint', of: ({ lastMs }) => (Number.isFinite(lastMs) ? lastMs : 'NULL') },
+  ...dimensions.map((name, at) => ({
+    name,
+    type: dimensionSources[name].type,
+    of: ({ values }: RollupChange) => element(values[at] ?? null),
+  })),
+  ...measureNames.map((name, at) => ({ name, type: 'bigint', of: ({ amounts }: RollupChange) => amounts[at] ?? 0 })),
+  { name: 'latency', type: 'text', of: ({ latency }) => packed(latency) },
+  { name: 'retries', type: 'text', of: ({ retries }) => packed(retries) },
+];
+
+function element(value: string | number | null): string | number {
+  if (typeof value !== 'string') return value ?? 'NULL';
+  return `"${value.replace(/["\\]/g, '\\$&')}"`;
+}
+
+/** Counts are packed, `bin * 2^32 + count`, in the text form of an array. */
+function packed(counts: ReadonlyMap<number, number>): string {
+  let text = '';
+  for (const [bin, number] of counts) if (number !== 0) text += `${text === '' ? '' : ','}${bin * 4_294_967_296 + number}`;
+  return `"{${text}}"`;
+}
+
+const keys = ['organisation_id', 'grain', 'starts_at', 'key'];
+const written = [...keys, 'first_at', 'last_at', ...dimensions, ...measureNames, 'latency', 'retries'];
+
+/**
+ * Counts of the same bin may be in a row several times: appending them costs a tenth of adding them. They are added when the row has more
+ * than this.
+ */
+const countsMax = 128;
+const addCounts = (name: string) => `${name} = case when excluded.${name} = '{}' then old.${name}
+    when cardinality(old.${name}) + cardinality(excluded.${name}) <= ${countsMax} then old.${name} || excluded.${name}
+    else add_packed_counts(old.${name}, excluded.${name}) end`;
 
 const updates = [
   ...measureNames.map((name) => `${name} = old.${name} + excluded.${name}`),
   'first_at = least(old.first_at, excluded.first_at)',
   'last_at = greatest(old.last_at, excluded.last_at)',
-  'latency = add_packed_counts(old.latency, excluded.latency)',
-  `retries = case when excluded.retries = '{}' then old.retries else add_packed_counts(old.retries, excluded.retries) end`,
+  addCounts('latency'),
+  addCounts('retries'),
 ];
 
+const timeOf = (name: string, other: string) => `coalesce(to_timestamp(sent.${name} / 1000.0), '${other}')`;
+
 // Rows are locked in the order of their keys by every writer, so that two of them never wait for each other.
-const upsert = `insert into usage_rollups as old (${Object.keys(columns).join(', ')})
-  select ${Object.values(columns).join(', ')}
-  from jsonb_array_elements($1::jsonb) sent
-  order by sent->>3, sent->>0, sent->>1, sent->>2
-  on conflict (organisation_id, grain, starts_at, key) do update set ${updates.join(', ')}`;
+const upsert = `insert into usage_rollups as old (${written.join(', ')})
+  select sent.organisation_id, bucket.grain, to_timestamp(bucket.ms / 1000.0), sent.key, ${timeOf('first_ms', 'infinity')},
+    ${timeOf('last_ms', '-infinity')}, ${[...dimensions, ...measureNames].map((name) => `sent.${name}`).join(', ')},
+    sent.latency::bigint[], sent.retries::bigint[]
+  from unnest(${columns.map(({ type }, at) => `$${at + 1}::text::${type}[]`).join(', ')}) sent(${columns.map(({ name }) => name).join(', ')})
+    cross join lateral (values (sent.grain, sent.starts_ms), (sent.coarser, sent.coarser_ms)) bucket(grain, ms)
+  where bucket.grain is not null
+  order by sent.key, sent.organisation_id, bucket.grain, bucket.ms
+  on conflict (${keys.join(', ')}) do update set ${updates.join(', ')}`;

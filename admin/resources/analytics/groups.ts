@@ -1,4 +1,4 @@
-import type { Dimension } from '../../analytics/grains.ts';
+import type { Dimension } from '../../analytics/dimensions.ts';
 import { type BinCount, quantilesOf } from '../../analytics/latency-bins.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { centsOf, ratio, tokensOf } from './graphs.ts';
@@ -100,7 +100,7 @@ async function readBinsOf(
   by: readonly Dimension[],
   groups: readonly { readonly values: Group['values'] }[],
 ): Promise<Map<string, BinCount[]>> {
-  const { text, values } = sourceOf(selection, by);
+  const { text, values } = sourceOf(selection, by, { withCounts: true });
   const wanted = new Set(groups.map((group) => JSON.stringify(group.values)));
   const numbers = by.map((_, at) => at + 1).join(', ');
   const rows = await em.execute<(BinCount & Record<string, string | number | null>)[]>(

@@ -1,4 +1,4 @@
-import type { Dimension } from '../../analytics/grains.ts';
+import type { Dimension } from '../../analytics/dimensions.ts';
 import type { BinCount } from '../../analytics/latency-bins.ts';
 import { type MeasureName, measureNames } from '../../analytics/measures.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -48,7 +48,7 @@ export async function readBins(
   selection: Selection,
   column: 'latency' | 'retries',
 ): Promise<Map<number, BinCount[]>> {
-  const { text, values } = sourceOf(selection, []);
+  const { text, values } = sourceOf(selection, [], { withCounts: true });
   const { bucketMs } = selection.range;
   const rows = await em.execute<(BinCount & { bucket: number })[]>(
     `select ${bucket}, ${binOf}::int as bin, sum(packed - (${binOf} << 32))::float8 as count

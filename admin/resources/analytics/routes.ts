@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
-import type { Dimension } from '../../analytics/grains.ts';
+import type { Dimension } from '../../analytics/dimensions.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { forbidden, invalid } from '../../http/errors.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';

@@ -1,6 +1,6 @@
-import { type Dimension, dayMs, type Grain, grains, minuteMs } from '../../analytics/grains.ts';
-import { logGamma } from '../../analytics/latency-bins.ts';
-import { measuresInSql } from '../../analytics/measures.ts';
+import type { Dimension } from '../../analytics/dimensions.ts';
+import { dayMs, type Grain, grains, minuteMs } from '../../analytics/grains.ts';
+import { recordsAsRollups, selectRecords } from '../../analytics/records-as-rollups.ts';
 import { allOf, type Condition, compileFilters, type LogFilters, logFilterEntries } from '../logs/filters.ts';
 import type { Range } from './range.ts';
 
@@ -29,9 +29,9 @@ const servedByRollups: Readonly<Partial<Record<keyof LogFilters, readonly Dimens
 
 /**
  * Returns a subquery with one row per roll-up or request, in the columns of `usage_rollups`. It reads roll-ups if one grain keeps
- * everything that the filters and `groups` name, else the records themselves.
+ * everything that the filters and `groups` name, else the records themselves. `withCounts`: the counts of latencies and retries are read.
  */
-export function sourceOf(selection: Selection, groups: readonly Dimension[]): Condition {
+export function sourceOf(selection: Selection, groups: readonly Dimension[], { withCounts = false } = {}): Condition {
   const needed = new Set([...groups, ...(selection.ofUser === null ? [] : (['user_id'] as const))]);
   let needsRecords = false;
   for (const name of Object.keys(logFilterEntries) as (keyof LogFilters)[]) {
@@ -40,7 +40,7 @@ export function sourceOf(selection: Selection, groups: readonly Dimension[]): Co
     if (names) for (const one of names) needed.add(one);
     else needsRecords = true;
   }
-  const pieces = needsRecords ? null : piecesFor(selection.range, [...needed]);
+  const pieces = needsRecords ? null : piecesFor(selection.range, [...needed], withCounts);
   return pieces === null ? recordsOf(selection) : rollupsIn(pieces, conditionsOf(selection));
 }
 
@@ -52,8 +52,8 @@ interface Piece {
 }
 
 /** Null if no grain keeps these dimensions in buckets that are short enough. */
-function piecesFor({ fromMs, toMs, bucketMs }: Range, needed: readonly Dimension[]): Piece[] | null {
-  const keepsAll = ({ keeps }: Grain) => needed.every((name) => keeps.includes(name));
+function piecesFor({ fromMs, toMs, bucketMs }: Range, needed: readonly Dimension[], withCounts: boolean): Piece[] | null {
+  const keepsAll = ({ keeps, hasCounts }: Grain) => needed.every((name) => keeps.includes(name)) && (hasCounts || !withCounts);
   if (bucketMs === minuteMs) return keepsAll(grains.minute) ? [{ grain: grains.minute, fromMs, toMs }] : null;
   if (keepsAll(grains.hour)) return [{ grain: grains.hour, fromMs, toMs }];
   // Grains of users leave out requests without a user, so they serve only questions about users.
@@ -101,11 +101,6 @@ function rollupsIn(pieces: readonly Piece[], conditions: readonly Condition[]): 
   };
 }
 
-const selectRecords = `select r.* from (select r.organisation_id, r.workspace_id, r.status, r.api_key_id, r.record->>'userId' as user_id, r.provider,
-  r.provider_slug, r.model, r.config_slug, r.record->'metadata'->>'_user' as end_user,
-  r.record->>'promptSlug' as prompt_slug, (r.record->>'promptVersion')::integer as prompt_version, r.trace_id, r.record,
-  r.cost_micro_usd, r.cost_nano_rest, r.outcome, r.created_at from request_records r) r`;
-
 /** Returns the subquery on the records themselves, each as a roll-up of one request. */
 export function recordsOf(selection: Selection): Condition {
   const { fromMs, toMs } = selection.range;
@@ -113,13 +108,5 @@ export function recordsOf(selection: Selection): Condition {
     { text: 'r.created_at >= ? and r.created_at < ?', values: [new Date(fromMs), new Date(toMs)] },
     ...conditionsOf(selection),
   ]);
-  const bin = `ceil(ln(greatest(1, (r.record->>'durationMs')::float8)) / ${logGamma})::bigint`;
-  const retries = `(r.record->>'retryAttemptCount')::bigint`;
-  return {
-    text: `select r.*, r.created_at as starts_at, r.created_at as first_at, r.created_at as last_at, ${measuresInSql},
-      array[(${bin} << 32) + 1] as latency,
-      case when r.outcome = 'success' and ${retries} > 0 then array[(${retries} << 32) + 1] else '{}' end as retries
-      from (${selectRecords}) r where ${text}`,
-    values,
-  };
+  return { text: recordsAsRollups(text), values };
 }

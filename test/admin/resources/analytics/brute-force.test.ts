@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { relativeAccuracy } from '../../../../admin/analytics/latency-bins.ts';
+import { rebuildDay } from '../../../../admin/analytics/rebuild-rollups.ts';
 import { graphReplies } from '../../../../admin/resources/analytics/schema.ts';
 import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
+import { until } from '../../../support/until.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
+import { columnsOf, filterCases, groupCases, grouped, type Priced, sum } from './expected.ts';
 import { randomUsage } from './random-usage.ts';
 
 // Later than the real time, so that the housekeeping of the control plane deletes nothing.
@@ -33,9 +36,11 @@ describe.each(databases)('analytics, on %s', (database) => {
   let plane: Plane;
   let records: RequestRecord[];
   let costs: ReadonlyMap<string, number>;
+  const workspaceSlugs = new Map<string, string>();
   beforeAll(async () => {
     plane = await startPlane(database, {}, { clock: { now: () => nowMs, elapsed: () => performance.now() } });
-    const second = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Second' } })).body.id as string;
+    const second = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Second', slug: 'second' } })).body.id as string;
+    for (const { id, slug } of (await plane.ask('GET', '/admin/workspaces')).body.data) workspaceSlugs.set(id, slug);
     const tenant = { organisationId: plane.organisationId, workspaceIds: [plane.workspaceId, second] };
     records = randomUsage(7, 600, nowMs, tenant);
     const foreign = await plane.newTenant();
@@ -45,15 +50,17 @@ describe.each(databases)('analytics, on %s', (database) => {
     for (let at = 0; at < all.length; at += 90) {
       expect((await plane.internal('POST', '/records', all.slice(Math.max(0, at - 30), at + 90))).status).toBe(200);
     }
-    const rows = await plane.control.services.database
-      .em()
-      .execute<{ id: string; cost: number }[]>(
-        'select id, coalesce(cost_micro_usd * 1000 + cost_nano_rest, 0)::float8 as cost from request_records',
-      );
-    costs = new Map(rows.map(({ id, cost }) => [id, cost]));
+    await readCosts();
   });
   afterAll(() => plane?.close());
 
+  const em = () => plane.control.services.database.em();
+  const readCosts = async () => {
+    const rows = await em().execute<{ id: string; cost: number }[]>(
+      'select id, coalesce(cost_micro_usd * 1000 + cost_nano_rest, 0)::float8 as cost from request_records',
+    );
+    costs = new Map(rows.map(({ id, cost }) => [id, cost]));
+  };
   const read = async (path: string, range: readonly [number, number], query = '') => {
     const [min, max] = range.map((ms) => new Date(ms).toISOString());
     const reply = await plane.ask(
@@ -69,8 +76,14 @@ describe.each(databases)('analytics, on %s', (database) => {
     const [first, end] = [Math.floor(from / step) * step, Math.ceil(to / step) * step];
     return records.filter(({ createdAt }) => Date.parse(createdAt) >= first && Date.parse(createdAt) < end);
   };
+  const pricedIn = (range: readonly [number, number]): Priced[] =>
+    recordsIn(range).map((record) => ({ record, cost: costs.get(record.id) ?? 0 }));
   const tokensOf = (one: RequestRecord) => one.inputTokens + one.cacheReadTokens + one.cacheWriteTokens + one.outputTokens;
-  const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
+  /** The workspace is replaced by its slug, as replies name it. */
+  const named = (record: RequestRecord): RequestRecord => ({
+    ...record,
+    workspaceId: workspaceSlugs.get(record.workspaceId ?? '') ?? null,
+  });
 
   describe.each(Object.entries(ranges))('over %s', (_name, range) => {
     it('sums the same as the records', async () => {
@@ -104,6 +117,40 @@ describe.each(databases)('analytics, on %s', (database) => {
     });
   });
 
+  it.each(filterCases)('sums the records that pass the filter %j', async (query, passes) => {
+    const range = ranges['nine days'];
+    const expected = pricedIn(range).filter(({ record, cost }) => passes({ record: named(record), cost }));
+    expect(expected.length).toBeGreaterThan(3);
+    const graph = async (name: string) => (await read(`graphs/${name}`, range, query)).summary.total;
+    expect(await graph('requests')).toBe(expected.length);
+    expect(await graph('cost')).toBeCloseTo(sum(expected.map(({ cost }) => cost)) / 1e7, 6);
+    expect(await graph('tokens')).toBe(sum(expected.map(({ record }) => tokensOf(record))));
+    expect(await graph('errors')).toBe(expected.filter(({ record }) => record.outcome !== 'success').length);
+  });
+
+  it.each([...Object.keys(groupCases), 'api_key,model', 'prompt_version,status_code,workspace'])(
+    'groups by %s as the records do',
+    async (names) => {
+      const range = ranges['nine days'];
+      const of = (record: RequestRecord) =>
+        Object.assign({}, ...names.split(',').map((name) => groupCases[name]?.(named(record))));
+      const expected = [...grouped(pricedIn(range), of)].map(([name, all]) => ({ ...JSON.parse(name), ...columnsOf(all) }));
+      const columns = Object.keys(expected[0] ?? {}).filter((name) => name in columnsOf(pricedIn(range)));
+      const { data, total } = await read(`groups/${names}`, range, `columns=${columns}&page_size=1000`);
+      expect(total).toBe(expected.length);
+      for (const one of expected) {
+        const keys = Object.keys(one).filter((name) => !columns.includes(name));
+        const found = data.find((row: Record<string, unknown>) => keys.every((key) => row[key] === one[key]));
+        for (const column of columns) {
+          const [actual, wanted] = [found?.[column], one[column]];
+          const slack = /p9\d_/.test(column) ? wanted * relativeAccuracy * 1.001 : Math.abs(wanted) * 1e-9 + 1e-3;
+          const isEqual = typeof wanted === 'string' ? actual === wanted : Math.abs(actual - wanted) <= slack;
+          expect({ group: keys.map((key) => one[key]), column, actual, wanted, isEqual }).toMatchObject({ isEqual: true });
+        }
+      }
+    },
+  );
+
   it.each(cases)('reads roll-ups and records alike, over %s with the filters %j', async (name, query) => {
     const range = ranges[name];
     // A filter that every request passes, and that only records can serve.
@@ -136,5 +183,47 @@ describe.each(databases)('analytics, on %s', (database) => {
     expect((await read('graphs/latency', range)).summary.p50 / 90_000).toBeCloseTo(1, 1);
     expect((await read('groups/status_code', range)).data).toMatchObject([{ status_code: 502, requests: 1 }]);
     expect((await read('groups/status_code', range)).data).toHaveLength(1);
+  });
+
+  it('follows a repricing', async () => {
+    const range = ranges['nine days'];
+    const pricing_config = { type: 'static', pay_as_you_go: { request_token: { price: 7 }, response_token: { price: 11 } } };
+    const models = [{ slug: 'gpt-4o', enabled: true, is_custom: true, pricing_config }];
+    const integration = { name: 'O', slug: 'o', ai_provider_id: 'openai', key: 'sk-1' };
+    for (const [method, path, body] of [
+      ['POST', '/integrations', integration],
+      ['PUT', '/integrations/o/models', { models }],
+      ['POST', '/providers', { name: 'P', slug: 'openai-prod', integration_id: 'o', workspace_id: plane.workspaceId }],
+    ] as const) {
+      expect([path, (await plane.ask(method, path, { body })).status]).toEqual([path, 200]);
+    }
+    const [min, max] = range.map((ms) => new Date(ms).toISOString());
+    const body = { time_of_generation_min: min, time_of_generation_max: max };
+    const { id } = (await plane.ask('POST', '/ledger/repricings', { body })).body;
+    const done = async () => (await plane.ask('GET', `/ledger/repricings/${id}`)).body.status === 'success';
+    await until(done, { what: 'the end of the repricing' });
+    const before = sum([...costs.values()]);
+    await readCosts();
+    expect(sum([...costs.values()])).not.toBe(before);
+    const expected = sum(pricedIn(range).map(({ cost }) => cost)) / 1e7;
+    for (const query of ['', 'status_code=200,246,502,429,412,499', 'total_units_min=0']) {
+      expect((await read('graphs/cost', range, query)).summary.total).toBeCloseTo(expected, 6);
+    }
+  });
+
+  it('writes the same roll-ups again from the records', async () => {
+    const from = Date.parse('2099-11-19T00:00:00Z');
+    const rows = () =>
+      em().execute(`select to_jsonb(r) || jsonb_build_object('latency', add_packed_counts(latency, '{}'), 'retries', add_packed_counts(retries, '{}'))
+        as row from usage_rollups r where requests > 0 order by organisation_id, grain, starts_at, key`);
+    const before = await rows();
+    expect(before.length).toBeGreaterThan(500);
+    await em().execute(`update usage_rollups set requests = 7, cost_nano = 7, latency = '{}' where starts_at >= ?`, [
+      new Date(from),
+    ]);
+    await em().execute(`delete from usage_rollups where starts_at >= ? and status = 502`, [new Date(from)]);
+    expect(await rows()).not.toEqual(before);
+    for (const startMs of [from, from + day]) await rebuildDay(em(), { fromMs: startMs, toMs: startMs + day });
+    expect(await rows()).toEqual(before);
   });
 });

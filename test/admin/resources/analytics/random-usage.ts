@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
 import { randomFrom } from '../../../support/random-from.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
@@ -52,6 +53,9 @@ export function randomUsage(
       cacheReadTokens: pick([0, 50]),
       outputTokens: Math.floor(random() * 500),
       durationMs: Math.round(Math.exp(random() * 11) * 100) / 100,
+      ...pick([{}, { promptSlug: 'greet', promptVersion: 1 }, { promptSlug: 'greet', promptVersion: 2 }]),
+      traceId: pick(['trace-1', 'trace-2', randomUUID()]),
+      spanId: pick([null, 'span-1']),
       metadata: pick<Record<string, string>>([
         {},
         { _user: 'ann', team: 'a' },
