@@ -62,6 +62,9 @@ export interface ControlPlane {
   close(): Promise<void>;
 }
 
+/** Longer than common proxies keep idle connections (60 s), so that none sends a request on a connection that is being closed. */
+const idleConnectionMs = 75_000;
+
 /**
  * Opens the database, fills it if it is empty, and listens. Rejects if the database or the port is not available; port 0 picks a
  * free one.
@@ -137,6 +140,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     const app = createApp(services);
     const fetch = countRequests(settings, metrics.registry, (request, ...rest) => app.fetch(request, ...(rest as object[])));
     const server = createAdaptorServer({ fetch }) as Server;
+    server.keepAliveTimeout = idleConnectionMs;
     const port = await listen(server, settings);
     const close = async () => {
       stopping = true;

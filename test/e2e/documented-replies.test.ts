@@ -64,8 +64,10 @@ function* requestsOf(method: string, template: string, operation: Operation): Ge
   const key = { 'x-svc-api-key': gateway.workspaceKey };
   const path = pathOf(template);
   if (operation.security.length > 0) yield { method, path, headers: {} };
-  yield { method, path: `${path}?x=${'x'.repeat(9_000)}`, headers: key };
-  yield { method, path, headers: { ...key, 'x-long': 'x'.repeat(70_000) } };
+  if (isData) {
+    yield { method, path: `${path}?x=${'x'.repeat(9_000)}`, headers: key };
+    yield { method, path, headers: { ...key, 'x-long': 'x'.repeat(70_000) } };
+  }
   for (let i = 0; i < (isData ? requestsOfData : requestsOfControl); i++) {
     const oddness = i % 2 === 0 ? 0 : 0.15;
     const headers: Record<string, string> = { ...parametersOf(operation, 'header', oddness), ...key };

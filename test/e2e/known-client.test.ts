@@ -1,14 +1,14 @@
 import { Portkey } from 'portkey-ai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openaiError, reply, stallBeforeHead, stallMidStream } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { dataEvent } from '../support/send-events.ts';
 
 /** A client made for another gateway: its headers have another prefix, which the setting HEADER_PREFIX_ALIASES accepts. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGatewayWithUpstream;
 
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream({ env: { HEADER_PREFIX_ALIASES: 'x-portkey-' } });
+  gateway = await shareGatewayWithUpstream();
 });
 afterAll(() => gateway?.close());
 afterEach(() => gateway?.upstream.reset());

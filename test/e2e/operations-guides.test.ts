@@ -1,6 +1,8 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -61,10 +63,19 @@ class Machine {
     });
     this.#child = child;
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (this.#printed += text));
-    const probe = this.here('curl -skf https://localhost:8787/ready || curl -sf http://127.0.0.1:8787/ready');
-    const isReady = () => child.exitCode !== null || spawnSync('bash', ['-c', probe]).status === 0;
+    const isReady = async () => child.exitCode !== null || (await this.isReady('http')) || (await this.isReady('https'));
     await until(isReady, { deadlineMs: 90_000, what: 'the service to be ready' });
     if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}\n${this.#printed}`);
+  }
+
+  /** Returns true if the service is ready, with any certificate, and false if it speaks the other protocol. */
+  private isReady(protocol: 'http' | 'https'): Promise<boolean> {
+    const options = { host: '127.0.0.1', port: this.env.PORT, path: '/ready', rejectUnauthorized: false };
+    return new Promise((resolve) => {
+      (protocol === 'https' ? https : http)
+        .get(options, (reply) => resolve(reply.resume().statusCode === 200))
+        .on('error', () => resolve(false));
+    });
   }
 
   async stop(): Promise<void> {

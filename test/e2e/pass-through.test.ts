@@ -3,17 +3,17 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type BehaviourLike, cutAfterBytes, echo, rawBytes, reply, stallThenCut } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { patternBytes } from '../support/pattern-bytes.ts';
 import { openRawClient, type RawClient, sha256 } from '../support/raw-client.ts';
 
 /** Requests outside the gateway's routes go to the provider unchanged, and their replies come back unchanged. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGatewayWithUpstream;
 let client: RawClient;
 
 beforeAll(async () => {
   // Some tests look at what follows on the same connection.
-  gateway = await startGatewayWithUpstream({ env: { KEEP_ALIVE_WITHOUT_BODY: 'on' } });
+  gateway = await shareGatewayWithUpstream();
 });
 afterAll(() => gateway?.close());
 afterEach(() => {

@@ -29,7 +29,11 @@ export async function shareGateway(): Promise<SharedGateway> {
 }
 
 async function startShared(): Promise<RunningGateway> {
-  const env = { REALTIME_MESSAGE_MAX: String(sharedSettings.realtimeMessageBytesMax) };
+  const env = {
+    HEADER_PREFIX_ALIASES: 'x-portkey-',
+    KEEP_ALIVE_WITHOUT_BODY: 'on',
+    REALTIME_MESSAGE_MAX: String(sharedSettings.realtimeMessageBytesMax),
+  };
   const started = await startGateway({ parentDir: runDirectory(), env });
   removeAfterRun('products', started.pid);
   return started;

@@ -7,10 +7,10 @@ import { organisations } from '../../../admin/resources/organisations/entity.ts'
 import { StartError } from '../../../admin/start-error.ts';
 import { newApiKey } from '../../../core/contract/values/api-key.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
+import { type EmptyDatabase, newEmptyDatabase } from '../support/empty-database.ts';
 import { accept, tokenOf } from '../support/people.ts';
-import { copyEmptyDatabase } from '../support/pgdata-template.ts';
 import { startPlaneWith, testSettings } from '../support/plane.ts';
-import { newTestDatabase, postgresMissing } from '../support/test-database.ts';
+import { newTestDatabase, postgresMissing, ruleDatabases } from '../support/test-database.ts';
 
 let dataDir: string;
 beforeEach(async () => {
@@ -18,11 +18,17 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
-describe('the first start', () => {
+describe.each(ruleDatabases)('the first start, on %s', (name) => {
+  let database: EmptyDatabase;
+  beforeEach(async () => {
+    database = await newEmptyDatabase(name, dataDir);
+  });
+  afterEach(() => database?.drop());
+  const settingsWith = (env: Readonly<Record<string, string>>) => testSettings(dataDir, { ...database.env, ...env });
+
   it('accepts given keys', async () => {
-    await copyEmptyDatabase(dataDir);
     const given = { BOOTSTRAP_ADMIN_KEY: newApiKey('admin').text, BOOTSTRAP_WORKSPACE_KEY: newApiKey('ws').text };
-    const plane = await startPlaneWith(testSettings(dataDir, given));
+    const plane = await startPlaneWith(settingsWith(given));
     expect(plane).toMatchObject({ adminKey: given.BOOTSTRAP_ADMIN_KEY, workspaceKey: given.BOOTSTRAP_WORKSPACE_KEY });
     expect((await plane.ask('GET', '/providers', { key: given.BOOTSTRAP_WORKSPACE_KEY })).body.total).toBe(1);
     await plane.close();
@@ -33,8 +39,7 @@ describe('the first start', () => {
     ['true', true],
     ['false', false],
   ])('sets block_inline_config from BOOTSTRAP_BLOCK_INLINE_CONFIG=%j', async (value, blocks) => {
-    await copyEmptyDatabase(dataDir);
-    const first = testSettings(dataDir, { BOOTSTRAP_BLOCK_INLINE_CONFIG: value });
+    const first = settingsWith({ BOOTSTRAP_BLOCK_INLINE_CONFIG: value });
     const plane = await startPlaneWith(first);
     const settings = { data_plane_security_settings: { block_inline_config: blocks } };
     expect((await plane.ask('GET', '/organisations/self')).body.data).toMatchObject(settings);
@@ -46,8 +51,7 @@ describe('the first start', () => {
   });
 
   it('creates a link for the first owner only if one is named', async () => {
-    await copyEmptyDatabase(dataDir);
-    const plane = await startPlaneWith(testSettings(dataDir, { BOOTSTRAP_OWNER_EMAIL: 'Owner@Example.com' }));
+    const plane = await startPlaneWith(settingsWith({ BOOTSTRAP_OWNER_EMAIL: 'Owner@Example.com' }));
     const link = plane.control.firstKeys?.owner_link ?? '';
     expect(link).toMatch(/^http:\/\/127\.0\.0\.1:8787\/v1\/auth\/link#accept-invite=svc_invite_[A-Za-z0-9_-]{43}$/);
     const reply = await accept(plane, tokenOf(link));
@@ -57,20 +61,18 @@ describe('the first start', () => {
   });
 
   it('rejects malformed keys and keys of the wrong kind, and leaves the database empty', async () => {
-    await copyEmptyDatabase(dataDir);
     for (const wrong of ['nonsense', newApiKey('ws').text]) {
-      const settings = testSettings(dataDir, { BOOTSTRAP_ADMIN_KEY: newApiKey('admin').text });
+      const settings = settingsWith({ BOOTSTRAP_ADMIN_KEY: newApiKey('admin').text });
       const start = startControlPlane({ ...settings, bootstrapAdminKey: wrong }, { log: newMemoryLog() });
       await expect(start).rejects.toThrow(StartError);
     }
-    const plane = await startPlaneWith(testSettings(dataDir, {}));
+    const plane = await startPlaneWith(settingsWith({}));
     expect(plane.control.firstKeys).not.toBeNull();
     await plane.close();
   });
 
   it('creates an organisation, a workspace, two keys and the mock provider, and nothing on later starts', async () => {
-    await copyEmptyDatabase(dataDir);
-    const settings = testSettings(dataDir, {});
+    const settings = settingsWith({});
     const first = await startPlaneWith(settings);
     const seen = await Promise.all(
       ['/admin/workspaces', '/api-keys', '/integrations', '/providers', '/configs'].map((path) => first.ask('GET', path)),
@@ -88,9 +90,8 @@ describe('the first start', () => {
   });
 
   it('reads BOOTSTRAP settings: later starts warn of differences', async () => {
-    await copyEmptyDatabase(dataDir);
     const given = { BOOTSTRAP_ADMIN_KEY: newApiKey('admin').text };
-    const settings = testSettings(dataDir, given);
+    const settings = settingsWith(given);
     await (await startPlaneWith(settings)).close();
     const warnings = async (changed: object) => {
       const plane = await startPlaneWith({ ...settings, ...changed });
@@ -104,7 +105,9 @@ describe('the first start', () => {
     expect(line?.message).toContain('npm run admin-key');
     expect(JSON.stringify(line)).not.toContain(other);
   });
+});
 
+describe('the first start of several control planes', () => {
   if (postgresMissing) console.warn(`skipped: ${postgresMissing}`);
   it.skipIf(postgresMissing !== null)('happens once if several control planes start at the same time', async () => {
     const database = await newTestDatabase();

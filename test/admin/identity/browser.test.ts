@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { login, newPerson, type Person } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-import { databases } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
-describe.each(databases)('browsers, on %s', (database) => {
+describe.each(ruleDatabases)('browsers, on %s', (database) => {
   let plane: Plane;
   let person: Person;
   let cookie: string;

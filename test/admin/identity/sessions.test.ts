@@ -3,9 +3,9 @@ import { sessions } from '../../../admin/identity/entity.ts';
 import { expectChange, expectRefusal } from '../support/outcomes.ts';
 import { login, newPerson, type Person } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-import { databases } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
-describe.each(databases)('sessions, on %s', (database) => {
+describe.each(ruleDatabases)('sessions, on %s', (database) => {
   let plane: Plane;
   let person: Person;
   beforeAll(async () => {

@@ -10,19 +10,18 @@ import { entities, migrations } from '../../../admin/tables.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { opensKeyCheck } from '../../../core/contract/protocol/key-check.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
-import { copyEmptyDatabase } from '../support/pgdata-template.ts';
+import { newEmptyDatabase } from '../support/empty-database.ts';
 import { startPlaneWith, testSettings } from '../support/plane.ts';
-import { databases, newReadyDatabase } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
-describe.each(databases)('the keys of a database, on %s', (name) => {
+describe.each(ruleDatabases)('the keys of a database, on %s', (name) => {
   async function onDatabase(work: (settings: Settings) => Promise<void>): Promise<void> {
     const dataDir = await mkdtemp(join(tmpdir(), 'svc-keys-'));
-    const database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
-    if (!database) await copyEmptyDatabase(dataDir);
+    const database = await newEmptyDatabase(name, dataDir);
     try {
-      await work(testSettings(dataDir, database ? { DATABASE_URL: database.url } : {}));
+      await work(testSettings(dataDir, database.env));
     } finally {
-      await database?.drop();
+      await database.drop();
       await rm(dataDir, { recursive: true, force: true });
     }
   }

@@ -11,8 +11,9 @@ const server = process.env.TEST_DATABASE_URL ?? null;
 export const databases: readonly DatabaseName[] = server === null ? ['PGlite'] : ['PGlite', 'PostgreSQL'];
 
 /**
- * The database of suites whose cases differ by rule (roles, scopes, refusals, settings) and not by SQL: the real server if there is one,
- * else the embedded database. With LONG_TESTS such suites run against both.
+ * The database of suites whose cases differ by rule (roles, scopes, fields, refusals) and not by SQL: the real server if there is one,
+ * else the embedded database. With LONG_TESTS such suites run against both. On the embedded one, the generated client and the
+ * end-to-end tests use every resource in any case.
  */
 export const ruleDatabases: readonly DatabaseName[] = process.env.LONG_TESTS ? databases : databases.slice(-1);
 

@@ -6,9 +6,9 @@ import { grantLeases } from '../../../../admin/leases/ledger.ts';
 import type { BudgetAsk } from '../../../../core/contract/protocol/leases.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('the budget of a JWT, on %s', (database) => {
+describe.each(ruleDatabases)('the budget of a JWT, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

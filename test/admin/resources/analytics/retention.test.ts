@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deleteOldRollups } from '../../../../admin/resources/analytics/delete-old-rollups.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const day = 86_400_000;
 // The housekeeping of the control plane runs at its start, by the same clock.
 const nowMs = Date.now();
 
-describe.each(databases)('sums of requests, on %s', (database) => {
+describe.each(ruleDatabases)('sums of requests, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

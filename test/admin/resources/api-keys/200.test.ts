@@ -5,10 +5,10 @@ import { digestSecret, parseApiKey } from '../../../../core/contract/values/api-
 import { deriveKey } from '../../../../core/contract/values/secret.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { addPerson, setRow } from './people.ts';
 
-describe.each(databases)('accepted API keys, on %s', (database) => {
+describe.each(ruleDatabases)('accepted API keys, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -5,12 +5,12 @@ import { followPerson } from '../../../../admin/resources/api-keys/grants.ts';
 import { parseApiKey } from '../../../../core/contract/values/api-key.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { addPerson, documentOf, setRow } from './people.ts';
 
 const manage = ['workspace_service_api_keys.create', 'workspace_service_api_keys.update', 'workspace_service_api_keys.read'];
 
-describe.each(databases)('grants of a key, on %s', (database) => {
+describe.each(ruleDatabases)('grants of a key, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -4,9 +4,9 @@ import { organisations } from '../../../../admin/resources/organisations/entity.
 import { expectRefusal } from '../../support/outcomes.ts';
 import { newPerson, type Person } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('keys that users manage themselves, on %s', (database) => {
+describe.each(ruleDatabases)('keys that users manage themselves, on %s', (database) => {
   let plane: Plane;
   let member: Person;
   let manager: Person;

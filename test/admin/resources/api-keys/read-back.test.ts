@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { addPerson, setRow, setSettings } from './people.ts';
 
-describe.each(databases)('a key’s reply can be sent back, on %s', (database) => {
+describe.each(ruleDatabases)('a key’s reply can be sent back, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -4,10 +4,10 @@ import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
 import { forgetOldSecrets, tellOfRotations } from '../../../../admin/resources/api-keys/rotation-notices.ts';
 import { noticeMs } from '../../../../admin/resources/api-keys/rotation-policy.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { addPerson, setRow } from './people.ts';
 
-describe.each(databases)('rotation notices, on %s', (database) => {
+describe.each(ruleDatabases)('rotation notices, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

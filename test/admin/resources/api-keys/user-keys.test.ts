@@ -5,12 +5,12 @@ import { workspaces } from '../../../../admin/resources/workspaces/entity.ts';
 import { parseApiKey } from '../../../../core/contract/values/api-key.ts';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { addPerson, documentOf, setSettings } from './people.ts';
 
 type Work<T> = Parameters<typeof writeChange<T>>[4];
 
-describe.each(databases)('keys of users, on %s', (database) => {
+describe.each(ruleDatabases)('keys of users, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

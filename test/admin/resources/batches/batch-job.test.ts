@@ -6,12 +6,12 @@ import { newFakeTime } from '../../../support/fake-time.ts';
 import { until } from '../../../support/until.ts';
 import { ownStoreOf } from '../../support/own-store.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const dayMs = 86_400_000;
 const deadlineMs = 45_000;
 
-describe.each(databases)('the job of a batch, on %s', (database) => {
+describe.each(ruleDatabases)('the job of a batch, on %s', (database) => {
   let plane: Plane;
   let gateway: Server;
   /** Lines as the gateway received them. */

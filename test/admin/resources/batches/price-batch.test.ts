@@ -8,9 +8,9 @@ import { newFakeTime } from '../../../support/fake-time.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { until } from '../../../support/until.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('a batch that a provider runs, on %s', (database) => {
+describe.each(ruleDatabases)('a batch that a provider runs, on %s', (database) => {
   let plane: Plane;
   let gateway: Server;
   let asked: { document: { provider: string; secrets: string | null }; settings: object; batchId: string }[];

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane, type Tenant } from '../../support/plane.ts';
 import { type Probe, refusesMissingScopes, refusesUnknownKeys } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const probes: readonly Probe[] = [
   { method: 'GET', path: '/admin/workspaces/ws-default/cache' },
@@ -23,7 +23,7 @@ interface Sent {
   readonly vector?: readonly number[];
 }
 
-describe.each(databases)('cached replies, on %s', (database) => {
+describe.each(ruleDatabases)('cached replies, on %s', (database) => {
   let plane: Plane;
   let nowMs = Date.now();
   beforeAll(async () => {

@@ -3,9 +3,9 @@ import { forgetOldRecords } from '../../../../admin/resources/logs/forget-old-re
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('feedback, on %s', (database) => {
+describe.each(ruleDatabases)('feedback, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

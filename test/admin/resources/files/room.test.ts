@@ -7,9 +7,9 @@ import { newFakeTime } from '../../../support/fake-time.ts';
 import { patternBytes } from '../../../support/pattern-bytes.ts';
 import { ownStoreOf } from '../../support/own-store.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('the storage limit of files, on %s', (database) => {
+describe.each(ruleDatabases)('the storage limit of files, on %s', (database) => {
   let plane: Plane;
   afterEach(() => plane?.close());
   const start = async (env: Record<string, string>, time = newFakeTime(Date.now())) => {

@@ -5,10 +5,10 @@ import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import type { Plane } from '../../support/plane.ts';
 import { startPlaneWithGateway } from '../../support/plane-gateway.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { noSecrets } from './probes.ts';
 
-describe.each(databases)('saved guardrails, on %s', (database) => {
+describe.each(ruleDatabases)('saved guardrails, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlaneWithGateway(database);

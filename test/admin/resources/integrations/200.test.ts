@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { integrations } from '../../../../admin/resources/integrations/entity.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('accepted integrations, on %s', (database) => {
+describe.each(ruleDatabases)('accepted integrations, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database, { TRUSTED_CUSTOM_HOSTS: '10.0.0.1' });

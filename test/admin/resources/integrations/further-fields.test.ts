@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const base = { name: 'I', key: 'sk-0123456789abcdef', create_default_provider: false };
 
-describe.each(databases)('integration fields of some clients only, on %s', (database) => {
+describe.each(ruleDatabases)('integration fields of some clients only, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

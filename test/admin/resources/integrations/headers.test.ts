@@ -5,7 +5,7 @@ import { integrationModels } from '../../../../admin/resources/integrations/mode
 import { headerOpener } from '../../../../core/compose/open-sealed.ts';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const planted = 'planted-header-0123456789';
 const sent = { 'CF-Access-Client-Secret': planted, 'x-team': 'a' };
@@ -13,7 +13,7 @@ const shown = { 'cf-access-client-secret': '****6789', 'x-team': 'a' };
 const stored = { 'cf-access-client-secret': planted, 'x-team': 'a' };
 const host = 'https://llm.example.com/v1';
 
-describe.each(databases)('headers of integrations, on %s', (database) => {
+describe.each(ruleDatabases)('headers of integrations, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -3,11 +3,11 @@ import { integrationModels } from '../../../../admin/resources/integrations/mode
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { hidesForeignItems, refusesMissingScopes, refusesUnknownKeys } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const body = { models: [{ slug: 'gpt-4o', enabled: true }] };
 
-describe.each(databases)('models of integrations, on %s', (database) => {
+describe.each(ruleDatabases)('models of integrations, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -4,10 +4,10 @@ import { secretMappings } from '../../../../admin/resources/integrations/secret-
 import { openSecrets } from '../../../../admin/resources/integrations/secrets.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { vaultReference } from '../secret-references/probes.ts';
 
-describe.each(databases)('secret mappings of integrations, on %s', (database) => {
+describe.each(ruleDatabases)('secret mappings of integrations, on %s', (database) => {
   let plane: Plane;
   let vaultId: string;
   let second: string;

@@ -7,11 +7,11 @@ import { until } from '../../../support/until.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { newPerson } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const filters = { time_of_generation_min: '2026-11-01T00:00:00.000Z', time_of_generation_max: '2026-11-30T00:00:00.000Z' };
 
-describe.each(databases)('log exports, on %s', (database) => {
+describe.each(ruleDatabases)('log exports, on %s', (database) => {
   let plane: Plane;
   let records: RequestRecord[];
   beforeAll(async () => {

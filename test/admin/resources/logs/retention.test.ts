@@ -6,7 +6,7 @@ import { newMemoryLog } from '../../../support/memory-log.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { until } from '../../../support/until.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const dayMs = 86_400_000;
 const daysAgo = (days: number) => new Date(Date.now() - days * dayMs).toISOString();
@@ -16,7 +16,7 @@ it('retention: RECORD_RETENTION_DAYS=0 deletes nothing', () => {
   expect(retentionStart(2, 3 * dayMs)).toEqual(new Date(dayMs));
 });
 
-describe.each(databases)('retention of request records, on %s', (database) => {
+describe.each(ruleDatabases)('retention of request records, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { newPerson, type Person } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('log visibility, on %s', (database) => {
+describe.each(ruleDatabases)('log visibility, on %s', (database) => {
   let plane: Plane;
   let owner: Person;
   let admin: Person;

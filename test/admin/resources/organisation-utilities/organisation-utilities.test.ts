@@ -3,7 +3,7 @@ import { expectRefusal } from '../../support/outcomes.ts';
 import { newPerson } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { refusesUnknownKeys } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const paths = ['/utils/test-auth', '/organisation/api-key', '/organisation/config', '/organisation/ai-providers/slug'] as const;
 refusesUnknownKeys(
@@ -11,7 +11,7 @@ refusesUnknownKeys(
   paths.map((path) => ({ method: 'GET', path })),
 );
 
-describe.each(databases)('organisation utilities, on %s', (database) => {
+describe.each(ruleDatabases)('organisation utilities, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

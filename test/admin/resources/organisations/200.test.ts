@@ -3,9 +3,9 @@ import { effectiveKeySettings } from '../../../../admin/resources/organisations/
 import { effectiveSecuritySettings } from '../../../../admin/resources/organisations/security-settings.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('the organisation, on %s', (database) => {
+describe.each(ruleDatabases)('the organisation, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

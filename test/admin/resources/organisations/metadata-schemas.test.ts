@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const schema = {
   $schema: 'http://json-schema.org/draft-07/schema#',
@@ -15,7 +15,7 @@ const schema = {
   required: ['team'],
 };
 
-describe.each(databases)('metadata schemas, on %s', (database) => {
+describe.each(ruleDatabases)('metadata schemas, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

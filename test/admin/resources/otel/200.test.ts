@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { officialTypes } from '../../../support/fake-collector.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const attribute = (key: string, value: string | number) => ({
   key,
@@ -11,7 +11,7 @@ const attribute = (key: string, value: string | number) => ({
 });
 const hex = (bytes: number) => randomBytes(bytes).toString('hex');
 
-describe.each(databases)('OTLP of clients, on %s', (database) => {
+describe.each(ruleDatabases)('OTLP of clients, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -4,9 +4,9 @@ import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import type { Plane } from '../../support/plane.ts';
 import { startPlaneWithGateway } from '../../support/plane-gateway.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('credentials of partners, on %s', (database) => {
+describe.each(ruleDatabases)('credentials of partners, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlaneWithGateway(database);

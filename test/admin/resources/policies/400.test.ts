@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { rateBody, usageBody } from './probes.ts';
 
-describe.each(databases)('policies: rejected bodies, on %s', (database) => {
+describe.each(ruleDatabases)('policies: rejected bodies, on %s', (database) => {
   let plane: Plane;
   let usageId: string;
   let rateId: string;

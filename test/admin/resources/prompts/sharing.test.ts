@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { greeting } from './probes.ts';
 
-describe.each(databases)('sharing of prompts and partials, on %s', (database) => {
+describe.each(ruleDatabases)('sharing of prompts and partials, on %s', (database) => {
   let plane: Plane;
   let other: { id: string; slug: string; key: string };
   beforeAll(async () => {

@@ -3,9 +3,9 @@ import { keyPurposes } from '../../../../core/contract/protocol/documents.ts';
 import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('accepted providers, on %s', (database) => {
+describe.each(ruleDatabases)('accepted providers, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database, { TRUSTED_CUSTOM_HOSTS: 'localhost:1234' });

@@ -4,9 +4,9 @@ import { sampleRecord } from '../../../support/sample-record.ts';
 import { until } from '../../../support/until.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('repricing, on %s', (database) => {
+describe.each(ruleDatabases)('repricing, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -3,12 +3,12 @@ import { secretReferences } from '../../../../admin/resources/secret-references/
 import { openAuth } from '../../../../admin/resources/secret-references/secrets.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { vaultReference } from './probes.ts';
 
 const vault = vaultReference.auth_config;
 
-describe.each(databases)('accepted secret references, on %s', (database) => {
+describe.each(ruleDatabases)('accepted secret references, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database, { TRUSTED_CUSTOM_HOSTS: '10.0.0.1' });

@@ -7,10 +7,10 @@ import { keyPurposes, type ProviderDocument, providerDocument } from '../../../.
 import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { vaultReference } from './probes.ts';
 
-describe.each(databases)('secret references in use, on %s', (database) => {
+describe.each(ruleDatabases)('secret references in use, on %s', (database) => {
   let plane: Plane;
   let second: string;
   let vaultId: string;

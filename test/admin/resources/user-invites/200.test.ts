@@ -4,9 +4,9 @@ import { parseApiKey } from '../../../../core/contract/values/api-key.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { accept, login, newPerson, tokenOf } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('invites, on %s', (database) => {
+describe.each(ruleDatabases)('invites, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

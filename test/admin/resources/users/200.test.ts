@@ -4,9 +4,9 @@ import { parseApiKey } from '../../../../core/contract/values/api-key.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { login, newPerson, type Person, tokenOf } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('accepted changes of users, on %s', (database) => {
+describe.each(ruleDatabases)('accepted changes of users, on %s', (database) => {
   let plane: Plane;
   let owner: Person;
   let member: Person;

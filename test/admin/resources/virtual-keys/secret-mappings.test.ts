@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { vaultReference } from '../secret-references/probes.ts';
 
-describe.each(databases)('virtual keys with a mapped credential, on %s', (database) => {
+describe.each(ruleDatabases)('virtual keys with a mapped credential, on %s', (database) => {
   let plane: Plane;
   let vaultId: string;
   let second: string;

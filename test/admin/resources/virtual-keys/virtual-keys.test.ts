@@ -4,9 +4,9 @@ import { sampleRecord } from '../../../support/sample-record.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { hidesForeignItems, refusesMissingScopes, refusesUnknownKeys } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('virtual keys, on %s', (database) => {
+describe.each(ruleDatabases)('virtual keys, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -8,14 +8,14 @@ import { until } from '../../../support/until.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import type { Plane } from '../../support/plane.ts';
 import { startPlaneWithGateway } from '../../support/plane-gateway.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 interface Received {
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
 
-describe.each(databases)('webhooks: accepted requests, on %s', (database) => {
+describe.each(ruleDatabases)('webhooks: accepted requests, on %s', (database) => {
   let plane: Plane;
   const received: Received[] = [];
   let status = 200;

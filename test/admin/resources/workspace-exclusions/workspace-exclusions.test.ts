@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { type Probe, refusesMissingScopes, refusesUnknownKeys } from '../../support/refusal-suites.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const input = '/workspace-exclusions/input-guardrails';
 const output = '/workspace-exclusions/output-guardrails';
@@ -14,7 +14,7 @@ const probes: readonly Probe[] = [
 refusesUnknownKeys('workspace exclusions', probes);
 refusesMissingScopes('workspace exclusions', probes);
 
-describe.each(databases)('workspace exclusions, on %s', (database) => {
+describe.each(ruleDatabases)('workspace exclusions, on %s', (database) => {
   let plane: Plane;
   let second: string;
   beforeAll(async () => {

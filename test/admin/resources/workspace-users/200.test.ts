@@ -3,9 +3,9 @@ import { parseApiKey } from '../../../../core/contract/values/api-key.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { newPerson, type Person } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('members of workspaces, on %s', (database) => {
+describe.each(ruleDatabases)('members of workspaces, on %s', (database) => {
   let plane: Plane;
   let base: string;
   let person: Person;

@@ -2,9 +2,9 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseApiKey } from '../../../../core/contract/values/api-key.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('deleting a workspace, on %s', (database) => {
+describe.each(ruleDatabases)('deleting a workspace, on %s', (database) => {
   let plane: Plane;
   let id: string;
   let round = 0;

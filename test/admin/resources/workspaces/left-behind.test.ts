@@ -3,14 +3,14 @@ import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
 import { workspaceMembers } from '../../../../admin/resources/workspace-users/entity.ts';
 import { newPerson } from '../../support/people.ts';
 import { type Plane, type Reply, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 /** Requests of each kind that run during a removal. */
 const atOnce = 6;
 const rounds = 3;
 const times = <T>(make: (index: number) => T): T[] => Array.from({ length: atOnce }, (_, index) => make(index));
 
-describe.each(databases)('deletions leave nothing behind, also with concurrent changes, on %s', (database) => {
+describe.each(ruleDatabases)('deletions leave nothing behind, also with concurrent changes, on %s', (database) => {
   let plane: Plane;
   let round = 0;
   beforeAll(async () => {

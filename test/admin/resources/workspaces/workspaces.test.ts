@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('workspaces, on %s', (database) => {
+describe.each(ruleDatabases)('workspaces, on %s', (database) => {
   let plane: Plane;
   let second: { id: string; slug: string };
   beforeAll(async () => {
