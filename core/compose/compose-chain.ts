@@ -11,6 +11,7 @@ import { PlanStore } from '../pipeline/plan/plan-store.ts';
 import type { OpenGuardrail } from '../pipeline/plan/saved-guardrails.ts';
 import { createProviderCalls, type ProviderCalls } from '../pipeline/provider-calls.ts';
 import { timePlugin } from '../plugin-host/time-hooks.ts';
+import { timeStage } from '../plugin-host/time-stage.ts';
 import { sortPlugins } from './order-plugins.ts';
 
 /** The services that the composition adds itself. */
@@ -31,7 +32,13 @@ export interface ChainParts {
 /** Makes the plugins of `plugins/index.ts` and returns them in running order. */
 export function builtInPlugins(keys: AuthKeys): CorePlugin[] {
   const factories: readonly ((keys: AuthKeys) => CorePlugin)[] = Object.values(builtIn);
-  return sortPlugins(factories.map((create) => create(keys)));
+  return sortPlugins(factories.map((create) => timed(create(keys))));
+}
+
+/** Records show the times of limits and of the cache apart. */
+function timed(plugin: CorePlugin): CorePlugin {
+  if (plugin.name === 'limits') return timeStage(plugin, 'limitsMs');
+  return plugin.name === 'cache' ? timeStage(plugin, 'cacheMs') : plugin;
 }
 
 /** Compiles the plugin chain of a gateway. Throws an Error that names the plugin and the fix. */

@@ -97,6 +97,7 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
     const { clock } = dispatcher.services;
     const judge = judgeOf(ctx, target, clock);
     const onLeft = (reply: AttemptReply): void => addResult(ctx, reply, given, clock);
+    ctx.times.send();
     const attemptReply = await (isStepwise
       ? runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, resolved, dispatcher), judge)
       : attempt(ctx, sink, resolved, outgoing, {
@@ -183,6 +184,7 @@ function addResult(ctx: RequestContext, reply: AttemptReply, given: AttemptPlan,
   const durationMs = Math.max(0, clock.elapsed() - given.beganMs);
   const streamedAtMs = reply.kind === 'streamed' ? ctx.firstByteAtMs : null;
   const { target, resolved } = given;
+  const { firstByte, lastByte } = ctx.times.end();
   ctx.attempts.push({
     targetPath: target.path,
     targetIndex: target.index,
@@ -192,6 +194,9 @@ function addResult(ctx: RequestContext, reply: AttemptReply, given: AttemptPlan,
     errorCode: error?.code ?? null,
     startMs: Math.max(0, given.beganMs - ctx.startedAtMs),
     durationMs,
+    model: ctx.model,
+    upstreamFirstByteMs: firstByte,
+    upstreamLastByteMs: lastByte,
     ok: reply.kind === 'upgraded' || (reply.kind !== 'error' && status >= 200 && status < 300),
     error,
     retryAfterMs: reply.kind === 'plain' ? reply.retryAfterMs : null,

@@ -149,7 +149,9 @@ async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promis
   const { prompts } = options.endpoints;
   for (let i = 0; ; i++) {
     if (i === beforeBody && (ctx.endpoint?.operation || ctx.endpoint?.body)) {
+      const beganAt = performance.now();
       await readParams(ctx, options.bodies);
+      ctx.times.parseMs = performance.now() - beganAt;
       if (ctx.endpoint.isPrompt) await prompts.open(options, ctx);
     }
     if (i === beforePlan) {

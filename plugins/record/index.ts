@@ -5,7 +5,7 @@ import { type CorePlugin, defineCorePlugin } from '../../core/contract/plugin/co
 import type { McpCall, McpRecord } from '../../core/contract/plugin/mcp-call.ts';
 import type { PluginTime } from '../../core/contract/plugin/plugin-time.ts';
 import type { RequestPrompt } from '../../core/contract/plugin/prompt.ts';
-import type { ImageRecord, MediaRecord, RequestRecord } from '../../core/contract/plugin/record.ts';
+import type { ImageRecord, MediaRecord, RequestRecord, RequestTimes } from '../../core/contract/plugin/record.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
 import { noUnits, type Usage } from '../../core/contract/values/usage.ts';
 import { spansOf } from './spans.ts';
@@ -100,6 +100,9 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     errorCode: attempt.errorCode,
     ...(attempt.startMs === undefined ? undefined : { startMs: round(attempt.startMs) }),
     durationMs: round(attempt.durationMs),
+    model: attempt.model,
+    upstreamFirstByteMs: roundFine(attempt.upstreamFirstByteMs),
+    upstreamLastByteMs: roundFine(attempt.upstreamLastByteMs),
   }));
   return {
     id: ctx.id,
@@ -126,6 +129,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     configVersionId: ctx.configVersionId,
     ...(ctx.prompt === null ? undefined : promptOf(ctx.prompt)),
     targetPath: ctx.targetPath,
+    ...(ctx.plan.config.strategy ? { strategy: ctx.plan.config.strategy.mode } : undefined),
     attempts,
     ...(ctx.decisions === null ? undefined : { decisions: ctx.decisions }),
     ...(ctx.verdicts === null ? undefined : { verdicts: ctx.verdicts }),
@@ -146,6 +150,8 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     rawUsage: usage?.raw ?? null,
     durationMs: round(nowElapsedMs - ctx.startedAtMs),
     firstByteMs: ctx.firstByteAtMs === null ? null : round(ctx.firstByteAtMs - ctx.startedAtMs),
+    // A session waits for its two ends most of its time.
+    ...(ctx.session === null ? { times: timesOf(ctx) } : undefined),
     requestBytes: ctx.requestBytes,
     replyBytes: ctx.replyBytes,
     clientAddress: ctx.request.remoteAddress,
@@ -164,6 +170,40 @@ function promptOf({ used: { id, slug, versionId, version, label } }: RequestProm
 
 function mcpOf({ id: _, ...record }: McpCall): McpRecord {
   return record;
+}
+
+function timesOf({ times, attempts }: RequestContext): RequestTimes {
+  const { beganAt, sentAt } = times;
+  const nowAt = performance.now();
+  // The attempt of a request that ends before it is still running.
+  const upstreamMs = times.upstreamMs + (sentAt === 0 ? 0 : nowAt - sentAt);
+  return {
+    parse: fineOrAbsent(times.parseMs),
+    limits: fineOrAbsent(times.limitsMs),
+    cache: fineOrAbsent(times.cacheMs),
+    replyParse: fineOrAbsent(times.replyParseMs),
+    upstream: fineOrAbsent(upstreamMs),
+    own: fineOrAbsent(nowAt - beganAt - upstreamMs - waitedMs(attempts)),
+  };
+}
+
+/** Returns the milliseconds between the end of each attempt and the start of the next. */
+function waitedMs(attempts: RequestContext['attempts']): number {
+  let sum = 0;
+  for (let i = 1; i < attempts.length; i++) {
+    const [before, next] = [attempts[i - 1], attempts[i]];
+    sum += Math.max(0, (next?.startMs ?? 0) - (before?.startMs ?? 0) - (before?.durationMs ?? 0));
+  }
+  return sum;
+}
+
+/** Rounds to microseconds. */
+function roundFine(ms: number | null | undefined): number | null {
+  return ms === null || ms === undefined ? null : Math.max(0, Math.round(ms * 1000) / 1000);
+}
+
+function fineOrAbsent(ms: number): number | undefined {
+  return roundFine(ms) || undefined;
 }
 
 function roundTime(time: PluginTime): PluginTime {

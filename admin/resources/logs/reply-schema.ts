@@ -43,6 +43,11 @@ const metrics = v.strictObject({
   request_method: v.string(),
   response_status_code: v.number(),
   response_time: v.number(),
+  /** Milliseconds to receive and parse the body, until the first attempt, in the cache, and to parse the response; null: not measured. */
+  request_parsing_time: nullableNumber,
+  pre_processing_time: nullableNumber,
+  cache_processing_time: nullableNumber,
+  response_parsing_time: nullableNumber,
   /** Milliseconds of all attempts together, and the rest of response_time. */
   upstream_response_time: v.number(),
   gateway_processing_time: v.number(),
@@ -78,6 +83,17 @@ const metrics = v.strictObject({
   'metadata.value': v.array(v.string()),
 });
 
+const timings = v.strictObject({
+  request_parsing: v.number(),
+  limits: v.number(),
+  cache: v.number(),
+  plugins: v.number(),
+  guardrails: v.number(),
+  upstream: v.number(),
+  response_parsing: v.number(),
+  gateway: v.number(),
+});
+
 /** Record of one request. */
 const logReply = v.strictObject({
   _id: uuid,
@@ -99,7 +115,12 @@ const logReply = v.strictObject({
   created_at: time,
   outcome: v.picklist(outcomes),
   error: v.nullable(v.strictObject({ code: v.string(), message: nullableText })),
-  attempts: v.array(v.strictObject(attemptRecord.entries)),
+  /** Mode of the config's strategy; null for configs without one. */
+  strategy: nullableText,
+  /** `retry`: again at the same target. `fallback`: at the next one. */
+  attempts: v.array(v.strictObject({ ...attemptRecord.entries, reason: v.picklist(['first', 'retry', 'fallback']) })),
+  /** Milliseconds with fractions; null: not measured. `gateway` is the rest, without waits between attempts. */
+  timings: v.nullable(timings),
   decisions: v.array(v.strictObject(decisionRecord.entries)),
   verdicts: v.array(v.strictObject(verdictRecord.entries)),
   /** Guardrails that ran, without texts of the request or the reply. */

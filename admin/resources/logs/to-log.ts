@@ -1,5 +1,5 @@
 import type { Settings } from '../../../config/settings.ts';
-import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { AttemptRecord, RequestRecord } from '../../../core/contract/plugin/record.ts';
 import { moneyOf } from '../../pricing/nano-usd.ts';
 import type { StoredRecord } from './entity.ts';
 
@@ -14,8 +14,8 @@ const noContent: { readonly headers: Readonly<Record<string, string>>; readonly 
 
 /**
  * Converts a request record to the wire form of lists, without headers and bodies. `cost` is in cents, as
- * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `attempts`, `decisions`, `verdicts`, `guardrails`, `plugins`, `session`,
- * `purpose`, `token_subject`, `batch` and `mcp` are additions of this service.
+ * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `strategy`, `attempts`, `timings`, `decisions`, `verdicts`, `guardrails`,
+ * `plugins`, `session`, `purpose`, `token_subject`, `batch` and `mcp` are additions of this service.
  */
 export function toLog(
   row: StoredRecord,
@@ -46,7 +46,9 @@ export function toLog(
     created_at: createdAt,
     outcome: record.outcome,
     error: record.errorCode === null ? null : { code: record.errorCode, message: record.errorMessage },
-    attempts: record.attempts,
+    strategy: record.strategy ?? null,
+    attempts: record.attempts.map((attempt, at) => ({ ...attempt, reason: reasonOf(record.attempts[at - 1], attempt) })),
+    timings: timingsOf(record),
     decisions: record.decisions ?? [],
     verdicts: record.verdicts ?? [],
     guardrails: record.guardrails ?? [],
@@ -107,14 +109,43 @@ export function toLog(
   };
 }
 
+/** Returns why an attempt was made: the first, a repetition at the same target, or the next target. */
+function reasonOf(before: AttemptRecord | undefined, { targetPath }: AttemptRecord): 'first' | 'retry' | 'fallback' {
+  if (before === undefined) return 'first';
+  return before.targetPath === targetPath ? 'retry' : 'fallback';
+}
+
+/** Times in milliseconds with fractions; null for records of earlier versions and inserted logs. */
+function timingsOf({ times, plugins = [], guardrails = [] }: RequestRecord) {
+  if (!times) return null;
+  const sum = (list: readonly { readonly durationMs: number }[]) => list.reduce((total, { durationMs }) => total + durationMs, 0);
+  return {
+    request_parsing: times.parse ?? 0,
+    limits: times.limits ?? 0,
+    cache: times.cache ?? 0,
+    plugins: sum(plugins),
+    guardrails: sum(guardrails),
+    upstream: times.upstream ?? 0,
+    response_parsing: times.replyParse ?? 0,
+    gateway: times.own ?? 0,
+  };
+}
+
 /** Times in whole milliseconds. Attempts may overlap the end of the request, so the rest is at least 0. */
-function timesOf({ durationMs, attempts, stream }: RequestRecord) {
+function timesOf({ durationMs, attempts, stream, times }: RequestRecord) {
   const total = Math.round(durationMs);
-  const upstream = Math.round(attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0));
+  const upstream = Math.round(times ? (times.upstream ?? 0) : attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0));
+  const whole = (ms: number | undefined): number | null => (times ? Math.round(ms ?? 0) : null);
+  const firstStartMs = attempts[0]?.startMs;
   return {
     response_time: total,
+    request_parsing_time: whole(times?.parse),
+    pre_processing_time:
+      firstStartMs === undefined ? null : whole(Math.max(0, firstStartMs - (times?.parse ?? 0) - (times?.cache ?? 0))),
+    cache_processing_time: whole(times?.cache),
+    response_parsing_time: whole(times?.replyParse),
     upstream_response_time: upstream,
-    gateway_processing_time: Math.max(0, total - upstream),
+    gateway_processing_time: times ? Math.round(times.own ?? 0) : Math.max(0, total - upstream),
     ttlt: stream ? total : null,
   };
 }

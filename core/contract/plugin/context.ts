@@ -13,6 +13,7 @@ import type { HeaderList, InboundRequest, RequestBody } from '../values/http.ts'
 import type { JsonObject } from '../values/json.ts';
 import type { Secret } from '../values/secret.ts';
 import { sumUsage, type Usage } from '../values/usage.ts';
+import { CallTimes } from './call-times.ts';
 import type { ContentCapture } from './content-capture.ts';
 import type { GuardrailRecord } from './guardrail-result.ts';
 import type { McpCall } from './mcp-call.ts';
@@ -181,6 +182,7 @@ export class RequestContext {
   traceId: string;
   /** Monotonic milliseconds at arrival. */
   startedAtMs = 0;
+  readonly times = new CallTimes();
   identity: Identity | null = null;
   /** The caller's workspace as of the start of the request: limits, settings, guardrails. */
   workspace: WorkspaceDocument | null = null;

@@ -25,7 +25,28 @@ export const attemptRecord = v.object({
   /** From the arrival of the request to the start of the attempt. Absent in records of earlier versions. */
   startMs: v.optional(count),
   durationMs: count,
+  /** Model of the call. Absent in records of earlier versions, like the next two. */
+  model: v.optional(v.nullable(v.string())),
+  /** From sending the call to the first and to the last byte of the response; null: none arrived, or the reply took several calls. */
+  upstreamFirstByteMs: v.optional(v.nullable(count)),
+  upstreamLastByteMs: v.optional(v.nullable(count)),
 });
+
+/** Times of one request in milliseconds. Zero is left out. */
+const requestTimes = v.object({
+  /** Receiving and parsing the body. */
+  parse: v.optional(count),
+  limits: v.optional(count),
+  /** Looking for a cached reply. */
+  cache: v.optional(count),
+  /** Parsing and translating the response of the last attempt. */
+  replyParse: v.optional(count),
+  /** From sending calls to the end of their responses, of all attempts. */
+  upstream: v.optional(count),
+  /** The rest of the whole time, without waits between attempts. */
+  own: v.optional(count),
+});
+export type RequestTimes = v.InferOutput<typeof requestTimes>;
 
 /** A WebSocket session. Counts whole messages. `requestBytes` and `replyBytes` of the record count their bytes. */
 export const sessionRecord = v.object({
@@ -147,6 +168,8 @@ export const requestRecord = v.object({
   ...promptEntries,
   /** `config.targets[1]`, as in x-svc-last-used-option-index. */
   targetPath: v.nullable(v.string()),
+  /** Mode of the config's strategy; absent for configs without one. */
+  strategy: v.optional(v.pipe(v.string(), v.maxLength(64))),
   attempts: v.array(attemptRecord),
   /** Routing decisions apart from the attempts; absent if there were none. */
   decisions: v.optional(v.array(decisionRecord)),
@@ -180,6 +203,8 @@ export const requestRecord = v.object({
   rawUsage: v.nullable(v.record(v.string(), v.unknown())),
   durationMs: count,
   firstByteMs: v.nullable(count),
+  /** Absent in records of earlier versions, and for requests that never reached the pipeline. */
+  times: v.optional(requestTimes),
   requestBytes: count,
   replyBytes: count,
   clientAddress: v.string(),

@@ -110,6 +110,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   onHead(status: number, headers: HeaderList): void {
     this.#status = status;
     this.#headers = headers;
+    this.#ctx.times.firstByteAt = performance.now();
     const ok = this.#isAccepted;
     if (ok && this.#ctx.passed) this.#meter = this.#options.meterReply(this.#ctx, headers);
     if (isHeld(this.#ctx)) return;
@@ -163,6 +164,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   }
 
   onEnd(): void {
+    this.#ctx.times.lastByteAt = performance.now();
     const metering = this.#meter?.end();
     const deciding = this.#stream?.decided ?? null;
     if (!metering && !deciding) this.#end();
@@ -232,6 +234,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     this.#ctx.holdBytes(chunk.length);
     if (this.#held.push(this.#status, chunk, this.#resolved.adapter.id)) return true;
     this.exchange?.abort();
+    this.#ctx.times.lastByteAt = performance.now();
     this.#endPlain();
     return true;
   }
@@ -240,8 +243,14 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     const body = this.#held?.body ?? noBytes;
     const reply = { status: this.#status, headers: this.#headers, body };
     const attemptReply = plainReply(this.#ctx, this.#resolved.adapter, this.#outgoing, reply, this.#count);
-    if (isPromise(attemptReply)) void attemptReply.then((given) => this.#settle(given));
-    else this.#settle(attemptReply);
+    if (isPromise(attemptReply)) void attemptReply.then((given) => this.#settleParsed(given));
+    else this.#settleParsed(attemptReply);
+  }
+
+  #settleParsed(reply: AttemptReply): void {
+    const { times } = this.#ctx;
+    times.replyParseMs = performance.now() - times.lastByteAt;
+    this.#settle(reply);
   }
 
   #endStream(): void {

@@ -63,6 +63,33 @@ describe('a plain call', () => {
     expect(reply.header('x-kept')).toBe('yes');
   });
 
+  it('has a record with the times of its parts, and the model and the first and last byte of each attempt', async () => {
+    const gateway = createHarness();
+    gateway.script(answer(503, {}), answer(200, chatReply('hello')));
+    const targets = [
+      { provider: '@one', override_params: { model: 'm-1' } },
+      { provider: '@two', override_params: { model: 'm-2' } },
+    ];
+    await gateway.send({ headers: { 'x-svc-config': JSON.stringify({ strategy: { mode: 'fallback' }, targets }) } });
+    const { attempts, times, strategy } = gateway.records[0] ?? {};
+    expect(strategy).toBe('fallback');
+    expect(attempts?.map(({ model }) => model)).toEqual(['m-1', 'm-2']);
+    for (const { upstreamFirstByteMs: first, upstreamLastByteMs: last } of attempts ?? []) {
+      expect(first).toBeGreaterThan(0);
+      expect(last).toBeGreaterThanOrEqual(first as number);
+    }
+    expect(times).toEqual({
+      ...{ parse: expect.any(Number), replyParse: expect.any(Number), upstream: expect.any(Number), own: expect.any(Number) },
+    });
+  });
+
+  it('has a record without first and last byte of an attempt that got no response', async () => {
+    const gateway = createHarness();
+    gateway.script(failWith(new GatewayError('upstream_connect')));
+    await gateway.send({});
+    expect(gateway.records[0]?.attempts).toMatchObject([{ upstreamFirstByteMs: null, upstreamLastByteMs: null }]);
+  });
+
   it('leaves one record with tokens, target and attempts', async () => {
     const gateway = createHarness();
     await gateway.send({});

@@ -34,7 +34,29 @@ describe('metrics of a log', () => {
     const { body } = await logOf({ durationMs: 40.2, attempts });
     expect(body.response.responseTime).toBe(40);
     expect(body.metrics).toMatchObject({ response_time: 40, upstream_response_time: 31, gateway_processing_time: 9, ttlt: null });
-    expect(body.attempts).toEqual(attempts);
+    expect(body.attempts).toEqual([
+      { ...attempts[0], reason: 'first' },
+      { ...attempts[1], reason: 'fallback' },
+    ]);
+    expect([body.timings, body.strategy, body.metrics.request_parsing_time]).toEqual([null, null, null]);
+  });
+
+  it('times: measured ones are shown apart, with fractions', async () => {
+    const measured = { startMs: 5, model: 'gpt-4o', upstreamFirstByteMs: 8.5, upstreamLastByteMs: 9.25 };
+    const times = { parse: 1.6, limits: 0.25, cache: 2.5, upstream: 19.5, own: 4.125 };
+    const plugins = [{ plugin: 'p', hook: 'onRequest' as const, calls: 1, durationMs: 0.5 }];
+    const attempts = [attempt(9, measured), attempt(11, { startMs: 20 })];
+    const { body } = await logOf({ durationMs: 40.2, attempts, times, plugins, strategy: 'fallback' });
+    expect(body.timings).toEqual({
+      ...{ request_parsing: 1.6, limits: 0.25, cache: 2.5, plugins: 0.5, guardrails: 0 },
+      ...{ upstream: 19.5, response_parsing: 0, gateway: 4.125 },
+    });
+    expect(body.metrics).toMatchObject({
+      ...{ request_parsing_time: 2, pre_processing_time: 1, cache_processing_time: 3, response_parsing_time: 0 },
+      ...{ upstream_response_time: 20, gateway_processing_time: 4 },
+    });
+    expect(body.attempts).toMatchObject([{ ...measured, reason: 'first' }, { reason: 'retry' }]);
+    expect(body.strategy).toBe('fallback');
   });
 
   it('times: the gateway’s share is never below 0', async () => {
