@@ -5,7 +5,6 @@ import { explainPath } from '../endpoints/explain-path.ts';
 import { matchEndpoint } from '../endpoints/match-endpoint.ts';
 import type { RetryBudget } from '../pipeline/attempt/retry-budget.ts';
 import { createHandler, type Handle, type PipelineOptions } from '../pipeline/run.ts';
-import { withHeldProxyBodies } from '../pipeline/target/hold-proxy-body.ts';
 import { createResolver, type ResolverOptions } from '../pipeline/target/resolve-target.ts';
 import type { TokenFetchOptions } from '../pipeline/target/token-fetch.ts';
 import { createMeterReply } from '../pipeline/usage/reply-meter.ts';
@@ -13,11 +12,11 @@ import { providers } from '../providers/index.ts';
 import { passedUsage } from '../providers/passed-usage.ts';
 import type { composeChain } from './compose-chain.ts';
 import { attemptSteps, endpointHandlers, type McpHandlers } from './endpoint-handlers.ts';
+import { createSignServices } from './sign-services.ts';
 
 type Outgoing = PipelineOptions['dispatcher']['outgoing'];
 
-/** Parts of a pipeline that differ between a gateway process and a test. */ import { createSignServices } from './sign-services.ts';
-
+/** Parts of a pipeline that differ between a gateway process and a test. */
 export interface PipelineParts
   extends Pick<
     PipelineOptions,
@@ -27,11 +26,9 @@ export interface PipelineParts
   readonly transport: UpstreamTransport;
   /** Sends calls to the service's own store of files and batches. */
   readonly ownStore: UpstreamSender;
-  readonly resolver: Omit<ResolverOptions, 'providers' | 'documents' | 'now'>;
+  readonly resolver: Omit<ResolverOptions, 'providers' | 'documents' | 'now' | 'bodies'>;
   /** Absent: paths of MCP servers are not found. */
   readonly mcp?: McpHandlers;
-  /** Adds targets that are no provider to the resolver. */
-  readonly withMore?: (resolve: ReturnType<typeof createResolver>) => ReturnType<typeof createResolver>;
   readonly tokenFetch: TokenFetchOptions;
   /** True allows stored providers to authenticate as this machine. */
   readonly machineIdentity: boolean;
@@ -43,9 +40,10 @@ export interface PipelineParts
 
 /** Puts the data plane together: a request goes in, one reply comes out. Used by gateway processes and by the test kit. */
 export function composePipeline(parts: PipelineParts): Handle {
-  const { bodies, transport, tokenFetch, machineIdentity, withMore = (resolve) => resolve } = parts;
+  const { bodies, transport, tokenFetch, machineIdentity } = parts;
   const { services, chain, plans, providerCalls } = parts.chain;
-  const resolve = createResolver({ ...parts.resolver, providers, documents: services.documents, now: services.clock.now });
+  const { documents, clock } = services;
+  const resolve = createResolver({ ...parts.resolver, providers, documents, bodies, now: clock.now });
   const options: PipelineOptions = {
     endpoints: endpointHandlers(parts.mcp),
     storedOnManyTargets: parts.storedOnManyTargets,
@@ -64,7 +62,7 @@ export function composePipeline(parts: PipelineParts): Handle {
     dispatcher: {
       transport,
       ownStore: parts.ownStore,
-      resolve: withHeldProxyBodies(withMore(resolve), bodies),
+      resolve,
       services,
       retryBudget: parts.retryBudget,
       stepsOf: attemptSteps,

@@ -35,7 +35,7 @@ import { openHolders } from '../leases/holders.ts';
 import { startLeases } from '../leases/start-leases.ts';
 import type { ProcessLog } from '../log/log.ts';
 import { ownStoreSender } from '../own-store/own-store-calls.ts';
-import { ownStoreTarget, withOwnStore } from '../own-store/resolve-own-store.ts';
+import { createOwnStoreChoice, ownStoreTarget } from '../own-store/resolve-own-store.ts';
 import { createRetryBudget } from '../pipeline/attempt/retry-budget.ts';
 import { defaultWordsOf } from '../pipeline/attempt/shape-params.ts';
 import { createTokenFetch } from '../pipeline/target/token-fetch.ts';
@@ -302,8 +302,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
       secretManagers,
       openModelHeaders: modelHeaderOpener(settings.clusterKey),
       parseBaseUrl: outbound.parseBaseUrl,
+      ownStore: createOwnStoreChoice(ownStoreTarget(ownStoreAdapter)),
     },
-    withMore: (resolve) => withOwnStore(resolve, ownStoreTarget(ownStoreAdapter)),
     tokenFetch,
     machineIdentity,
     retryBudget,

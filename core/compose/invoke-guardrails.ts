@@ -12,7 +12,7 @@ import type { Reply } from '../contract/plugin/plugin.ts';
 import { type GuardrailTest, type GuardrailTestReply, testedSide, textCharsMax } from '../contract/protocol/guardrail-checks.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { InboundRequest } from '../contract/values/http.ts';
-import { issueText } from '../contract/values/input-issues.ts';
+import { issueText, pathOf } from '../contract/values/input-issues.ts';
 import { loadGuardrails } from '../pipeline/plan/saved-guardrails.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import type { GuardrailAnswers } from './guardrail-routes.ts';
@@ -34,7 +34,8 @@ export async function answerInvocation(parts: Parts, asking: RequestContext): Pr
   const parsed = v.safeParse(question, asking.params);
   if (!parsed.success) {
     const errors = parsed.issues.map((issue) => issueText(issue, 'body'));
-    throw new GatewayError('bad_request', { message: errors[0] as string, errors, param: errors[0]?.split(':')[0] as string });
+    const param = pathOf(parsed.issues[0], 'body');
+    throw new GatewayError('bad_request', { message: errors[0] as string, errors, param });
   }
   const { guardrails, side, text, model } = parsed.output;
   const identity = asking.identity as Identity;
@@ -99,8 +100,7 @@ function contextOf({ match, plans, services, prefixes }: Parts, request: Inbound
     plan: plans.base,
     traceId: id,
   });
-  ctx.model = model;
-  ctx.params = {};
+  ctx.setParams(model === null ? {} : { model });
   return ctx;
 }
 

@@ -64,7 +64,7 @@ export function errorChecks({ host, credential }: CallFields, error: GatewayErro
     case 'invalid_provider':
       return [{ field: 'ai_provider_id', status: 'failed', message: error.message }];
     case 'invalid_config': {
-      const named = error.param ?? /: ([a-z_]+)(?:\[|:)/.exec(error.message)?.[1];
+      const named = error.param ?? error.settings[0];
       return [{ field: named ? `configurations.${named}` : 'configurations', status: 'failed', message: error.message }];
     }
     case 'invalid_custom_host':

@@ -3,7 +3,7 @@ import { type Endpoint, RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList, type InboundRequest } from '../contract/values/http.ts';
-import { issueText } from '../contract/values/input-issues.ts';
+import { issueText, pathOf } from '../contract/values/input-issues.ts';
 import { isObject, isPromise, type JsonObject } from '../contract/values/json.ts';
 import { encode } from '../pipeline/attempt/outgoing-body.ts';
 import { adoptPlan } from '../pipeline/plan/adopt-plan.ts';
@@ -45,7 +45,8 @@ export async function explainConfig(options: PipelineOptions, asking: RequestCon
   const parsed = v.safeParse(question, asking.params);
   if (!parsed.success) {
     const errors = parsed.issues.map((issue) => issueText(issue, 'body'));
-    throw new GatewayError('bad_request', { message: errors[0] as string, errors, param: errors[0]?.split(':')[0] as string });
+    const param = pathOf(parsed.issues[0], 'body');
+    throw new GatewayError('bad_request', { message: errors[0] as string, errors, param });
   }
   const ctx = contextOf(options, asking, parsed.output);
   await findConfig(options, ctx);
@@ -96,10 +97,10 @@ function contextOf(options: PipelineOptions, asking: RequestContext, { config, r
 
 function takeParams(ctx: RequestContext, endpoint: Endpoint, body: JsonObject): void {
   const hasBody = endpoint.body !== 'none' && endpoint.body !== 'stream';
-  ctx.params = hasBody ? body : {};
-  ctx.body = encode(ctx.params);
-  ctx.model = typeof ctx.params.model === 'string' ? ctx.params.model : null;
-  ctx.stream = ctx.params.stream === true || ctx.params.stream_format === 'sse';
+  const params = hasBody ? body : {};
+  ctx.setParams(params);
+  ctx.body = encode(params);
+  ctx.stream = params.stream === true || params.stream_format === 'sse';
 }
 
 function inboundOf(

@@ -1,6 +1,7 @@
 import type { Identity } from '../contract/plugin/context.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { DocumentKind, DocumentOf, OrganisationDocument, UserDocument } from '../contract/protocol/documents.ts';
+import { defaultPrefix } from '../contract/protocol/header-names.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isPromise } from '../contract/values/json.ts';
 import { isUuid } from '../contract/values/uuid.ts';
@@ -64,7 +65,8 @@ export async function findIdentity(
   const user = claims.email === null ? null : ((await get('user', `${organisation.id}/${claims.email}`))?.user ?? null);
   const workspaceId = await find(user && selected !== null ? selected : claims.workspace);
   if (!user && selected !== null && (await find(selected)) !== workspaceId) {
-    throw forbidden('x-svc-workspace differs from the workspace of the token. Only tokens of users can select a workspace');
+    const header = `${defaultPrefix}workspace`;
+    throw forbidden(`${header} differs from the workspace of the token. Only tokens of users can select a workspace`);
   }
   const identity: Identity = {
     keyId,

@@ -2,6 +2,7 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Target } from '../contract/plugin/plan.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { WorkspaceModelsDocument } from '../contract/protocol/documents.ts';
+import { defaultPrefix } from '../contract/protocol/header-names.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import type { Dispatcher } from '../pipeline/dispatch.ts';
@@ -42,7 +43,8 @@ function asksForCatalogue(ctx: RequestContext): boolean {
     const value = ctx.gatewayHeaders.get(name);
     if (value === undefined || value === '') continue;
     if (value === 'true' || value === 'false') return value === 'true';
-    throw new GatewayError('bad_request', { message: `x-svc-${name}: expected true or false`, param: `x-svc-${name}` });
+    const param = defaultPrefix + name;
+    throw new GatewayError('bad_request', { message: `${param}: expected true or false`, param });
   }
   return ctx.plan.config.fetch_integrated_models === true;
 }

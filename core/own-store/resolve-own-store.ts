@@ -3,7 +3,6 @@ import type { Target } from '../contract/plugin/plan.ts';
 import { isOwnId, ownStoreOrigin, ownStoreProvider } from '../contract/provider/own-store.ts';
 import type { ClientHeaders, ProviderAdapter } from '../contract/provider/provider.ts';
 import { GatewayError } from '../contract/values/errors.ts';
-import { isPromise, type Maybe } from '../contract/values/json.ts';
 
 /** The required part of a resolved target: the operations of its provider. */
 interface Resolved {
@@ -11,30 +10,29 @@ interface Resolved {
 }
 
 /**
- * Looks up targets, including the service's own store. The store serves requests for files or batches that name no provider or
- * `svc`, ids of its own, batches whose input it stores or that run at once, and providers without files or batches.
+ * Chooses between a provider and the service's own store. The store serves requests for files or batches that name no provider or
+ * `svc`, ids of its own, batches whose input it stores or that run at once, and providers without files or batches. Throws
+ * `forbidden` for batches with a JWT.
  */
-export function withOwnStore<Found extends Resolved>(
-  resolve: (ctx: RequestContext, target: Target) => Maybe<Found>,
-  own: Found,
-): (ctx: RequestContext, target: Target) => Maybe<Found> {
-  return (ctx, target) => {
-    const { endpoint } = ctx;
-    const name = target.provider ?? ctx.requestTarget?.provider ?? null;
-    if (name === ownStoreProvider) return ownFor(ctx);
-    if (!endpoint?.isStored) return resolve(ctx, target);
-    if (name === null || isOwnId(endpoint.pathParams?.id) || isRunHere(ctx)) return ownFor(ctx);
-    const found = resolve(ctx, target);
-    return isPromise(found) ? found.then((resolved) => orOwn(ctx, resolved)) : orOwn(ctx, found);
+export function createOwnStoreChoice<Found extends Resolved>(own: Found) {
+  return {
+    /** Returns the store if the request alone decides for it, otherwise null. */
+    before(ctx: RequestContext, target: Target): Found | null {
+      const { endpoint } = ctx;
+      const name = target.provider ?? ctx.requestTarget?.provider ?? null;
+      if (name === ownStoreProvider) return ownFor(ctx);
+      if (!endpoint?.isStored) return null;
+      return name === null || isOwnId(endpoint.pathParams?.id) || isRunHere(ctx) ? ownFor(ctx) : null;
+    },
+    /** Returns the provider, or the store in its place. */
+    after(ctx: RequestContext, resolved: Found): Found {
+      const { endpoint } = ctx;
+      if (!endpoint?.isStored || !endpoint.operation || !endpoint.isEmulated) return resolved;
+      const operation = resolved.adapter.operations[endpoint.operation];
+      if (!operation || operation.serves?.(headersOf(ctx)) === false) return ownFor(ctx);
+      return endpoint.hasModelsInFile && isOwnId(ctx.params?.input_file_id) && !operation.takesOwnFiles ? ownFor(ctx) : resolved;
+    },
   };
-
-  function orOwn(ctx: RequestContext, resolved: Found): Found {
-    const { endpoint } = ctx;
-    if (!endpoint?.operation || !endpoint.isEmulated) return resolved;
-    const operation = resolved.adapter.operations[endpoint.operation];
-    if (!operation || operation.serves?.(headersOf(ctx)) === false) return ownFor(ctx);
-    return endpoint.hasModelsInFile && isOwnId(ctx.params?.input_file_id) && !operation.takesOwnFiles ? ownFor(ctx) : resolved;
-  }
 
   function ownFor(ctx: RequestContext): Found {
     if (ctx.token === null || !ctx.endpoint?.hasModelsInFile) return own;

@@ -79,7 +79,7 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
     if (ctx.requestBytes > stepBytes) await ctx.memory?.turn();
     const prepared = outgoingCall(ctx, target, resolved, dispatcher.outgoing, given.timeMs);
     let outgoing = isPromise(prepared) ? await prepared : prepared;
-    ctx.model = outgoing.model ?? ctx.model;
+    if (outgoing.model !== null) ctx.nameModel(outgoing.model);
     if (steps) {
       const transport = stepTransport(ctx, resolved, dispatcher);
       outgoing = await steps.beforeSend(ctx, { target, resolved }, outgoing, transport, allow);

@@ -1,6 +1,7 @@
 import type { Identity, RequestContext } from '../contract/plugin/context.ts';
 import type { Plan } from '../contract/plugin/plan.ts';
 import type { RenderedPrompt, RequestPrompt } from '../contract/plugin/prompt.ts';
+import { headerParam } from '../contract/protocol/header-names.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import { encode } from '../pipeline/attempt/outgoing-body.ts';
@@ -33,8 +34,7 @@ async function open(options: PipelineOptions, ctx: RequestContext): Promise<void
   const used = await renderPrompt(services, caller, await openPrompt(services, caller, referenceOf(ctx)), input);
   ctx.prompt = { used, ...input, named: null, byTarget: null };
   ctx.endpoint = endpointOf(options, used.operation);
-  ctx.params = used.params;
-  ctx.model = typeof used.params.model === 'string' ? used.params.model : null;
+  ctx.setParams(used.params);
   ctx.stream = used.params.stream === true;
   setBody(ctx, used.params);
 }
@@ -62,7 +62,7 @@ async function openTargets(options: PipelineOptions, ctx: RequestContext): Promi
   if (prompt === null) {
     throw new GatewayError('invalid_config', {
       message: 'Invalid config passed: prompt_id is for requests to /v1/prompts/{id}/completions only',
-      param: 'x-svc-config',
+      param: headerParam('config'),
     });
   }
   const byTarget = await renderTargets(options, ctx, prompt);
@@ -99,5 +99,5 @@ function referencesOf(plan: Plan): Set<string> {
 }
 
 function invalid(message: string): GatewayError {
-  return new GatewayError('invalid_config', { message, param: 'x-svc-config' });
+  return new GatewayError('invalid_config', { message, param: headerParam('config') });
 }

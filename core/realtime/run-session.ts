@@ -35,7 +35,7 @@ export async function runSession(
   if (!sessions || !sink.acceptWebSocket) throw new GatewayError('internal', { detail: 'no handler for WebSocket sessions' });
   ctx.stream = true;
   // On realtime routes the address names the model, so the price of a session is known before it begins.
-  ctx.model ??= new URLSearchParams(ctx.query).get('model');
+  if (ctx.model === null) ctx.nameModel(new URLSearchParams(ctx.query).get('model'));
   const slot = sessions.reserve(ctx.identity ?? nobody);
   let started = false;
   try {

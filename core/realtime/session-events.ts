@@ -14,7 +14,7 @@ export function sessionReader(
 ): (event: JsonObject) => Usage | null {
   return (event) => {
     const response = isObject(event.response) ? event.response : event;
-    if (ctx.model === null && typeof response.model === 'string') ctx.model = response.model.slice(0, 255);
+    if (ctx.model === null && typeof response.model === 'string') ctx.nameModel(response.model);
     if (own && !isObject(event.usageMetadata)) return own(event);
     const counts = [event.usageMetadata, event.usage, response.usage].find(isObject);
     return counts ? format.read(counts, response.service_tier) : null;

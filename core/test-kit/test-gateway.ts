@@ -1,5 +1,6 @@
 import type { Extension } from '../contract/plugin/plugin.ts';
 import type { RequestRecord } from '../contract/plugin/record.ts';
+import { headerParam } from '../contract/protocol/header-names.ts';
 import type { UpstreamTransport } from '../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http.ts';
@@ -124,8 +125,10 @@ export function createTestGateway(options: TestGatewayOptions): TestGateway {
     async send(request = {}) {
       const { method, path = '/v1/chat/completions', config, metadata } = request;
       const headers = {
-        ...(config === undefined ? {} : { 'x-svc-config': typeof config === 'string' ? config : JSON.stringify(config) }),
-        ...(metadata === undefined ? {} : { 'x-svc-metadata': JSON.stringify(metadata) }),
+        ...(config === undefined
+          ? {}
+          : { [headerParam('config')]: typeof config === 'string' ? config : JSON.stringify(config) }),
+        ...(metadata === undefined ? {} : { [headerParam('metadata')]: JSON.stringify(metadata) }),
         ...request.headers,
       };
       const body = request.body ?? defaultBody(path, request);
@@ -181,7 +184,7 @@ function defaultBody(path: string, { text = 'hi', stream }: TestRequest): JsonOb
 }
 
 function toReply(sink: FakeSink, records: readonly RequestRecord[]): TestReply {
-  const traceId = findHeader(sink.headers, 'x-svc-trace-id');
+  const traceId = findHeader(sink.headers, headerParam('trace-id'));
   return {
     status: sink.status,
     headers: sink.headers,

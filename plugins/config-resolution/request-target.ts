@@ -32,8 +32,7 @@ export function stripModelSlug(ctx: RequestContext): string | null {
   if (model !== null && ctx.params) {
     const split = splitModelSlug(model);
     if (!split) return null;
-    ctx.model = split.model;
-    ctx.params = { ...ctx.params, model: split.model };
+    ctx.setParams({ ...ctx.params, model: split.model });
     ctx.bodyChanged = true;
     return split.slug;
   }

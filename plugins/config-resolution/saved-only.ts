@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { defaultPrefix } from '../../core/contract/protocol/header-names.ts';
 import { ownStoreProvider } from '../../core/contract/provider/own-store.ts';
 import type { SettingNames } from '../../core/contract/provider/setting-names.ts';
 import { type ErrorCode, GatewayError } from '../../core/contract/values/errors.ts';
@@ -27,7 +28,7 @@ export function checkSavedOnly(ctx: RequestContext, byDeployment: boolean, block
   const blocked = (code: ErrorCode, header: string, what: string, instead: string): GatewayError =>
     new GatewayError(code, {
       message: `${what} are blocked. ${instead}. ${byDeployment ? blockedByDeployment : howToAllow}`,
-      param: `x-svc-${header}`,
+      param: defaultPrefix + header,
     });
   const config = headers.get('config');
   if (config && !isConfigSlug(config)) throw blocked('inline_config_blocked', 'config', 'Inline configs', saveConfig);

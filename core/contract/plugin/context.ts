@@ -224,7 +224,7 @@ export class RequestContext {
   heldBytes = 0;
   /** Length of the longest copy of a body that was written for an attempt or a reply; it is part of `heldBytes`. */
   copyBytes = 0;
-  model: string | null = null;
+  private modelName: string | null = null;
   stream = false;
   attempts: AttemptResult[] = [];
   targetPath: string | null = null;
@@ -294,6 +294,22 @@ export class RequestContext {
     this.traceId = init.traceId;
   }
 
+  /** The model that the request asks for. From its first attempt on: the model that the provider was asked for. */
+  get model(): string | null {
+    return this.modelName;
+  }
+
+  /** Sets the parameters of the body, and the model that they name. */
+  setParams(params: JsonObject): void {
+    this.params = params;
+    this.modelName = typeof params.model === 'string' ? params.model : null;
+  }
+
+  /** Sets the model, at most 255 characters, if it does not come from the parameters: of a path, a session, or the provider's call. */
+  nameModel(model: string | null): void {
+    this.modelName = model === null ? null : model.slice(0, modelCharsMax);
+  }
+
   /** Counts bytes that are held for this request until its end. Throws GatewayError `overloaded` if the process holds too many. */
   holdBytes(bytes: number): void {
     if (this.memory === null || this.ended) return;
@@ -346,5 +362,8 @@ export class RequestContext {
 
 /** A config of many targets must not make a record without end. */
 const decisionsMax = 100;
+
+/** Maximum length of a model name that does not come from the parameters of the body. */
+const modelCharsMax = 255;
 
 const noMetadata: Readonly<Record<string, string>> = Object.freeze({});

@@ -157,6 +157,8 @@ export interface ErrorExtras {
   readonly param?: string;
   /** Further lines for the caller, for example one per validation issue. */
   readonly errors?: readonly string[];
+  /** Names of the invalid provider settings. */
+  readonly settings?: readonly string[];
   /** Methods for the `allow` header of a 405. */
   readonly allow?: readonly string[];
   /** For the log only. */
@@ -177,6 +179,7 @@ export class GatewayError extends Error {
   readonly retryable: boolean;
   readonly param: string | null;
   readonly errors: readonly string[] | null;
+  readonly settings: readonly string[];
   readonly allow: readonly string[] | null;
   readonly detail: string | null;
   readonly retryAfterMs: number | null;
@@ -191,6 +194,7 @@ export class GatewayError extends Error {
     this.retryable = known.retryable;
     this.param = extras.param ?? null;
     this.errors = extras.errors ?? null;
+    this.settings = extras.settings ?? [];
     this.allow = extras.allow ?? null;
     this.detail = extras.detail ?? null;
     this.retryAfterMs = extras.retryAfterMs ?? null;
@@ -198,10 +202,11 @@ export class GatewayError extends Error {
 
   /** Returns the same error with another message and parameter. */
   renamed(message: string, param: string | null): GatewayError {
-    const { code, status, errors, allow, detail, retryAfterMs, cause } = this;
+    const { code, status, errors, settings, allow, detail, retryAfterMs, cause } = this;
     return new GatewayError(code, {
       message,
       status,
+      settings,
       cause,
       ...(param === null ? {} : { param }),
       ...(errors ? { errors } : {}),

@@ -3,7 +3,7 @@ import { nearestName } from '../../../config/did-you-mean.ts';
 import { keysAt } from './schema-keys.ts';
 
 /** Returns `targets[1].retry.attempts` for an issue of valibot; `root` if the issue is the input itself. */
-function pathOf(issue: v.BaseIssue<unknown>, root: string): string {
+export function pathOf(issue: v.BaseIssue<unknown>, root: string): string {
   return pathOfKeys((issue.path ?? []).map((item) => item.key)) || root;
 }
 

@@ -68,12 +68,12 @@ function mustBuffer({ request, plan }: RequestContext, bytesMax: number): boolea
 
 /**
  * Begins to read the facts about the price of a request that may run a model. Reads the body if it is at hand; otherwise
- * `meteredBody` and `readHeldBody` read it later. Sets `ctx.model` from the path, else from the body, else from the query.
+ * `meteredBody` and `readHeldBody` read it later. Names the model from the path, else from the body, else from the query.
  */
 function beginFacts(ctx: RequestContext): void {
   const { endpoint } = ctx;
   if (endpoint?.traffic === undefined || endpoint.traffic === 'free') return;
-  ctx.model = modelInPath(endpoint.proxyPath) ?? modelInQuery(ctx.query);
+  ctx.nameModel(modelInPath(endpoint.proxyPath) ?? modelInQuery(ctx.query));
   ctx.passed = new PassedFacts(ctx);
   readHeldBody(ctx);
 }
@@ -246,7 +246,7 @@ class PassedFacts implements PassedRequest {
   #found(name: string, value: unknown): void {
     if (typeof value === 'object') return;
     this.params[name] = value;
-    if (name === 'model' && typeof value === 'string' && value !== '' && !this.#hasModel) this.#ctx.model = value.slice(0, 255);
+    if (name === 'model' && typeof value === 'string' && value !== '' && !this.#hasModel) this.#ctx.nameModel(value);
   }
 }
 

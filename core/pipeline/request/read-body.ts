@@ -28,7 +28,7 @@ export interface BodyLimits {
 export async function readParams(ctx: RequestContext, limits: BodyLimits): Promise<void> {
   const kind = ctx.endpoint?.body ?? 'json';
   if (kind === 'none' || kind === 'stream') {
-    ctx.params = {};
+    ctx.setParams({});
     return;
   }
   const type = ctx.request.header('content-type');
@@ -40,8 +40,7 @@ export async function readParams(ctx: RequestContext, limits: BodyLimits): Promi
   ctx.body = await readBytes(ctx, limits.jsonBytesMax, isSmall ? undefined : (chunk) => counted.push(chunk));
   if (!isSmall) ctx.holdBytes(counted.heapBytes);
   const params = ctx.body.length > stepBytes ? await parseLargeBody(ctx, ctx.body) : parseBody(ctx.body);
-  ctx.params = params;
-  ctx.model = typeof params.model === 'string' ? params.model : null;
+  ctx.setParams(params);
   ctx.stream = params.stream === true || params.stream_format === 'sse';
 }
 
@@ -101,8 +100,7 @@ function renamed(head: Uint8Array, sent: string, model: string): Uint8Array {
 
 function takeParams(ctx: RequestContext, parts: NonNullable<RequestContext['form']>): void {
   const params = paramsOfForm(parts);
-  ctx.params = params;
-  ctx.model = typeof params.model === 'string' ? params.model : null;
+  ctx.setParams(params);
   ctx.stream = params.stream === 'true' || params.stream === 'True';
 }
 

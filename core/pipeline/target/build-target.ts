@@ -76,7 +76,9 @@ export function createBuilder(options: BuilderOptions): TargetBuilder {
       const parsed = v.safeParse(adapter.settings, given);
       if (!parsed.success) {
         const errors = parsed.issues.map((issue) => issueText(issue, 'config'));
-        throw new GatewayError('invalid_config', { message: `Invalid settings for ${adapter.id}: ${errors.join('; ')}`, errors });
+        const settings = parsed.issues.map((issue) => String(issue.path?.[0].key));
+        const message = `Invalid settings for ${adapter.id}: ${errors.join('; ')}`;
+        throw new GatewayError('invalid_config', { message, errors, settings });
       }
       const settings = parsed.output;
       const customHost = given.custom_host;

@@ -1,27 +1,23 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
-import { isPromise } from '../../contract/values/json.ts';
 import { checkJsonLimits } from '../request/json-limits.ts';
 import { holdForLimits, readHeldBody } from '../request/passed-request.ts';
 import { type BodyLimits, readBytes } from '../request/read-body.ts';
-import type { ResolvedTarget, ResolveTarget } from './resolve-target.ts';
+import type { ResolvedTarget } from './build-target.ts';
 
 /**
- * Wraps the resolver so that pass-through bodies are read whole if required: by an adapter whose signature covers the body, by
- * the check of models, or by a size limit of the provider. Rejects with `body_too_large` beyond `jsonBytesMax`.
+ * Returns true if the pass-through body must be read whole before the call: for an adapter whose signature covers it, for the check
+ * of models, or for a size limit of the provider.
  */
-export function withHeldProxyBodies(resolve: ResolveTarget, limits: BodyLimits): ResolveTarget {
-  return (ctx, target) => {
-    const found = resolve(ctx, target);
-    if (ctx.endpoint?.operation !== null || ctx.body !== null || ctx.bodyTaken || ctx.request.body.length === 0) return found;
-    if (isPromise(found)) return found.then((resolved) => hold(ctx, resolved, limits));
-    return mustHold(ctx, found) || found.isLimited ? hold(ctx, found, limits) : found;
-  };
+export function holdsProxyBody(ctx: RequestContext, resolved: ResolvedTarget): boolean {
+  if (ctx.endpoint?.operation !== null || ctx.body !== null || ctx.bodyTaken || ctx.request.body.length === 0) return false;
+  return isReadWhole(ctx, resolved) || Boolean(resolved.isLimited && ctx.passed);
 }
 
-async function hold(ctx: RequestContext, resolved: ResolvedTarget, limits: BodyLimits): Promise<ResolvedTarget> {
-  if (!mustHold(ctx, resolved)) {
-    if (resolved.isLimited && ctx.passed) await holdForLimits(ctx, limits);
+/** Reads the pass-through body and returns the target. Rejects with `body_too_large` beyond `jsonBytesMax`. */
+export async function holdProxyBody(ctx: RequestContext, resolved: ResolvedTarget, limits: BodyLimits): Promise<ResolvedTarget> {
+  if (!isReadWhole(ctx, resolved)) {
+    await holdForLimits(ctx, limits);
     return resolved;
   }
   // Routing by parameters has already read the beginning, and the body was too long.
@@ -33,7 +29,7 @@ async function hold(ctx: RequestContext, resolved: ResolvedTarget, limits: BodyL
   return resolved;
 }
 
-function mustHold(ctx: RequestContext, { adapter, settings, credentials, ofModel }: ResolvedTarget): boolean {
+function isReadWhole(ctx: RequestContext, { adapter, settings, credentials, ofModel }: ResolvedTarget): boolean {
   if (adapter.buffersProxyBodies?.(settings, credentials)) return true;
   // Uploaded files name no model, and may be large.
   return Boolean(ofModel) && !/^\/(?:files|uploads)(?:\/|$)/.test(ctx.endpoint?.proxyPath ?? '');

@@ -65,8 +65,8 @@ export function buildOpened(document: ProviderDocument, build: () => ResolvedTar
   } catch (thrown) {
     const error = toGatewayError(thrown);
     if (error.code !== 'invalid_config' && error.code !== 'invalid_custom_host') throw error;
-    const fields = (error.errors ?? []).map((line) => /^[a-z0-9_]+/.exec(line)?.[0]).filter(Boolean);
-    throw unusable(document, fields.length > 0 ? `invalid values in ${fields.join(', ')}` : 'the settings are invalid');
+    const { settings } = error;
+    throw unusable(document, settings.length > 0 ? `invalid values in ${settings.join(', ')}` : 'the settings are invalid');
   }
   if (built.headers.some((text) => /[^\t\x20-\x7e\x80-\xff]/.test(text))) {
     throw unusable(document, 'a value contains characters that are not allowed in a header');

@@ -9,8 +9,10 @@ import { withoutCredentials } from '../../contract/values/credential-headers.ts'
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isPromise, type JsonObject, type Maybe } from '../../contract/values/json.ts';
 import { Secret } from '../../contract/values/secret.ts';
+import type { BodyLimits } from '../request/read-body.ts';
 import { type BuilderOptions, createBuilder, type ResolvedTarget } from './build-target.ts';
 import { gateModels, isRestricted } from './gate-models.ts';
+import { holdProxyBody, holdsProxyBody } from './hold-proxy-body.ts';
 import { buildOpened, type DocumentOpener, hasMapped, type OpenDocument, valuesOf, withValues } from './open-document.ts';
 import { unknownProvider } from './unknown-provider.ts';
 
@@ -21,6 +23,15 @@ export interface ResolverOptions extends BuilderOptions, DocumentOpener {
   /** Opens the sealed headers of a stored provider's models: by model, name to value. */
   openModelHeaders?(document: ProviderDocument): Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly now: () => number;
+  readonly bodies: BodyLimits;
+  /** The service's own store of files and batches. Absent: only providers. */
+  readonly ownStore?: OwnStoreChoice;
+}
+
+/** Chooses between a provider and the service's own store; see core/own-store. */
+interface OwnStoreChoice {
+  before(ctx: RequestContext, target: Target): ResolvedTarget | null;
+  after(ctx: RequestContext, resolved: ResolvedTarget): ResolvedTarget;
 }
 
 /** A stored provider, resolved once for its document and for the values of its secret managers, if any. */
@@ -38,8 +49,19 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
   const stored = new WeakMap<ProviderDocument | MappedValues, Stored>();
   const fixed = new WeakMap<Target, ResolvedTarget>();
   const { adapterOf, build } = createBuilder(options);
+  const { ownStore, bodies } = options;
 
   return (ctx, target) => {
+    const found = ownStore?.before(ctx, target) ?? ofProvider(ctx, target);
+    return isPromise(found) ? found.then((resolved) => ready(ctx, resolved)) : ready(ctx, found);
+  };
+
+  function ready(ctx: RequestContext, resolved: ResolvedTarget): Maybe<ResolvedTarget> {
+    const chosen = ownStore === undefined ? resolved : ownStore.after(ctx, resolved);
+    return holdsProxyBody(ctx, chosen) ? holdProxyBody(ctx, chosen, bodies) : chosen;
+  }
+
+  function ofProvider(ctx: RequestContext, target: Target): Maybe<ResolvedTarget> {
     const name = target.provider ?? ctx.requestTarget?.provider ?? null;
     if (name === null) throw new GatewayError('missing_provider');
     if (!name.startsWith('@')) return ownCredentials(ctx, target, name);
@@ -50,7 +72,7 @@ export function createResolver(options: ResolverOptions): ResolveTarget {
     return isPromise(document)
       ? document.then((found) => fromStore(ctx, target, slug, found))
       : fromStore(ctx, target, slug, document);
-  };
+  }
 
   function fromStore(
     ctx: RequestContext,

@@ -9,8 +9,7 @@ export function adoptTargetPrompt(ctx: RequestContext, prompt: RequestPrompt, ta
   const { params, provider } = used;
   const model = typeof params.model === 'string' ? params.model : null;
   const split = model === null ? null : splitModelSlug(model);
-  ctx.params = split === null ? params : { ...params, model: split.model };
-  ctx.model = split?.model ?? model;
+  ctx.setParams(split === null ? params : { ...params, model: split.model });
   ctx.requestTarget = withProvider(prompt.named, split?.slug ?? provider);
   ctx.prompt = { ...prompt, used };
 }

@@ -122,7 +122,7 @@ export class ReplyMeter {
     if (value === null) return;
     const name = path.slice(path.lastIndexOf('.') + 1);
     if (name === 'model' || name === 'modelVersion') {
-      if (typeof value === 'string') this.#ctx.model ??= value.slice(0, 255);
+      if (typeof value === 'string' && this.#ctx.model === null) this.#ctx.nameModel(value);
     } else if (name === 'service_tier' || name === 'serviceTier') this.#serviceTier = value;
     else {
       const counts = this.#format.bare.has(path) ? { [name]: value } : value;

@@ -2,6 +2,7 @@ import type { HeaderList } from '../../../core/contract/values/http.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { textParts } from '../texts.ts';
 import type { Subject } from './check.ts';
+import { traceIdHeader } from './outgoing-headers.ts';
 
 /** Returns a request or response as services receive it. It holds no header and no credential. */
 export function eventOf(subject: Subject): JsonObject {
@@ -45,7 +46,7 @@ export function headersOf({ ctx }: Subject, own: Readonly<Record<string, string>
   for (const name of forwarded) {
     // The header with the gateway's own key is never forwarded, whatever its name.
     if (Object.hasOwn(own, name) || name === ctx.keyHeader) continue;
-    const value = name === 'x-svc-trace-id' ? ctx.traceId : (ctx.request.header(name) ?? traceParent(name, ctx.traceId));
+    const value = name === traceIdHeader ? ctx.traceId : (ctx.request.header(name) ?? traceParent(name, ctx.traceId));
     if (value !== undefined) headers.push(name, value);
   }
   return headers;

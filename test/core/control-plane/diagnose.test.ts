@@ -47,7 +47,7 @@ describe('diagnosis of a gateway error', () => {
     [['invalid_custom_host', {}], 'configurations.aws_region', /is not allowed/],
     [['invalid_provider', { message: 'no such' }], 'ai_provider_id', /no such/],
     [
-      ['invalid_config', { message: 'Invalid settings for bedrock: aws_region: a region is expected' }],
+      ['invalid_config', { message: 'Invalid settings for bedrock: aws_region: a region is expected', settings: ['aws_region'] }],
       'configurations.aws_region',
       /a region is expected/,
     ],
