@@ -4,6 +4,7 @@ import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
 import { deriveKey } from '../contract/values/secret.ts';
+import { createOpenStreams } from '../mcp/open-streams.ts';
 import { createOwnSessions } from '../mcp/own-sessions.ts';
 import { mcpErrorReply } from '../mcp/refusals.ts';
 import { replyResourceMetadata } from '../mcp/resource-metadata.ts';
@@ -16,6 +17,8 @@ import type { OutboundParsers } from './outbound-parsers.ts';
 
 /** The MCP gateway of a process. */
 export interface ComposedMcp extends McpHandlers {
+  /** Ends the streams of notices, which have no end of their own. */
+  endStreams(): void;
   /** Replies to requests for metadata, which need no credentials. Returns false for other requests. */
   replyMetadata(request: InboundRequest, sink: ReplySink): boolean;
 }
@@ -30,17 +33,20 @@ export function composeMcp(
   clock: Clock,
 ): ComposedMcp {
   const { mcpRequestTimeoutMs: ms, connectTimeoutMs: connectMs, publicUrl } = settings;
+  const openStreams = createOpenStreams();
   const handle = createMcpHandler({
     settingsOf: serverSettings({ openHeaders: mcpHeaderOpener(settings.clusterKey), parseUrl: parseTokenUrl }),
     origins: new Set([new URL(publicUrl).origin, ...settings.corsOrigins.map((origin) => origin.toLowerCase())]),
     sessionIds: createSessionIds(deriveKey(settings.clusterKey, keyPurposes.mcpSession)),
     ownSessions: createOwnSessions(sender, clock, { connectMs, firstByteMs: ms, idleMs: ms, totalMs: ms }),
+    openStreams,
     requestTimeoutMs: ms,
     connectTimeoutMs: connectMs,
   });
   return {
     handle,
     errorReply: (ctx, error) => mcpErrorReply(ctx, error, publicUrl),
+    endStreams: () => openStreams.close(),
     replyMetadata: (request, sink) => replyResourceMetadata(publicUrl, request, sink),
   };
 }

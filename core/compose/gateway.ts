@@ -426,6 +426,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     async close() {
       stopping = true;
       if (settings.drainDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, settings.drainDelayMs));
+      mcp.endStreams();
       // Sessions must be closed before the drain time of requests ends.
       const graceMs = Math.max(0, Math.min(settings.realtimeDrainMs, settings.drainTimeoutMs - sessionClosingMs));
       const [all] = await Promise.all([server.drain(settings.drainTimeoutMs), sessions.drain(graceMs)]);

@@ -6,6 +6,7 @@ import { EventFrames } from '../pipeline/attempt/event-frames.ts';
 import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
+import type { OpenStreams } from './open-streams.ts';
 import { type MessageReader, readFrame } from './server-messages.ts';
 
 /** Maximum length of a JSON reply in bytes, as of an event of a stream. */
@@ -48,16 +49,22 @@ export async function relayJson(
   return { kind: 'replaced', reply: { status, headers, body: changed ?? body } };
 }
 
-/** Sends an event stream to the client as it arrives, event by event. A slow client pauses the server. */
-export async function relayEvents(
-  ctx: RequestContext,
-  sink: ReplySink,
-  status: number,
-  headers: HeaderList,
-  exchange: ExchangeStream,
-  reader: MessageReader,
-  clock: Clock,
-): Promise<AttemptReply> {
+export interface StreamParts {
+  readonly ctx: RequestContext;
+  readonly sink: ReplySink;
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly exchange: ExchangeStream;
+  /** Null: the bytes pass unread. */
+  readonly reader: MessageReader | null;
+  readonly clock: Clock;
+  /** The streams that end when the process stops; null for a reply that ends by itself. */
+  readonly listening: OpenStreams | null;
+}
+
+/** Sends a stream to the client as it arrives, event by event. A slow client pauses the server. */
+export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
+  const { ctx, sink, status, headers, exchange, reader, clock, listening } = parts;
   ctx.stream = true;
   headers.push('cache-control', 'no-cache', 'x-accel-buffering', 'no');
   addGatewayHeaders(ctx, headers, status, null);
@@ -66,20 +73,25 @@ export async function relayEvents(
   let drained: (() => void) | null = null;
   sink.onDrain(() => drained?.());
   const frames = new EventFrames((bytes) => ctx.holdBytes(bytes));
+  const closed = listening?.add(() => exchange.abort());
   try {
     for await (const chunk of exchange.body) {
-      for (const frame of frames.push(chunk)) await write(readFrame(reader, frame));
+      if (reader === null) await write(chunk);
+      else for (const frame of frames.push(chunk)) await write(Buffer.from(readFrame(reader, frame)));
     }
-    const rest = frames.rest();
-    if (rest !== '') await write(readFrame(reader, rest));
+    const rest = reader === null ? '' : frames.rest();
+    if (reader !== null && rest !== '') await write(Buffer.from(readFrame(reader, rest)));
     return { kind: 'streamed', status, error: null, errorSent: false, raw: true };
   } catch (thrown) {
     exchange.abort();
-    return { kind: 'streamed', status, error: toGatewayError(thrown), errorSent: false, raw: true };
+    // A stream without an end of its own ends here. The client opens it again, at another process.
+    const error = listening?.isClosed ? null : toGatewayError(thrown);
+    return { kind: 'streamed', status, error, errorSent: false, raw: true };
+  } finally {
+    closed?.();
   }
 
-  async function write(text: string): Promise<void> {
-    const bytes = Buffer.from(text);
+  async function write(bytes: Uint8Array): Promise<void> {
     ctx.replyBytes += bytes.length;
     ctx.firstByteAtMs ??= clock.elapsed();
     ctx.content?.add(bytes);

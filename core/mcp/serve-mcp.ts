@@ -10,9 +10,10 @@ import type { EndpointHandler, PipelineOptions } from '../pipeline/run.ts';
 import { requireEnabled } from './capabilities.ts';
 import { findServer } from './find-server.ts';
 import { nameOf, parseMessage, RpcError, rpcCodes } from './messages.ts';
+import type { OpenStreams } from './open-streams.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import { Refusal, rpcErrorReply } from './refusals.ts';
-import { passedHeaders, relayEvents, relayJson } from './relay-reply.ts';
+import { passedHeaders, relayJson, relayStream } from './relay-reply.ts';
 import { checkRoutingHeaders } from './routing-headers.ts';
 import { messageReader } from './server-messages.ts';
 import type { ServerSettings } from './server-settings.ts';
@@ -25,6 +26,7 @@ export interface McpParts {
   readonly origins: ReadonlySet<string>;
   readonly sessionIds: SessionIds;
   readonly ownSessions: OwnSessions;
+  readonly openStreams: OpenStreams;
   /** Milliseconds to the head of a reply, and between two chunks of the reply to a message. */
   readonly requestTimeoutMs: number;
   readonly connectTimeoutMs: number;
@@ -102,8 +104,14 @@ async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptReply> {
   const session = outgoing.isOpening ? findHeader(headers, 'mcp-session-id') : undefined;
   if (session !== undefined) reply.push('mcp-session-id', sealSession(work, session));
   const reader = messageReader(server, call);
-  if (!/^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '')) return relayJson(status, reply, stream, reader);
-  return relayEvents(ctx, sink, status, reply, stream, reader, options.services.clock);
+  const isStream = /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
+  const listening = status === 200 && isListening(work) ? work.parts.openStreams : null;
+  if (!isStream && listening === null) return relayJson(status, reply, stream, reader);
+  const { clock } = options.services;
+  return relayStream({
+    ...{ ctx, sink, status, headers: reply, exchange: stream, clock, listening },
+    reader: isStream ? reader : null,
+  });
 }
 
 interface Answered {
@@ -138,8 +146,8 @@ async function send(work: Work, outgoing: Outgoing, sessionId: string | null, re
     timeouts: {
       connectMs: parts.connectTimeoutMs,
       firstByteMs: timeoutMs,
-      // The stream of a session may be silent.
-      idleMs: ctx.request.method === 'GET' ? 0 : timeoutMs,
+      // A stream of notices may be silent.
+      idleMs: isListening(work) ? 0 : timeoutMs,
       totalMs: 0,
     },
     prefixes: options.prefixes,
@@ -158,6 +166,11 @@ async function send(work: Work, outgoing: Outgoing, sessionId: string | null, re
 
 function renamed(thrown: unknown): never {
   throw nameServer(toGatewayError(thrown));
+}
+
+/** True for the streams of notices: that of a session, and that of `subscriptions/listen`. They have no end of their own. */
+function isListening({ ctx, call }: Work): boolean {
+  return ctx.request.method === 'GET' || call.method === 'subscriptions/listen';
 }
 
 /** Throws for replies that clients must not see: those about the gateway's own credential, and redirects. */

@@ -220,6 +220,35 @@ describe('the revision 2026-07-28', () => {
     await stateless.close();
   });
 
+  it('passes notices of a subscription as they arrive', async () => {
+    const stateless = await startMcpUpstream();
+    await addServer('listened', stateless.url);
+    let notify = (_: string) => {};
+    stateless.override = (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      notify = (method) => void response.write(`data: {"jsonrpc":"2.0","method":"${method}"}\n\n`);
+      notify('notifications/subscriptions/acknowledged');
+    };
+    const listen = { ...request('subscriptions/listen', meta), id: 1 };
+    const gone = new AbortController();
+    const reply = await fetch(urlOf('listened'), {
+      method: 'POST',
+      headers: {
+        ...{ accept: 'application/json, text/event-stream', 'x-svc-api-key': gateway.workspaceKey },
+        ...{ 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' },
+      },
+      body: JSON.stringify(listen),
+      signal: gone.signal,
+    });
+    const reader = (reply.body as ReadableStream<Uint8Array>).getReader();
+    const next = async () => Buffer.from((await reader.read()).value ?? []).toString();
+    expect(await next()).toContain('acknowledged');
+    notify('notifications/tools/list_changed');
+    expect(await next()).toContain('list_changed');
+    gone.abort();
+    await stateless.close();
+  });
+
   it.each([
     ['another method', { 'mcp-method': 'tools/list' }],
     ['another name', { 'mcp-name': 'echo' }],
