@@ -5,7 +5,6 @@ import type { Settings } from '../../config/settings.ts';
 import { version } from '../../config/version.ts';
 import { createGatewayTasks, cutForCount } from '../../workers/gateway-tasks.ts';
 import { startCircuits } from '../circuits/start-circuits.ts';
-import type { Journal, SemanticCacheDefaults } from '../contract/plugin/core-plugin.ts';
 import { keyPurposes } from '../contract/protocol/documents.ts';
 import type { GuardrailTest } from '../contract/protocol/guardrail-checks.ts';
 import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
@@ -19,7 +18,6 @@ import { realTimers } from '../contract/values/timers.ts';
 import { isTrustedOrigin } from '../contract/values/trusted-hosts.ts';
 import { createForward } from '../control-plane/forward-to-control-plane.ts';
 import { createInternalFetch } from '../control-plane/internal-fetch.ts';
-import { startInstanceReports } from '../control-plane/report-instance.ts';
 import { createIpcBus } from '../documents/ipc-bus.ts';
 import { startKeyCheck } from '../documents/key-check.ts';
 import { createNatsBus } from '../documents/nats-bus.ts';
@@ -47,9 +45,6 @@ import { loadPlugins, tryExamples } from '../plugin-host/load-plugins.ts';
 import { settingNames } from '../providers/declarations.ts';
 import { providers } from '../providers/index.ts';
 import { ownStore } from '../providers/svc/index.ts';
-import { createSessions } from '../realtime/sessions.ts';
-import { createRemoteReplies } from '../reply-cache/remote-replies.ts';
-import { createReplyCache } from '../reply-cache/reply-cache.ts';
 import { createSecretManagers } from '../secret-managers/secret-managers.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createMetricsPeer } from '../telemetry/metrics-ipc.ts';
@@ -57,6 +52,7 @@ import { startMetricsExport } from '../telemetry/otlp/export-metrics.ts';
 import { otlpUrl } from '../telemetry/otlp/options.ts';
 import { createTransport } from '../upstream/transport.ts';
 import { addGauges } from './add-gauges.ts';
+import { bodyLimitsOf } from './body-limits.ts';
 import { createTurnClock } from './cached-clock.ts';
 import { composeChain } from './compose-chain.ts';
 import { composeMcp } from './compose-mcp.ts';
@@ -65,14 +61,18 @@ import { createContentQueue } from './create-content-queue.ts';
 import { refusedRecord } from './edge-refusal-record.ts';
 import { internalRoutes } from './internal-routes.ts';
 import { testGuardrail } from './invoke-guardrails.ts';
+import { measuredJournal } from './measured-journal.ts';
 import { createBusChannel, createIpcChannel } from './notice-channels.ts';
+import { openReplyCache, semanticCacheOf } from './open-reply-cache.ts';
 import { guardrailOpener, headerOpener, modelHeaderOpener, referenceOpener, secretOpener } from './open-sealed.ts';
+import { openSessions } from './open-sessions.ts';
 import { outboundParsers } from './outbound-parsers.ts';
 import { createPluginFetch } from './plugin-fetch.ts';
 import { otlpPoster } from './post-otlp.ts';
 import { createRequestLog } from './request-log.ts';
 import { createSignAws } from './sign-aws.ts';
 import { createSignServices } from './sign-services.ts';
+import { startReports } from './start-reports.ts';
 import { unreadyReasons } from './unready-reasons.ts';
 
 export interface Gateway {
@@ -109,15 +109,6 @@ const secretTimeoutMs = 5000;
 /** Maximum time to close the sessions after their grace period. */
 const sessionClosingMs = 2000;
 
-function semanticCacheOf(settings: Settings): SemanticCacheDefaults {
-  const { semanticEmbeddingProvider: slug, semanticEmbeddingModel: model, semanticEmbeddingDimensions: dimensions } = settings;
-  return {
-    embedding: slug === null ? null : { provider: `@${slug.replace(/^@/, '')}`, model, dimensions: dimensions || null },
-    threshold: settings.semanticThreshold,
-    timeoutMs: settings.semanticTimeoutMs,
-  };
-}
-
 /** The composition root of the data plane. Creates every part once and passes it its dependencies. */
 export async function startGateway(settings: Settings, slot: number, log: ProcessLog): Promise<Gateway> {
   const clock = createTurnClock();
@@ -153,20 +144,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const peer = createMetricsPeer(process, metrics);
   const spool = startJournal({ settings, slot, fetch, clock, random: Math.random, log });
   const contents = createContentQueue({ settings, fetch, clock, log });
-  const logRequest = createRequestLog({ log, level: settings.logLevel });
-  const journal: Journal = {
-    append(record) {
-      // A checkpoint is the record of a session that has not ended.
-      if (record.checkpoint === undefined) {
-        metrics.observe(record);
-        logRequest?.(record);
-      }
-      spool.append(record);
-    },
-    hold: (hold) => spool.hold(hold),
-    whenSafe: (callback) => spool.whenSafe(callback),
-    healthy: () => spool.healthy(),
-  };
+  const journal = measuredJournal(spool, metrics, createRequestLog({ log, level: settings.logLevel }));
   const leases = startLeases({
     fetch,
     clock,
@@ -182,23 +160,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     channels: channelsOf(recallSubject),
   });
   const loaded = await startDocuments({ settings, slot, fetch, bus, clock, random: Math.random, log });
-  const replies = createReplyCache({
-    remote: settings.cacheShared
-      ? createRemoteReplies({
-          fetch,
-          key: deriveKey(settings.clusterKey, keyPurposes.cachedReply),
-          holder: randomUUID(),
-          clock,
-          timers: realTimers,
-          timeoutMs: settings.cacheStoreTimeoutMs,
-          log,
-        })
-      : null,
-    clock,
-    timers: realTimers,
-    memoryBytesMax: settings.cacheMemoryBytesMax,
-    channels: channelsOf(dropSubject),
-  });
+  const replies = openReplyCache(settings, { fetch, clock, log, channels: channelsOf(dropSubject) });
   const keyCheck = await startKeyCheck({ fetch, encryptionKey: settings.encryptionKey, timers: realTimers, log });
   const workers = createGatewayTasks({
     threads: settings.workerThreads,
@@ -271,26 +233,9 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
     log,
     ttlMs: settings.secretReferenceTtlSeconds * 1000,
   });
-  const bodies = {
-    jsonBytesMax: settings.jsonBodyBytesMax,
-    jsonValuesMax: settings.jsonValuesMax,
-    formBytesMax: settings.formBytesMax,
-    streamedBytesMax: settings.streamedBodyBytesMax,
-  };
+  const bodies = bodyLimitsOf(settings);
   const ownStoreAdapter = { ...ownStore, inProcess: { origin: ownStoreOrigin, ...ownStoreCalls } };
-  const sessions = createSessions({
-    sessionsMax: settings.realtimeSessionsMax,
-    ownerMax: {
-      organisation: settings.realtimeSessionsPerOrganisationMax,
-      workspace: settings.realtimeSessionsPerWorkspaceMax,
-      key: settings.realtimeSessionsPerKeyMax,
-    },
-    recordMs: settings.realtimeRecordMs,
-    idleMs: settings.realtimeIdleMs,
-    totalMs: settings.realtimeTotalMs,
-    messageBytesMax: settings.realtimeMessageBytesMax,
-    clock,
-  });
+  const sessions = openSessions(settings, clock);
   const mcp = composeMcp(settings, outbound, transport, clock);
   const handle = composePipeline({
     chain: composed,
@@ -404,18 +349,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   });
   const port = await server.listen(settings.host, settings.port);
   log.info({ port, binary: server.uwsName }, 'the gateway listens');
-  const reports = startInstanceReports({
-    directory: join(settings.dataDir, 'instance-ids'),
-    slot,
-    about: {
-      deployment: settings.deployment,
-      tags: settings.deploymentTags ?? {},
-      sourceType: settings.deploymentSourceType,
-      version,
-    },
-    staleMs: settings.deploymentStaleSeconds * 1000,
-    ...{ fetch, clock, timers: realTimers, log },
-  });
+  const reports = startReports(settings, { slot, fetch, clock, log });
   const warning = server.acceptsEmptyNames ? emptyNameWarning(settings) : null;
   if (warning !== null) log.warn({ binary: server.uwsName, host: settings.host }, warning);
 
