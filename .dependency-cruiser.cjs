@@ -1,6 +1,6 @@
 const { adminRules } = require('./config/admin-imports.cjs');
 
-/** Who may import whom: the table of ARCHITECTURE.md#imports as rules. */
+/** Who may import whom: the table of docs/imports.md as rules. */
 const only = (name, from, allowed) => ({
   name,
   severity: 'error',

@@ -1,4 +1,4 @@
-/** Import rules inside admin/, as data. `.dependency-cruiser.cjs` turns them into rules and ARCHITECTURE.md describes them. */
+/** Import rules inside admin/, as data. `.dependency-cruiser.cjs` turns them into rules and docs/imports.md describes them. */
 
 /** Tables of rows, and the rules that read nothing but these rows. Every folder above the infrastructure may import them. */
 const rows = 'resources/([^/]+/[a-z-]*entity|organisations/(setting-sections|effective-setting|security-settings))\\.ts';

@@ -18,6 +18,7 @@ const documents = [
   'docs/README.md',
   'docs/errors.md',
   'docs/features.md',
+  'docs/imports.md',
   'docs/operations.md',
   'docs/providers.md',
   'docs/settings.md',

@@ -9,10 +9,9 @@ const core = new URL('../../core/', import.meta.url);
 /** Composition may import everything. */
 const free = ['compose'];
 
-it('imports: a rule covers every folder of core, and ARCHITECTURE names it', () => {
+it('imports: a rule covers every folder of core, and docs/imports.md names it', () => {
   const folders = readdirSync(core, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
-  const architecture = readFileSync(new URL('../ARCHITECTURE.md', core), 'utf8');
-  const table = architecture.slice(architecture.indexOf('\n## Imports'));
+  const table = readFileSync(new URL('../docs/imports.md', core), 'utf8');
   const rules = forbidden.flatMap(({ from }) => (from.path?.startsWith('^core/') ? [new RegExp(from.path)] : []));
   const isCovered = (folder: string) =>
     rules.some((rule) => rule.test(`core/${folder}/a/b.ts`) || rule.test(`core/${folder}/a.ts`));
