@@ -7,7 +7,7 @@ import { realTimers } from '../contract/values/timers.ts';
 import { createRemoteReplies, type RemoteRepliesOptions } from '../reply-cache/remote-replies.ts';
 import { createReplyCache, type ReplyCacheOptions } from '../reply-cache/reply-cache.ts';
 
-type Parts = Pick<RemoteRepliesOptions, 'fetch' | 'clock' | 'log'> & Pick<ReplyCacheOptions, 'channels'>;
+type Parts = Pick<RemoteRepliesOptions, 'fetch' | 'log'> & Pick<ReplyCacheOptions, 'channels' | 'clock'>;
 
 /** Opens the cache of replies: in memory, with the store of the control plane behind it if CACHE_SHARED is set. */
 export function openReplyCache(settings: Settings, { fetch, clock, log, channels }: Parts) {
