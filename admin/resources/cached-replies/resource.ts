@@ -26,5 +26,10 @@ export const cachedRepliesResource = defineResource({
       },
     ],
   },
-  housekeeping: [{ name: 'delete expired cached replies', run: ({ database }) => forgetExpired(database.em(), new Date()) }],
+  housekeeping: [
+    {
+      name: 'delete expired cached replies',
+      run: ({ database, isClosing }) => forgetExpired(database.em(), new Date(), isClosing),
+    },
+  ],
 });

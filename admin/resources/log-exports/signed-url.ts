@@ -1,6 +1,7 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { Settings } from '../../../config/settings.ts';
 import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import { equalDigests } from '../../../core/contract/values/equal-digests.ts';
 import { deriveKey } from '../../../core/contract/values/secret.ts';
 
 type UrlSettings = Pick<Settings, 'publicUrl' | 'encryptionKey'>;
@@ -23,9 +24,7 @@ export function signedUrl(
 /** True if `signedUrl` made this URL and it has not expired. */
 export function isSigned(settings: UrlSettings, exportId: string, expires: string, signature: string, nowMs: number): boolean {
   if (!/^\d{1,12}$/.test(expires) || Number(expires) * 1000 <= nowMs) return false;
-  const expected = Buffer.from(sign(settings, exportId, Number(expires)));
-  const given = Buffer.from(signature);
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  return equalDigests(sign(settings, exportId, Number(expires)), signature);
 }
 
 function sign({ encryptionKey }: UrlSettings, exportId: string, expires: number): string {

@@ -21,6 +21,7 @@ export const logsResource = defineResource({
   housekeeping: [
     { name: 'create partitions for request records', run: createPartitions },
     { name: 'delete request records older than RECORD_RETENTION_DAYS', run: deleteOldRecords },
+    { name: 'delete bodies older than log_body_retention_days of their organisation', run: deleteOldBodies },
   ],
 });
 
@@ -43,5 +44,17 @@ async function deleteOldRecords({ settings, database, log, isClosing }: Housekee
     log.info({ table, deleted, droppedDays, before: before.toISOString() }, 'rows older than RECORD_RETENTION_DAYS deleted');
     // The embedded database has no autovacuum: without this the file would never reuse the space.
     if (deleted > 0 && settings.databaseUrl === null && !isClosing()) await database.em().execute(`vacuum ${table}`);
+  }
+}
+
+/** Bodies may end before their records, which budgets and analytics are verified against. */
+async function deleteOldBodies({ database, isClosing }: HousekeepingServices): Promise<void> {
+  const rows = await database.em().execute<{ id: string; days: number | string }[]>(
+    `select id, settings->>'log_body_retention_days' as days from organisations
+     where (settings->>'log_body_retention_days')::int > 0`,
+  );
+  for (const { id, days } of rows) {
+    const before = retentionStart(Number(days), Date.now());
+    if (before !== null) await forgetOldRecords(database.em(), before, isClosing, 'record_contents', id);
   }
 }

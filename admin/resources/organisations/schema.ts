@@ -23,6 +23,15 @@ const sectionNames = Object.keys(overridableSections);
 const each = <Schema extends v.GenericSchema>(names: readonly string[], schema: Schema) =>
   Object.fromEntries(names.map((name) => [name, schema])) as Record<string, Schema>;
 
+const bodyRetention = v.nullable(
+  v.pipe(
+    v.number(),
+    v.integer('a whole number is expected'),
+    v.minValue(1, 'at least 1 day'),
+    v.maxValue(3_650, 'at most 3,650 days'),
+  ),
+);
+
 export const updateBody = v.strictObject({
   organisation_id: v.optional(v.string()),
   name: v.optional(shortName),
@@ -30,6 +39,7 @@ export const updateBody = v.strictObject({
     v.strictObject({
       ...sharedSettingEntries,
       default_workspace_user_api_key_auto_create: v.optional(v.boolean()),
+      log_body_retention_days: v.optional(bodyRetention),
       cache_ttl: v.optional(cacheTtl),
       cache_similarity_threshold: v.optional(cacheSimilarity),
       api_key_metadata_schema: v.optional(v.nullable(metadataSchema)),
@@ -88,6 +98,7 @@ export const organisationReply = v.strictObject({
     settings: v.strictObject({
       ...sharedSettingReplyEntries,
       default_workspace_user_api_key_auto_create: v.boolean(),
+      log_body_retention_days: v.nullable(v.number()),
       cache_ttl: v.nullable(v.number()),
       cache_similarity_threshold: v.nullable(v.number()),
       api_key_metadata_schema: schemaReply,

@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { equalDigests } from '../values/equal-digests.ts';
 
 /**
  * Credential with which jobs of the control plane call models for the key that created them: `svc_job_<public id of the
@@ -22,9 +23,7 @@ export function readJobCredential(secret: Uint8Array, text: string, nowMs: numbe
   const match = pattern.exec(text);
   if (!match) return null;
   const [, keyId, until, given] = match as unknown as [string, string, string, string];
-  const right = Buffer.from(digest(secret, keyId, until));
-  const sent = Buffer.from(given);
-  if (right.length !== sent.length || !timingSafeEqual(right, sent)) return null;
+  if (!equalDigests(digest(secret, keyId, until), given)) return null;
   return Number(until) * 1000 > nowMs ? keyId : null;
 }
 

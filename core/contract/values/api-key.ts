@@ -1,5 +1,6 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { equalDigests } from './equal-digests.ts';
 import type { Secret } from './secret.ts';
 
 /**
@@ -108,12 +109,6 @@ export function verifyApiKey(key: ParsedApiKey, stored: StoredKey | null, pepper
 
 /** Stands for the digest of a key that does not exist; no digest equals it. */
 const noDigest = '-'.repeat(43);
-
-function equalDigests(left: string, right: string): boolean {
-  const a = Buffer.from(left, 'latin1');
-  const b = Buffer.from(right, 'latin1');
-  return a.length === b.length && timingSafeEqual(a, b);
-}
 
 function checkOf(body: string): string {
   let rest = crc32(body) >>> 0;

@@ -51,6 +51,41 @@ describe.each(ruleDatabases)('retention of request records, on %s', (database) =
     expect(log.lines.filter((line) => line.level !== 'info')).toEqual([]);
   });
 
+  it('log_body_retention_days deletes older bodies of the organisation alone, and no record', async () => {
+    const other = await plane.newTenant();
+    const side = { headers: {}, body: 'text', omitted: null };
+    const stored: Record<string, string> = {};
+    for (const [name, tenant, days] of [
+      ['old', plane, 6],
+      ['young', plane, 4],
+      ['of another', other, 6],
+    ] as const) {
+      const { organisationId, workspaceId } = tenant;
+      const record = sampleRecord({ organisationId, workspaceId, createdAt: daysAgo(days) });
+      await plane.internal('POST', '/records', [record]);
+      const { id, createdAt } = record;
+      const content = { id, createdAt, organisationId, workspaceId, request: side, response: side };
+      await plane.internal('POST', '/record-contents', [content]);
+      stored[name] = id;
+    }
+    const put = (days: unknown) =>
+      plane.ask('PUT', '/organisations/self', { body: { settings: { log_body_retention_days: days } } });
+    const refused = await put(0);
+    expect([refused.status, refused.body.data.message]).toEqual([
+      400,
+      expect.stringContaining('settings.log_body_retention_days: '),
+    ]);
+    expect((await put(5)).status).toBe(200);
+    const idsLeft = async () =>
+      (await em().execute<{ id: string }[]>('select id from record_contents order by id')).map(({ id }) => id);
+    const housekeeping = start(30, newMemoryLog());
+    await until(async () => !(await idsLeft()).includes(stored.old as string));
+    await housekeeping.close();
+    expect(await idsLeft()).toEqual([stored.young, stored['of another']].sort());
+    expect(await statusOf(stored.old)).toBe(200);
+    await put(null);
+  });
+
   it('deletes more than one batch, and stops between batches when the process closes', async () => {
     await em().execute('delete from request_records');
     await em().execute(

@@ -107,6 +107,13 @@ export const ofOrganisation: Readonly<Record<string, Readonly<Record<string, Row
       before: null,
       after: 0.97,
     },
+    // The effect is tested in test/admin/resources/logs/retention.test.ts.
+    log_body_retention_days: {
+      value: 5,
+      shows: async (plane) => (await plane.ask('GET', '/organisations/self')).body.data.settings.log_body_retention_days,
+      before: null,
+      after: 5,
+    },
     cache_ttl: { value: 600, shows: (plane) => documentSetting(plane, 'cacheTtlSeconds'), before: null, after: 600 },
     api_key_metadata_schema: {
       value: schema,
