@@ -3,10 +3,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as v from 'valibot';
 
-/**
- * `npm run -s spend [-- --by api_key,model] [--from <time>] [--to <time>]` prints the requests, tokens and cost of yesterday (UTC) by API key and
- * model. It asks the service at SVC_URL (default http://127.0.0.1:8787) with SVC_ADMIN_KEY, or the first admin key in DATA_DIR.
- */
+const usage = `usage: npm run -s spend [-- --by api_key,model --from 2026-11-22 --to 2026-11-23]
+
+Prints requests, tokens and cost by API key and model: of yesterday (UTC), or from --from to --to. Without --to until now.
+SVC_URL: address of the service, by default http://127.0.0.1:8787
+SVC_ADMIN_KEY: an admin key with the scope analytics.view, by default the first one in DATA_DIR
+`;
+
 const reply = v.object({
   data: v.array(v.looseObject({ requests: v.number(), cost: v.number(), total_tokens: v.number(), object: v.string() })),
 });
@@ -14,12 +17,21 @@ const dayMs = 86_400_000;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { by: { type: 'string', default: 'api_key,model' }, from: { type: 'string' }, to: { type: 'string' } },
+    options: {
+      by: { type: 'string', default: 'api_key,model' },
+      from: { type: 'string' },
+      to: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
   });
+  if (values.help) return void process.stdout.write(usage);
   const todayMs = Math.floor(Date.now() / dayMs) * dayMs;
+  const from = values.from === undefined ? new Date(todayMs - dayMs) : timeOf('from', values.from);
+  const until = values.from === undefined ? new Date(todayMs) : new Date();
+  const to = values.to === undefined ? until : timeOf('to', values.to);
   const query = new URLSearchParams({
-    time_of_generation_min: values.from ?? new Date(todayMs - dayMs).toISOString(),
-    time_of_generation_max: values.to ?? new Date(todayMs).toISOString(),
+    time_of_generation_min: from.toISOString(),
+    time_of_generation_max: to.toISOString(),
     order_by: 'cost',
   });
   const base = process.env.SVC_URL ?? 'http://127.0.0.1:8787';
@@ -29,11 +41,21 @@ async function main(): Promise<void> {
   const body: unknown = await response.json();
   if (!response.ok) throw new Error(`${url}: ${response.status} ${JSON.stringify(body)}`);
   const { data } = v.parse(reply, body);
-  if (data.length === 0) process.stdout.write('no requests\n');
+  if (data.length === 0)
+    process.stdout.write(
+      `no requests from ${from.toISOString()} to ${to.toISOString()}; for today: npm run -s spend -- --from ${new Date(todayMs).toISOString().slice(0, 10)}\n`,
+    );
   else
     console.table(
       data.map(({ object: _, cost, ...columns }) => ({ ...columns, 'cost in USD': Number((cost / 100).toPrecision(12)) })),
     );
+}
+
+/** Reads a day or a time. A day begins at midnight UTC. */
+function timeOf(option: string, text: string): Date {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) throw new Error(`--${option}: got ${text}, expected a day or time such as 2026-11-23`);
+  return time;
 }
 
 async function firstAdminKey(): Promise<string> {

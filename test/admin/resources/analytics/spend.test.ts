@@ -25,6 +25,16 @@ describe('npm run spend', () => {
     expect(stdout).toContain('0.000045');
   });
 
+  it('takes days, and names the range if it is empty', async () => {
+    const env = { ...process.env, SVC_URL: plane.url, DATA_DIR: plane.settings.dataDir };
+    const { stdout } = await run(process.execPath, ['core/cli/spend.ts', '--from', '2026-01-01', '--to', '2026-01-02'], { env });
+    expect(stdout).toMatch(
+      /^no requests from 2026-01-01T00:00:00.000Z to 2026-01-02T00:00:00.000Z; for today: .* --from \d{4}-\d\d-\d\d\n$/,
+    );
+    const bad = run(process.execPath, ['core/cli/spend.ts', '--from', 'monday'], { env });
+    await expect(bad).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('--from: got monday, expected') });
+  });
+
   it('prints the reason if the key is rejected', async () => {
     const env = { ...process.env, SVC_URL: plane.url, SVC_ADMIN_KEY: 'wrong' };
     await expect(run(process.execPath, ['core/cli/spend.ts'], { env })).rejects.toMatchObject({
