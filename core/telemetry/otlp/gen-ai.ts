@@ -37,6 +37,17 @@ export const genAi = {
   toolDefinitions: 'gen_ai.tool.definitions',
 } as const;
 
+/** Names of the conventions for MCP in the same version. Tool calls also have the names of those for generative AI. */
+export const mcp = {
+  method: 'mcp.method.name',
+  protocolVersion: 'mcp.protocol.version',
+  resourceUri: 'mcp.resource.uri',
+  rpcStatus: 'rpc.response.status_code',
+  toolName: 'gen_ai.tool.name',
+  promptName: 'gen_ai.prompt.name',
+  executeTool: 'execute_tool',
+} as const;
+
 const secondBounds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92] as const;
 
 /** Client metrics with the units and bounds of buckets that the conventions recommend. */

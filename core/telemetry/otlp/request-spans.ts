@@ -2,6 +2,7 @@ import type { AttemptRecord, RequestRecord } from '../../contract/plugin/record.
 import { childSpanId, guardrailSpans, requestSpanId, w3cSpanId, w3cTraceId } from '../../contract/values/trace-ids.ts';
 import { attributesOf, type KeyValue, unixNano } from './attributes.ts';
 import { genAi, genAiOperation } from './gen-ai.ts';
+import { mcpSpan } from './mcp-span.ts';
 
 /** One span in OTLP's JSON form. Ids are hexadecimal, times Unix nanoseconds as text. */
 export interface Span {
@@ -101,30 +102,35 @@ function attemptSpan(attempt: AttemptRecord, index: number, parent: Parent): Spa
   const operation = genAiOperation(record.endpoint);
   const isLast = index === record.attempts.length - 1;
   const startMs = parent.startMs + (attempt.startMs ?? 0);
+  const call = record.mcp && mcpSpan(record.mcp);
+  const failure = errorType(attempt.status, attempt.errorCode) ?? call?.error ?? null;
   return {
     traceId,
     spanId: childSpanId(record.id, index + 1),
     parentSpanId,
-    name: record.model === null ? operation.name : `${operation.name} ${record.model}`,
+    name: call?.name ?? (record.model === null ? operation.name : `${operation.name} ${record.model}`),
     kind: spanKinds.client,
     startTimeUnixNano: unixNano(startMs),
     endTimeUnixNano: unixNano(startMs + attempt.durationMs),
     attributes: [
+      ...(call?.attributes ??
+        attributesOf({
+          [genAi.operation]: operation.name,
+          [genAi.outputType]: operation.outputType,
+          [genAi.provider]: providerName(attempt.provider),
+          [genAi.requestModel]: record.model,
+          [genAi.requestStream]: record.stream || null,
+        })),
       ...attributesOf({
-        [genAi.operation]: operation.name,
-        [genAi.outputType]: operation.outputType,
-        [genAi.provider]: providerName(attempt.provider),
-        [genAi.requestModel]: record.model,
-        [genAi.requestStream]: record.stream || null,
         'http.response.status_code': attempt.status,
-        'error.type': errorType(attempt.status, attempt.errorCode),
+        'error.type': failure,
         'svc.provider.slug': attempt.providerSlug,
         'svc.target': attempt.targetPath,
         'svc.attempt': index + 1,
       }),
       ...(isLast ? [...usageAttributes(record, attempt), ...content] : []),
     ],
-    status: statusOf(attempt.status, attempt.errorCode),
+    status: failure === null ? {} : { code: statusError, message: failure },
   };
 }
 

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { contentAttributes } from '../../../../core/telemetry/otlp/content-attributes.ts';
 import { genAi, genAiMetrics } from '../../../../core/telemetry/otlp/gen-ai.ts';
 import { GenAiMetrics } from '../../../../core/telemetry/otlp/gen-ai-metrics.ts';
+import { requestSpans } from '../../../../core/telemetry/otlp/request-spans.ts';
 import { attributesAsObject } from '../../../support/fake-collector.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
 
@@ -174,4 +175,39 @@ it('metrics: models beyond the maximum of series count as other, and none is los
   const points = metricsOf(series).get('gen_ai.client.operation.duration')?.histogram?.dataPoints ?? [];
   expect(points).toHaveLength(6);
   expect(points.reduce((sum, { count }) => sum + Number(count), 0)).toBe(100);
+});
+
+it.each([
+  [
+    { method: 'tools/call', name: 'search', isToolError: true },
+    'tools/call search',
+    { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'search', 'error.type': 'tool_error' },
+  ],
+  [
+    { method: 'resources/read', name: 'file:///a', errorCode: -32002 },
+    'resources/read',
+    { 'mcp.resource.uri': 'file:///a', 'rpc.response.status_code': '-32002', 'error.type': '-32002' },
+  ],
+  [{ method: 'prompts/get', name: 'greet' }, 'prompts/get greet', { 'gen_ai.prompt.name': 'greet' }],
+])('spans of MCP: %j is named %s and has no provider of models', (changes, name, wanted) => {
+  const [attempt] = sampleRecord({}).attempts;
+  const call = { serverId: 's', server: 'files', integrationId: 'i', transport: 'http', revision: '2025-11-25', ...changes };
+  const rest = { callerAuth: 'api_key', upstreamAuth: 'none', errorCode: null, isToolError: false } as const;
+  const tokens = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
+  const attempts = [{ ...attempt, provider: 'mcp', status: 200, errorCode: null } as never];
+  const record = sampleRecord({ endpoint: 'mcp', model: null, attempts, ...tokens, mcp: { ...rest, ...call } });
+  const [, span] = requestSpans({ record, costNanoUsd: null }, (provider) => provider);
+  expect(span?.name).toBe(name);
+  const found = attributesAsObject(span?.attributes);
+  expect(found).toMatchObject({
+    ...wanted,
+    'mcp.method.name': changes.method,
+    'mcp.protocol.version': '2025-11-25',
+    'svc.mcp.server': 'files',
+  });
+  expect(found).not.toHaveProperty(['gen_ai.provider.name']);
+  expect(span?.status.code).toBe('error.type' in wanted ? 2 : undefined);
+  const series = new GenAiMetrics((provider) => provider, 5);
+  series.observe(record);
+  expect(series.metrics('1', '2')).toEqual([]);
 });
