@@ -29,7 +29,8 @@ const table = {
   },
   cost_nano: {
     of: (_, costNano) => Math.min(costNano, costNanoMax),
-    sql: `coalesce(least(r.cost_micro_usd::numeric * 1000 + r.cost_nano_rest, ${costNanoMax}), 0)::bigint`,
+    // `least` ignores null: without the inner coalesce an unknown cost would be the maximum.
+    sql: `least(coalesce(r.cost_micro_usd::numeric * 1000 + r.cost_nano_rest, 0), ${costNanoMax})::bigint`,
   },
   /** Every kind of input, as in logs. */
   input_tokens: {

@@ -128,6 +128,8 @@ describe.each(databases)('ledger entries, on %s', (database) => {
         newRecord({
           ...{ createdAt: new Date(firstMs + hour * hourMs - upTo(2 * hourMs)).toISOString(), ...usage() },
           outcome: random() < 0.1 ? 'interrupted' : 'success',
+          // Some models have no price.
+          model: random() < 0.1 ? 'unknown-1' : 'gpt-4o-mini',
           reservations: reserve(random() < 0.3),
         }),
       );
