@@ -19,7 +19,7 @@ const tokens = 10_000;
  */
 export async function quoteRates(em: EntityManager, call: Quoted, nowMs: number): Promise<ModelRates | null> {
   const pricing = (await readPricing(em, [call]))(call);
-  const saved = pricing && savedPricing(pricing, call.model ?? '');
+  const saved = pricing && savedPricing(pricing, call.model ?? '', new Date(nowMs));
   const sample = { ...emptyRecord, id: '', traceId: '', createdAt: new Date(nowMs).toISOString(), endpoint: 'chatComplete' };
   const costOf: CostOf = (usage) => priceRecord({ ...sample, ...call, ...usage }, pricing).costNanoUsd;
   const usual = tokenRates(costOf);

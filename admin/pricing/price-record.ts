@@ -1,13 +1,14 @@
 import type { RequestRecord } from '../../core/contract/plugin/record.ts';
 import { costOf } from './cost.ts';
+import { type PriceHistory, priceAt } from './price-history.ts';
 import { configuredBatchRates, configuredRates, publicRates } from './rates.ts';
 import type { PricingAdjustments, PricingConfig } from './schema.ts';
 import type { Rates } from './units.ts';
 
 /** Price settings of an integration. */
 export interface IntegrationPricing {
-  readonly adjustments: PricingAdjustments | null;
-  readonly models: ReadonlyMap<string, { readonly pricing: PricingConfig | null; readonly baseModel: string | null }>;
+  readonly adjustments: PriceHistory<PricingAdjustments>;
+  readonly models: ReadonlyMap<string, { readonly pricing: PriceHistory<PricingConfig>; readonly baseModel: string | null }>;
   /** Names of deployments and the models behind them. */
   readonly aliases: ReadonlyMap<string, string>;
   /** True if calls served by capacity bought in advance cost nothing (Vertex AI). */
@@ -24,14 +25,16 @@ export interface RecordPrice {
   readonly source: PriceSource | null;
 }
 
-/** Returns the cost of a request. Rejected and failed requests, cached replies and token counts cost nothing. */
+/** Returns the cost of a request, by the prices of its time. Rejected and failed requests, cached replies and token counts cost nothing. */
 export function priceRecord(record: RequestRecord, own: IntegrationPricing | null): RecordPrice {
   const { provider, model } = record;
   if (provider === null || model === null) return { costNanoUsd: null, source: null };
   if (isFree(record) || (own?.skipsProvisioned && isProvisioned(record))) return { costNanoUsd: 0, source: null };
   const { rates, source, isBatch } = ratesFor(record, provider, model, own);
   const { requests } = resultOf(record);
-  const costNanoUsd = rates && costOf(record, rates, { adjustments: own?.adjustments ?? null, isBatch, requests });
+  const costNanoUsd =
+    rates &&
+    costOf(record, rates, { adjustments: own && priceAt(own.adjustments, new Date(record.createdAt)), isBatch, requests });
   return { costNanoUsd, source: costNanoUsd === null ? 'unknown' : source };
 }
 
@@ -42,7 +45,8 @@ function ratesFor(
   own: IntegrationPricing | null,
 ): { readonly rates: Rates | null; readonly source: PriceSource; readonly isBatch: boolean } {
   const { isBatch, requests } = resultOf(record);
-  const saved = own && savedPricing(own, model);
+  const at = new Date(record.createdAt);
+  const saved = own && savedPricing(own, model, at);
   if (saved) {
     const tier = record.serviceTier ?? null;
     const ofBatch = isBatch ? configuredBatchRates(saved, tier) : null;
@@ -50,7 +54,6 @@ function ratesFor(
   }
   // The average represents each request: all are in the same size class.
   const inputTokens = (record.inputTokens + record.cacheReadTokens + record.cacheWriteTokens) / requests;
-  const at = new Date(record.createdAt);
   const base = own ? (rowOf(own, model)?.baseModel ?? own.aliases.get(model) ?? model) : model;
   return { rates: publicRates(provider, base, inputTokens, at), source: 'public', isBatch };
 }
@@ -60,9 +63,9 @@ function resultOf({ batch }: RequestRecord): { readonly isBatch: boolean; readon
   return batch?.part === 'result' ? { isBatch: true, requests: Math.max(1, batch.requests) } : { isBatch: false, requests: 1 };
 }
 
-/** Returns the price saved with a model of the integration; null if there is none. */
-export function savedPricing(own: IntegrationPricing, model: string): PricingConfig | null {
-  return rowOf(own, model)?.pricing ?? null;
+/** Returns the price saved with a model of the integration that applies at this time; null if there is none. */
+export function savedPricing(own: IntegrationPricing, model: string, at: Date): PricingConfig | null {
+  return priceAt(rowOf(own, model)?.pricing ?? [], at);
 }
 
 function rowOf(own: IntegrationPricing, model: string) {

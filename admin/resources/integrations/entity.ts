@@ -1,5 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { RateLimit, UsageLimits } from '../../limits/schema.ts';
+import type { PriceHistory } from '../../pricing/price-history.ts';
 import type { PricingAdjustments } from '../../pricing/schema.ts';
 
 /**
@@ -38,8 +39,10 @@ export const integrations = defineEntity({
     globalProviderSlug: p.text().nullable(),
     /** Allows calls to models that `integrationModels` does not list. */
     allowAllModels: p.boolean(),
-    /** Multipliers of prices. */
+    /** Multipliers of prices that were saved last. */
     pricingAdjustments: p.json().$type<PricingAdjustments>().nullable(),
+    /** All versions with their times; null: `pricingAdjustments` apply at all times. */
+    pricingHistory: p.json().$type<PriceHistory<PricingAdjustments>>().nullable(),
     tags: p.json().$type<Record<string, unknown>>().nullable(),
     status: p.text().$type<'active' | 'archived'>(),
     createdAt: p.datetime(),

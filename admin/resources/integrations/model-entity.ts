@@ -1,4 +1,5 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+import type { PriceHistory } from '../../pricing/price-history.ts';
 import type { PricingConfig } from '../../pricing/schema.ts';
 
 /** Settings of one model of an integration. For models without a row `allowAllModels` applies. */
@@ -17,7 +18,10 @@ export const integrationModels = defineEntity({
     isFinetune: p.boolean(),
     /** Base model; its price applies if this model has none. */
     baseModelSlug: p.text().nullable(),
+    /** The price that was saved last. */
     pricingConfig: p.json().$type<PricingConfig>().nullable(),
+    /** All versions with their times; null: `pricingConfig` applies at all times. */
+    pricingHistory: p.json().$type<PriceHistory<PricingConfig>>().nullable(),
     /** Host for calls of this model, instead of the integration's host. */
     customHost: p.text().nullable(),
     /** JSON of the model's headers, name to value, sealed by the organisation's data key; null when there are none. */

@@ -98,5 +98,6 @@ function toReply({ slug, enabled, row, canonicalSlug }: ListedModel) {
     base_model_slug: row?.baseModelSlug ?? canonicalSlug,
     configurations: Object.keys(configurations).length === 0 ? null : configurations,
     pricing_config: row?.pricingConfig ?? null,
+    pricing_versions: (row?.pricingHistory ?? []).map(({ from, value }) => ({ effective_from: from, pricing_config: value })),
   };
 }

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { name, tenantEntries } from '../../http/schemas.ts';
+import { nullableTime } from '../../http/reply-schemas.ts';
+import { name, tenantEntries, timestamp } from '../../http/schemas.ts';
 import { pricingConfig } from '../../pricing/schema.ts';
 import { modelHeaders } from './custom-headers.ts';
 
@@ -30,6 +31,10 @@ const model = v.strictObject({
   configurations: v.nullish(configurations),
   custom_headers: v.nullish(modelHeaders),
   pricing_config: v.nullish(pricingConfig),
+  /** Time from which the price applies. Default: now, and for the first price of a model all times. */
+  pricing_effective_from: v.optional(timestamp),
+  /** Ignored: clients send back the reply of a read. */
+  pricing_versions: v.optional(v.array(v.looseObject({}))),
 });
 export type ModelBody = v.InferOutput<typeof model>;
 
@@ -83,6 +88,8 @@ export const modelsReply = v.strictObject({
         }),
       ),
       pricing_config: v.nullable(pricingConfig),
+      /** Saved prices, oldest first, if there were several; null as time: from the beginning. */
+      pricing_versions: v.array(v.strictObject({ effective_from: nullableTime, pricing_config: v.nullable(pricingConfig) })),
     }),
   ),
 });

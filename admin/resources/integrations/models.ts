@@ -3,7 +3,9 @@ import { announceProviders } from '../../announce/providers.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { checkHost } from '../../http/check-host.ts';
+import { invalid } from '../../http/errors.ts';
 import { knownModels } from '../../pricing/known-models.ts';
+import { historyOf, withPrice } from '../../pricing/price-history.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { sealedHeaders, unchangedHeaders } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
@@ -93,6 +95,7 @@ function create(tx: EntityManager, integration: Integration, slug: string): Inte
     isFinetune: false,
     baseModelSlug: null,
     pricingConfig: null,
+    pricingHistory: null,
     customHost: null,
     customHeaders: null,
     headerNames: {},
@@ -114,7 +117,13 @@ async function update(
   if (sent.is_custom !== undefined) row.isCustom = sent.is_custom ?? false;
   if (sent.is_finetune !== undefined) row.isFinetune = sent.is_finetune ?? false;
   if (sent.base_model_slug !== undefined) row.baseModelSlug = sent.base_model_slug;
-  if (sent.pricing_config !== undefined) row.pricingConfig = sent.pricing_config;
+  if (sent.pricing_config !== undefined) {
+    const when = { from: sent.pricing_effective_from, now: new Date() };
+    row.pricingHistory = withPrice(historyOf(row.pricingHistory, row.pricingConfig), sent.pricing_config, when);
+    row.pricingConfig = sent.pricing_config;
+  } else if (sent.pricing_effective_from !== undefined) {
+    throw invalid(`${path}.pricing_effective_from: needs pricing_config`);
+  }
   const { custom_host: host, custom_headers: inner } =
     sent.configurations === null ? { custom_host: null, custom_headers: null } : (sent.configurations ?? {});
   if (typeof host === 'string') checkHost(settings, host, `${path}.configurations.custom_host`);

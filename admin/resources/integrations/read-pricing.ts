@@ -1,11 +1,12 @@
 import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
 import { skipProvisionedNames } from '../../../core/providers/declarations.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import { historyOf } from '../../pricing/price-history.ts';
 import type { IntegrationPricing } from '../../pricing/price-record.ts';
 import { providers } from '../providers/entity.ts';
 import { deploymentsOf } from './deployments.ts';
 import { integrations } from './entity.ts';
-import { integrationModels } from './model-entity.ts';
+import { type IntegrationModel, integrationModels } from './model-entity.ts';
 
 type Priced = Pick<RequestRecord, 'workspaceId' | 'providerSlug' | 'model'>;
 
@@ -30,7 +31,7 @@ export async function readPricing(
   const models = await em.find(integrationModels, {
     integrationId: { $in: ids },
     slug: { $in: [...names] },
-    $or: [{ pricingConfig: { $ne: null } }, { baseModelSlug: { $ne: null } }],
+    $or: [{ pricingConfig: { $ne: null } }, { pricingHistory: { $ne: null } }, { baseModelSlug: { $ne: null } }],
   });
   const pricing = new Map<string, IntegrationPricing>();
   for (const row of rows) {
@@ -38,11 +39,15 @@ export async function readPricing(
     if (!integration) continue;
     const own = models.filter((model) => model.integrationId === integration.id);
     pricing.set(`${row.workspaceId}/${row.slug}`, {
-      adjustments: integration.pricingAdjustments ?? null,
-      models: new Map(own.map((one) => [one.slug, { pricing: one.pricingConfig ?? null, baseModel: one.baseModelSlug ?? null }])),
+      adjustments: historyOf(integration.pricingHistory, integration.pricingAdjustments),
+      models: new Map(own.map((one) => [one.slug, modelPricingOf(one)])),
       aliases: new Map(deploymentsOf(integration).map(({ alias, model }) => [alias, model])),
       skipsProvisioned: skipProvisionedNames.some((name) => integration.configurations[name] === true),
     });
   }
   return ({ workspaceId, providerSlug }) => pricing.get(`${workspaceId}/${providerSlug}`) ?? null;
+}
+
+function modelPricingOf({ pricingHistory, pricingConfig, baseModelSlug }: IntegrationModel) {
+  return { pricing: historyOf(pricingHistory, pricingConfig), baseModel: baseModelSlug ?? null };
 }

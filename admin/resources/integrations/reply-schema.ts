@@ -40,6 +40,10 @@ export const readReply = v.strictObject({
   workspace_count: v.number(),
   secret_mappings: mappingsReply,
   pricing_adjustments: v.nullable(pricingAdjustments),
+  /** Saved adjustments, oldest first, if there were several; null as time: from the beginning. */
+  pricing_versions: v.array(
+    v.strictObject({ effective_from: nullableTime, pricing_adjustments: v.nullable(pricingAdjustments) }),
+  ),
   tags: v.nullable(v.record(v.string(), v.unknown())),
 });
 

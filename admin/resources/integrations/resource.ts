@@ -2,6 +2,7 @@ import { defineResource, slugOfReply } from '../../define-resource.ts';
 import { integrations, integrationWorkspaces } from './entity.ts';
 import { IntegrationHeaders } from './migrations/0018-integration-headers.ts';
 import { ModelNames } from './migrations/202611220700-model-names.ts';
+import { SavedPriceHistory } from './migrations/202611230040-price-history.ts';
 import { integrationModels } from './model-entity.ts';
 import { integrationModelRoutes } from './model-routes.ts';
 import { referenceUsers } from './reference-users.ts';
@@ -18,6 +19,7 @@ export const integrationsResource = defineResource({
   migrations: [
     { name: '0018-integration-headers', class: IntegrationHeaders },
     { name: '202611220700-model-names', class: ModelNames },
+    { name: '202611230040-price-history', class: SavedPriceHistory },
   ],
   routes: [...integrationRoutes, ...integrationTestRoutes, ...integrationModelRoutes, ...integrationWorkspaceRoutes],
   dependents: {

@@ -10,6 +10,7 @@ import {
   tagsFilter,
   tenantEntries,
   text,
+  timestamp,
   unchanged,
 } from '../../http/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
@@ -77,6 +78,8 @@ export const updateBody = v.strictObject({
   credentials: v.optional(configurations),
   secret_mappings: mappingsBody,
   pricing_adjustments: v.nullish(pricingAdjustments),
+  /** Time from which `pricing_adjustments` apply. Default: now, and for the first ones all times. */
+  pricing_effective_from: v.optional(timestamp),
   tags,
   status: v.optional(v.picklist(['active', 'archived'], 'active or archived is expected')),
 });

@@ -4,8 +4,9 @@ import { announceProviders } from '../../announce/providers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
-import { conflict, forbidden, notFound } from '../../http/errors.ts';
+import { conflict, forbidden, invalid, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
+import { historyOf, withPrice } from '../../pricing/price-history.ts';
 import type { PricingAdjustments } from '../../pricing/schema.ts';
 import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
@@ -64,6 +65,7 @@ export async function createIntegration(change: Change, vault: Vault, sent: NewI
     globalProviderSlug: null,
     allowAllModels: true,
     pricingAdjustments: sent.pricingAdjustments ?? null,
+    pricingHistory: null,
     tags: sent.tags ?? null,
     status: 'active',
     createdAt: now,
@@ -88,7 +90,17 @@ export interface IntegrationChanges {
   /** Replaces all previous mappings. */
   readonly mapped?: readonly Mapping[] | undefined;
   readonly pricing_adjustments?: PricingAdjustments | null | undefined;
+  readonly pricing_effective_from?: string | undefined;
   readonly tags?: Record<string, unknown> | null | undefined;
+}
+
+function putAdjustments(row: Integration, { pricing_adjustments: sent, pricing_effective_from: from }: IntegrationChanges): void {
+  if (sent === undefined) {
+    if (from !== undefined) throw invalid('pricing_effective_from: needs pricing_adjustments');
+    return;
+  }
+  row.pricingHistory = withPrice(historyOf(row.pricingHistory, row.pricingAdjustments), sent, { from, now: new Date() });
+  row.pricingAdjustments = sent;
 }
 
 /**
@@ -104,7 +116,7 @@ export async function updateIntegration(
 ): Promise<void> {
   if (sent.name !== undefined) row.name = sent.name;
   if (sent.description !== undefined) row.description = sent.description;
-  if (sent.pricing_adjustments !== undefined) row.pricingAdjustments = sent.pricing_adjustments;
+  putAdjustments(row, sent);
   if (sent.tags !== undefined) row.tags = sent.tags;
   const { settings, secrets, headers: sentHeaders } = splitConfigurations(row.aiProviderId, sent.configurations ?? {});
   const before = row.configurations;

@@ -36,6 +36,7 @@ export async function toOwnReply(em: EntityManager, row: Integration) {
     workspace_count: await countWorkspaces(em, row),
     secret_mappings: mappingsReplyOf(await mappingsOf(em, row), 'configurations'),
     pricing_adjustments: row.pricingAdjustments ?? null,
+    pricing_versions: (row.pricingHistory ?? []).map(({ from, value }) => ({ effective_from: from, pricing_adjustments: value })),
     tags: row.tags ?? null,
   };
 }
@@ -51,6 +52,7 @@ export function toSharedReply(row: Integration) {
     workspace_count: 1,
     secret_mappings: [],
     pricing_adjustments: null,
+    pricing_versions: [],
     tags: row.tags ?? null,
   };
 }

@@ -42,7 +42,7 @@ export const repricingRoutes: readonly AdminRoute[] = [
     ...shared,
     method: 'POST',
     path: '/ledger/repricings',
-    summary: 'Price the records of a time range again, with the prices of now',
+    summary: 'Price the records of a time range again, with the saved and public prices of their times',
     scopes: ['organisation_integrations.update'],
     action: 'create',
     body,
