@@ -1,78 +1,128 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { RequestRecord } from '../core/contract/plugin/record.ts';
-import { startPlane } from '../test/admin/support/plane.ts';
+import { rebuildDay } from '../admin/analytics/rebuild-rollups.ts';
+import { openDatabase } from '../admin/db/open-database.ts';
+import { storeBatch } from '../admin/gateway-api/store-records.ts';
+import { entities, migrations } from '../admin/tables.ts';
+import { startPlaneWith, testSettings } from '../test/admin/support/plane.ts';
 import { newReadyDatabase } from '../test/admin/support/test-database.ts';
+import { newMemoryLog } from '../test/support/memory-log.ts';
 import { randomFrom } from '../test/support/random-from.ts';
 import { sampleRecord } from '../test/support/sample-record.ts';
 
 /**
- * `node bench/analytics.ts --records 1000000 [--pglite]` stores generated records of the last 30 days the way gateways send them, then
- * measures the analytics routes while further records arrive at `--rate` per second. PostgreSQL is the server of TEST_DATABASE_URL.
+ * `node bench/analytics.ts --records 10000000 [--pglite]` measures the CPU time of storing records in batches of a gateway, then generates records
+ * of the last 30 days with SQL, builds their roll-ups, and measures the analytics routes while further records arrive at `--rate` per second.
+ * PostgreSQL is the server of TEST_DATABASE_URL; the database is dropped at the end. With the embedded database only storing is measured.
  */
 const { values: options } = parseArgs({
   options: {
-    records: { type: 'string', default: '1000000' },
+    records: { type: 'string', default: '10000000' },
     rate: { type: 'string', default: '5000' },
+    batches: { type: 'string', default: '80' },
+    times: { type: 'string', default: '20' },
     pglite: { type: 'boolean', default: false },
   },
 });
-const [recordCount, rate] = [Number(options.records), Number(options.rate)];
-const [batchSize, dayMs] = [1_000, 86_400_000];
-const [keyCount, models] = [100, ['gpt-4o', 'gpt-4o-mini', 'gpt-4.1', 'gpt-4.1-mini', 'o3', 'o4-mini', 'gpt-5', 'gpt-5-mini']];
+const [recordCount, rate, times] = [Number(options.records), Number(options.rate), Number(options.times)];
+/** As gateways send them. */
+const batchSize = 500;
+const [dayMs, days] = [86_400_000, 30];
+const models = ['gpt-4o', 'gpt-4o-mini', 'gpt-4.1', 'gpt-4.1-mini', 'o3', 'o4-mini', 'gpt-5', 'gpt-5-mini'];
 
+const dataDir = await mkdtemp(join(tmpdir(), 'svc-bench-analytics-'));
 const database = options.pglite ? null : await newReadyDatabase();
-const plane = await startPlane(options.pglite ? 'PGlite' : 'PostgreSQL', {
-  ...(database ? { DATABASE_URL: database.url } : {}),
-  ADMIN_REQUESTS_PER_KEY: '0',
-  ADMIN_REQUESTS_PER_ADDRESS: '0',
-});
+const limits = { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' };
+const settings = testSettings(dataDir, { ...limits, ...(database ? { DATABASE_URL: database.url } : {}) });
+const plane = await startPlaneWith(settings);
 const random = randomFrom(1);
 /** Few values are frequent, as in practice. */
 const skewed = (count: number) => Math.floor(count * random() ** 3);
-const keys = Array.from({ length: keyCount }, () => crypto.randomUUID());
+const keys = Array.from({ length: 100 }, () => crypto.randomUUID());
 const { organisationId, workspaceId } = plane;
 
-function generate(count: number, atMs: () => number): RequestRecord[] {
-  return Array.from({ length: count }, () => {
+function newBatch(atMs: number): Buffer {
+  const records = Array.from({ length: batchSize }, () => {
     const isError = random() < 0.02;
     return sampleRecord({
-      organisationId,
-      workspaceId,
-      apiKeyId: keys[skewed(keyCount)] ?? null,
-      createdAt: new Date(atMs()).toISOString(),
-      model: models[skewed(models.length)] ?? null,
-      configSlug: `config-${skewed(5)}`,
-      status: isError ? 502 : 200,
-      outcome: isError ? 'failed' : 'success',
-      inputTokens: Math.floor(random() * 4_000),
-      outputTokens: Math.floor(random() * 800),
+      ...{ organisationId, workspaceId, apiKeyId: keys[skewed(keys.length)] ?? null },
+      createdAt: new Date(atMs + random() * 100).toISOString(),
+      ...{ model: models[skewed(models.length)] ?? null, configSlug: `config-${skewed(5)}` },
+      ...{ status: isError ? 502 : 200, outcome: isError ? 'failed' : 'success' },
+      ...{ inputTokens: Math.floor(random() * 4_000), outputTokens: Math.floor(random() * 800) },
       durationMs: Math.exp(5 + 4 * random()),
       metadata: { _user: `user-${skewed(2_000)}`, team: `team-${skewed(20)}` },
     });
   });
+  return Buffer.from(JSON.stringify(records));
 }
 
-/** Stores records in batches of gateways, which are of about the same time. Returns CPU microseconds of this process per record. */
-async function fill(count: number): Promise<void> {
-  const spanMs = 30 * dayMs;
-  let [cpuUs, stored] = [0, 0];
-  const startedMs = performance.now();
-  const endMs = Date.now();
-  for (let at = 0; at < count; at += batchSize) {
-    const base = endMs - spanMs + (spanMs * at) / count;
-    const batch = generate(Math.min(batchSize, count - at), () => base + random() * (spanMs / count) * batchSize);
-    const before = process.cpuUsage();
-    await plane.control.services.storeRecords(batch);
-    const used = process.cpuUsage(before);
-    cpuUs += used.user + used.system;
-    stored += batch.length;
-    if (stored % 100_000 === 0) report(`stored ${stored}`, cpuUs / stored, (stored / (performance.now() - startedMs)) * 1000);
+const store = (body: Buffer) => storeBatch(plane.control.services.storeRecords, body);
+
+/** CPU microseconds of this process during `work`. */
+async function cpuOf(work: () => unknown): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+/** Prints the CPU time per record, and its multiple of parsing the same JSON in between, which depends less on other load. */
+async function measureStoring(): Promise<void> {
+  const [count, warmUp] = [Number(options.batches), 10];
+  let [storing, parsing, startedMs] = [0, 0, 0];
+  for (let at = 0; at < count + warmUp; at++) {
+    const body = newBatch(Date.now());
+    const text = body.toString();
+    if (at === warmUp) [storing, parsing, startedMs] = [0, 0, performance.now()];
+    parsing += await cpuOf(() => JSON.parse(text));
+    storing += await cpuOf(() => store(body));
   }
-  report(`stored ${stored}`, cpuUs / stored, (stored / (performance.now() - startedMs)) * 1000);
+  const records = count * batchSize;
+  const perSecond = Math.round((records / (performance.now() - startedMs)) * 1000);
+  console.log(
+    `storing: ${(storing / records).toFixed(1)} µs of CPU per record, ${(storing / parsing).toFixed(1)} × parsing it, ${perSecond} records/s`,
+  );
 }
 
-function report(what: string, cpuUs: number, perSecond: number): void {
-  console.log(`${what}: ${cpuUs.toFixed(1)} µs of CPU per record, ${Math.round(perSecond)} records/s`);
+/** Generates the records of each day with one statement, and then their roll-ups. */
+async function fill(): Promise<void> {
+  const store = await openDatabase(settings, { entities, migrations }, newMemoryLog(), { hasQueryTimeout: false });
+  const em = store.em();
+  const startedMs = performance.now();
+  const took = () => `${((performance.now() - startedMs) / 1000).toFixed(0)} s`;
+  const today = Math.floor(Date.now() / dayMs) * dayMs;
+  const keyList = keys.map((key) => `'${key}'`).join(', ');
+  const modelList = models.map((model) => `'${model}'`).join(', ');
+  await em.execute('set synchronous_commit = off');
+  for (let day = days; day > 0; day--) {
+    await em.execute(
+      `insert into request_records (id, organisation_id, workspace_id, trace_id, created_at, status, outcome, provider, provider_slug, model,
+         config_slug, api_key_id, cost_micro_usd, cost_nano_rest, price_source, record)
+       select gen_random_uuid(), ?, ?, gen_random_uuid()::text, at, case when ok then 200 else 502 end, outcome, 'openai', 'openai-prod',
+         (array[${modelList}])[1 + floor(${models.length} * power(random(), 3))::int], 'config-' || floor(5 * power(random(), 3)),
+         (array[${keyList}])[1 + floor(${keys.length} * power(random(), 3))::int], floor(random() * 5000), 0, 'public',
+         jsonb_build_object('durationMs', exp(5 + 4 * random()), 'inputTokens', floor(random() * 4000), 'cacheReadTokens', 0,
+           'cacheWriteTokens', 0, 'outputTokens', floor(random() * 800), 'retryAttemptCount', 0, 'attempts', '[]'::jsonb, 'userId', null,
+           'cacheStatus', null, 'metadata', jsonb_build_object('_user', 'user-' || floor(2000 * power(random(), 3))))
+       from (select at, ok, case when ok then 'success' else 'failed' end as outcome
+         from (select to_timestamp((?::float8 + random() * ${dayMs}) / 1000) as at, random() > 0.02 as ok
+           from generate_series(1, ?::int) offset 0) a) b`,
+      [organisationId, workspaceId, today - day * dayMs, Math.round(recordCount / days)],
+    );
+  }
+  console.log(`${recordCount} records generated after ${took()}`);
+  for (let day = days; day > 0; day--) {
+    const fromMs = today - day * dayMs;
+    await rebuildDay(store.em(), { fromMs, toMs: fromMs + dayMs });
+  }
+  await em.execute('vacuum analyze usage_rollups');
+  console.log(`roll-ups rebuilt after ${took()}`);
+  console.log(await em.execute('select grain, count(*)::int as rows from usage_rollups group by 1 order by 1'));
+  await store.close();
 }
 
 /** Stores records of now at the rate until stopped. Returns the number per second that were stored. */
@@ -81,17 +131,17 @@ async function ingest(signal: AbortSignal): Promise<number> {
   let stored = 0;
   while (!signal.aborted) {
     const due = Math.floor(((performance.now() - startedMs) / 1000) * rate);
-    if (due - stored < batchSize) await new Promise((resolve) => setTimeout(resolve, 5));
+    if (due - stored < batchSize) await pause(5);
     else {
-      await plane.control.services.storeRecords(generate(batchSize, Date.now));
+      await store(newBatch(Date.now()));
       stored += batchSize;
     }
   }
-  return stored / ((performance.now() - startedMs) / 1000);
+  return (stored / (performance.now() - startedMs)) * 1000;
 }
 
-const span = (days: number) =>
-  `time_of_generation_min=${new Date(Date.now() - days * dayMs).toISOString()}&time_of_generation_max=${new Date().toISOString()}`;
+const span = (length: number) =>
+  `time_of_generation_min=${new Date(Date.now() - length * dayMs).toISOString()}&time_of_generation_max=${new Date().toISOString()}`;
 const columns = 'columns=cost,avg_tokens,p95_latency,success_rate&order_by=cost';
 const queries: Readonly<Record<string, () => string>> = {
   'requests, 2 hours': () => `graphs/requests?${span(0.08)}`,
@@ -107,36 +157,39 @@ const queries: Readonly<Record<string, () => string>> = {
   'users by cost, 30 days': () => `groups/users?${span(30)}&order_by=cost`,
 };
 
-async function measure(times: number): Promise<void> {
+async function measureQueries(): Promise<void> {
   for (const [name, path] of Object.entries(queries)) {
     const tookMs: number[] = [];
     for (let at = 0; at < times; at++) {
       const startedMs = performance.now();
       const reply = await plane.ask('GET', `/analytics/${path()}`);
       tookMs.push(performance.now() - startedMs);
-      if (reply.status !== 200) throw new Error(`${name}: ${JSON.stringify(reply.body)}`);
+      if (reply.status !== 200) {
+        console.log(`${name}: ${reply.status} ${JSON.stringify(reply.body)}`);
+        break;
+      }
     }
     tookMs.sort((left, right) => left - right);
-    const at = (share: number) => (tookMs[Math.ceil(share * times) - 1] ?? 0).toFixed(0);
+    const at = (share: number) => (tookMs[Math.ceil(share * tookMs.length) - 1] ?? 0).toFixed(0);
     console.log(`${name}: p50 ${at(0.5)} ms, p95 ${at(0.95)} ms`);
   }
 }
 
 try {
-  await fill(recordCount);
-  const em = plane.control.services.database.em();
-  console.log(await em.execute('select grain, count(*)::int as rows from usage_rollups group by 1 order by 1'));
-  console.log('idle');
-  await measure(20);
-  if (rate > 0) {
+  await measureStoring();
+  if (!options.pglite && recordCount > 0) {
+    await fill();
+    console.log('idle');
+    await measureQueries();
     const stop = new AbortController();
     const ingesting = ingest(stop.signal);
     console.log(`while ${rate} records/s arrive`);
-    await measure(20);
+    await measureQueries();
     stop.abort();
     console.log(`stored ${Math.round(await ingesting)} records/s meanwhile`);
   }
 } finally {
   await plane.close();
   await database?.drop();
+  await rm(dataDir, { recursive: true, force: true });
 }

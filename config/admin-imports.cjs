@@ -33,7 +33,7 @@ const folders = {
     'resources/(integrations/(service|create-provider)|prompt-(collections|labels)/service|user-invites/service)\\.ts',
   ],
   commands: [
-    ...['db', 'audit', 'publish', 'secrets', 'bootstrap', rows, 'tables\\.ts'],
+    ...['db', 'audit', 'publish', 'secrets', 'analytics', 'bootstrap', rows, 'tables\\.ts'],
     'resources/(ledger-entries/verify-ledger|logs/forget-old-records)\\.ts',
   ],
 };

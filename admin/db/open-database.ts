@@ -41,12 +41,17 @@ export type DatabaseSettings = Pick<Settings, 'databaseUrl' | 'dbPoolSize' | 'da
 /**
  * Opens PostgreSQL if `databaseUrl` is set, else the embedded database in `dataDir/pgdata`, and runs its migrations. Several
  * processes may do this at the same time on one PostgreSQL. The embedded database has one process at a time; a second one waits,
- * then fails. Rejects if the database is unreachable.
+ * then fails. Rejects if the database is unreachable. `hasQueryTimeout` is false for commands whose statements take long.
  */
-export async function openDatabase(settings: DatabaseSettings, tables: Tables, log: Log): Promise<Database> {
+export async function openDatabase(
+  settings: DatabaseSettings,
+  tables: Tables,
+  log: Log,
+  { hasQueryTimeout = true } = {},
+): Promise<Database> {
   return settings.databaseUrl === null
     ? openEmbedded(join(settings.dataDir, 'pgdata'), tables, log)
-    : openServer(settings.databaseUrl, settings.dbPoolSize, tables, log);
+    : openServer(settings.databaseUrl, { size: settings.dbPoolSize, hasQueryTimeout }, tables, log);
 }
 
 /** PostgreSQL's default of 128 MB would stay resident; the file system cache serves the rest. */
@@ -88,7 +93,12 @@ function isBroken(error: unknown): boolean {
   return error instanceof Error && /PGlite failed to initialize/i.test(error.message);
 }
 
-async function openServer(url: string, poolSize: number, tables: Tables, log: Log): Promise<Database> {
+interface PoolOptions {
+  readonly size: number;
+  readonly hasQueryTimeout: boolean;
+}
+
+async function openServer(url: string, { size, hasQueryTimeout }: PoolOptions, tables: Tables, log: Log): Promise<Database> {
   const { MikroORM } = await import('@mikro-orm/postgresql');
   // Migrations may take long, so they have a connection of their own. Every later query must end within its time limit.
   const driverOptions = { ...connect, lock_timeout: migrationLockWaitMs };
@@ -107,8 +117,8 @@ async function openServer(url: string, poolSize: number, tables: Tables, log: Lo
   const orm: MikroORM = await MikroORM.init({
     ...shared(tables, log),
     clientUrl: url,
-    pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
-    driverOptions: { ...connect, query_timeout: queryTimeoutMs, onPoolCreated },
+    pool: { min: 0, max: size, idleTimeoutMillis: 30_000 },
+    driverOptions: { ...connect, ...(hasQueryTimeout ? { query_timeout: queryTimeoutMs } : {}), onPoolCreated },
   });
   return {
     ask: prepared.ask,

@@ -93,7 +93,7 @@ function sortedPage(groups: readonly Group[], { orderBy, order, limit, offset }:
   return groups.toSorted((left, right) => sign * (of(left) - of(right))).slice(offset, offset + limit);
 }
 
-/** Latency bins by the JSON of the group's values. */
+/** Latency bins of these groups, by the JSON of their values. */
 async function readBinsOf(
   em: EntityManager,
   selection: Selection,
@@ -101,18 +101,20 @@ async function readBinsOf(
   groups: readonly { readonly values: Group['values'] }[],
 ): Promise<Map<string, BinCount[]>> {
   const { text, values } = sourceOf(selection, by, { withCounts: true });
-  const wanted = new Set(groups.map((group) => JSON.stringify(group.values)));
-  const numbers = by.map((_, at) => at + 1).join(', ');
-  const rows = await em.execute<(BinCount & Record<string, string | number | null>)[]>(
-    `select ${by.map((name, at) => `s.${name} as v${at}`).join(', ')}, ${binOf}::int as bin,
-       sum(packed - (${binOf} << 32))::float8 as count
-     from (${text}) s, unnest(s.latency) packed group by ${numbers}, ${by.length + 1}`,
-    [...values],
+  // Equality of texts, because the database cannot hash `is not distinct from`. Bins are grouped by the number of the group for speed.
+  const wanted = by.map((_, at) => `coalesce(v->>${at}, '') as v${at}, v->>${at} is null as n${at}`);
+  const same = by.map((name, at) => `w.v${at} = coalesce(s.${name}::text, '') and w.n${at} = (s.${name} is null)`);
+  const rows = await em.execute<(BinCount & { group: number })[]>(
+    `with wanted as materialized (
+         select (at - 1)::int as at, ${wanted.join(', ')} from jsonb_array_elements(?::jsonb) with ordinality w(v, at)),
+       counted as materialized (select w.at, s.latency from (${text}) s join wanted w on ${same.join(' and ')})
+     select c.at as group, ${binOf}::int as bin, sum(packed - (${binOf} << 32))::float8 as count
+     from counted c, unnest(c.latency) packed group by 1, 2`,
+    [JSON.stringify(groups.map((group) => group.values)), ...values],
   );
   const bins = new Map<string, BinCount[]>();
   for (const row of rows) {
-    const name = JSON.stringify(by.map((_, at) => row[`v${at}`] ?? null));
-    if (!wanted.has(name)) continue;
+    const name = JSON.stringify(groups[row.group]?.values);
     const known = bins.get(name);
     if (known) known.push(row);
     else bins.set(name, [row]);

@@ -7,6 +7,7 @@ import { openDatabase } from '../../../admin/db/open-database.ts';
 import { entities, migrations } from '../../../admin/tables.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
+import { sampleRecord } from '../../support/sample-record.ts';
 import { compileCacheEnv, sourceArguments } from '../../support/source-process.ts';
 import { copyEmptyDatabase } from '../support/pgdata-template.ts';
 import { startPlaneWith, testSettings } from '../support/plane.ts';
@@ -30,8 +31,8 @@ function run(command: string, settings: Settings, ...options: string[]): Promise
   });
 }
 
-describe.each(ruleDatabases)('npm run audit:verify and ledger:verify, on %s', (name) => {
-  it('reports every organisation, and the first invalid entry; the ledger is equal', async () => {
+describe.each(ruleDatabases)('npm run audit:verify, ledger:verify and rollups:rebuild, on %s', (name) => {
+  it('reports every organisation, and the first invalid entry; rebuilt roll-ups equal the ledger', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'svc-verify-'));
     const database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
     if (!database) await copyEmptyDatabase(dataDir);
@@ -41,6 +42,9 @@ describe.each(ruleDatabases)('npm run audit:verify and ledger:verify, on %s', (n
       const other = await plane.newTenant();
       const { organisationId } = plane;
       await plane.ask('DELETE', '/configs/none');
+      const createdAt = new Date().toISOString();
+      const stored = sampleRecord({ organisationId, workspaceId: plane.workspaceId, createdAt });
+      expect((await plane.internal('POST', '/records', [stored])).status).toBe(200);
       await plane.close();
 
       const good = await verify(settings);
@@ -55,8 +59,15 @@ describe.each(ruleDatabases)('npm run audit:verify and ledger:verify, on %s', (n
         .em()
         .execute("update audit_entries set action = 'list' where organisation_id = ? and seq = 2", [organisationId]);
       await store.em().execute('alter table audit_entries enable trigger all');
+      await store.em().execute('delete from usage_rollups');
       await store.close();
 
+      expect(await run('verify-ledger', settings)).toMatchObject({ code: 1 });
+      expect(await run('rebuild-rollups', settings)).toEqual({ code: 0, text: `${createdAt.slice(0, 10)} done\n` });
+      expect(await run('rebuild-rollups', settings, '--from', 'soon')).toMatchObject({
+        code: 2,
+        text: expect.stringContaining('--from: soon'),
+      });
       const bad = await verify(settings);
       expect(bad.code).toBe(1);
       expect(bad.text).toMatch(
@@ -66,7 +77,7 @@ describe.each(ruleDatabases)('npm run audit:verify and ledger:verify, on %s', (n
       );
       expect(await verify(settings, '--organisation', other.organisationId)).toMatchObject({ code: 0 });
       expect(await verify(settings, '--organisation', 'nobody')).toEqual({ code: 2, text: 'there is no such organisation\n' });
-      expect(await run('verify-ledger', settings)).toMatchObject({ code: 0, text: expect.stringContaining('0 records') });
+      expect(await run('verify-ledger', settings)).toMatchObject({ code: 0, text: expect.stringContaining('1 records') });
       const wrongKey = { ...settings, encryptionKey: new Uint8Array(32) };
       expect(await verify(wrongKey)).toMatchObject({ code: 1, text: expect.stringContaining('entry 1') });
     } finally {
