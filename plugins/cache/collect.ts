@@ -67,14 +67,23 @@ export function collectingHooks(slot: number): CoreHooks {
       if (!contentType || outcome.kind !== 'success' || outcome.status !== 200 || bytes === 0) return collecting.end('failed');
       const body = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
       const { targetPath, provider } = ctx;
-      collecting.end({
+      const stored = {
         reply: { targetPath, provider, contentType, contentEncoding, form: formOfReply(ctx, contentType), body },
         ttlMs: ttlMs(maxAgeSeconds, ctx.workspace?.settings?.cacheTtlSeconds ?? null),
         labels: labelsOf(ctx),
-        similar: semantic?.similar ?? null,
-      });
+      };
+      if (semantic === null || showsHiddenText(ctx)) return collecting.end({ ...stored, similar: null });
+      // A refreshed request has not waited for its embedding, which ends within seconds.
+      if (ctx.cacheStatus !== 'REFRESH') return collecting.end({ ...stored, similar: semantic.similar });
+      void semantic.embedded.then((similar) => collecting.end({ ...stored, similar }));
     },
   };
+}
+
+/** Returns true if guardrails have hidden text of this client from the provider, and may have put it back into the reply. */
+function showsHiddenText({ guardrails }: RequestContext): boolean {
+  const changes = (side: 'input' | 'output') => guardrails?.some((one) => one.side === side && one.transformed) ?? false;
+  return changes('input') && changes('output');
 }
 
 /** Returns the labels that admins see of the entry of this request. */

@@ -30,7 +30,12 @@ export function cache(): CorePlugin {
       };
       // If all targets share one rule, look up the cache before a target is chosen.
       const isShared = targets.every((target) => JSON.stringify(target.cache) === JSON.stringify(first));
-      return isShared && first !== null ? byRequest(store, first) : byTarget(store);
+      return isShared && first !== null
+        ? byRequest(store, first)
+        : byTarget(
+            store,
+            targets.map((target) => target.cache),
+          );
     },
   }) as CorePlugin;
 }
@@ -53,11 +58,12 @@ function byRequest(store: Store, rule: CacheRule): CoreHooks {
   return {
     onRequest: (ctx) => (isCached(ctx) ? lookUp(store, ctx, { rule, path: null, key: keyOf(store, ctx, null) }) : undefined),
     ...collectingHooks(store.slot),
+    ...readingHooks([rule]),
   };
 }
 
 /** Hooks for targets with different rules: the cache is looked up once a target is chosen, with the target as part of the key. */
-function byTarget(store: Store): CoreHooks {
+function byTarget(store: Store, rules: readonly (CacheRule | null)[]): CoreHooks {
   return {
     onAttempt(ctx, { cache: rule, path }) {
       // The pending entry of an earlier target must not store the reply of this one.
@@ -67,7 +73,13 @@ function byTarget(store: Store): CoreHooks {
       return undefined;
     },
     ...collectingHooks(store.slot),
+    ...readingHooks(rules),
   };
+}
+
+/** The semantic mode reads the bodies of pass-through requests. */
+function readingHooks(rules: readonly (CacheRule | null)[]): CoreHooks {
+  return rules.some((rule) => rule?.mode === 'semantic') ? { readsParams: true } : {};
 }
 
 function keyOf({ digest }: Store, ctx: RequestContext, path: string | null): CacheKey {

@@ -31,6 +31,19 @@ export function semanticPrompt(operation: string | null, params: JsonObject): Se
   }
 }
 
+/** Returns the operation that a pass-through path has at providers with the API of OpenAI or Anthropic; null for other paths. */
+export function operationOfPath(path: string): string | null {
+  const [, name] = /\/(chat\/completions|completions|messages|responses)$/.exec(path) ?? [];
+  return name === undefined ? null : (operations[name] ?? null);
+}
+
+const operations: Readonly<Record<string, string>> = {
+  'chat/completions': 'chatComplete',
+  completions: 'complete',
+  messages: 'messages',
+  responses: 'createModelResponse',
+};
+
 function ofMessages(messages: readonly unknown[], rest: JsonObject): SemanticPrompt | null {
   if (messages.length > messagesMax) return null;
   const texts: string[] = [];

@@ -11,7 +11,7 @@ import {
 import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
 import { contentFacts } from './content-facts.ts';
 import { partitionDigest } from './key.ts';
-import { semanticPrompt } from './semantic-prompt.ts';
+import { operationOfPath, type SemanticPrompt, semanticPrompt } from './semantic-prompt.ts';
 
 /** The data with which a request shares replies with requests of another text. */
 export interface SemanticRequest {
@@ -50,10 +50,8 @@ export function createSemantic(services: CoreServices): Semantic {
   return {
     begin(ctx, rule, path) {
       const embedding = rule.embedding ?? defaults.embedding;
-      if (rule.mode !== 'semantic' || embedding === null || ctx.params === null) return null;
-      // A guardrail may have hidden text of this client that its reply shows again.
-      if (ctx.guardrails?.some(({ side, transformed }) => side === 'input' && transformed)) return null;
-      const prompt = semanticPrompt(ctx.endpoint?.operation ?? null, ctx.params);
+      if (rule.mode !== 'semantic' || embedding === null) return null;
+      const prompt = promptOf(ctx);
       if (prompt === null || Buffer.byteLength(prompt.text) > textBytesMax) return null;
       if ((paused.get(pauseKey(ctx, embedding)) ?? 0) > clock.elapsed()) return null;
       const partition = partitionDigest(ctx, path, [prompt.rest, contentFacts(prompt.text), embedding]);
@@ -99,6 +97,14 @@ export function createSemantic(services: CoreServices): Semantic {
       return null;
     }
   }
+}
+
+/** Returns the prompt of a request as guardrails have left it; null if only equal requests may share its reply. */
+function promptOf({ endpoint, params, passedParams }: RequestContext): SemanticPrompt | null {
+  if (endpoint?.operation !== null) return params && semanticPrompt(endpoint?.operation ?? null, params);
+  const prompt = passedParams && semanticPrompt(operationOfPath(endpoint.proxyPath), passedParams);
+  // Replies of pass-through requests are not converted to another form.
+  return prompt && { ...prompt, rest: { ...prompt.rest, ' form': [passedParams.stream, passedParams.stream_options] } };
 }
 
 /** Longer texts have more than 8,191 tokens in every language. */

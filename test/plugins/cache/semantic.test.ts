@@ -11,6 +11,7 @@ import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { embeddingsReply } from '../../support/fake-embeddings.ts';
 import { newGate } from '../../support/gate.ts';
 import { answer, chatReply, createHarness, type Harness, type Script, workspaceId } from '../../support/pipeline-harness.ts';
+import { until } from '../../support/until.ts';
 
 interface Asked {
   readonly similar: SimilarKey;
@@ -248,12 +249,16 @@ describe('the semantic cache', () => {
     never.open();
   });
 
-  it('stores a refreshed reply, without looking for a similar one', async () => {
-    const { chat, stored, asked } = start(async () => hit);
+  it('stores a refreshed reply with its vector, without looking for a similar one or waiting for the embedding', async () => {
+    const embedding = newGate();
+    const late: Script = (call, handler) => void embedding.opened.then(() => embeds(call, handler));
+    const { chat, stored, asked } = start(async () => hit, late);
     const reply = await chat([user('hello')], {}, { ...cached(), 'x-svc-cache-force-refresh': 'true' } as never);
     expect([reply.header('x-svc-cache-status'), reply.text.includes('fresh')]).toEqual(['REFRESH', true]);
-    expect(asked).toEqual([]);
-    expect(stored).toHaveLength(1);
+    expect([asked, stored]).toEqual([[], []]);
+    embedding.open();
+    await until(() => stored.length === 1);
+    expect(stored[0]?.similar?.vector).toBeDefined();
   });
 
   it('is a simple cache without a model for embeddings', async () => {
@@ -280,16 +285,37 @@ describe('the semantic cache', () => {
     expect(on.header('x-svc-cache-status')).toBe('MISS');
   });
 
-  it('does not look for similar requests of those that a guardrail changed', async () => {
-    const { gateway, asked } = start(async () => hit);
-    const config = {
-      ...JSON.parse(cached()['x-svc-config']),
-      input_guardrails: [{ 'default.regexReplace': { rule: 'Ada', redactText: 'NAME' } }],
-    };
+  const hides = { input_guardrails: [{ 'default.regexReplace': { rule: 'Ada', redactText: 'NAME' } }] };
+  const restores = { output_guardrails: [{ 'default.regexReplace': { rule: 'fresh', redactText: 'Ada' } }] };
+
+  it('embeds the text as a guardrail has changed it', async () => {
+    const { gateway, stored } = start();
+    const config = { ...JSON.parse(cached()['x-svc-config']), ...hides };
     const body = { model: 'm', messages: [user('who is Ada')] };
     const reply = await gateway.send({ headers: { 'x-svc-config': JSON.stringify(config) }, body });
-    expect(gateway.records.at(-1)?.guardrails?.[0]).toMatchObject({ transformed: true });
-    expect(reply.header('x-svc-cache-status')).toBe('MISS');
-    expect(asked).toEqual([]);
+    expect(reply.header('x-svc-cache-status')).toBe('SEMANTIC MISS');
+    expect(embeddingsOf(gateway).map((call) => JSON.parse(String(call.body)).input)).toEqual(['who is NAME']);
+    expect(stored).toEqual([expect.objectContaining({ similar: expect.objectContaining({ vector: expect.anything() }) })]);
+  });
+
+  it('stores a reply without a vector if it may show text that a guardrail has hidden', async () => {
+    const { gateway, stored } = start();
+    const config = { ...JSON.parse(cached()['x-svc-config']), ...hides, ...restores };
+    const body = { model: 'm', messages: [user('who is Ada')] };
+    const reply = await gateway.send({ headers: { 'x-svc-config': JSON.stringify(config) }, body });
+    expect(reply.text).toContain('Ada');
+    expect(stored).toEqual([expect.objectContaining({ similar: null })]);
+  });
+
+  it('serves pass-through requests, plain replies and streams apart', async () => {
+    const { gateway, asked } = start(async () => hit);
+    const send = (path: string, body: JsonObject) => gateway.send({ path, headers: cached(), body: JSON.stringify(body) });
+    const chat = { model: 'm', messages: [user('hello there')] };
+    expect((await send('/v1/proxy/chat/completions', chat)).header('x-svc-cache-status')).toBe('SEMANTIC HIT');
+    await send('/v1/proxy/chat/completions', { ...chat, stream: true });
+    await send('/v1/proxy/chat/completions', { ...chat, model: 'n' });
+    expect(new Set(asked.map(({ similar }) => similar.partition)).size).toBe(3);
+    expect((await send('/v1/proxy/other', chat)).header('x-svc-cache-status')).toBe('MISS');
+    expect(embeddingsOf(gateway)).toHaveLength(3);
   });
 });
