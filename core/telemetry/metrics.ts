@@ -43,14 +43,18 @@ export function createMetrics(slot: number): Metrics {
   addSamples(registry, 'svc_guardrail_checks_total', 'counter', checksHelp, () => checks.samples());
   const plugins = new PluginSeries();
   const times = 'svc_plugin_duration_seconds';
-  const timesHelp = 'Seconds that a hook of a third-party plugin took per request, waiting included';
+  const timesHelp =
+    'Seconds that a hook of a third-party plugin, or the guardrails of a side, took per request, waiting included';
   addSamples(registry, times, 'histogram', timesHelp, () => plugins.samples(times));
   return {
     counters: (name, help, read) => addSamples(registry, `svc_${name}`, 'counter', help, read),
     observe(record) {
       series.observe(record);
-      if (record.guardrails) checks.observe(record);
-      if (record.plugins) plugins.observe(record.plugins);
+      if (record.guardrails) {
+        checks.observe(record);
+        plugins.observeGuardrails(record.guardrails);
+      }
+      for (const { plugin, hook, durationMs } of record.plugins ?? []) plugins.observe(plugin, hook, durationMs);
     },
     gauge(name, help, read) {
       const collect = function (this: Gauge) {

@@ -1,19 +1,32 @@
-import type { PluginTime } from '../contract/plugin/plugin-time.ts';
+import type { GuardrailSide } from '../contract/plugin/guardrail-config.ts';
+import type { GuardrailRecord } from '../contract/plugin/guardrail-result.ts';
 import { Histogram, type Sample } from './histogram.ts';
+
+interface Series {
+  readonly labels: { readonly plugin: string; readonly hook: string };
+  readonly histogram: Histogram;
+}
 
 /** Durations of the hooks of plugins, from the records of requests. */
 export class PluginSeries {
-  readonly #series = new Map<string, { readonly labels: Pick<PluginTime, 'plugin' | 'hook'>; readonly histogram: Histogram }>();
+  readonly #series = new Map<string, Series>();
 
-  observe(times: readonly PluginTime[]): void {
-    for (const { plugin, hook, durationMs } of times) {
-      const key = `${plugin} ${hook}`;
-      let series = this.#series.get(key);
-      if (!series) {
-        series = { labels: { plugin, hook }, histogram: new Histogram() };
-        this.#series.set(key, series);
-      }
-      series.histogram.observeMs(durationMs);
+  observe(plugin: string, hook: string, durationMs: number): void {
+    const key = `${plugin} ${hook}`;
+    let series = this.#series.get(key);
+    if (!series) {
+      series = { labels: { plugin, hook }, histogram: new Histogram() };
+      this.#series.set(key, series);
+    }
+    series.histogram.observeMs(durationMs);
+  }
+
+  /** Guardrails of one hook run together, so the slowest one is the time that the hook takes. */
+  observeGuardrails(guardrails: readonly GuardrailRecord[]): void {
+    for (const side of Object.keys(hooksOfSides) as GuardrailSide[]) {
+      const waited = guardrails.filter((guardrail) => guardrail.side === side && !guardrail.async);
+      if (waited.length === 0) continue;
+      this.observe('guardrails', hooksOfSides[side], Math.max(...waited.map(({ durationMs }) => durationMs)));
     }
   }
 
@@ -21,3 +34,9 @@ export class PluginSeries {
     return [...this.#series.values()].flatMap(({ labels, histogram }) => histogram.samples(name, labels));
   }
 }
+
+const hooksOfSides: Readonly<Record<GuardrailSide, string>> = {
+  start: 'onStart',
+  input: 'onRequest',
+  output: 'onAttemptResponse',
+};

@@ -125,3 +125,19 @@ it('counts checks of guardrails by outcome', async () => {
     ),
   );
 });
+
+it('has the slowest guardrail of a side as the time of the hook of guardrails', async () => {
+  const metrics = createMetrics(0);
+  const guardrail = { id: 'g', type: 'guardrail', targetPath: null, verdict: true, deny: false, transformed: false } as const;
+  const one = (side: 'input' | 'output', durationMs: number, async = false) => ({
+    ...{ ...guardrail, side, durationMs, async, checks: [], feedback: null },
+  });
+  metrics.observe(
+    sampleRecord({ guardrails: [one('input', 20), one('input', 2_000), one('input', 90_000, true), one('output', 0)] }),
+  );
+  const sums = (await metrics.text()).match(/^svc_plugin_duration_seconds_sum.*$/gm);
+  expect(sums).toEqual([
+    'svc_plugin_duration_seconds_sum{plugin="guardrails",hook="onRequest",process="0"} 2',
+    'svc_plugin_duration_seconds_sum{plugin="guardrails",hook="onAttemptResponse",process="0"} 0',
+  ]);
+});
