@@ -26,7 +26,7 @@ module.exports = {
     },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true, pathNot: 'uWebSockets' } },
     only('config-stands-alone', '^config/(?!examples/)', '^config/'),
-    only('examples', '^config/examples/', '^core/contract/plugin/plugin'),
+    only('examples', '^config/examples/', '^core/(contract/plugin/plugin|provider-host/provider|providers/provider-adapter)'),
     only('values', '^core/contract/values/', '^(core/contract/(values/|plugin/web-socket)|config/did-you-mean)'),
     only('contract', '^core/contract/', '^(core/contract/|config/did-you-mean)'),
     only('http-edge', '^core/http/', '^(core/(http|contract)/|config/)'),
@@ -46,7 +46,9 @@ module.exports = {
     only('telemetry', '^core/telemetry/', '^(core/(telemetry|contract)/|config/)'),
     only('supervisor', '^core/supervisor/', '^(core/(supervisor|contract|log|telemetry)/|config/)'),
     only('cli', '^core/cli/', '^(core/(cli|contract)/|config/)'),
-    only('plugin-host', '^core/plugin-host/', '^(core/(plugin-host|contract)/|config/)'),
+    only('plugin-host', '^core/plugin-host/', '^(core/(plugin-host|load-module|contract)/|config/)'),
+    only('load-module', '^core/load-module/', '^core/(load-module|contract)/'),
+    only('provider-host', '^core/provider-host/', '^core/(provider-host|load-module|provider-settings|contract)/'),
     only('test-kit', '^core/test-kit/', '^(core|workers|plugins|config)/'),
     {
       name: 'test-kit-is-for-tests',
@@ -106,7 +108,7 @@ module.exports = {
     only(
       'admin',
       '^admin/',
-      '^(admin/|core/(contract|log|nats|provider-settings|telemetry)/|core/prompts/(compile-template|template-[a-z]+)\\.ts|core/journal/mask-content\\.ts|config/|plugins/[^/]+/schema\\.ts|core/providers/declarations\\.ts)',
+      '^(admin/|core/(contract|log|nats|provider-host|provider-settings|telemetry)/|core/prompts/(compile-template|template-[a-z]+)\\.ts|core/journal/mask-content\\.ts|config/|plugins/[^/]+/schema\\.ts|core/providers/declarations\\.ts)',
     ),
     ...adminRules,
     library('uws-in-http-only', '(uWebSockets\\.js|@uwsjs/.*)', '^core/http/'),

@@ -29,6 +29,8 @@ const project = (name: string, include: string[], exclude: string[] = []) => ({
 /** Plugins in the repository import the package by its name, which leads to a build. Tests run the sources. */
 const alias = {
   'svc-gateway/plugin': `${import.meta.dirname}/core/contract/plugin/plugin.ts`,
+  'svc-gateway/provider-adapter': `${import.meta.dirname}/core/providers/provider-adapter.ts`,
+  'svc-gateway/provider': `${import.meta.dirname}/core/provider-host/provider.ts`,
   'svc-gateway/test-kit': `${import.meta.dirname}/core/test-kit/index.ts`,
 };
 

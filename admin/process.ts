@@ -3,10 +3,12 @@ import { loadSettings, SettingsError } from '../config/load-settings.ts';
 import { type ChangeNotice, changesSubject } from '../core/contract/protocol/documents.ts';
 import { exitCodes } from '../core/contract/protocol/process-messages.ts';
 import { onStopRequests } from '../core/contract/protocol/stop-requests.ts';
+import { messageOf } from '../core/contract/values/message-of.ts';
 import { createLog } from '../core/log/log.ts';
+import { loadProviders } from '../core/provider-host/load-providers.ts';
 import { causeOf } from './cause-of.ts';
 import { isDatabaseAway } from './db/is-database-away.ts';
-import { type ControlPlane, startControlPlane } from './start-control-plane.ts';
+import type { ControlPlane } from './start-control-plane.ts';
 import { StartError } from './start-error.ts';
 
 /** While the database is unreachable, one line per this time is logged. */
@@ -34,6 +36,7 @@ export async function runProcess(): Promise<void> {
   if (process.send) process.on('disconnect', stop);
 
   const publish = (notice: ChangeNotice) => void process.send?.({ type: changesSubject, notice }, undefined, {}, () => {});
+  const startControlPlane = await loadControlPlane(settings.providers, log);
   let warnFromMs = 0;
   while (plane === null) {
     try {
@@ -61,6 +64,18 @@ export async function runProcess(): Promise<void> {
   if (plane.firstKeys) process.send?.({ type: 'first-start', ...plane.firstKeys });
   process.send?.({ type: 'ready', role: 'control-plane', port: plane.port });
   log.info({ port: plane.port }, 'the control plane is ready');
+}
+
+/** Loads third-party providers, then the modules that read the list of providers. Exits if a provider cannot be loaded. */
+async function loadControlPlane(providers: readonly string[], log: ReturnType<typeof createLog>) {
+  try {
+    await loadProviders(providers);
+    return (await import('./start-control-plane.ts')).startControlPlane;
+  } catch (error) {
+    log.error({ cause: causeOf(error) }, 'the control plane cannot start');
+    process.stderr.write(`the control plane cannot start: ${messageOf(error)}\n`);
+    process.exit(exitCodes.configuration);
+  }
 }
 
 function readSettings() {

@@ -101,6 +101,7 @@ function complete(values: Values): Settings {
     metadataKeyPrefix: values.metadataKeyPrefix ?? '',
     corsOrigins: values.corsOrigins ?? [],
     plugins: values.plugins ?? [],
+    providers: values.providers ?? [],
     metricsLabels: values.metricsLabels ?? [],
   };
 }

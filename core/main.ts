@@ -1,12 +1,13 @@
 import { loadSettings, SettingsError } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { type Setting, settingsTable } from '../config/settings-table.ts';
-import { type Gateway, startGateway } from './compose/gateway.ts';
+import type { Gateway } from './compose/gateway.ts';
 import { exitCodes } from './contract/protocol/process-messages.ts';
 import { onStopRequests } from './contract/protocol/stop-requests.ts';
 import { toGatewayError } from './contract/values/errors.ts';
 import { messageOf } from './contract/values/message-of.ts';
 import { createLog, type ProcessLog } from './log/log.ts';
+import { loadProviders } from './provider-host/load-providers.ts';
 import { startWatchdog } from './watchdog/start-watchdog.ts';
 
 /** One gateway process: child of the supervisor, or started alone. SLOT is its number among the gateways of the machine. */
@@ -54,7 +55,10 @@ async function main(): Promise<void> {
   });
 
   try {
-    gateway = await startGateway(settings, slot, log);
+    const providers = await loadProviders(settings.providers);
+    // Loaded afterwards: its modules read the list of providers.
+    const { startGateway } = await import('./compose/gateway.ts');
+    gateway = await startGateway(settings, slot, log, providers);
   } catch (error) {
     const message = toGatewayError(error).detail ?? String(error);
     log.error({ reason: error instanceof Error ? (error.stack ?? message) : message }, 'the gateway cannot start');

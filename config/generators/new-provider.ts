@@ -1,14 +1,24 @@
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
-import { copyTemplates, GeneratorError, insertSorted, namesOf, runGenerator } from './kit.ts';
+import { join, resolve } from 'node:path';
+import { copyTemplates, GeneratorError, insertSorted, type Names, namesOf, runGenerator } from './kit.ts';
 
 const root = join(import.meta.dirname, '../..');
 const list = 'core/providers/list.ts';
 
-/** Creates an OpenAI-compatible provider with one setting of its own, a README and passing tests, and registers it in one line. */
-runGenerator(root, ([name, ...rest]) => {
-  if (name === undefined || rest.length > 0) throw new GeneratorError('Usage: npm run new:provider -- <name>, such as acme-ai');
+const usage = 'Usage: npm run new:provider -- <name> [--package <folder>], such as acme-ai --package ../providers';
+
+/**
+ * Creates an OpenAI-compatible provider with one setting of its own, a README and passing tests: inside the repository, registered in one
+ * line, or with `--package` as an npm package of its own below a folder.
+ */
+runGenerator(root, ([name, flag, folder, ...rest]) => {
+  const isPackage = flag === '--package' && folder !== undefined;
+  if (name === undefined || rest.length > 0 || (flag !== undefined && !isPackage)) throw new GeneratorError(usage);
   const names = namesOf(name);
+  return isPackage ? newPackage(names, resolve(folder)) : newBuiltIn(names);
+});
+
+function newBuiltIn(names: Names): string[] {
   const values = { ...names, date: new Date().toISOString().slice(0, 10) };
   // The line is added first. If the provider exists, this fails before anything is written.
   const line = `export { declaration as ${names.camel} } from './${names.kebab}/settings.ts';`;
@@ -17,4 +27,9 @@ runGenerator(root, ([name, ...rest]) => {
   // docs/providers.md is generated from the declarations.
   execFileSync(process.execPath, [join(root, 'test/support/write-provider-docs.ts')]);
   return [...files, list, 'docs/providers.md'];
-});
+}
+
+function newPackage(names: Names, folder: string): string[] {
+  const from = join(import.meta.dirname, 'provider-package');
+  return copyTemplates({ from, root: folder, values: { ...names } }).map((path) => join(folder, path));
+}

@@ -81,6 +81,11 @@ export const plugins = {
     'Comma list of files or npm packages of third-party plugins.',
     listOf(text(/^\S+$/, 'a file or package name')),
   ),
+  providers: list(
+    'PROVIDERS',
+    'Comma list of files or npm packages of third-party providers. Gateways and the control plane load their declarations.',
+    listOf(text(/^\S+$/, 'a file or package name')),
+  ),
   hookTimeoutMs: row(
     'PLUGIN_HOOK_TIMEOUT',
     '2000',

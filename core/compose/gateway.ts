@@ -42,6 +42,8 @@ import { describePlugin, loadedLine } from '../plugin-host/describe-plugin.ts';
 import { guardChecks } from '../plugin-host/guard-checks.ts';
 import { guardPlugin } from '../plugin-host/guard-plugin.ts';
 import { loadPlugins, tryExamples } from '../plugin-host/load-plugins.ts';
+import { describeProvider } from '../provider-host/describe-provider.ts';
+import type { ProviderEntry } from '../provider-host/load-providers.ts';
 import { settingNames } from '../providers/declarations.ts';
 import { providers } from '../providers/index.ts';
 import { ownStore } from '../providers/svc/index.ts';
@@ -110,7 +112,12 @@ const secretTimeoutMs = 5000;
 const sessionClosingMs = 2000;
 
 /** The composition root of the data plane. Creates every part once and passes it its dependencies. */
-export async function startGateway(settings: Settings, slot: number, log: ProcessLog): Promise<Gateway> {
+export async function startGateway(
+  settings: Settings,
+  slot: number,
+  log: ProcessLog,
+  addedProviders: readonly ProviderEntry[] = [],
+): Promise<Gateway> {
   const clock = createTurnClock();
   const metricsUrl = otlpUrl(settings, 'metrics');
   const prefixes = [settings.headerPrefix, ...settings.headerPrefixAliases];
@@ -222,7 +229,8 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const { services, plans } = composed;
   const hooksOf = tryExamples(added, services);
   const loadedPlugins = entries.map((entry) => describePlugin(entry, hooksOf.get(entry.plugin.name) ?? new Set()));
-  if (loadedPlugins.length > 0) log.info(loadedLine(loadedPlugins), 'plugins loaded');
+  const loadedProviders = addedProviders.map(describeProvider);
+  if (loadedPlugins.length + loadedProviders.length > 0) log.info(loadedLine(loadedPlugins, loadedProviders), 'plugins loaded');
 
   const { machineIdentity } = settings;
   const secretManagers = createSecretManagers({
@@ -282,7 +290,7 @@ export async function startGateway(settings: Settings, slot: number, log: Proces
   const internal = internalRoutes({
     ...{ settings, transport, tokens, tokenFetch, parseBaseUrl, clock, secretManagers },
     parseTokenUrl: outbound.parseTokenUrl,
-    ...{ checkConfig, guardrails, loadedPlugins },
+    ...{ checkConfig, guardrails, loadedPlugins, loadedProviders },
   });
 
   let stopping = false;

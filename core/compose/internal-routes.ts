@@ -3,7 +3,12 @@ import type { Settings } from '../../config/settings.ts';
 import { readBatchUsage } from '../batches/read-batch-usage.ts';
 import { configCheck, configCheckPath } from '../contract/protocol/config-check.ts';
 import { connectionTestPath } from '../contract/protocol/connection-test.ts';
-import { type LoadedPlugin, loadedPluginsPath, loadedPluginsQuestion } from '../contract/protocol/loaded-plugins.ts';
+import {
+  type LoadedPlugin,
+  type LoadedProvider,
+  loadedPluginsPath,
+  loadedPluginsQuestion,
+} from '../contract/protocol/loaded-plugins.ts';
 import { mcpInspection, mcpInspectionMs, mcpInspectionPath } from '../contract/protocol/mcp-sync.ts';
 import type { SecretManagers } from '../contract/protocol/secret-managers.ts';
 import { tokenCheckPath } from '../contract/protocol/tokens.ts';
@@ -52,6 +57,7 @@ export interface InternalRoutesOptions {
   readonly checkConfig: (config: unknown) => string[];
   readonly guardrails: GuardrailAnswers;
   readonly loadedPlugins: readonly LoadedPlugin[];
+  readonly loadedProviders: readonly LoadedProvider[];
 }
 
 /** Returns the routes that the control plane calls, by path. Each requires the cluster key. */
@@ -84,7 +90,7 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
     clusterKey: clusterKeyText,
     question: loadedPluginsQuestion,
     atOnceMax: configChecksMax,
-    answer: async () => ({ plugins: options.loadedPlugins }),
+    answer: async () => ({ plugins: options.loadedPlugins, providers: options.loadedProviders }),
   });
   return new Map([
     [connectionTestPath, createConnectionTests({ ...providerAccess, clusterKey: clusterKeyText })],

@@ -1,5 +1,5 @@
 import { type Extension, type HookName, hookNames, type Plugin } from '../contract/plugin/plugin.ts';
-import type { LoadedPlugin } from '../contract/protocol/loaded-plugins.ts';
+import type { LoadedPlugin, LoadedProvider } from '../contract/protocol/loaded-plugins.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import { hasHooks } from './check-plugin.ts';
 import type { PluginEntry } from './load-plugins.ts';
@@ -26,11 +26,13 @@ function stageOf(plugin: Extension): Plugin['stage'] | null {
 }
 
 /** Fields of the log line that lists the loaded plugins. */
-export function loadedLine(loaded: readonly LoadedPlugin[]): JsonObject {
-  const nameOf = ({ name, version }: LoadedPlugin): string => (version === null ? name : `${name}@${version}`);
+export function loadedLine(loaded: readonly LoadedPlugin[], providers: readonly LoadedProvider[] = []): JsonObject {
+  const versioned = (name: string, version: string | null): string => (version === null ? name : `${name}@${version}`);
+  const nameOf = ({ name, version }: LoadedPlugin): string => versioned(name, version);
   const checks = loaded.flatMap((plugin) => plugin.checks.map(({ id }) => id));
   return {
     plugins: loaded.map((plugin) => (plugin.stage === null ? nameOf(plugin) : `${nameOf(plugin)} (${plugin.stage})`)),
     ...(checks.length === 0 ? {} : { checks }),
+    ...(providers.length === 0 ? {} : { providers: providers.map(({ id, version }) => versioned(id, version)) }),
   };
 }

@@ -1,4 +1,5 @@
 import type { SettingNames } from '../contract/provider/setting-names.ts';
+import { addedProviders } from '../provider-settings/added-providers.ts';
 import {
   isCarried,
   isStored,
@@ -8,14 +9,26 @@ import {
 } from '../provider-settings/declaration.ts';
 import * as listed from './list.ts';
 
+const builtIn: readonly ProviderDeclaration[] = Object.values(listed).flat();
+
 /** Every provider, by id in alphabetical order. Importing this file loads no adapter. */
-export const declarations: readonly ProviderDeclaration[] = Object.values(listed)
-  .flat()
-  .sort((a, b) => (a.id < b.id ? -1 : 1));
+export const declarations: readonly ProviderDeclaration[] = [...builtIn, ...withOwnNames(addedProviders())].sort((a, b) =>
+  a.id < b.id ? -1 : 1,
+);
 
 const byName: ReadonlyMap<string, ProviderDeclaration> = new Map(
   declarations.flatMap((declaration) => [declaration.id, ...declaration.aliases].map((name) => [name, declaration] as const)),
 );
+
+/** Throws an Error if a third-party provider has the name of another provider. */
+function withOwnNames(added: readonly ProviderDeclaration[]): readonly ProviderDeclaration[] {
+  const taken = new Set(builtIn.flatMap(({ id, aliases }) => [id, ...aliases]));
+  for (const name of added.flatMap(({ id, aliases }) => [id, ...aliases])) {
+    if (taken.has(name)) throw new Error(`PROVIDERS: two providers have the name ${name}; rename one of the two`);
+    taken.add(name);
+  }
+  return added;
+}
 
 /** The provider with this id or alias, or null. */
 export function declarationOf(name: string): ProviderDeclaration | null {

@@ -10,13 +10,14 @@ import { until } from '../support/until.ts';
 /** Third-party plugins, named in PLUGINS and enabled by a config. */
 const example = 'config/examples/plugins/required-metadata.mjs';
 const topics = 'config/examples/plugins/allowed-topics.mjs';
+const acme = 'config/examples/providers/acme-ai/settings.mjs';
 const throwing = join(import.meta.dirname, 'fixtures/throwing-plugin.mjs');
 const odd = join(import.meta.dirname, 'fixtures/odd-plugin.mjs');
 
 let gateway: GatewayWithUpstream;
 beforeAll(async () => {
   gateway = await startGatewayWithUpstream({
-    env: { PLUGINS: `${example},${throwing},${odd},${topics}`, PLUGIN_HOOK_TIMEOUT: '300', LOG_LEVEL: 'info' },
+    env: { PLUGINS: `${example},${throwing},${odd},${topics}`, PLUGIN_HOOK_TIMEOUT: '300', PROVIDERS: acme, LOG_LEVEL: 'info' },
   });
 });
 afterAll(() => gateway?.close());
@@ -120,6 +121,39 @@ describe('GET /plugins/loaded', () => {
 
   it('needs an organisation key', async () => {
     expect([(await list(gateway.workspaceKey)).status, (await list('none')).status]).toEqual([403, 401]);
+  });
+});
+
+describe('the example provider', () => {
+  const settings = ['custom_host', 'acme_ai_project'];
+
+  it('is in the list of what is loaded, and in the line at start', async () => {
+    const reply = await fetch(`${gateway.baseUrl}/plugins/loaded`, { headers: { 'x-svc-api-key': gateway.adminKey } });
+    const { providers } = (await reply.json()) as { providers: unknown[] };
+    expect(providers).toMatchObject([{ id: 'acme-ai', aliases: [], package: null, version: null }]);
+    expect(providers).toMatchObject([{ settings: expect.arrayContaining(settings) }]);
+    expect(gateway.output()).toContain('"providers":["acme-ai"]');
+  });
+
+  it('is stored with its settings, and called with them', async () => {
+    const { admin, upstream } = gateway;
+    const stored = (acme_ai_project: string) => ({
+      ai_provider_id: 'acme-ai',
+      key: 'acme-key',
+      configurations: { custom_host: `${upstream.origin}/v1`, acme_ai_project },
+    });
+    await expect(admin.createUpstream('bad', upstream.openaiHost, stored('not a project'))).rejects.toThrow('acme_ai_project');
+    await admin.createUpstream('acme', upstream.openaiHost, stored('my-project'));
+    expect((await call({ provider: '@acme' })).status).toBe(200);
+    const { last } = upstream;
+    expect([last.header('x-project'), last.header('authorization')]).toEqual(['my-project', 'Bearer acme-key']);
+  });
+
+  it('has its settings validated in configs', async () => {
+    const response = await call({ provider: '@oai', acme_ai_project: 'not a project' });
+    expect(response.status).toBe(200);
+    const own = await call({ provider: 'acme-ai', api_key: 'k', acme_ai_project: 'not a project' });
+    expect([own.status, await own.text()]).toEqual([400, expect.stringContaining('acme_ai_project')]);
   });
 });
 

@@ -4,6 +4,7 @@ import {
   loadedPluginsMs,
   loadedPluginsPath,
   loadedPluginsReply,
+  loadedProvider,
 } from '../../../core/contract/protocol/loaded-plugins.ts';
 import { askGateway } from '../../http/ask-gateway.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
@@ -17,19 +18,19 @@ export const loadedPluginRoutes: readonly AdminRoute[] = [
     tenant: 'organisation',
     resource: 'plugins',
     action: 'list-loaded',
-    summary: 'List the third-party plugins that gateways have loaded',
-    reply: v.strictObject({ object: v.literal('list'), total: v.number(), data: v.array(loadedPlugin) }),
+    summary: 'List the third-party plugins and providers that gateways have loaded',
+    reply: v.strictObject({ object: v.literal('list'), total: v.number(), data: v.array(loadedPlugin), providers: v.array(loadedProvider) }),
     query: v.strictObject({}),
     body: null,
     async handle({ services }) {
-      const { plugins } = await askGateway(services, {
+      const { plugins, providers } = await askGateway(services, {
         path: loadedPluginsPath,
         body: {},
         reply: loadedPluginsReply,
         timeoutMs: loadedPluginsMs,
         what: 'list its plugins',
       });
-      return { object: 'list' as const, total: plugins.length, data: plugins };
+      return { object: 'list' as const, total: plugins.length, data: plugins, providers };
     },
   }),
 ];

@@ -3,7 +3,7 @@ import { guardrailSides } from '../plugin/guardrail-config.ts';
 import { hookNames, stages } from '../plugin/plugin.ts';
 
 /**
- * The third-party plugins that a gateway has loaded, for the control plane, which loads none. `POST` with the cluster key as bearer and
+ * The third-party plugins and providers that a gateway has loaded, for the control plane, which loads none. `POST` with the cluster key as bearer and
  * `loadedPluginsQuestion` as body; 200 `loadedPluginsReply`.
  */
 export const loadedPluginsPath = '/internal/v1/loaded-plugins';
@@ -28,4 +28,15 @@ export const loadedPlugin = v.strictObject({
 });
 export type LoadedPlugin = v.InferOutput<typeof loadedPlugin>;
 
-export const loadedPluginsReply = v.object({ plugins: v.array(loadedPlugin) });
+export const loadedProvider = v.strictObject({
+  id: v.string(),
+  aliases: v.array(v.string()),
+  /** As in a plugin. */
+  package: v.nullable(v.string()),
+  version: v.nullable(v.string()),
+  /** Names of its settings, those of all providers included. */
+  settings: v.array(v.string()),
+});
+export type LoadedProvider = v.InferOutput<typeof loadedProvider>;
+
+export const loadedPluginsReply = v.object({ plugins: v.array(loadedPlugin), providers: v.optional(v.array(loadedProvider), []) });

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startControlPlane } from '../../../admin/main.ts';
+import { startControlPlane } from '../../../admin/start-control-plane.ts';
 import { organisations } from '../../../admin/resources/organisations/entity.ts';
 import { StartError } from '../../../admin/start-error.ts';
 import { newApiKey } from '../../../core/contract/values/api-key.ts';

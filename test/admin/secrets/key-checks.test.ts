@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../admin/db/open-database.ts';
-import { startControlPlane } from '../../../admin/main.ts';
+import { startControlPlane } from '../../../admin/start-control-plane.ts';
 import { StartError } from '../../../admin/start-error.ts';
 import { entities, migrations } from '../../../admin/tables.ts';
 import type { Settings } from '../../../config/settings.ts';

@@ -7,7 +7,7 @@ import { auditEntries } from '../../../admin/audit/entity.ts';
 import { createOrganisation } from '../../../admin/bootstrap/create-organisation.ts';
 import type { FirstKeys } from '../../../admin/bootstrap/first-start.ts';
 import { newId } from '../../../admin/db/new-id.ts';
-import { type ControlPlane, type ControlPlaneDeps, startControlPlane } from '../../../admin/main.ts';
+import { type ControlPlane, type ControlPlaneDeps, startControlPlane } from '../../../admin/start-control-plane.ts';
 import { type OutboxEvent, outbox } from '../../../admin/publish/entity.ts';
 import { writeChange } from '../../../admin/publish/write-change.ts';
 import { loadSettings } from '../../../config/load-settings.ts';

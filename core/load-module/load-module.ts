@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { createRequire, findPackageJSON } from 'node:module';
+import { dirname, isAbsolute, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { messageOf } from '../contract/values/message-of.ts';
+import { sharePackage } from './share-package.ts';
+
+/**
+ * Loads a file (absolute, or relative to the working directory) or an installed package of a third party, which may import
+ * `svc-gateway/plugin` and `svc-gateway/provider`. Throws an Error that names the setting, the entry and the problem.
+ */
+export async function loadModule(setting: string, name: string): Promise<Readonly<Record<string, unknown>>> {
+  sharePackage();
+  try {
+    return await import(locate(name));
+  } catch (thrown) {
+    throw new Error(`${setting}: ${name} cannot be loaded: ${messageOf(thrown)}`);
+  }
+}
+
+function isFile(name: string): boolean {
+  return name.startsWith('.') || isAbsolute(name) || /\.[cm]?[jt]s$/.test(name);
+}
+
+/** Returns the version of the package; null for a file. */
+export function versionOf(name: string): string | null {
+  const manifest = isFile(name) ? undefined : findPackageJSON(name, resolve('package.json'));
+  const version: unknown = manifest === undefined ? null : JSON.parse(readFileSync(manifest, 'utf8')).version;
+  return typeof version === 'string' ? version : null;
+}
+
+function locate(name: string): string {
+  if (isFile(name)) return pathToFileURL(resolve(name)).href;
+  // Packages are resolved from the working directory, so that they need not be installed inside the service.
+  const from = resolve('package.json');
+  try {
+    return pathToFileURL(createRequire(from).resolve(name)).href;
+  } catch (thrown) {
+    const manifest = (thrown as NodeJS.ErrnoException).code === notForRequire ? findPackageJSON(name, from) : undefined;
+    const entry = manifest ? importEntry(JSON.parse(readFileSync(manifest, 'utf8')).exports) : null;
+    if (!manifest || entry === null) throw thrown;
+    return pathToFileURL(resolve(dirname(manifest), entry)).href;
+  }
+}
+
+/**
+ * `require` does not find a package whose `exports` have only `import`, and only `require` can resolve from another directory.
+ */
+const notForRequire = 'ERR_PACKAGE_PATH_NOT_EXPORTED';
+
+/**
+ * Returns the file that `import` of a package's root resolves to, by its `exports` (Node.js documentation, "Packages",
+ * conditional exports).
+ */
+function importEntry(exports: unknown): string | null {
+  if (typeof exports === 'string') return exports;
+  if (typeof exports !== 'object' || exports === null) return null;
+  for (const [condition, target] of Object.entries(exports)) {
+    if (!['.', 'node', 'import', 'default'].includes(condition)) continue;
+    const entry = importEntry(target);
+    if (entry !== null) return entry;
+  }
+  return null;
+}
