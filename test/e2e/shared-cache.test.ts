@@ -1,22 +1,24 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { newReadyDatabase, ruleDatabases } from '../admin/support/test-database.ts';
+import { variants } from '../support/cache-variants.ts';
 import { connectionsTo } from '../support/connections-to.ts';
 import { reply } from '../support/fake-upstream.ts';
 import { type FreshReply, onFreshConnection } from '../support/fresh-connection.ts';
 import { newGate } from '../support/gate.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { configOf, expectationOf, type Row, rows, textOf, words } from '../support/guardrail-matrix.ts';
 import { until } from '../support/until.ts';
 
 const chatPath = '/v1/chat/completions';
 
-describe.each(ruleDatabases)('the cache of two gateway processes, on %s', (name) => {
+describe.each(ruleDatabases)('three gateway processes, on %s', (name) => {
   let gateway: GatewayWithUpstream;
   let database: Awaited<ReturnType<typeof newReadyDatabase>> | null = null;
   beforeAll(async () => {
     database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
     const url: Record<string, string> = database ? { DATABASE_URL: database.url } : {};
-    gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '2', CACHE_STORE_TIMEOUT: '2000', ...url } });
-    await bothProcesses();
+    gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '3', CACHE_STORE_TIMEOUT: '2000', ...url } });
+    await allProcesses();
   });
   afterEach(() => gateway?.upstream.reset());
   afterAll(async () => {
@@ -24,7 +26,7 @@ describe.each(ruleDatabases)('the cache of two gateway processes, on %s', (name)
     await database?.drop();
   });
 
-  const bothProcesses = () => until(() => gateway.pidsOf('gateway').length === 2, { what: 'two gateway processes' });
+  const allProcesses = () => until(() => gateway.pidsOf('gateway').length === 3, { what: 'three gateway processes' });
   const config = JSON.stringify({ provider: '@oai', cache: { mode: 'simple' } });
   const bodyOf = (content: string) => ({ model: 'm', messages: [{ role: 'user', content }] });
   const ask = (content: string, headers: Record<string, string> = {}): Promise<FreshReply> =>
@@ -42,7 +44,7 @@ describe.each(ruleDatabases)('the cache of two gateway processes, on %s', (name)
 
   it('serves a reply that another process has stored', async () => {
     await ask('shared');
-    // Each request has its own connection, so both processes reply to some of them.
+    // Each request has its own connection, so all processes reply to some of them.
     const replies = await Promise.all(Array.from({ length: 20 }, () => ask('shared')));
     expect(new Set(statuses(replies))).toEqual(new Set(['HIT']));
     expect(new Set(replies.map(({ body }) => body)).size).toBe(1);
@@ -79,7 +81,7 @@ describe.each(ruleDatabases)('the cache of two gateway processes, on %s', (name)
     expect(await first).toBeNull();
     const replies = (await Promise.all(others)).filter((one) => one !== null);
     gate.open();
-    await bothProcesses();
+    await allProcesses();
     for (const one of replies) expect(one.status).toBe(200);
     expect((await ask('killed')).headers['x-svc-cache-status']).toBe('HIT');
     expect(calls()).toBe(2);
@@ -97,14 +99,14 @@ describe.each(ruleDatabases)('the cache of two gateway processes, on %s', (name)
         const replies = await Promise.all(Array.from({ length: 20 }, () => ask('refreshed')));
         return replies.every(({ body }) => body.includes('new'));
       },
-      { what: 'the new reply in both processes' },
+      { what: 'the new reply in all processes' },
     );
     expect(calls()).toBe(2);
   });
 
   const isHit = ({ headers }: FreshReply) => headers['x-svc-cache-status'] === 'HIT';
 
-  it('is purged in both processes by an admin', async () => {
+  it('is purged in all processes by an admin', async () => {
     gateway.upstream.once(chatPath, reply(200, answerOf('before') as never));
     await ask('purged');
     await Promise.all(Array.from({ length: 20 }, () => ask('purged')));
@@ -123,7 +125,7 @@ describe.each(ruleDatabases)('the cache of two gateway processes, on %s', (name)
         const replies = await Promise.all(Array.from({ length: 20 }, () => ask('purged')));
         return replies.every((one) => isHit(one) && one.body.includes('after'));
       },
-      { what: 'the purge in both gateways' },
+      { what: 'the purge in all gateways' },
     );
     expect(calls()).toBe(2);
   });
@@ -131,7 +133,7 @@ describe.each(ruleDatabases)('the cache of two gateway processes, on %s', (name)
   it.each([
     ['entry', (id: string) => `/entries/${id}`],
     ['namespace', () => '?namespace=of-namespace'],
-  ])('loses one %s in both processes when an admin purges it, and keeps the rest', async (what, below) => {
+  ])('loses one %s in all processes when an admin purges it, and keeps the rest', async (what, below) => {
     const namespace = { 'x-svc-cache-namespace': `of-${what}` };
     const path = `/admin/workspaces/${gateway.workspaceId}/cache`;
     const both = async (content: string, headers: Record<string, string>) => {
@@ -161,7 +163,7 @@ describe.each(ruleDatabases)('the cache of two gateway processes, on %s', (name)
     await until(async () => (await ask('kept')).headers['x-svc-cache-status'] === 'HIT');
     const before = gateway.pidsOf('gateway');
     for (const pid of before) process.kill(pid, 'SIGKILL');
-    await until(() => gateway.pidsOf('gateway').filter((pid) => !before.includes(pid)).length === 2, { what: 'new processes' });
+    await until(() => gateway.pidsOf('gateway').filter((pid) => !before.includes(pid)).length === 3, { what: 'new processes' });
     const reply = await until(() => ask('kept').catch(() => null));
     expect(reply.headers['x-svc-cache-status']).toBe('HIT');
     expect(calls()).toBe(1);
@@ -177,6 +179,59 @@ describe.each(ruleDatabases)('the cache of two gateway processes, on %s', (name)
       expect([first.status, first.headers['x-svc-cache-status']]).toEqual([200, 'MISS']);
     } finally {
       process.kill(controlPlane as number, 'SIGCONT');
+    }
+  });
+
+  it('serves none of many requests that differ in one aspect from the entry of another', async () => {
+    // Every seventh: the aspects of bodies, headers and configs that one provider serves.
+    const sent = variants.filter(
+      ({ request: { path, headers } }, at) =>
+        at % 7 === 0 &&
+        path === undefined &&
+        headers?.['x-svc-config']?.includes('"@one"') &&
+        headers.authorization === undefined,
+    );
+    expect(sent.length).toBeGreaterThan(100);
+    const shared: string[] = [];
+    for (const { aspect, request } of sent) {
+      const inline = String(request.headers?.['x-svc-config']).replace('"@one"', '"@oai"');
+      const headers = { ...(request.headers as Record<string, string>), 'x-svc-config': inline };
+      const first = await onFreshConnection(gateway.origin + chatPath, {
+        headers: { 'x-svc-api-key': gateway.workspaceKey, ...headers },
+        body: request.body as object,
+      });
+      if (first.headers['x-svc-cache-status'] !== 'MISS') shared.push(aspect);
+    }
+    expect(shared).toEqual([]);
+    expect(calls()).toBe(sent.length);
+  });
+
+  it('have the same verdicts of guardrails in every combination', async () => {
+    const isInline = ({ source }: Row) => source === 'shorthand' || source === 'hook form' || source === 'target';
+    const some = rows.filter((row) => row.route.path === chatPath && row.route.provider === '@one' && isInline(row));
+    let row = some[0] as Row;
+    gateway.upstream.on(chatPath, async ({ request, response }) => {
+      const isStream = request.text.includes('"stream":true');
+      response.setHeader('content-type', isStream ? 'text/event-stream' : 'application/json');
+      if (!isStream) return void response.end(JSON.stringify(row.route.plain(words.join(''))));
+      const send = (data: Uint8Array) => response.write(data);
+      const handler = { onHead: () => {}, onData: send, onEnd: () => response.end(), onError: () => response.destroy() };
+      row.route.stream(words)({} as never, handler as never);
+    });
+    for (row of some.filter((_, at) => at % 5 === 0)) {
+      const before = calls();
+      const reply = await onFreshConnection(gateway.origin + chatPath, {
+        headers: {
+          'x-svc-api-key': gateway.workspaceKey,
+          'x-svc-config': JSON.stringify(configOf(row)).replaceAll('"@one"', '"@oai"'),
+        },
+        body: { model: 'm', ...row.route.body, ...(row.stream === 'plain' ? {} : { stream: true }) },
+      });
+      const { route: _route, ...columns } = row;
+      const { status, calls: called, leaves } = expectationOf(row);
+      const text = textOf(reply.body).includes('forbidden') || reply.body.includes('forbidden"');
+      const seen = { status: reply.status, calls: calls() - before, leaves: text };
+      expect({ ...columns, ...seen }).toEqual({ ...columns, status, calls: called, leaves });
     }
   });
 
