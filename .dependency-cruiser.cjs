@@ -26,7 +26,11 @@ module.exports = {
     },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true, pathNot: 'uWebSockets' } },
     only('config-stands-alone', '^config/(?!examples/)', '^config/'),
-    only('examples', '^config/examples/', '^core/(contract/plugin/plugin|provider-host/provider|providers/provider-adapter)'),
+    only(
+      'examples',
+      '^config/examples/',
+      '^(config/examples/|core/(contract/plugin/plugin|provider-host/provider|providers/provider-adapter|test-kit/))',
+    ),
     only('values', '^core/contract/values/', '^(core/contract/(values/|plugin/web-socket)|config/did-you-mean)'),
     only('contract', '^core/contract/', '^(core/contract/|config/did-you-mean)'),
     only('http-edge', '^core/http/', '^(core/(http|contract)/|config/)'),
@@ -53,7 +57,7 @@ module.exports = {
     {
       name: 'test-kit-is-for-tests',
       severity: 'error',
-      from: { path: '^(core|plugins|admin|workers|config)/', pathNot: '^core/test-kit/' },
+      from: { path: '^(core|plugins|admin|workers|config)/', pathNot: '^(core/test-kit/|config/examples/.+\\.test\\.mjs$)' },
       to: { path: '^core/test-kit/' },
     },
     only('watchdog', '^core/watchdog/', '^core/(watchdog|contract)/'),

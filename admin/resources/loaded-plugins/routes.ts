@@ -19,7 +19,12 @@ export const loadedPluginRoutes: readonly AdminRoute[] = [
     resource: 'plugins',
     action: 'list-loaded',
     summary: 'List the third-party plugins and providers that gateways have loaded',
-    reply: v.strictObject({ object: v.literal('list'), total: v.number(), data: v.array(loadedPlugin), providers: v.array(loadedProvider) }),
+    reply: v.strictObject({
+      object: v.literal('list'),
+      total: v.number(),
+      data: v.array(loadedPlugin),
+      providers: v.array(loadedProvider),
+    }),
     query: v.strictObject({}),
     body: null,
     async handle({ services }) {

@@ -39,4 +39,7 @@ export const loadedProvider = v.strictObject({
 });
 export type LoadedProvider = v.InferOutput<typeof loadedProvider>;
 
-export const loadedPluginsReply = v.object({ plugins: v.array(loadedPlugin), providers: v.optional(v.array(loadedProvider), []) });
+export const loadedPluginsReply = v.object({
+  plugins: v.array(loadedPlugin),
+  providers: v.optional(v.array(loadedProvider), []),
+});
