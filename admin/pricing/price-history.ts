@@ -1,5 +1,5 @@
 /** A price and the time from which it applies: an ISO time; null: from the beginning. Value null: no price was saved. */
-export interface PriceVersion<Value> {
+interface PriceVersion<Value> {
   readonly from: string | null;
   readonly value: Value | null;
 }

@@ -6,7 +6,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { billedAmount, entrySources } from '../../leases/entry-sources.ts';
 
 /** A sum that differs from the sum over records. Amounts are in tokens, requests or nano-USD, as whole decimal numbers. */
-export interface Difference {
+interface Difference {
   /** Names the window of a budget, the record or the roll-ups. */
   readonly where: string;
   readonly expected: string;
