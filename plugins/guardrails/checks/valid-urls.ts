@@ -10,7 +10,7 @@ const urlsMax = 20;
 const timeoutMs = 3000;
 
 /**
- * `default.validUrls`: every URL of the text answers a GET with 2xx, with `onlyDNS` its host name has an address. Addresses that the gateway may
+ * `default.validUrls`: every URL of the text returns 2xx to a GET, with `onlyDNS` its host name has an address. Addresses that the gateway may
  * not call are not valid.
  */
 export const validUrls: Check = defineCheck({
@@ -29,16 +29,16 @@ export const validUrls: Check = defineCheck({
       if (urls.length === 0) {
         return { verdict: false, data: { explanation: 'No URLs found in the text.', urls, validationMethod, ...base } };
       }
-      const answers = await Promise.all(
+      const reached = await Promise.all(
         urls.map((url, index) => (index < urlsMax ? (onlyDNS ? hasAddress(url) : isReached(services, url)) : false)),
       );
-      const invalidUrls = urls.filter((_url, index) => !answers[index]);
+      const invalidUrls = urls.filter((_url, index) => !reached[index]);
       const isValid = invalidUrls.length === 0;
       const verdict = isValid !== not;
       const explanation = isValid
         ? `All URLs are valid (${urls.length} found).`
         : `Some URLs are invalid (${invalidUrls.length} of ${urls.length} failed).`;
-      const found = urls.filter((_url, index) => answers[index]);
+      const found = urls.filter((_url, index) => reached[index]);
       return {
         verdict,
         data: { verdict, not, explanation, validUrls: found, invalidUrls, validationMethod, textExcerpt: excerpt(text) },

@@ -36,7 +36,7 @@ export const acuvity = definePartner({
   },
   changes: ({ pii_redact, secrets_redact }) => pii_redact || secrets_redact,
   redacts: ({ pii_redact, secrets_redact }) => pii_redact || secrets_redact,
-  answer: v.looseObject({
+  response: v.looseObject({
     extractions: v.array(
       v.looseObject({
         data: v.optional(v.string()),

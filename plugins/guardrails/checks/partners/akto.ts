@@ -8,7 +8,7 @@ export const akto = definePartner({
   sides: bothSides,
   parameters: {},
   credentials: { apiKey: secret, apiDomain: domain },
-  answer: v.looseObject({ Allowed: v.boolean(), Reason: v.optional(v.string(), '') }),
+  response: v.looseObject({ Allowed: v.boolean(), Reason: v.optional(v.string(), '') }),
   toRequest: ({ text, subject, credentials }) => ({
     url: `https://${credentials.apiDomain}/api/validate/request`,
     headers: bearer(credentials.apiKey),

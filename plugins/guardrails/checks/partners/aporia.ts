@@ -8,7 +8,7 @@ export const aporia = definePartner({
   sides: bothSides,
   parameters: { projectID: v.pipe(text, v.regex(/^[\w-]+$/, 'expected letters, digits, hyphens and underscores')) },
   credentials: { apiKey: secret, apiEndpoint: v.optional(baseUrl, 'https://gr-prd.aporia.com') },
-  answer: v.looseObject({ action: v.string() }),
+  response: v.looseObject({ action: v.string() }),
   toRequest: (asked) => ({
     url: `${asked.credentials.apiEndpoint}/${asked.parameters.projectID}/validate`,
     headers: ['x-aporia-api-key', asked.credentials.apiKey],
@@ -19,5 +19,5 @@ export const aporia = definePartner({
       explain: true,
     },
   }),
-  toVerdict: (answer) => ({ verdict: answer.action === 'passthrough', data: answer }),
+  toVerdict: (response) => ({ verdict: response.action === 'passthrough', data: response }),
 });

@@ -29,7 +29,7 @@ const contentSafety = definePartner({
     categories: v.optional(v.array(v.picklist(categories)), [...categories]),
   },
   credentials,
-  answer: v.looseObject({
+  response: v.looseObject({
     categoriesAnalysis: v.array(v.looseObject({ category: v.string(), severity: v.optional(v.nullable(v.number()), 0) })),
     blocklistsMatch: v.optional(v.nullable(v.array(v.unknown()))),
   }),
@@ -38,9 +38,9 @@ const contentSafety = definePartner({
     headers: headersOf(given),
     body: { text: checked, categories: parameters.categories, blocklistNames: parameters.blocklistNames },
   }),
-  toVerdict(answer, { parameters }) {
-    const isHarmful = answer.categoriesAnalysis.some(({ severity }) => (severity ?? 0) >= parameters.severity);
-    return { verdict: !isHarmful && (answer.blocklistsMatch ?? []).length === 0, data: answer };
+  toVerdict(response, { parameters }) {
+    const isHarmful = response.categoriesAnalysis.some(({ severity }) => (severity ?? 0) >= parameters.severity);
+    return { verdict: !isHarmful && (response.blocklistsMatch ?? []).length === 0, data: response };
   },
 });
 
@@ -59,7 +59,7 @@ const pii = definePartner({
   eachText: true,
   changes: ({ redact }) => redact,
   redacts: ({ redact }) => redact,
-  answer: v.looseObject({
+  response: v.looseObject({
     results: v.looseObject({
       documents: v.tuple([
         v.looseObject({ redactedText: v.string(), entities: v.array(v.looseObject({ category: v.optional(v.string()) })) }),
@@ -100,15 +100,15 @@ const shieldPrompt = definePartner({
   sides: ['input'],
   parameters: { apiVersion: apiVersion('2024-09-01') },
   credentials,
-  answer: v.looseObject({ userPromptAnalysis: attack, documentsAnalysis: v.optional(v.nullable(v.array(attack))) }),
+  response: v.looseObject({ userPromptAnalysis: attack, documentsAnalysis: v.optional(v.nullable(v.array(attack))) }),
   toRequest: ({ text: checked, parameters, credentials: given }) => ({
     url: urlOf(given, 'contentsafety/text:shieldPrompt', parameters.apiVersion),
     headers: headersOf(given),
     body: { userPrompt: checked, documents: [] },
   }),
-  toVerdict: (answer) => ({
-    verdict: [answer.userPromptAnalysis, ...(answer.documentsAnalysis ?? [])].every(({ attackDetected }) => !attackDetected),
-    data: answer,
+  toVerdict: (response) => ({
+    verdict: [response.userPromptAnalysis, ...(response.documentsAnalysis ?? [])].every(({ attackDetected }) => !attackDetected),
+    data: response,
   }),
 });
 
@@ -117,13 +117,13 @@ const protectedMaterial = definePartner({
   sides: ['output'],
   parameters: { apiVersion: apiVersion('2024-09-01') },
   credentials,
-  answer: v.looseObject({ protectedMaterialAnalysis: v.looseObject({ detected: v.boolean() }) }),
+  response: v.looseObject({ protectedMaterialAnalysis: v.looseObject({ detected: v.boolean() }) }),
   toRequest: ({ text: checked, parameters, credentials: given }) => ({
     url: urlOf(given, 'contentsafety/text:detectProtectedMaterial', parameters.apiVersion),
     headers: headersOf(given),
     body: { text: checked },
   }),
-  toVerdict: (answer) => ({ verdict: !answer.protectedMaterialAnalysis.detected, data: answer }),
+  toVerdict: (response) => ({ verdict: !response.protectedMaterialAnalysis.detected, data: response }),
 });
 
 /** https://learn.microsoft.com/rest/api/contentsafety and https://learn.microsoft.com/rest/api/language */

@@ -28,7 +28,7 @@ export const bedrock = definePartner({
   eachText: true,
   changes: ({ redact }) => redact,
   redacts: ({ redact }) => redact,
-  answer: v.looseObject({
+  response: v.looseObject({
     action: v.picklist(['NONE', 'GUARDRAIL_INTERVENED']),
     outputs: v.optional(v.array(v.looseObject({ text: v.string() })), []),
     assessments: v.optional(v.array(assessment), []),

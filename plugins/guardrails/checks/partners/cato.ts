@@ -18,7 +18,7 @@ export const cato = definePartner({
   credentials: { apiKey: secret, apiBase: v.optional(baseUrl, 'https://api.aisec.catonetworks.com') },
   eachText: true,
   changes: () => true,
-  answer: v.pipe(
+  response: v.pipe(
     v.looseObject({
       required_action: v.optional(
         v.nullable(

@@ -10,7 +10,7 @@ export const crowdstrike = definePartner({
   credentials: { apiKey: secret, baseUrl },
   changes: ({ redact }) => redact,
   redacts: ({ redact }) => redact,
-  answer: v.looseObject({
+  response: v.looseObject({
     status: v.literal('Success'),
     result: v.looseObject({
       blocked: v.boolean(),

@@ -11,7 +11,7 @@ export const f5 = definePartner({
   eachText: true,
   changes: ({ redact }) => redact,
   redacts: ({ redact }) => redact,
-  answer: v.looseObject({
+  response: v.looseObject({
     redactedInput: v.optional(v.nullable(v.string())),
     result: v.looseObject({ outcome: v.string() }),
   }),

@@ -30,19 +30,19 @@ export const generic = definePartner({
   },
   credentials: {},
   changes: ({ replacementPointer }) => replacementPointer !== undefined,
-  answer: v.union([v.record(v.string(), v.unknown()), v.array(v.unknown())]),
+  response: v.union([v.record(v.string(), v.unknown()), v.array(v.unknown())]),
   toRequest: (asked) => ({
     url: asked.parameters.url,
     headers: Object.entries(asked.parameters.headers).flat(),
     body: fill(asked.parameters.body, asked) as JsonObject,
   }),
-  toVerdict(answer, { texts, parameters: { verdictPointer, pass, replacementPointer } }) {
-    const value = valueAt(answer, verdictPointer);
+  toVerdict(response, { texts, parameters: { verdictPointer, pass, replacementPointer } }) {
+    const value = valueAt(response, verdictPointer);
     const isScalar = value === null || ['string', 'number', 'boolean'].includes(typeof value);
     if (!isScalar) throw new Error('no verdict');
     const verdict = pass.includes(value as never);
     const data = { verdict, value: typeof value === 'string' ? value.slice(0, 200) : value };
-    const replacement = replacementPointer === undefined ? undefined : valueAt(answer, replacementPointer);
+    const replacement = replacementPointer === undefined ? undefined : valueAt(response, replacementPointer);
     const replaced = typeof replacement === 'string' ? [replacement] : replacement;
     const isUsable =
       Array.isArray(replaced) && replaced.length === texts.length && replaced.every((one) => typeof one === 'string');

@@ -10,7 +10,7 @@ export const javelin = definePartner({
   sides: bothSides,
   parameters: {},
   credentials: { apiKey: secret, domain: v.optional(domain, 'api-dev.javelin.live'), application: secret },
-  answer: v.looseObject({ assessments: v.pipe(v.array(assessment), v.minLength(1)) }),
+  response: v.looseObject({ assessments: v.pipe(v.array(assessment), v.minLength(1)) }),
   toRequest: ({ text, credentials }) => ({
     url: `https://${credentials.domain}/v1/guardrails/apply`,
     headers: ['x-javelin-apikey', credentials.apiKey, 'x-javelin-application', credentials.application],

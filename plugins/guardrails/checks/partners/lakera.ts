@@ -13,7 +13,7 @@ export const lakera = definePartner({
   credentials: { apiKey: secret, apiBase: v.optional(baseUrl, 'https://api.lakera.ai') },
   eachText: true,
   changes: () => true,
-  answer: v.looseObject({
+  response: v.looseObject({
     flagged: v.boolean(),
     payload: v.optional(v.array(item), []),
     breakdown: v.optional(v.array(judged), []),

@@ -8,7 +8,7 @@ export const lasso = definePartner({
   sides: bothSides,
   parameters: { conversationId: v.optional(text), userId: v.optional(text), messages: v.optional(v.array(v.unknown())) },
   credentials: { apiKey: secret, apiEndpoint: v.optional(baseUrl, 'https://server.lasso.security') },
-  answer: v.looseObject({ violations_detected: v.boolean() }),
+  response: v.looseObject({ violations_detected: v.boolean() }),
   toRequest: (asked) => {
     const { conversationId, userId } = asked.parameters;
     return {
@@ -21,5 +21,5 @@ export const lasso = definePartner({
       body: { messages: conversationOf(asked) },
     };
   },
-  toVerdict: (answer) => ({ verdict: !answer.violations_detected, data: answer }),
+  toVerdict: (response) => ({ verdict: !response.violations_detected, data: response }),
 });

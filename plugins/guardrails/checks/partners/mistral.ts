@@ -16,7 +16,7 @@ export const mistral = definePartner({
     model: v.optional(text, 'mistral-moderation-latest'),
   },
   credentials: { apiKey: secret },
-  answer: v.looseObject({
+  response: v.looseObject({
     results: v.pipe(v.array(v.looseObject({ categories: v.record(v.string(), v.boolean()) })), v.minLength(1)),
   }),
   toRequest: ({ texts, parameters, credentials }) => ({

@@ -15,7 +15,7 @@ export const pangeaTextGuard = definePartner({
     overrides: v.optional(v.record(v.string(), v.unknown())),
   },
   credentials,
-  answer: v.looseObject({
+  response: v.looseObject({
     status: v.literal('Success'),
     result: v.looseObject({ blocked: v.optional(v.boolean()), detectors: v.record(v.string(), detected) }),
   }),
@@ -38,7 +38,7 @@ export const pangeaPii = definePartner({
   credentials,
   changes: ({ redact }) => redact,
   redacts: ({ redact }) => redact,
-  answer: v.looseObject({
+  response: v.looseObject({
     status: v.literal('Success'),
     summary: v.optional(v.string()),
     result: v.looseObject({ count: v.number(), redacted_data: v.optional(v.nullable(v.array(v.string()))) }),

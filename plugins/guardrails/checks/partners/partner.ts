@@ -41,7 +41,7 @@ export interface Asked<Parameters, Credentials> {
 export type Values<Entries extends v.ObjectEntries> = v.InferOutput<v.StrictObjectSchema<Entries, undefined>>;
 
 /** A check that the service of a partner decides: data and two pure functions. */
-export interface Partner<Parameters extends v.ObjectEntries, Credentials extends v.ObjectEntries, Answer> {
+export interface Partner<Parameters extends v.ObjectEntries, Credentials extends v.ObjectEntries, ServiceResponse> {
   readonly id: string;
   readonly sides: readonly Side[];
   readonly parameters: Parameters;
@@ -55,17 +55,17 @@ export interface Partner<Parameters extends v.ObjectEntries, Credentials extends
   /** As in `Check`. */
   readonly redacts?: (parameters: Values<Parameters>) => boolean;
   /** Form of the reply. Any other reply is an error, not a passed check. */
-  readonly answer: v.GenericSchema<unknown, Answer>;
+  readonly response: v.GenericSchema<unknown, ServiceResponse>;
   toRequest(asked: Asked<Values<Parameters>, Values<Credentials>>): PartnerRequest;
-  toVerdict(answer: Answer, asked: Asked<Values<Parameters>, Values<Credentials>>): PartnerVerdict;
+  toVerdict(response: ServiceResponse, asked: Asked<Values<Parameters>, Values<Credentials>>): PartnerVerdict;
 }
 
 /** Calls at the same time for one check, and texts that it checks on their own. */
 const callsMax = 50;
 
 /** Turns the declaration of an adapter into a check. */
-export function definePartner<Parameters extends v.ObjectEntries, Credentials extends v.ObjectEntries, Answer>(
-  partner: Partner<Parameters, Credentials, Answer>,
+export function definePartner<Parameters extends v.ObjectEntries, Credentials extends v.ObjectEntries, ServiceResponse>(
+  partner: Partner<Parameters, Credentials, ServiceResponse>,
 ): Check {
   const parameters = v.strictObject({
     ...partner.parameters,
@@ -117,7 +117,7 @@ async function call(partner: AnyPartner, services: CheckServices, request: Partn
   const sent = aws ? await signed(plain, aws, services) : plain;
   const { status, body } = await callService(services, { ...sent, timeoutMs });
   if (status < 200 || status > 299) throw new CallError('HttpError', `HTTP error! status: ${status}`);
-  const read = v.safeParse(partner.answer, parse(body));
+  const read = v.safeParse(partner.response, parse(body));
   if (!read.success) throw new CallError('Error', 'the reply has an unexpected form');
   return read.output;
 }

@@ -7,7 +7,7 @@ import { type Asked, definePartner, flag, maskRanges, type PartnerRequest, secre
 const credentials = { apiKey: secret };
 const timeoutMs = 15_000;
 const position = v.pipe(v.array(v.number()), v.minLength(2));
-const answer = v.looseObject({
+const response = v.looseObject({
   results: v.pipe(
     v.array(
       v.looseObject({
@@ -33,9 +33,9 @@ function toRequest(asked: Asked<unknown, { apiKey: string }>, evaluator: string,
   };
 }
 
-type Answer = v.InferOutput<typeof answer>;
-const resultOf = ({ results: [first] }: Answer) => (first as Answer['results'][number]).evaluation_result;
-const dataOf = (given: Answer): JsonObject => (resultOf(given).additional_info ?? {}) as JsonObject;
+type ServiceResponse = v.InferOutput<typeof response>;
+const resultOf = ({ results: [first] }: ServiceResponse) => (first as ServiceResponse['results'][number]).evaluation_result;
+const dataOf = (given: ServiceResponse): JsonObject => (resultOf(given).additional_info ?? {}) as JsonObject;
 
 /** One evaluator of https://docs.patronus.ai that judges a response. */
 function evaluation(name: string, evaluator: string, criteria?: string): Check {
@@ -45,7 +45,7 @@ function evaluation(name: string, evaluator: string, criteria?: string): Check {
     parameters: {},
     credentials,
     timeoutMs,
-    answer,
+    response,
     toRequest: (asked) => toRequest(asked, evaluator, criteria),
     toVerdict: (given) => ({ verdict: resultOf(given).pass, data: dataOf(given) }),
   });
@@ -62,7 +62,7 @@ function detection(name: string): Check {
     eachText: true,
     changes: ({ redact }) => redact,
     redacts: ({ redact }) => redact,
-    answer,
+    response,
     toRequest: (asked) => toRequest(asked, name),
     toVerdict(given, { parameters: { redact }, text: checked }) {
       const { pass, additional_info } = resultOf(given);
@@ -82,7 +82,7 @@ const custom = definePartner({
   parameters: { profile: text },
   credentials,
   timeoutMs,
-  answer,
+  response,
   toRequest(asked) {
     // `evaluator:criteria`, or the criteria of a judge.
     const [, evaluator = 'judge', criteria] = /^([^:]*):(.*)$/s.exec(asked.parameters.profile) ?? [];

@@ -11,7 +11,7 @@ const scan = (id: string, side: Side, path: string): Check =>
     sides: [side],
     parameters: { scanners: v.optional(v.pipe(v.array(v.picklist(scanners)), v.minLength(1)), [...scanners]) },
     credentials: { apiKey: secret },
-    answer: v.pipe(
+    response: v.pipe(
       v.record(v.string(), v.unknown()),
       v.check((reply) => scanners.some((name) => name in reply), 'expected the result of a scanner'),
     ),
@@ -20,8 +20,10 @@ const scan = (id: string, side: Side, path: string): Check =>
       headers: bearer(credentials.apiKey),
       body: { message: text, scanners: Object.fromEntries(parameters.scanners.map((name) => [name, true])) },
     }),
-    toVerdict(answer) {
-      const found = scanners.filter((name) => answer[name] !== undefined && answer[name] !== null && answer[name] !== false);
+    toVerdict(response) {
+      const found = scanners.filter(
+        (name) => response[name] !== undefined && response[name] !== null && response[name] !== false,
+      );
       return { verdict: found.length === 0, data: { found } };
     },
   });

@@ -14,7 +14,7 @@ export const prismaAirs = definePartner({
     app_name: v.optional(text),
   },
   credentials: { AIRS_API_KEY: secret },
-  answer: v.looseObject({ action: v.string() }),
+  response: v.looseObject({ action: v.string() }),
   toRequest({ side, text: checked, subject, parameters, credentials }) {
     const { profile_name, profile_id, ai_model, app_user, app_name } = parameters;
     const profile = {
@@ -32,5 +32,5 @@ export const prismaAirs = definePartner({
       },
     };
   },
-  toVerdict: (answer) => ({ verdict: answer.action === 'allow', data: answer }),
+  toVerdict: (response) => ({ verdict: response.action === 'allow', data: response }),
 });

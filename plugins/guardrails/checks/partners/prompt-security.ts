@@ -22,7 +22,7 @@ const protect = (id: string, side: Side, key: 'prompt' | 'response'): Check =>
     eachText: true,
     changes: ({ redact }) => redact,
     redacts: ({ redact }) => redact,
-    answer: v.looseObject({ result: v.looseObject({ prompt: part, response: part }) }),
+    response: v.looseObject({ result: v.looseObject({ prompt: part, response: part }) }),
     toRequest: ({ text: checked, parameters: { user }, credentials }) => ({
       url: `https://${credentials.apiDomain}/api/protect`,
       headers: ['app-id', credentials.apiKey],

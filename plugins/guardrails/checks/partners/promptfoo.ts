@@ -10,7 +10,7 @@ const guard = definePartner({
   sides: ['input'],
   parameters: {},
   credentials: {},
-  answer: v.looseObject({ results: v.pipe(v.array(v.looseObject({ flagged: v.boolean(), categories })), v.minLength(1)) }),
+  response: v.looseObject({ results: v.pipe(v.array(v.looseObject({ flagged: v.boolean(), categories })), v.minLength(1)) }),
   toRequest: ({ text }) => ({ url: `${base}/guard`, headers: [], body: { input: text } }),
   toVerdict: ({ results }) => ({
     verdict: results.every((result) => !result.flagged && !result.categories.jailbreak && !result.categories.prompt_injection),
@@ -23,7 +23,7 @@ const harm = definePartner({
   sides: bothSides,
   parameters: {},
   credentials: {},
-  answer: v.looseObject({ results: v.pipe(v.array(v.looseObject({ flagged: v.boolean() })), v.minLength(1)) }),
+  response: v.looseObject({ results: v.pipe(v.array(v.looseObject({ flagged: v.boolean() })), v.minLength(1)) }),
   toRequest: ({ text }) => ({ url: `${base}/harm`, headers: [], body: { input: text } }),
   toVerdict: ({ results }) => ({
     verdict: results.every(({ flagged }) => !flagged),
@@ -41,7 +41,7 @@ const pii = definePartner({
   eachText: true,
   changes: ({ redact }) => redact,
   redacts: ({ redact }) => redact,
-  answer: v.looseObject({
+  response: v.looseObject({
     results: v.tuple([
       v.looseObject({ flagged: v.boolean(), payload: v.optional(v.looseObject({ pii: v.optional(v.array(entity)) })) }),
     ]),

@@ -21,7 +21,7 @@ function evaluation<Parameters extends v.ObjectEntries>(
     parameters,
     credentials: { apiKey: secret },
     timeoutMs: 60_000,
-    answer: v.looseObject({ status: v.picklist(['success', 'passed', 'failed']), evaluationResults: v.optional(v.unknown()) }),
+    response: v.looseObject({ status: v.picklist(['success', 'passed', 'failed']), evaluationResults: v.optional(v.unknown()) }),
     toRequest: (asked) => ({
       url: 'https://proxy.qualifire.ai/api/evaluation/evaluate',
       headers: ['x-qualifire-api-key', (asked.credentials as { apiKey: string }).apiKey],

@@ -15,7 +15,7 @@ export const walledAi = definePartner({
     compliance_list: v.optional(v.array(v.string()), []),
   },
   credentials: { apiKey: secret },
-  answer: v.looseObject({
+  response: v.looseObject({
     data: v.looseObject({
       safety: v.array(v.looseObject({ isSafe: v.boolean() })),
       compliance: v.optional(v.array(v.looseObject({ isCompliant: v.optional(v.boolean()) })), []),

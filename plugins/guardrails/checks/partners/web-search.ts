@@ -31,7 +31,7 @@ const exa = definePartner({
   credentials: { apiKey: secret },
   timeoutMs: 10_000,
   changes: () => true,
-  answer: v.looseObject({
+  response: v.looseObject({
     results: v.array(
       v.looseObject({ title: v.optional(v.nullable(v.string())), url: v.string(), text: v.optional(v.string(), '') }),
     ),
@@ -67,7 +67,7 @@ const tavily = definePartner({
   credentials: { apiKey: secret },
   timeoutMs: 10_000,
   changes: () => true,
-  answer: v.looseObject({
+  response: v.looseObject({
     results: v.array(
       v.looseObject({ title: v.optional(v.nullable(v.string())), url: v.string(), content: v.optional(v.string(), '') }),
     ),

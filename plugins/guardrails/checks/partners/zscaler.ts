@@ -13,7 +13,7 @@ export const zscaler = definePartner({
     zone: v.optional(v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,32}$/, 'expected lower-case letters, digits and hyphens'))),
   },
   timeoutMs: 10_000,
-  answer: v.looseObject({ action: v.picklist(['ALLOW', 'BLOCK', 'DETECT']), detectorResponses: v.optional(v.unknown()) }),
+  response: v.looseObject({ action: v.picklist(['ALLOW', 'BLOCK', 'DETECT']), detectorResponses: v.optional(v.unknown()) }),
   toRequest: ({ side, text: checked, parameters, credentials: { zscalerApiKey, zone } }) => ({
     url: `https://api.${zone === undefined ? '' : `${zone}.`}zseclipse.net/v1/detection/execute-policy`,
     headers: bearer(zscalerApiKey),
