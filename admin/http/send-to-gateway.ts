@@ -2,6 +2,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { keyPurposes } from '../../core/contract/protocol/documents.ts';
 import { newJobCredential } from '../../core/contract/protocol/job-credential.ts';
+import { isObject } from '../../core/contract/values/json.ts';
 import { deriveKey } from '../../core/contract/values/secret.ts';
 import type { AdminServices } from './route.ts';
 
@@ -73,10 +74,34 @@ export function sendToGateway(
   });
 }
 
+/** Status codes of errors that may be temporary. */
+const transient: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
+const attemptsMax = 5;
+const waitMsMax = 60_000;
+
+/** Returns the milliseconds after which a request is sent again, after `attempts` earlier ones; null if this reply is final. */
+export function retryInMs({ status, retryAfterMs }: ModelReply, attempts: number): number | null {
+  if (!transient.has(status) || attempts + 1 >= attemptsMax) return null;
+  return Math.min(waitMsMax, retryAfterMs ?? 1_000 * 2 ** attempts);
+}
+
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     return text;
   }
+}
+
+/** Tokens of a reply in any of the formats of the data plane. */
+export function tokensOf(body: unknown): { readonly input: number; readonly output: number } {
+  const usage = isObject(body) && isObject(body.usage) ? body.usage : {};
+  const count = (...names: string[]): number => {
+    for (const name of names) {
+      const value = usage[name];
+      if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value < 2 ** 31) return value;
+    }
+    return 0;
+  };
+  return { input: count('prompt_tokens', 'input_tokens'), output: count('completion_tokens', 'output_tokens') };
 }

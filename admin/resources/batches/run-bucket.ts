@@ -1,17 +1,12 @@
 import { ownBatchPrefix } from '../../../core/contract/provider/own-store.ts';
-import { isObject } from '../../../core/contract/values/json.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
-import { keyHeader, type ModelReply, modelTimeoutMs, sendToGateway } from '../../http/send-to-gateway.ts';
+import { keyHeader, type ModelReply, modelTimeoutMs, retryInMs, sendToGateway, tokensOf } from '../../http/send-to-gateway.ts';
 import { apiKeys } from '../api-keys/entity.ts';
 import { managerOf } from '../files/find-file.ts';
 import { type Batch, type BatchLine, batches, batchLines } from './entity.ts';
 
-/** Status codes of errors that may be temporary. */
-const transient: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504, 529]);
-const attemptsMax = 5;
-const waitMsMax = 60_000;
 /** Milliseconds between checks for a cancellation, which stops the running lines. */
 const watchMs = 1_000;
 
@@ -71,10 +66,8 @@ async function runLine(
     if (!signal.aborted) await later(services, line, 0, 2_000);
     return;
   }
-  if (transient.has(reply.status) && line.attempts + 1 < attemptsMax) {
-    const waitMs = Math.min(waitMsMax, reply.retryAfterMs ?? 1_000 * 2 ** line.attempts);
-    return later(services, line, 1, waitMs);
-  }
+  const waitMs = retryInMs(reply, line.attempts);
+  if (waitMs !== null) return later(services, line, 1, waitMs);
   const response = { status_code: reply.status, request_id: reply.requestId, body: reply.body };
   await keep(newManager(), batch, line, { response, error: null }, reply.status < 200 || reply.status >= 300);
 }
@@ -126,17 +119,4 @@ async function headersOf(services: AdminServices, em: EntityManager, batch: Batc
     headers[name === 'authorization' ? name : settings.headerPrefix + name] = value;
   }
   return headers;
-}
-
-/** Tokens of a reply in any of the formats of the data plane. */
-function tokensOf(body: unknown): { readonly input: number; readonly output: number } {
-  const usage = isObject(body) && isObject(body.usage) ? body.usage : {};
-  const count = (...names: string[]): number => {
-    for (const name of names) {
-      const value = usage[name];
-      if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value < 2 ** 31) return value;
-    }
-    return 0;
-  };
-  return { input: count('prompt_tokens', 'input_tokens'), output: count('completion_tokens', 'output_tokens') };
 }

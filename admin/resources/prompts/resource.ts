@@ -11,7 +11,8 @@ import { toPromptDocument } from './to-document.ts';
 
 export const promptsResource = defineResource({
   name: 'prompts',
-  after: ['prompt-collections', 'prompt-labels', 'prompt-partials', 'providers'],
+  // Paths of test sets are more specific.
+  after: ['prompt-collections', 'prompt-labels', 'prompt-partials', 'prompt-tests', 'providers'],
   entities: [prompts, promptVersions, promptLabelVersions],
   migrations: [{ name: '202611222013-prompts', class: Prompts }],
   routes: [...promptRoutes, ...promptVersionLabelRoutes, ...promptShareRoutes, promptDiffRoute],

@@ -31,6 +31,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   'prompt-collections': 'own',
   'prompt-labels': 'own',
   'prompt-partials': 'own',
+  'prompt-tests': 'own',
   'prompt-tools': 'own',
   prompts: 'standard',
   providers: 'standard',

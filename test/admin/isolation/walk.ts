@@ -96,6 +96,7 @@ function fill(route: AdminRoute, victim: Belongings, name: string): string {
 function withQuery(route: AdminRoute, path: string, attacker: Belongings): string {
   const entries = entriesOf(route.query);
   if ('slugs' in entries) return `${path}?slugs=attacker`;
+  if ('with' in entries) return `${path}?with=${attacker.workspaceId}`;
   const knows = 'workspace_id' in entries;
   return knows && route.tenant === 'workspace' && route.method !== 'POST' ? `${path}?workspace_id=${attacker.workspaceId}` : path;
 }
@@ -191,6 +192,11 @@ const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, u
   'POST /webhooks/{slug}/rotate-secret': ({ workspaceId }) => ({ workspace_id: workspaceId }),
   'POST /webhooks/{slug}/test': ({ workspaceId }) => ({ workspace_id: workspaceId }),
   'POST /webhooks/{slug}/deliveries/{deliveryId}/replay': ({ workspaceId }) => ({ workspace_id: workspaceId }),
+  'POST /prompts/test-sets/{testSetId}/runs': ({ workspaceId, made }) => ({
+    workspace_id: workspaceId,
+    prompt: made['/prompts'],
+  }),
+  'POST /prompts/test-runs/{testRunId}/cancel': ({ workspaceId }) => ({ workspace_id: workspaceId }),
   'POST /logs': ({ workspaceId }) => ({
     workspace_id: workspaceId,
     request: { url: 'https://api.openai.com/v1/chat/completions', body: {} },

@@ -1,0 +1,114 @@
+import type { AdminServices } from '../../http/route.ts';
+import { keyHeader, type ModelReply, modelTimeoutMs, retryInMs, sendToGateway, tokensOf } from '../../http/send-to-gateway.ts';
+import type { JobHandler } from '../../jobs/job-runner.ts';
+import { apiKeys } from '../api-keys/entity.ts';
+import { checkOutput } from './check-output.ts';
+import { type PromptTestResult, type PromptTestRun, promptTestResults, promptTestRuns } from './entity.ts';
+import { outputOf } from './output-of.ts';
+import { traceOf } from './trace-of.ts';
+
+/** Rows in progress at once. Gateways run at most this number of checks of one organisation at once. */
+const atOnce = 4;
+/** Milliseconds until the next attempt if no gateway replies. */
+const gatewayWaitMs = 2_000;
+
+/**
+ * Job of one run. Each step runs the next due rows: the call, then the checks of its output. Both are stored as they end, so that a killed step
+ * repeats only what was in progress. A cancelled run starts no further row.
+ */
+export function promptTestJob(services: AdminServices): JobHandler {
+  return async ({ key, organisationId, signal }) => {
+    if (organisationId === null) return 'done';
+    const em = services.database.emOf(organisationId);
+    const run = await em.findOne(promptTestRuns, { id: key, organisationId, status: 'in_progress' });
+    if (!run) return 'done';
+    const open = { runId: run.id, organisationId, finishedAt: null };
+    const page = { orderBy: { nextAt: 'asc nulls first', rowNumber: 'asc' }, limit: atOnce } as const;
+    const rows = await em.find(promptTestResults, open, page);
+    const apiKey = await em.findOne(apiKeys, { id: run.keyId, organisationId }, { fields: ['publicId'] });
+    if (rows.length === 0) return finish(services, run, { status: 'success' });
+    if (!apiKey) return finish(services, run, { status: 'failed', error: 'The API key of the run was deleted' });
+    const nowMs = services.clock.now();
+    const due = rows.filter(({ nextAt }) => !nextAt || nextAt.getTime() <= nowMs);
+    if (due.length === 0) return { againInMs: Math.max(1, Math.min(...rows.map((row) => Number(row.nextAt) - nowMs))) };
+    const outcomes = await Promise.allSettled(due.map((row) => runRow(services, run, row, apiKey.publicId, signal)));
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failed) throw failed.reason;
+    return { againInMs: 0 };
+  };
+}
+
+async function runRow(
+  services: AdminServices,
+  run: PromptTestRun,
+  row: PromptTestResult,
+  publicKeyId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const reply = row.status === null || row.status === undefined ? await call(services, run, row, publicKeyId, signal) : row;
+  if (reply === null) return;
+  const isFailed = Number(reply.status) < 200 || Number(reply.status) >= 300;
+  const checked = isFailed
+    ? { verdict: null, checkResults: [], error: reply.error }
+    : await checkOutput(services, run, row, reply.output ?? '');
+  if (checked === null) return later(services, row, 0, gatewayWaitMs);
+  await store(services, row, { ...checked, finishedAt: new Date(services.clock.now()) });
+}
+
+type Called = Pick<PromptTestResult, 'status' | 'output' | 'error'>;
+
+/** Calls the prompt with the variables of the row, and stores the reply. Null: the row is due again later. */
+async function call(
+  services: AdminServices,
+  run: PromptTestRun,
+  row: PromptTestResult,
+  publicKeyId: string,
+  signal: AbortSignal,
+): Promise<Called | null> {
+  const { settings, clock } = services;
+  const headers = { ...keyHeader(services, publicKeyId), [`${settings.headerPrefix}trace-id`]: traceOf(row) };
+  const url = `${settings.gatewayUrl}/v1/prompts/${run.promptId}@${run.promptVersion}/completions`;
+  const startedMs = clock.elapsed();
+  let reply: ModelReply;
+  try {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(modelTimeoutMs(settings))]);
+    reply = await sendToGateway(url, headers, JSON.stringify({ variables: row.variables }), limit);
+  } catch {
+    // The gateway was unreachable or died.
+    if (!signal.aborted) await later(services, row, 0, gatewayWaitMs);
+    return null;
+  }
+  const waitMs = retryInMs(reply, row.attempts);
+  if (waitMs !== null) {
+    await later(services, row, 1, waitMs);
+    return null;
+  }
+  const { input: inputTokens, output: outputTokens } = tokensOf(reply.body);
+  const called = { status: reply.status, ...outputOf(reply) };
+  await store(services, row, { ...called, latencyMs: clock.elapsed() - startedMs, inputTokens, outputTokens });
+  return called;
+}
+
+/** The first end of a row counts, if two processes ran it. */
+async function store(services: AdminServices, row: PromptTestResult, result: Partial<PromptTestResult>): Promise<void> {
+  const { runId, rowNumber, organisationId } = row;
+  const where = { runId, rowNumber, organisationId, finishedAt: null };
+  await services.database.emOf(organisationId).nativeUpdate(promptTestResults, where, result);
+}
+
+async function later(services: AdminServices, row: PromptTestResult, attempts: number, waitMs: number): Promise<void> {
+  await store(services, row, { attempts: row.attempts + attempts, nextAt: new Date(services.clock.now() + waitMs) });
+}
+
+/** Ends a run that is still in progress. */
+async function finish(
+  services: AdminServices,
+  run: PromptTestRun,
+  end: Pick<PromptTestRun, 'status'> & { error?: string },
+): Promise<'done'> {
+  const { id, organisationId } = run;
+  const where = { id, organisationId, status: 'in_progress' as const };
+  const em = services.database.emOf(organisationId);
+  await em.nativeUpdate(promptTestRuns, where, { ...end, finishedAt: new Date(services.clock.now()) });
+  return 'done';
+}
