@@ -1,4 +1,5 @@
 import type { FilterQuery } from '@mikro-orm/core';
+import { notFound } from '../../http/errors.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
@@ -14,6 +15,7 @@ import {
   readReply,
   updateBody,
   updateReply,
+  usedByReply,
   versionsReply,
 } from './schema.ts';
 import {
@@ -29,6 +31,7 @@ import {
 } from './service.ts';
 import { sharedWithOf } from './share.ts';
 import { toDetail, toRow, toVersion } from './to-reply.ts';
+import { usesOf } from './used-by.ts';
 
 const shared = { tenant: 'either', resource: 'prompt_partials', query: tenantQuery, body: null } as const;
 
@@ -167,6 +170,21 @@ export const promptPartialRoutes: readonly AdminRoute[] = [
       const partial = await findPartial(call.em, call, call.params.promptPartialId ?? '');
       const data = (await listVersions(call.em, partial)).map((version) => toVersion(partial, version));
       return { object: 'list', total: data.length, data };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: '/prompts/partials/:promptPartialId/used-by',
+    summary: 'List the prompts and partials that include a partial, to see what its next version changes',
+    scopes: ['prompts.read'],
+    action: 'used-by',
+    reply: usedByReply,
+    async handle(call) {
+      const partial = await findPartial(call.em, call, call.params.promptPartialId ?? '');
+      if (call.workspaceId !== null && partial.workspaceId !== call.workspaceId) throw notFound('Partial');
+      const { uses, elsewhere } = await usesOf(call.em, partial);
+      return { object: 'list', total: uses.length, total_elsewhere: elsewhere, data: uses };
     },
   }),
 ];

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { bothEnvelopes, listOf, nullableText, time, uuid } from '../../http/reply-schemas.ts';
-import { idOrSlug, name, pageEntries, queryFlag, tenantEntries, text, unchanged } from '../../http/schemas.ts';
+import { idOrSlug, name, pageEntries, queryFlag, slug, tenantEntries, text, unchanged } from '../../http/schemas.ts';
 import { sharedWithReply } from './share.ts';
 
 /** Maximum length of a partial in characters. */
@@ -12,6 +12,8 @@ const description = v.nullish(text);
 export const createBody = v.strictObject({
   ...tenantEntries,
   name,
+  /** Default: made from the name. */
+  slug: v.optional(slug),
   string,
   version_description: description,
   collection_id: v.optional(idOrSlug),
@@ -79,6 +81,25 @@ export const readReply = bothEnvelopes({
   version_description: nullableText,
   prompt_partial_version_id: uuid,
   prompt_version_status: status,
+});
+
+export const usedByReply = v.strictObject({
+  object: v.literal('list'),
+  total: v.number(),
+  /** Uses in other workspaces that the partial is shared with. */
+  total_elsewhere: v.number(),
+  data: v.array(
+    v.strictObject({
+      type: v.picklist(['prompt', 'partial']),
+      id: uuid,
+      slug: v.string(),
+      name: v.string(),
+      version: v.number(),
+      is_published: v.boolean(),
+      reference: v.string(),
+      via: v.array(v.string()),
+    }),
+  ),
 });
 
 export const versionsReply = listOf(

@@ -57,14 +57,19 @@ export async function addPartial(
   change: Change,
   { organisationId, workspaceId, id: collectionId }: PromptCollection,
   actor: Actor,
-  sent: { readonly name: string; readonly string: string; readonly description: string | null },
+  sent: {
+    readonly name: string;
+    readonly slug?: string | undefined;
+    readonly string: string;
+    readonly description: string | null;
+  },
 ): Promise<NewPartial> {
   const now = new Date();
   const author = actor.userId ?? actor.keyId;
   const partial = change.tx.create(promptPartials, {
     ...{ organisationId, workspaceId, collectionId },
     id: newId(),
-    slug: newSlug('pp-', sent.name),
+    slug: sent.slug ?? newSlug('pp-', sent.name),
     name: sent.name,
     status: 'active',
     version: 1,

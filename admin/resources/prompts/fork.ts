@@ -34,7 +34,7 @@ export async function forkPrompt(
   if (missing.length > 0) throw invalid(...missing);
   const content = { ...contentIn(version), virtualKey: virtualKey ?? null };
   const description = `Copied from ${source.slug}@${version.number}`;
-  return addPrompt(change, collection, actor, sent.name ?? source.name, { ...content, description });
+  return addPrompt(change, collection, actor, { name: sent.name ?? source.name }, { ...content, description });
 }
 
 /** Slug of the target's provider of the same integration, preferably with the same slug. Undefined if there is none. */

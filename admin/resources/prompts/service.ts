@@ -47,7 +47,7 @@ export async function createPrompt(change: Change, tenant: Tenant, actor: Actor,
   checkTemplate(content.string, content.isRawTemplate);
   const collection = await collectionForNew(change, tenant, sent.collection_id);
   const virtualKey = sent.virtual_key === undefined ? null : await providerSlug(change.tx, collection, sent.virtual_key);
-  return addPrompt(change, collection, actor, sent.name, {
+  return addPrompt(change, collection, actor, sent, {
     ...content,
     virtualKey,
     description: sent.version_description ?? null,
@@ -64,7 +64,7 @@ export async function addPrompt(
   change: Change,
   { organisationId, workspaceId, id: collectionId }: PromptCollection,
   actor: Actor,
-  name: string,
+  { name, slug = newSlug('pp-', name) }: { readonly name: string; readonly slug?: string | undefined },
   content: Content & { readonly virtualKey: string | null; readonly description: string | null },
 ): Promise<NewPrompt> {
   const now = new Date();
@@ -72,7 +72,7 @@ export async function addPrompt(
   const prompt = change.tx.create(prompts, {
     ...{ organisationId, workspaceId, collectionId, name },
     id: newId(),
-    slug: newSlug('pp-', name),
+    slug,
     status: 'active',
     version: 1,
     latestVersion: 1,

@@ -157,4 +157,39 @@ describe.each(ruleDatabases)('partials and collections, on %s', (database) => {
     const none = await plane.ask('POST', '/prompts', { body: { ...body, collection_id: undefined } });
     expect([none.status, none.body.data.message]).toEqual([400, 'workspace_id: required with an organisation API key']);
   });
+
+  it('partials: show what includes them, also through other partials', async () => {
+    const own = async (method: string, path: string, body?: object) =>
+      (await plane.ask(method, path, { key: plane.workspaceKey, body })).body;
+    const { slug } = await own('POST', '/prompts/partials', { name: 'Inner', string: 'inner' });
+    const { slug: outer } = await own('POST', '/prompts/partials', { name: 'Outer', string: `around {{>${slug}}}` });
+    const prompt = async (string: string) => (await own('POST', '/prompts', { name: 'User', string, parameters: {} })).slug;
+    const pinned = await prompt(`text {{>${slug}@1}}`);
+    const through = await prompt(`[{"role":"user","content":"{{>${outer}}}"}]`);
+    await prompt(`only mentions ${slug}`);
+    await own('PUT', `/prompts/${pinned}`, { patch: true, string: 'without' });
+    const { data, total, total_elsewhere } = await own('GET', `/prompts/partials/${slug}/used-by`);
+    expect([total, total_elsewhere]).toEqual([3, 0]);
+    expect(data).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          type: 'prompt',
+          slug: pinned,
+          version: 1,
+          is_published: true,
+          reference: `${slug}@1`,
+          via: [],
+        }),
+        expect.objectContaining({ type: 'partial', slug: outer, reference: slug, via: [] }),
+        expect.objectContaining({ type: 'prompt', slug: through, reference: outer, via: [outer] }),
+      ]),
+    );
+    const { body: other } = await plane.ask('POST', '/admin/workspaces', { body: { name: 'Elsewhere' } });
+    await own('POST', `/prompts/partials/${slug}/share`, { shared_with: [other.id] });
+    const foreign = { name: 'Foreign', string: `{{>${slug}}}`, parameters: {}, workspace_id: other.id };
+    expect((await plane.ask('POST', '/prompts', { body: foreign })).status).toBe(200);
+    expect(await own('GET', `/prompts/partials/${slug}/used-by`)).toMatchObject({ total: 3, total_elsewhere: 1 });
+    const theirs = `/prompts/partials/${slug}/used-by?workspace_id=${other.id}`;
+    expect((await plane.ask('GET', theirs)).status).toBe(404);
+  });
 });
