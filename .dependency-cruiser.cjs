@@ -49,7 +49,7 @@ module.exports = {
     only('leases', '^core/leases/', '^(core/(leases|contract)/|config/)'),
     only('telemetry', '^core/telemetry/', '^(core/(telemetry|contract)/|config/)'),
     only('supervisor', '^core/supervisor/', '^(core/(supervisor|contract|log|telemetry)/|config/)'),
-    only('cli', '^core/cli/', '^(core/(cli|contract)/|config/)'),
+    only('cli', '^core/cli/', '^(core/(cli|contract)/|core/prompts/(compile-template|template-error)\\.ts|config/)'),
     only('plugin-host', '^core/plugin-host/', '^(core/(plugin-host|load-module|contract)/|config/)'),
     only('load-module', '^core/load-module/', '^core/(load-module|contract)/'),
     only('provider-host', '^core/provider-host/', '^core/(provider-host|load-module|provider-settings|contract)/'),

@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as v from 'valibot';
+import { serviceAccess } from './service-access.ts';
 
 const usage = `usage: npm run -s spend [-- --by api_key,model --from 2026-11-22 --to 2026-11-23]
 
@@ -34,8 +33,7 @@ async function main(): Promise<void> {
     time_of_generation_max: to.toISOString(),
     order_by: 'cost',
   });
-  const base = process.env.SVC_URL ?? 'http://127.0.0.1:8787';
-  const key = process.env.SVC_ADMIN_KEY ?? (await firstAdminKey());
+  const { url: base, key } = await serviceAccess('an admin key with the scope analytics.view');
   const url = `${base}/v1/analytics/groups/${encodeURIComponent(values.by)}?${query}`;
   const response = await fetch(url, { headers: { 'x-svc-api-key': key } });
   const body: unknown = await response.json();
@@ -56,14 +54,6 @@ function timeOf(option: string, text: string): Date {
   const time = new Date(text);
   if (Number.isNaN(time.getTime())) throw new Error(`--${option}: got ${text}, expected a day or time such as 2026-11-23`);
   return time;
-}
-
-async function firstAdminKey(): Promise<string> {
-  const path = join(process.env.DATA_DIR ?? '.data', 'first-keys.json');
-  const text = await readFile(path, 'utf8').catch(() => {
-    throw new Error(`SVC_ADMIN_KEY: not set, and ${path} cannot be read. Set it to an admin key with the scope analytics.view`);
-  });
-  return v.parse(v.object({ admin_key: v.string() }), JSON.parse(text)).admin_key;
 }
 
 main().catch((error: Error) => {

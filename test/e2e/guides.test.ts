@@ -110,8 +110,8 @@ describe('docs/guides', () => {
 
   it('prompts.md: a prompt is rendered, completed, changed and published', async () => {
     const steps = blocksOf('prompts.md', 'sh');
-    expect(steps).toHaveLength(4);
-    const [create, render, complete, publish] = steps as [string, string, string, string];
+    expect(steps).toHaveLength(5);
+    const [create, render, complete, publish, test] = steps as [string, string, string, string, string];
     await shell(create);
     const messages = [
       { role: 'system', content: 'Be kind to Ann.' },
@@ -120,6 +120,25 @@ describe('docs/guides', () => {
     expect(JSON.parse(await shell(render))).toEqual({ success: true, data: { model: 'echo', max_tokens: 100, messages } });
     expect(JSON.parse(await shell(complete))).toMatchObject({ choices: [{ message: { content: 'Hello Ann' } }] });
     expect(await shell(publish)).toContain('Good day Ann');
+    expect(JSON.parse(await shell(test)).data).toMatchObject([{ status: 200, output: 'Good day Ann', verdict: true }]);
+  });
+
+  it('prompts-in-a-repository.md: files are planned and applied once', async () => {
+    const steps = blocksOf('prompts-in-a-repository.md', 'sh').map((step) =>
+      step.replaceAll(
+        'npm run -s prompts --',
+        `SVC_URL=http://127.0.0.1:8787 SVC_ADMIN_KEY=$WORKSPACE_KEY node ${root}/core/cli/prompts/main.ts`,
+      ),
+    );
+    const lines = (await shell(steps.join('\n'))).trim().split('\n');
+    expect(lines).toEqual([
+      ...['partials/pp-kind.yaml: create', 'prompts/pp-welcome.yaml: create, label staging', '2 to change, 0 unchanged'],
+      ...['partials/pp-kind.yaml: create', 'prompts/pp-welcome.yaml: create, label staging', '2 changed, 0 unchanged'],
+      ...['partials/pp-kind.yaml: unchanged', 'prompts/pp-welcome.yaml: unchanged', '0 to change, 2 unchanged'],
+    ]);
+    const call =
+      'curl -sf $BASE/prompts/pp-welcome@staging/render -H "x-svc-api-key: $WORKSPACE_KEY" -H "content-type: application/json"';
+    expect(await shell(`${call} -d '{"variables":{"name":"Ann"}}'`)).toContain('Welcome Ann');
   });
 
   it('plugins.md: calls without the metadata are rejected, calls with it are served', async () => {

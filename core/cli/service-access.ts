@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as v from 'valibot';
+
+/** Address of the service for commands, and the key that they use. */
+export interface ServiceAccess {
+  /** Without `/v1`. */
+  readonly url: string;
+  readonly key: string;
+  /** Workspace that requests name; null: the key's own. */
+  readonly workspaceId: string | null;
+}
+
+const firstKeys = v.object({ admin_key: v.string(), workspace_id: v.string() });
+
+/**
+ * Reads SVC_URL (default http://127.0.0.1:8787), SVC_ADMIN_KEY and SVC_WORKSPACE from the environment. Without SVC_ADMIN_KEY: the first admin key
+ * and its workspace in DATA_DIR. `needs` states the rights of the key for the error.
+ */
+export async function serviceAccess(needs: string): Promise<ServiceAccess> {
+  const url = process.env.SVC_URL ?? 'http://127.0.0.1:8787';
+  const workspaceId = process.env.SVC_WORKSPACE ?? null;
+  if (process.env.SVC_ADMIN_KEY) return { url, key: process.env.SVC_ADMIN_KEY, workspaceId };
+  const path = join(process.env.DATA_DIR ?? '.data', 'first-keys.json');
+  const text = await readFile(path, 'utf8').catch(() => {
+    throw new Error(`SVC_ADMIN_KEY: not set, and ${path} cannot be read. Set it to ${needs}`);
+  });
+  const first = v.parse(firstKeys, JSON.parse(text));
+  return { url, key: first.admin_key, workspaceId: workspaceId ?? first.workspace_id };
+}
