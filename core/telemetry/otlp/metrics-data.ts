@@ -19,7 +19,8 @@ const units: readonly (readonly [string, string])[] = [
 export function metricsData(metrics: readonly MetricObject[], startNano: string, nowNano: string): Metric[] {
   return metrics.flatMap((metric): Metric[] => {
     const { name, help: description } = metric;
-    const values = (metric as unknown as { values: readonly Value[] }).values;
+    // A gauge without a measurement yet is NaN, which JSON cannot hold.
+    const values = (metric as unknown as { values: readonly Value[] }).values.filter(({ value }) => Number.isFinite(value));
     const type = String(metric.type);
     const unit = units.find(([end]) => name.endsWith(end))?.[1];
     const head = { name, description, ...(unit === undefined ? undefined : { unit }) };
