@@ -53,6 +53,10 @@ describe('documents', () => {
     expect(shown.filter((line) => !rows.includes(line))).toEqual([]);
   });
 
+  it('no document has marks of a merge conflict', () => {
+    expect(documents.filter((name) => /^(<{7}|={7}|>{7})( |$)/m.test(read(name)))).toEqual([]);
+  });
+
   it('README has at most 120 lines', () => {
     expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(120);
   });
@@ -99,7 +103,7 @@ describe('documents', () => {
 
   it.each(documents)('%s names only npm scripts that are there', (name) => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    const named = [...read(name).matchAll(/npm run ([a-z:-]+)/g)].map((match) => match[1] as string);
+    const named = [...read(name).matchAll(/npm run (?:-s )?([a-z][a-z:-]*)/g)].map((match) => match[1] as string);
     expect(named.filter((script) => !(script in scripts))).toEqual([]);
   });
 
