@@ -70,17 +70,20 @@ describe('policies with three gateway processes', () => {
   });
 
   it('budgets of requests: admit exactly their number, list the counter as exhausted, and follow a reset', async () => {
-    const id = await create('usage', 'budget', { type: 'requests', credit_limit: 40, alert_threshold: 30 });
-    const statuses = await hammer('budget', 100);
+    // A name of its own, because a repetition would find the counter of the first run.
+    const team = `budget-${++markers}`;
+    const id = await create('usage', team, { type: 'requests', credit_limit: 40, alert_threshold: 30 });
+    const statuses = await hammer(team, 100);
     expect([count(statuses, 200), count(statuses, 412)]).toEqual([40, 60]);
     const path = `/policies/usage-limits/${id}`;
-    const exhausted = async () => (await gateway.admin.call('GET', `${path}/entities?status=exhausted&search=BUDG`)).body;
+    const exhausted = async () =>
+      (await gateway.admin.call('GET', `${path}/entities?status=exhausted&search=${team.toUpperCase()}`)).body;
     await until(async () => (await exhausted()).total === 1, { what: 'the exhausted counter' });
     const [counter] = (await exhausted()).data;
-    expect(counter).toMatchObject({ value_key: 'metadata.team:budget', current_usage: 40, status: 'exhausted' });
+    expect(counter).toMatchObject({ value_key: `metadata.team:${team}`, current_usage: 40, status: 'exhausted' });
     const read = (await gateway.admin.call('GET', `${path}?include_usage=true`)).body;
     expect(read.value_key_usage_map).toEqual({
-      'metadata.team:budget': {
+      [`metadata.team:${team}`]: {
         current_usage: 40,
         status: 'exhausted',
         is_threshold_alerts_sent: true,
@@ -90,19 +93,19 @@ describe('policies with three gateway processes', () => {
 
     const resets = [
       () => gateway.admin.call('PUT', `${path}/entities/${counter.id}/reset`, {}),
-      () => gateway.admin.call('PUT', path, { reset_usage_for_value: 'metadata.team:budget' }),
+      () => gateway.admin.call('PUT', path, { reset_usage_for_value: `metadata.team:${team}` }),
     ];
     for (const reset of resets) {
       expect((await reset()).status).toBe(200);
       const again: number[] = [];
       await until(
         async () => {
-          again.push(...(await hammer('budget', 40)));
+          again.push(...(await hammer(team, 40)));
           return count(again, 200) >= 40;
         },
         { what: 'the units after the reset' },
       );
-      again.push(...(await hammer('budget', 60)));
+      again.push(...(await hammer(team, 60)));
       expect(count(again, 200)).toBe(40);
       // Otherwise the records of these calls would arrive after the next reset.
       await until(async () => (await exhausted()).data[0]?.current_usage === 40, { what: 'the records of all calls' });
