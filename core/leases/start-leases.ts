@@ -58,6 +58,8 @@ export function startLeases(options: LeasesOptions): LeaseClient {
   const { fetch, clock, log, newId, timers = realTimers, holders, earlierRecordsAreIn } = options;
   const accounts = new Map<string, Account>();
   const asking = new Set<Account>();
+  /** Accounts that want to ask again once the reply to their question is here. */
+  const again = new Set<Account>();
   const counts = { asks: 0, failures: 0 };
   const prices = createPriceBook(fetch, clock);
   let flushing = false;
@@ -90,10 +92,17 @@ export function startLeases(options: LeasesOptions): LeaseClient {
     },
   };
 
-  /** The requests of one turn of the event loop are sent together. */
+  /**
+   * The requests of one turn of the event loop are sent together. An account has one question at a time: the ledger takes the units that a
+   * question states as all units of the lease, so a second one would return what the first is being granted.
+   */
   function wake(account: Account, delayMs: number): void {
     if (delayMs > 0) {
       timers.after(delayMs, () => closed || wake(account, 0));
+      return;
+    }
+    if (account.asking) {
+      again.add(account);
       return;
     }
     // Its meter may have kept it although it was removed.
@@ -125,12 +134,20 @@ export function startLeases(options: LeasesOptions): LeaseClient {
         const grant = grants.get(account.key);
         if (grant) account.granted(grant);
         else account.failed();
+        askAgain(account);
       }
     } catch (error) {
       if (counts.failures++ % 100 === 0) log.warn({ reason: String(error) }, 'cannot request limits from the control plane');
       pausedUntilMs = clock.elapsed() + pauseMs;
-      for (const account of due) account.failed();
+      for (const account of due) {
+        account.failed();
+        askAgain(account);
+      }
     }
+  }
+
+  function askAgain(account: Account): void {
+    if (again.delete(account) && !closed) wake(account, 0);
   }
 
   async function exchange(asks: readonly LeaseAsk[], endedHolders: readonly string[] = []) {

@@ -1,0 +1,48 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import type { Grant, LeaseAsk, LimitSpec } from '../../../core/contract/protocol/leases.ts';
+import { startLeases } from '../../../core/leases/start-leases.ts';
+import { firstHolder } from '../../support/fake-ledger.ts';
+import { newFakeTime } from '../../support/fake-time.ts';
+import { newMemoryLog } from '../../support/memory-log.ts';
+import { until } from '../../support/until.ts';
+
+const organisationId = '5a2f6f0e-9f0f-4a53-9d5e-3a8f3a2f0001';
+const budget: LimitSpec = {
+  ...{ kind: 'budget', key: 'budget', organisationId, capacity: 40, scope: 'key', entityId: organisationId, unit: 'requests' },
+  ...{ alertThreshold: null, periodicReset: null, periodicResetDays: null, nextUsageResetAt: null, resetAt: null },
+};
+
+it('a lease has one question to the ledger at a time: a second one would return the units that the first is being granted', async () => {
+  const time = newFakeTime();
+  const questions: { readonly ask: LeaseAsk; readonly answer: (grant: Partial<Grant>) => void }[] = [];
+  let open = 0;
+  let most = 0;
+  const leases = startLeases({
+    ...firstHolder,
+    ...{ clock: time.clock, timers: time.timers, log: newMemoryLog(), newId: () => `0199a1b2-c3d4-7e5f-8a6b-${Date.now()}` },
+    async fetch(_method, _path, body) {
+      const { asks } = JSON.parse(Buffer.from(body as Uint8Array).toString()) as { asks: [LeaseAsk] };
+      most = Math.max(most, ++open);
+      const grant = await new Promise<Partial<Grant>>((answer) => questions.push({ ask: asks[0], answer }));
+      open--;
+      const usual = { key: 'budget', startMs: 1, endMs: null, units: 0, remaining: 0, leaseMs: 300_000 };
+      return { status: 200, body: Buffer.from(JSON.stringify({ grants: [{ ...usual, ...grant }] })) };
+    },
+  });
+  const taken = Promise.resolve(leases.account(budget).take(5, 5));
+  await until(() => questions.length === 1);
+  // Two of five units are free, and other processes hold some. The two are returned at once, and the five requested a little later.
+  questions[0]?.answer({ units: 2, others: 10, pending: 10 });
+  await until(() => questions.length === 2);
+  expect(questions[1]?.ask).toMatchObject({ kept: 0, need: 0 });
+  time.advance(500);
+  // Questions are sent at the end of a turn.
+  for (let turn = 0; turn < 3; turn++) await nextTurn();
+  questions[1]?.answer({ remaining: 5, others: 10, pending: 10 });
+  await until(() => questions.length === 3);
+  expect(questions[2]?.ask).toMatchObject({ kept: 0, need: 5 });
+  questions[2]?.answer({ units: 5 });
+  expect(await taken).toBe(5);
+  expect(most).toBe(1);
+});
