@@ -5,12 +5,12 @@ import type { EntityManager } from './open-database.ts';
 const runMsMax = 600_000;
 
 export interface OldRows {
-  readonly table: 'request_records' | 'record_contents' | 'feedbacks' | 'cached_replies';
+  readonly table: 'request_records' | 'record_contents' | 'feedbacks' | 'cached_replies' | 'limit_entries' | 'limit_past_windows';
   /** Columns that identify a row. */
-  readonly keys: readonly [string, string];
-  /** Column of the time; the oldest rows are deleted first. */
-  readonly time: 'created_at' | 'expires_at';
-  readonly before: Date;
+  readonly keys: readonly [string, ...string[]];
+  /** Column of the time; the oldest rows are deleted first. `end_ms` is in milliseconds. */
+  readonly time: 'created_at' | 'expires_at' | 'end_ms';
+  readonly before: Date | number;
   /** Null: rows of all organisations. */
   readonly organisationId?: string | null;
   /** Rows per statement: small enough that other writers never wait long for a lock or for the embedded database. */

@@ -2,7 +2,6 @@ import { batchSteps } from '../batches/batch-steps.ts';
 import type { Endpoint, RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
-import type { InboundRequest } from '../contract/values/http.ts';
 import { addDebugRoute } from '../explain/debug-route.ts';
 import { explainConfig } from '../explain/explain-config.ts';
 import { listModels } from '../model-list/list-models.ts';
@@ -26,26 +25,27 @@ export interface McpHandlers {
 
 /** The handlers of endpoints that are not one call to a provider. `mcp` absent: there is no MCP gateway. */
 export function endpointHandlers(mcp?: McpHandlers): EndpointHandlers {
+  const byName: Handlers = { ...handlers, mcp: mcp?.handle };
   return {
-    handlerOf: (endpoint, request) => (endpoint?.name === 'mcp' ? (mcp?.handle ?? null) : handlerOf(endpoint, request)),
+    handlerOf(endpoint, request) {
+      if (isSession(endpoint, request)) return runSession;
+      return (endpoint && byName[endpoint.name]) ?? null;
+    },
     errorReply: (ctx, error) => (ctx.endpoint?.name === 'mcp' ? (mcp?.errorReply(ctx, error) ?? null) : null),
     debugRoute: addDebugRoute,
     prompts: promptSteps,
   };
 }
 
-const handlers: Readonly<Record<string, EndpointHandler>> = {
+type Handlers = { readonly [Name in Endpoint['name']]?: EndpointHandler | undefined };
+
+const handlers: Handlers = {
   explainConfig: replyOf((options, ctx) => explainConfig(options, ctx)),
   invokeGuardrails: replyOf((options, ctx) => answerInvocation(options, ctx)),
   listModels: replyOf((options, ctx) => listModels(ctx, options.dispatcher)),
   listPromptVariables: replyOf((options, ctx) => listPromptVariables(options, ctx)),
   renderPrompt: replyOf((options, ctx) => replyRendered(options, ctx)),
 };
-
-function handlerOf(endpoint: Endpoint | null, request: InboundRequest): EndpointHandler | null {
-  if (isSession(endpoint, request)) return runSession;
-  return handlers[endpoint?.name ?? ''] ?? null;
-}
 
 function replyOf(reply: (options: PipelineOptions, ctx: RequestContext) => Promise<Reply>): EndpointHandler {
   return async (options, ctx) => ({ kind: 'replaced', reply: await reply(options, ctx) });

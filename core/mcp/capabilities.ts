@@ -12,8 +12,8 @@ const acts: Readonly<Record<string, { readonly type: CapabilityType; readonly la
   'completion/complete': { type: 'prompt', label: 'Prompt' },
 };
 
-/** The member of a list's result, and the member of its items that flags name. */
-const lists: Readonly<Record<string, { readonly member: string; readonly key: string; readonly type: CapabilityType }>> = {
+/** Methods that list capabilities: the member of the result, and the member of its items that flags name. */
+export const lists: Readonly<Record<string, { readonly member: string; readonly key: string; readonly type: CapabilityType }>> = {
   'tools/list': { member: 'tools', key: 'name', type: 'tool' },
   'prompts/list': { member: 'prompts', key: 'name', type: 'prompt' },
   'resources/list': { member: 'resources', key: 'uri', type: 'resource' },

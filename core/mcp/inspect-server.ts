@@ -1,22 +1,13 @@
 import * as v from 'valibot';
-import type { CapabilityType, McpServerDocument } from '../contract/protocol/mcp.ts';
+import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import { capabilitiesMax, type McpInspectionReply, type SyncedCapability, serverInfo } from '../contract/protocol/mcp-sync.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { toGatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { lists } from './capabilities.ts';
 import { closeSession, type OwnClientParts, type OwnSession, openSession, request } from './own-client.ts';
 import type { ServerSettings } from './server-settings.ts';
-
-const lists: readonly { method: string; member: string; key: string; type: CapabilityType; capability: string }[] = [
-  { method: 'tools/list', member: 'tools', key: 'name', type: 'tool', capability: 'tools' },
-  { method: 'prompts/list', member: 'prompts', key: 'name', type: 'prompt', capability: 'prompts' },
-  { method: 'resources/list', member: 'resources', key: 'uri', type: 'resource', capability: 'resources' },
-  {
-    ...{ method: 'resources/templates/list', member: 'resourceTemplates', key: 'uriTemplate' },
-    ...{ type: 'resource_template', capability: 'resources' },
-  },
-];
 
 export interface Inspection {
   readonly sender: UpstreamSender;
@@ -63,11 +54,12 @@ export async function inspectServer(
 async function listAll(parts: OwnClientParts, session: OwnSession): Promise<SyncedCapability[]> {
   const offered = isObject(session.opened.capabilities) ? session.opened.capabilities : {};
   const all: SyncedCapability[] = [];
-  for (const list of lists) {
-    if (offered[list.capability] === undefined) continue;
+  for (const [method, list] of Object.entries(lists)) {
+    // A server announces templates with its resources.
+    if (offered[method.split('/')[0] as string] === undefined) continue;
     let cursor: unknown;
     do {
-      const result = await request(parts, session, list.method, cursor === undefined ? {} : { cursor });
+      const result = await request(parts, session, method, cursor === undefined ? {} : { cursor });
       const items = result[list.member];
       for (const item of Array.isArray(items) ? items : []) {
         const name = isObject(item) ? item[list.key] : undefined;

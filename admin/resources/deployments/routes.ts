@@ -2,6 +2,7 @@ import { findWorkspace } from '../../access/resolve-workspace.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf } from '../../http/schemas.ts';
+import { searchIn } from '../../http/search-in.ts';
 import { withTags } from '../../http/with-tags.ts';
 import { deployments } from './entity.ts';
 import { instancesOf, limitsOf } from './instances.ts';
@@ -35,12 +36,11 @@ export const deploymentRoutes: readonly AdminRoute[] = [
     reply: listReply,
     async handle({ em, organisationId, query, services }) {
       const { status, type, search, workspace_slug: workspace } = query;
-      const part = { $ilike: `%${search?.replace(/[\\%_]/g, '\\$&')}%` };
       // Each deployment serves all workspaces, so the filter only checks that there is one of this name.
       if (workspace !== undefined) await findWorkspace(em, organisationId, workspace);
       const where = [
         { organisationId, isArchived: status === 'archived', ...(type === undefined ? {} : { type }) },
-        search === undefined ? {} : { $or: [{ name: part }, { slug: part }] },
+        searchIn(search, 'name', 'slug'),
         withTags(query.tags),
       ];
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;

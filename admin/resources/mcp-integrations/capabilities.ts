@@ -77,6 +77,7 @@ export function storeFailedSync(change: Change, row: McpIntegration, error: stri
   change.about(row.id);
 }
 
-function keyOf({ type, name }: Pick<McpCapability, 'type' | 'name'>): string {
+/** Identifies a capability of one server. */
+export function keyOf({ type, name }: Pick<McpCapability, 'type' | 'name'>): string {
   return `${type} ${name}`;
 }

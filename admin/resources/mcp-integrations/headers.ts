@@ -1,3 +1,5 @@
+import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { originOf } from '../../http/check-host.ts';
 import { invalid } from '../../http/errors.ts';
@@ -11,6 +13,12 @@ import type { McpSettings, SentConfigurations } from './schema.ts';
 const sealed = sealedHeaders<McpIntegration>('mcp_integrations');
 
 export const openMcpHeaders = sealed.open;
+
+/** Headers as documents carry them, bound to the server of this id. Null if there are none. */
+export function sealedForGateways(clusterKey: Uint8Array, serverId: string, headers: Headers): string | null {
+  if (Object.keys(headers).length === 0) return null;
+  return seal(deriveKey(clusterKey, keyPurposes.transport), JSON.stringify(headers), `mcp-server/${serverId}`);
+}
 
 /**
  * Applies the sent settings to a row that is not stored yet. Omitted members stay, null removes one. Sent headers replace all of their

@@ -1,4 +1,3 @@
-import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
 import type { McpServerDocument } from '../../../core/contract/protocol/mcp.ts';
 import {
   type McpInspectionReply,
@@ -6,12 +5,11 @@ import {
   mcpInspectionPath,
   mcpInspectionReply,
 } from '../../../core/contract/protocol/mcp-sync.ts';
-import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { askGateway } from '../../http/ask-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { McpIntegration } from './entity.ts';
-import { openMcpHeaders } from './headers.ts';
+import { openMcpHeaders, sealedForGateways } from './headers.ts';
 
 /** Milliseconds that the reply may take longer than the inspection itself. */
 const slackMs = 400;
@@ -24,7 +22,6 @@ export async function inspectIntegration(
   lists: boolean,
 ): Promise<McpInspectionReply> {
   const headers = await openMcpHeaders(em, services.vault, row);
-  const transport = deriveKey(services.settings.clusterKey, keyPurposes.transport);
   const document: McpServerDocument = {
     id: row.id,
     slug: row.slug,
@@ -34,7 +31,7 @@ export async function inspectIntegration(
     url: row.url,
     transport: row.transport,
     authType: row.authType,
-    headers: seal(transport, JSON.stringify(headers), `mcp-server/${row.id}`),
+    headers: sealedForGateways(services.settings.clusterKey, row.id, headers),
     forwardHeaders: null,
     toolsAllowed: null,
     disabled: { tool: [], prompt: [], resource: [], resource_template: [] },

@@ -3,6 +3,7 @@ import { checkHost } from '../../http/check-host.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
+import { searchIn } from '../../http/search-in.ts';
 import { type McpIntegration, mcpIntegrations, mcpIntegrationWorkspaces } from './entity.ts';
 import {
   createBody,
@@ -45,8 +46,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
       const where: FilterQuery<McpIntegration>[] = [{ organisationId, status: 'active' }];
       if (query.type !== 'all') where.push({ workspaceId: query.type === 'workspace' ? { $ne: null } : null });
       if (workspaceId !== null) where.push({ $or: [{ workspaceId }, ...(await sharedWith(workspaceId))] });
-      const pattern = `%${query.search?.replace(/[\\%_]/g, '\\$&') ?? ''}%`;
-      if (query.search) where.push({ $or: [{ name: { $ilike: pattern } }, { slug: { $ilike: pattern } }] });
+      where.push(searchIn(query.search, 'name', 'slug'));
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
       const [rows, total] = await em.findAndCount(mcpIntegrations, { $and: where }, page);
       const counts = workspaceId === null ? await countWorkspaces(em, rows) : new Map<string, number>();

@@ -1,3 +1,4 @@
+import type { EntityManager } from '../../db/open-database.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
 import {
@@ -7,12 +8,13 @@ import {
   successReply,
   testReply,
 } from '../mcp-integrations/capability-schema.ts';
-import { mcpIntegrations } from '../mcp-integrations/entity.ts';
+import { type McpIntegration, mcpIntegrations } from '../mcp-integrations/entity.ts';
 import { inspectIntegration, toTestReply } from '../mcp-integrations/inspect.ts';
 import { toCapabilityPage } from '../mcp-integrations/list-capabilities.ts';
 import { metadataReply } from '../mcp-integrations/schema.ts';
 import { toMetadata } from '../mcp-integrations/to-reply.ts';
 import { listServerCapabilities, setServerFlags } from './capabilities.ts';
+import type { McpServer } from './entity.ts';
 import { findMcpServer, workspacesWithMcpServer } from './service.ts';
 import { listUserAccess, setUserAccess } from './user-access.ts';
 import { userAccessBody, userAccessQuery, userAccessReply } from './user-access-schema.ts';
@@ -38,8 +40,7 @@ export const mcpServerAccessRoutes: readonly AdminRoute[] = [
     reply: testReply,
     async handle(call) {
       const row = await findMcpServer(call.em, call, call.params.mcpServerId ?? '');
-      const where = { organisationId: row.organisationId, id: row.integrationId };
-      const integration = await call.em.findOneOrFail(mcpIntegrations, where);
+      const integration = await integrationOf(call.em, row);
       return toTestReply(await inspectIntegration(call.em, call.services, integration, false), integration.url);
     },
   }),
@@ -53,8 +54,7 @@ export const mcpServerAccessRoutes: readonly AdminRoute[] = [
     reply: metadataReply,
     async handle(call) {
       const row = await findMcpServer(call.em, call, call.params.mcpServerId ?? '');
-      const where = { organisationId: row.organisationId, id: row.integrationId };
-      return toMetadata(await call.em.findOneOrFail(mcpIntegrations, where));
+      return toMetadata(await integrationOf(call.em, row));
     },
   }),
   defineRoute({
@@ -120,3 +120,7 @@ export const mcpServerAccessRoutes: readonly AdminRoute[] = [
     },
   }),
 ];
+
+function integrationOf(em: EntityManager, { organisationId, integrationId }: McpServer): Promise<McpIntegration> {
+  return em.findOneOrFail(mcpIntegrations, { organisationId, id: integrationId });
+}

@@ -4,6 +4,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
+import { searchIn } from '../../http/search-in.ts';
 import { type McpIntegration, mcpIntegrations } from '../mcp-integrations/entity.ts';
 import { type Workspace, workspaces } from '../workspaces/entity.ts';
 import { type McpServer, mcpServers } from './entity.ts';
@@ -35,8 +36,7 @@ export const mcpServerRoutes: readonly AdminRoute[] = [
       const where: FilterQuery<McpServer>[] = [{ organisationId, status: 'active' }];
       if (workspaceId !== null) where.push({ workspaceId });
       if (query.id !== undefined) where.push(isUuid(query.id) ? { id: query.id } : { slug: query.id });
-      const pattern = `%${query.search?.replace(/[\\%_]/g, '\\$&') ?? ''}%`;
-      if (query.search) where.push({ $or: [{ name: { $ilike: pattern } }, { slug: { $ilike: pattern } }] });
+      where.push(searchIn(query.search, 'name', 'slug'));
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
       const [rows, total] = await em.findAndCount(mcpServers, { $and: where }, page);
       const of = await ownersOf(em, rows);

@@ -1,10 +1,8 @@
-import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
 import type { CapabilityType, ForwardHeaders, McpServerDocument } from '../../../core/contract/protocol/mcp.ts';
-import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type DocumentSource, splitDocumentId } from '../../define-resource.ts';
 import { mcpCapabilities, mcpIntegrations } from '../mcp-integrations/entity.ts';
-import { openMcpHeaders } from '../mcp-integrations/headers.ts';
+import { openMcpHeaders, sealedForGateways } from '../mcp-integrations/headers.ts';
 import type { McpSettings } from '../mcp-integrations/schema.ts';
 import { mayUseMcpIntegration } from '../mcp-integrations/service.ts';
 import { type McpServer, mcpServerCapabilities, mcpServers, mcpServerUsers } from './entity.ts';
@@ -23,7 +21,6 @@ export async function toMcpServerDocument(source: DocumentSource, id: string): P
   const integration = await em.findOne(mcpIntegrations, { id: row.integrationId, organisationId, status: 'active' });
   if (!integration || !(await mayUseMcpIntegration(em, integration, workspaceId))) return null;
   const headers = await openMcpHeaders(em, source.vault, integration);
-  const transport = deriveKey(source.clusterKey, keyPurposes.transport);
   const { tools, forward_headers: forward } = integration.configurations;
   const disabled = await disabledOf(em, row);
   disabled.tool.push(...(tools?.blocked ?? []));
@@ -36,7 +33,7 @@ export async function toMcpServerDocument(source: DocumentSource, id: string): P
     url: integration.url,
     transport: integration.transport,
     authType: integration.authType,
-    headers: Object.keys(headers).length === 0 ? null : seal(transport, JSON.stringify(headers), `mcp-server/${row.id}`),
+    headers: sealedForGateways(source.clusterKey, row.id, headers),
     forwardHeaders: forward ? toForwardHeaders(forward) : null,
     toolsAllowed: tools?.allowed ?? null,
     disabled,

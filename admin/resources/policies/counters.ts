@@ -1,5 +1,6 @@
 import { budgetWindow } from '../../../core/contract/protocol/limit-window.ts';
 import type { EntityManager } from '../../db/open-database.ts';
+import { containing } from '../../http/search-in.ts';
 import { type BudgetRow, beginAnew } from '../../leases/budget-ledger.ts';
 import { moneyOf } from '../../pricing/nano-usd.ts';
 import type { UsagePolicyRow } from './entity.ts';
@@ -102,7 +103,7 @@ function filterOf(policy: UsagePolicyRow, { status, search }: Partial<CountersPa
   let filter = `where scope = 'policy' and entity_id = ? and organisation_id = ?`;
   if (search !== undefined && search !== '') {
     filter += ' and value_key ilike ?';
-    values.push(`%${search.replace(/[\\%_]/g, '\\$&')}%`);
+    values.push(containing(search));
   }
   if (status !== undefined) {
     const exhausted = '(used + (used_nano_rest > 0)::int >= ? and (end_ms is null or end_ms > ?))';

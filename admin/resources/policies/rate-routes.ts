@@ -1,10 +1,11 @@
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
+import { searchIn } from '../../http/search-in.ts';
 import { ratePolicies } from './entity.ts';
 import { createBody, createReply, listQuery, listReply, readQuery, readReply, updateBody } from './rate-schema.ts';
 import { createRatePolicy, findRatePolicy, updateRatePolicy } from './rate-service.ts';
-import { archivePolicy, pageOfList, searching } from './service.ts';
+import { archivePolicy, pageOfList } from './service.ts';
 import { toRateReply } from './to-reply.ts';
 
 const shared = { tenant: 'workspace', resource: 'policies', query: tenantQuery, body: null } as const;
@@ -25,7 +26,11 @@ export const ratePolicyRoutes: readonly AdminRoute[] = [
       const chosen = Object.entries({ type, unit, target }).filter(([, value]) => value !== undefined);
       const where = { organisationId, workspaceId: workspaceId ?? '', status, ...Object.fromEntries(chosen) };
       const page = { ...pageOfList(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(ratePolicies, { ...where, ...searching(query.search) }, page);
+      const [rows, total] = await em.findAndCount(
+        ratePolicies,
+        { ...where, ...searchIn(query.search, 'name', 'description') },
+        page,
+      );
       return { object: 'list', total, data: rows.map(toRateReply) };
     },
   }),

@@ -44,13 +44,6 @@ export function requireSame(field: string, sent: unknown, current: unknown): voi
   throw invalid(`${field}: cannot be changed. Create a new policy instead`);
 }
 
-/** Returns the filter for a search in names and descriptions. */
-export function searching(search: string | undefined): object {
-  if (search === undefined || search === '') return {};
-  const part = { $ilike: `%${search.replace(/[\\%_]/g, '\\$&')}%` };
-  return { $or: [{ name: part }, { description: part }] };
-}
-
 /** Returns the page of a list. A `page_size` of 0 is the default size. */
 export function pageOfList(query: { readonly current_page: number; readonly page_size: number }): {
   limit: number;

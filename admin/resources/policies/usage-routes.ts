@@ -2,9 +2,10 @@ import { notFound } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, tenantQuery } from '../../http/schemas.ts';
+import { searchIn } from '../../http/search-in.ts';
 import { listCounters, resetCounter, usageByValueKey } from './counters.ts';
 import { usagePolicies } from './entity.ts';
-import { announce, archivePolicy, pageOfList, searching } from './service.ts';
+import { announce, archivePolicy, pageOfList } from './service.ts';
 import { toUsageReply } from './to-reply.ts';
 import {
   countersQuery,
@@ -36,7 +37,11 @@ export const usagePolicyRoutes: readonly AdminRoute[] = [
       const { status, type } = query;
       const where = { organisationId, workspaceId: workspaceId ?? '', status, ...(type === undefined ? {} : { type }) };
       const page = { ...pageOfList(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
-      const [rows, total] = await em.findAndCount(usagePolicies, { ...where, ...searching(query.search) }, page);
+      const [rows, total] = await em.findAndCount(
+        usagePolicies,
+        { ...where, ...searchIn(query.search, 'name', 'description') },
+        page,
+      );
       return { object: 'list', total, data: rows.map((row) => toUsageReply(row, services.clock.now())) };
     },
   }),

@@ -1,6 +1,7 @@
 import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
+import { searchIn } from '../../http/search-in.ts';
 import { detailsOf } from './details.ts';
 import { promptCollections } from './entity.ts';
 import { createBody, deleteQuery, listQuery, listReply, readReply, receiptReply, updateBody } from './schema.ts';
@@ -24,7 +25,7 @@ export const promptCollectionRoutes: readonly AdminRoute[] = [
       const where = {
         organisationId,
         ...(workspaceId === null ? {} : { workspaceId }),
-        ...(query.search === undefined ? {} : { name: { $ilike: `%${query.search.replace(/[\\%_]/g, '\\$&')}%` } }),
+        ...searchIn(query.search, 'name'),
         status: 'active' as const,
       };
       const page = { ...pageOf(query), orderBy: { createdAt: 'asc', id: 'asc' } } as const;

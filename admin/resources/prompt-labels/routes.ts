@@ -2,6 +2,7 @@ import { forbidden, notFound } from '../../http/errors.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf } from '../../http/schemas.ts';
+import { searchIn } from '../../http/search-in.ts';
 import { promptLabels } from './entity.ts';
 import { createBody, listQuery, listReply, readQuery, readReply, receiptReply, updateBody } from './schema.ts';
 import { archiveLabel, createLabel, findLabel, labelsOf, updateLabel } from './service.ts';
@@ -23,8 +24,9 @@ export const promptLabelRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { em, query } = call;
       requireOwnOrganisation(call.organisationId, query.organization_id);
-      const part = query.search && { name: { $ilike: `%${query.search.replace(/[\\%_]/g, '\\$&')}%` } };
-      const where = { $and: [labelsOf(call), part || {}, query.name === undefined ? {} : { name: query.name }] };
+      const where = {
+        $and: [labelsOf(call), searchIn(query.search, 'name'), query.name === undefined ? {} : { name: query.name }],
+      };
       const page = { ...pageOf(query), orderBy: { createdAt: 'asc', name: 'asc' } } as const;
       const [rows, total] = await em.findAndCount(promptLabels, where, page);
       return { object: 'list', total, data: rows.map(toRow) };

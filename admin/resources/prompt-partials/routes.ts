@@ -3,6 +3,7 @@ import { notFound } from '../../http/errors.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
+import { searchIn } from '../../http/search-in.ts';
 import { findCollection } from '../prompt-collections/service.ts';
 import { type PromptPartial, promptPartials } from './entity.ts';
 import {
@@ -55,7 +56,7 @@ export const promptPartialRoutes: readonly AdminRoute[] = [
         where.push({ sharedWith: { $ne: null } }, workspaceId ? { workspaceId: { $ne: workspaceId } } : {});
       if (query.collection_id !== undefined)
         where.push({ collectionId: (await findCollection(em, call, query.collection_id)).id });
-      if (query.search !== undefined) where.push({ name: { $ilike: `%${query.search.replace(/[\\%_]/g, '\\$&')}%` } });
+      where.push(searchIn(query.search, 'name'));
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
       const [rows, total] = await em.findAndCount(promptPartials, { $and: where }, page);
       const showShare = query.type === 'shared' || query.show_prompt_share === 'true';

@@ -3,6 +3,7 @@ import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { emptyReply, inBothEnvelopes } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
+import { searchIn } from '../../http/search-in.ts';
 import { findCollection } from '../prompt-collections/service.ts';
 import { sharedWithOf } from '../prompt-partials/share.ts';
 import { type Prompt, prompts } from './entity.ts';
@@ -44,7 +45,7 @@ export const promptRoutes: readonly AdminRoute[] = [
         where.push({ sharedWith: { $ne: null } }, workspaceId ? { workspaceId: { $ne: workspaceId } } : {});
       if (query.collection_id !== undefined)
         where.push({ collectionId: (await findCollection(em, call, query.collection_id)).id });
-      if (query.search !== undefined) where.push({ name: { $ilike: `%${query.search.replace(/[\\%_]/g, '\\$&')}%` } });
+      where.push(searchIn(query.search, 'name'));
       if (query.id !== undefined) where.push(isUuid(query.id) ? { id: query.id } : { slug: query.id });
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
       const [rows, total] = await em.findAndCount(prompts, { $and: where }, page);

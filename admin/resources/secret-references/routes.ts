@@ -1,6 +1,7 @@
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf } from '../../http/schemas.ts';
+import { searchIn } from '../../http/search-in.ts';
 import { withTags } from '../../http/with-tags.ts';
 import { secretReferences } from './entity.ts';
 import { createReply, listReply, readReply } from './reply-schema.ts';
@@ -24,10 +25,9 @@ export const secretReferenceRoutes: readonly AdminRoute[] = [
     reply: listReply,
     async handle({ em, organisationId, query }) {
       const { manager_type: managerType, search } = query;
-      const part = { $ilike: `%${search?.replace(/[\\%_]/g, '\\$&')}%` };
       const where = [
         { organisationId, ...(managerType === undefined ? {} : { managerType }) },
-        search === undefined ? {} : { $or: [{ name: part }, { slug: part }] },
+        searchIn(search, 'name', 'slug'),
         withTags(query.tags),
       ];
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;

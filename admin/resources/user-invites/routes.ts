@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type AdminRoute, type AdminServices, defineRoute } from '../../http/route.ts';
 import { pageOf } from '../../http/schemas.ts';
+import { searchIn } from '../../http/search-in.ts';
 import { inviteMail } from '../../identity/mails.ts';
 import { nothing } from '../../identity/schema.ts';
 import { organisations } from '../organisations/entity.ts';
@@ -126,7 +127,7 @@ function whereOf(organisationId: string, query: ListQuery, now: Date) {
       { organisationId },
       role === undefined ? {} : { role },
       email === undefined ? {} : { email },
-      search === undefined ? {} : { email: { $ilike: `%${search.replace(/[\\%_]/g, '\\$&')}%` } },
+      searchIn(search, 'email'),
       status === undefined ? {} : status === 'expired' ? expired : { status },
       status === 'pending' ? { expiresAt: { $gt: now } } : {},
     ],

@@ -3,6 +3,7 @@ import { findVisibleWorkspace, visibleIds } from '../../access/visible-workspace
 import { forbidden, unknownReference } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf } from '../../http/schemas.ts';
+import { searchIn } from '../../http/search-in.ts';
 import { readUsage } from '../../leases/read-usage.ts';
 import { usageLimitsReply } from '../../limits/schema.ts';
 import { deleteWorkspace } from './delete-workspace.ts';
@@ -134,5 +135,5 @@ export const workspaceRoutes: readonly AdminRoute[] = ['/admin/workspaces', '/wo
 
 function whereName(query: { readonly name?: string | undefined; readonly exact_name?: string | undefined }) {
   if (query.exact_name !== undefined) return { name: query.exact_name };
-  return query.name === undefined ? {} : { name: { $ilike: `%${query.name.replace(/[\\%_]/g, '\\$&')}%` } };
+  return searchIn(query.name, 'name');
 }

@@ -7,9 +7,9 @@ import { describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { compileCacheEnv, sourceArguments } from '../../support/source-process.ts';
-import { copyEmptyDatabase } from '../support/pgdata-template.ts';
+import { newEmptyDatabase } from '../support/empty-database.ts';
 import { type Plane, startPlaneWith, testSettings } from '../support/plane.ts';
-import { newReadyDatabase, ruleDatabases } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
 function run(settings: Settings, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const env = {
@@ -30,15 +30,15 @@ function run(settings: Settings, ...args: string[]): Promise<{ code: number; out
 describe.each(ruleDatabases)('key commands, on %s', (name) => {
   async function onPlane(work: (plane: Plane, settings: Settings, whileStopped: typeof run) => Promise<void>): Promise<void> {
     const dataDir = await mkdtemp(join(tmpdir(), 'svc-recover-'));
-    const database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
-    if (!database) await copyEmptyDatabase(dataDir);
-    const settings = testSettings(dataDir, database ? { DATABASE_URL: database.url } : {});
+    const database = await newEmptyDatabase(name, dataDir);
+    const settings = testSettings(dataDir, database.env);
     let plane = await startPlaneWith(settings);
     // PostgreSQL is open to several processes; the embedded database is not.
+    const isEmbedded = name === 'PGlite';
     const whileStopped: typeof run = async (...given) => {
-      if (!database) await plane.close();
+      if (isEmbedded) await plane.close();
       const result = await run(...given);
-      if (!database) {
+      if (isEmbedded) {
         plane = await startPlaneWith(settings);
         Object.assign(current, plane);
       }
@@ -49,7 +49,7 @@ describe.each(ruleDatabases)('key commands, on %s', (name) => {
       await work(current, settings, whileStopped);
     } finally {
       await plane.close();
-      await database?.drop();
+      await database.drop();
       await rm(dataDir, { recursive: true, force: true });
     }
   }

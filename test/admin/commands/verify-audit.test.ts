@@ -9,9 +9,9 @@ import type { Settings } from '../../../config/settings.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
 import { compileCacheEnv, sourceArguments } from '../../support/source-process.ts';
-import { copyEmptyDatabase } from '../support/pgdata-template.ts';
+import { newEmptyDatabase } from '../support/empty-database.ts';
 import { startPlaneWith, testSettings } from '../support/plane.ts';
-import { newReadyDatabase, ruleDatabases } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
 const verify = (settings: Settings, ...options: string[]) => run('verify-audit', settings, ...options);
 
@@ -34,9 +34,8 @@ function run(command: string, settings: Settings, ...options: string[]): Promise
 describe.each(ruleDatabases)('npm run audit:verify, ledger:verify and rollups:rebuild, on %s', (name) => {
   it('reports every organisation, and the first invalid entry; rebuilt roll-ups equal the ledger', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'svc-verify-'));
-    const database = name === 'PostgreSQL' ? await newReadyDatabase() : null;
-    if (!database) await copyEmptyDatabase(dataDir);
-    const settings = testSettings(dataDir, database ? { DATABASE_URL: database.url } : {});
+    const database = await newEmptyDatabase(name, dataDir);
+    const settings = testSettings(dataDir, database.env);
     try {
       const plane = await startPlaneWith(settings);
       const other = await plane.newTenant();
@@ -81,7 +80,7 @@ describe.each(ruleDatabases)('npm run audit:verify, ledger:verify and rollups:re
       const wrongKey = { ...settings, encryptionKey: new Uint8Array(32) };
       expect(await verify(wrongKey)).toMatchObject({ code: 1, text: expect.stringContaining('entry 1') });
     } finally {
-      await database?.drop();
+      await database.drop();
       await rm(dataDir, { recursive: true, force: true });
     }
   });
