@@ -1,36 +1,15 @@
-import type { Identity, RequestContext } from '../contract/plugin/context.ts';
+import type { RequestContext } from '../contract/plugin/context.ts';
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http.ts';
-import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import { readBytes } from '../pipeline/request/read-body.ts';
-import type { EndpointHandler, PipelineOptions } from '../pipeline/run.ts';
+import type { EndpointHandler } from '../pipeline/run.ts';
 import { requireEnabled } from './capabilities.ts';
+import { exchange, type McpParts, type Work } from './exchange.ts';
 import { findServer } from './find-server.ts';
 import { nameOf, parseMessage, RpcError, rpcCodes } from './messages.ts';
-import type { OpenStreams } from './open-streams.ts';
-import type { OwnSessions } from './own-sessions.ts';
 import { Refusal, rpcErrorReply } from './refusals.ts';
-import { passedHeaders, relayJson, relayStream } from './relay-reply.ts';
 import { checkRoutingHeaders } from './routing-headers.ts';
-import { messageReader } from './server-messages.ts';
-import type { ServerSettings } from './server-settings.ts';
-import { callerOf, type SessionIds } from './session-id.ts';
-import { upstreamCall } from './upstream-call.ts';
-
-export interface McpParts {
-  readonly settingsOf: (document: McpServerDocument) => ServerSettings;
-  /** Origins whose pages may call; `*`: all. */
-  readonly origins: ReadonlySet<string>;
-  readonly sessionIds: SessionIds;
-  readonly ownSessions: OwnSessions;
-  readonly openStreams: OpenStreams;
-  /** Milliseconds to the head of a reply, and between two chunks of the reply to a message. */
-  readonly requestTimeoutMs: number;
-  readonly connectTimeoutMs: number;
-}
 
 /** Maximum length of a message of a client in bytes. */
 const requestBytesMax = 4 * 1024 * 1024;
@@ -52,15 +31,6 @@ export function createMcpHandler(parts: McpParts): EndpointHandler {
       return { kind: 'replaced', reply: rpcErrorReply(thrown) };
     }
   };
-}
-
-interface Work {
-  readonly parts: McpParts;
-  readonly options: PipelineOptions;
-  readonly ctx: RequestContext;
-  readonly call: McpCall;
-  readonly sink: ReplySink;
-  readonly server: ServerSettings;
 }
 
 /** A message of the client. */
@@ -88,116 +58,6 @@ async function serveSession(work: Work): Promise<AttemptReply> {
   return exchange(work, { body: null, hasRoutingHeaders: false, isOpening: false });
 }
 
-interface Outgoing {
-  readonly body: Uint8Array | null;
-  readonly hasRoutingHeaders: boolean;
-  /** True for `initialize`, whose reply may begin a session. */
-  readonly isOpening: boolean;
-}
-
-/** Sends the request to the server, and its reply to the client. */
-async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptReply> {
-  const { ctx, call, sink, server, options } = work;
-  const { status, headers, stream } = await sendInSession(work, outgoing);
-  requireUsable(status, stream);
-  const reply = passedHeaders(headers);
-  const session = outgoing.isOpening ? findHeader(headers, 'mcp-session-id') : undefined;
-  if (session !== undefined) reply.push('mcp-session-id', sealSession(work, session));
-  const reader = messageReader(server, call);
-  const isStream = /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
-  const listening = status === 200 && isListening(work) ? work.parts.openStreams : null;
-  if (!isStream && listening === null) return relayJson(status, reply, stream, reader);
-  const { clock } = options.services;
-  return relayStream({
-    ...{ ctx, sink, status, headers: reply, exchange: stream, clock, listening },
-    reader: isStream ? reader : null,
-  });
-}
-
-interface Answered {
-  readonly status: number;
-  readonly headers: HeaderList;
-  readonly stream: ExchangeStream;
-}
-
-/**
- * Sends the request in the session that the client names. Requests without a session, of revisions that have them, share a session of
- * the gateway for this caller. It is opened again once if the server has ended it.
- */
-async function sendInSession(work: Work, outgoing: Outgoing): Promise<Answered> {
-  const { parts, ctx, server } = work;
-  const named = outgoing.isOpening ? null : upstreamSessionOf(work);
-  if (named !== null || outgoing.isOpening || outgoing.hasRoutingHeaders) return send(work, outgoing, named);
-  const caller = callerOf(ctx.identity as Identity);
-  const own = await parts.ownSessions.get(server, caller).catch(renamed);
-  const first = await send(work, outgoing, own.sessionId, own.revision);
-  if (ctx.aborted || (first.status !== 401 && (first.status !== 404 || own.sessionId === null))) return first;
-  first.stream.abort();
-  parts.ownSessions.drop(server, caller, own);
-  const again = await parts.ownSessions.get(server, caller).catch(renamed);
-  return send(work, outgoing, again.sessionId, again.revision);
-}
-
-async function send(work: Work, outgoing: Outgoing, sessionId: string | null, revision: string | null = null): Promise<Answered> {
-  const { ctx, server, options, parts } = work;
-  const timeoutMs = parts.requestTimeoutMs;
-  const call = upstreamCall(ctx, {
-    ...{ server, sessionId, revision, body: outgoing.body, hasRoutingHeaders: outgoing.hasRoutingHeaders },
-    timeouts: {
-      connectMs: parts.connectTimeoutMs,
-      firstByteMs: timeoutMs,
-      // A stream of notices may be silent.
-      idleMs: isListening(work) ? 0 : timeoutMs,
-      totalMs: 0,
-    },
-    prefixes: options.prefixes,
-  });
-  const stream = exchangeStream(options.dispatcher.transport, call);
-  ctx.abortUpstream = () => stream.abort();
-  const attempt = beginAttempt(work);
-  try {
-    const head = await stream.head;
-    attempt.ended(head.status);
-    return { ...head, stream };
-  } catch (thrown) {
-    throw attempt.failed(nameServer(toGatewayError(thrown)));
-  }
-}
-
-function renamed(thrown: unknown): never {
-  throw nameServer(toGatewayError(thrown));
-}
-
-/** True for the streams of notices: that of a session, and that of `subscriptions/listen`. They have no end of their own. */
-function isListening({ ctx, call }: Work): boolean {
-  return ctx.request.method === 'GET' || call.method === 'subscriptions/listen';
-}
-
-/** Throws for replies that clients must not see: those about the gateway's own credential, and redirects. */
-function requireUsable(status: number, stream: ExchangeStream): void {
-  if (status !== 401 && status !== 403 && (status < 300 || status >= 400)) return;
-  stream.abort();
-  const message =
-    status < 400
-      ? `The MCP server replied with a redirect (${status}). Redirects are not followed`
-      : `The MCP server rejected the credential of its integration (${status})`;
-  throw new GatewayError('upstream_status', { message });
-}
-
-/** The session at the server of the session that the client names; null if it names none. Throws RpcError for one that has ended. */
-function upstreamSessionOf({ parts, ctx, call, server }: Work): string | null {
-  const id = ctx.request.header('mcp-session-id');
-  if (id === undefined) return null;
-  const session = parts.sessionIds.open(server.document.id, callerOf(ctx.identity as Identity), id);
-  if (session !== null && session.settings === server.fingerprint) return session.upstream;
-  throw new RpcError(rpcCodes.sessionNotFound, 'Session not found. Initialize a new one', { status: 404, id: call.id });
-}
-
-function sealSession({ parts, ctx, server }: Work, upstream: string): string {
-  const state = { upstream, settings: server.fingerprint };
-  return parts.sessionIds.seal(server.document.id, callerOf(ctx.identity as Identity), state);
-}
-
 /** Refuses pages of unknown origins, as the transport requires: their host name may lead to this address by DNS rebinding. */
 function requireOrigin({ request }: RequestContext, origins: ReadonlySet<string>): void {
   const origin = request.header('origin');
@@ -211,30 +71,6 @@ function requireAccept({ request }: RequestContext): void {
   if (/\*\/\*/.test(accept) || (accept.includes('application/json') && accept.includes('text/event-stream'))) return;
   const text = 'Not Acceptable: Client must accept both application/json and text/event-stream';
   throw new RpcError(rpcCodes.notAcceptable, text, { status: 406 });
-}
-
-/** Notes the call of the server for the record. */
-function beginAttempt({ ctx, server, options: { services } }: Work) {
-  const startMs = services.clock.elapsed();
-  const note = (status: number, error: GatewayError | null): void => {
-    ctx.attempts.push({
-      ...{ targetPath: 'mcp', provider: 'mcp', providerSlug: server.document.slug, status, errorCode: error?.code ?? null },
-      ...{ startMs: startMs - ctx.startedAtMs, durationMs: services.clock.elapsed() - startMs, firstByteMs: 0 },
-      ...{ targetIndex: 0, ok: error === null && status < 400, error, retryAfterMs: null },
-    });
-  };
-  return {
-    ended: (status: number) => note(status, null),
-    failed(error: GatewayError): GatewayError {
-      note(error.status, error);
-      return error;
-    },
-  };
-}
-
-/** Names the server instead of a provider in errors of the transport. */
-function nameServer(error: GatewayError): GatewayError {
-  return error.message.includes('provider') ? error.renamed(error.message.replace('provider', 'MCP server'), error.param) : error;
 }
 
 function callOf(ctx: RequestContext, document: McpServerDocument): McpCall {
