@@ -25,8 +25,8 @@ const folders = {
   access: ['db', 'http', 'publish', 'announce', rows],
   identity: ['db', 'audit', 'http', 'mail', 'publish', 'access', rows],
   'gateway-api': [
-    ...['db', 'http', 'publish', 'secrets', 'leases', 'pricing', 'identity', rows, 'define-resource\\.ts'],
-    'resources/(api-keys/to-document|batches/store-routes|cached-replies/serve-cached-replies|deployments/instances|files/(store-routes|store-error)|integrations/read-pricing|logs/contents|webhooks/add-deliveries)\\.ts',
+    ...['db', 'audit', 'http', 'publish', 'secrets', 'leases', 'pricing', 'identity', rows, 'define-resource\\.ts'],
+    'resources/(api-keys/to-document|batches/store-routes|cached-replies/serve-cached-replies|deployments/instances|files/(store-routes|store-error)|integrations/read-pricing|logs/contents|mcp-integrations/capabilities|webhooks/add-deliveries)\\.ts',
   ],
   bootstrap: [
     ...['db', 'publish', 'secrets', 'access', rows],
@@ -55,7 +55,7 @@ const resources = {
   integrations: ['secret-references'],
   'ledger-entries': ['logs'],
   'log-exports': ['logs', 'organisations'],
-  'mcp-integrations': ['integrations'],
+  'mcp-integrations': ['integrations', 'webhooks'],
   'mcp-servers': ['mcp-integrations'],
   'model-configs': ['integrations'],
   'organisation-members': ['users'],

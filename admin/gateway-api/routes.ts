@@ -3,6 +3,7 @@ import { type DocumentKind, documentKinds } from '../../core/contract/protocol/d
 import { reportBytesMax } from '../../core/contract/protocol/instances.ts';
 import { keysQuestion, type RecordsReply } from '../../core/contract/protocol/internal-api.ts';
 import { contentBatchBytesMax } from '../../core/contract/protocol/record-contents.ts';
+import { toolReport } from '../../core/contract/protocol/tool-pins.ts';
 import { causeOf } from '../cause-of.ts';
 import { isClusterKey } from '../http/client-address.ts';
 import { AdminError, invalid } from '../http/errors.ts';
@@ -25,6 +26,7 @@ import { readChanges } from './read-changes.ts';
 import { reportPolicyEvents } from './report-policy-events.ts';
 import { serveRates } from './serve-rates.ts';
 import { storeBatch } from './store-records.ts';
+import { storeToolReport } from './store-tool-report.ts';
 
 /** Maximum size of a batch of records in bytes: 4 MiB of records and the brackets around them. */
 const batchBytesMax = 4_259_840;
@@ -37,6 +39,8 @@ const keysBytesMax = 131_072;
 const leasesBytesMax = 1_048_576;
 /** Maximum size for two hundred rejected tokens with long paths. */
 const refusalsBytesMax = 1_048_576;
+/** Maximum size of the tools of one MCP server. */
+const toolReportBytesMax = 16_777_216;
 
 /** The API of `core/contract/protocol/internal-api.ts`, to be mounted below `/internal/v1`. It requires the cluster key. */
 export function internalApp(services: AdminServices): Hono {
@@ -79,6 +83,11 @@ export function internalApp(services: AdminServices): Hono {
 
   app.post('/token-refusals', async (c: Context) => {
     await storeRefusals(await readBytes(c.req, refusalsBytesMax));
+    return c.json({});
+  });
+
+  app.post('/mcp-tools', async (c: Context) => {
+    await storeToolReport(services, validate(toolReport, await readInternalJson(c.req, toolReportBytesMax), 'body'));
     return c.json({});
   });
 

@@ -1,16 +1,21 @@
 import type { Settings } from '../../config/settings.ts';
 import { keyPurposes } from '../contract/protocol/documents.ts';
+import type { InternalFetch } from '../contract/protocol/internal-api.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
+import type { Log } from '../contract/values/log.ts';
 import { deriveKey } from '../contract/values/secret.ts';
 import { createOpenStreams } from '../mcp/open-streams.ts';
+import { openSession } from '../mcp/own-client.ts';
 import { createOwnSessions } from '../mcp/own-sessions.ts';
+import { createToolReports } from '../mcp/pinning/report-tools.ts';
 import { mcpErrorReply } from '../mcp/refusals.ts';
 import { replyResourceMetadata } from '../mcp/resource-metadata.ts';
 import { createMcpHandler } from '../mcp/serve-mcp.ts';
 import { serverSettings } from '../mcp/server-settings.ts';
 import { createSessionIds } from '../mcp/session-id.ts';
+import { createToolLists } from '../mcp/tool-lists.ts';
 import type { McpHandlers } from './endpoint-handlers.ts';
 import { mcpHeaderOpener } from './open-sealed.ts';
 import type { OutboundParsers } from './outbound-parsers.ts';
@@ -31,14 +36,18 @@ export function composeMcp(
   { parseTokenUrl }: OutboundParsers,
   sender: UpstreamSender,
   clock: Clock,
+  reports: { readonly fetch: InternalFetch; readonly log: Log },
 ): ComposedMcp {
   const { mcpRequestTimeoutMs: ms, connectTimeoutMs: connectMs, publicUrl } = settings;
   const openStreams = createOpenStreams();
+  const timeouts = { connectMs, firstByteMs: ms, idleMs: ms, totalMs: ms };
+  const listingSessions = createOwnSessions(sender, clock, timeouts, openSession);
   const handle = createMcpHandler({
     settingsOf: serverSettings({ openHeaders: mcpHeaderOpener(settings.clusterKey), parseUrl: parseTokenUrl }),
     origins: new Set([new URL(publicUrl).origin, ...settings.corsOrigins.map((origin) => origin.toLowerCase())]),
     sessionIds: createSessionIds(deriveKey(settings.clusterKey, keyPurposes.mcpSession)),
-    ownSessions: createOwnSessions(sender, clock, { connectMs, firstByteMs: ms, idleMs: ms, totalMs: ms }),
+    ownSessions: createOwnSessions(sender, clock, timeouts),
+    toolLists: createToolLists(listingSessions, clock, createToolReports(reports.fetch, reports.log)),
     openStreams,
     requestTimeoutMs: ms,
     connectTimeoutMs: connectMs,

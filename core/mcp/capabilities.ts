@@ -32,6 +32,14 @@ export function requireEnabled(server: ServerSettings, message: ClientMessage): 
   throw new RpcError(rpcCodes.invalidParams, `${label} '${name.slice(0, 200)}' is disabled`, { id, status: 200 });
 }
 
+function isShown(
+  server: ServerSettings,
+  { key, type }: { readonly key: string; readonly type: CapabilityType },
+  item: JsonObject,
+): boolean {
+  return server.isEnabled(type, String(item[key])) && (type !== 'tool' || server.isApproved(item));
+}
+
 /** The prompt or resource template whose argument is completed. */
 function completed({ ref }: JsonObject): [CapabilityType, string | null] {
   if (!isObject(ref)) return ['prompt', null];
@@ -49,6 +57,6 @@ export function withoutDisabled(server: ServerSettings, method: string, result: 
   const list = lists[method];
   const items = list ? result[list.member] : undefined;
   if (!list || !Array.isArray(items)) return result;
-  const enabled = items.filter((item) => isObject(item) && server.isEnabled(list.type, String(item[list.key])));
+  const enabled = items.filter((item) => isObject(item) && isShown(server, list, item));
   return enabled.length === items.length ? result : { ...result, [list.member]: enabled };
 }

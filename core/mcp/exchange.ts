@@ -13,6 +13,7 @@ import { passedHeaders, relayJson, relayStream } from './relay-reply.ts';
 import { messageReader } from './server-messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 import { callerOf, type SessionIds } from './session-id.ts';
+import type { ToolLists } from './tool-lists.ts';
 import { upstreamCall } from './upstream-call.ts';
 
 export interface McpParts {
@@ -21,6 +22,7 @@ export interface McpParts {
   readonly origins: ReadonlySet<string>;
   readonly sessionIds: SessionIds;
   readonly ownSessions: OwnSessions;
+  readonly toolLists: ToolLists;
   readonly openStreams: OpenStreams;
   /** Milliseconds to the head of a reply, and between two chunks of the reply to a message. */
   readonly requestTimeoutMs: number;

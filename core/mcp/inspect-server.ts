@@ -4,9 +4,10 @@ import { capabilitiesMax, type McpInspectionReply, type SyncedCapability, server
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { toGatewayError } from '../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { isObject } from '../contract/values/json.ts';
 import { lists } from './capabilities.ts';
-import { closeSession, type OwnClientParts, type OwnSession, openSession, request } from './own-client.ts';
+import { listItems } from './list-items.ts';
+import { closeSession, type OwnClientParts, type OwnSession, openSession } from './own-client.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 export interface Inspection {
@@ -57,17 +58,10 @@ async function listAll(parts: OwnClientParts, session: OwnSession): Promise<Sync
   for (const [method, list] of Object.entries(lists)) {
     // A server announces templates with its resources.
     if (offered[method.split('/')[0] as string] === undefined) continue;
-    let cursor: unknown;
-    do {
-      const result = await request(parts, session, method, cursor === undefined ? {} : { cursor });
-      const items = result[list.member];
-      for (const item of Array.isArray(items) ? items : []) {
-        const name = isObject(item) ? item[list.key] : undefined;
-        if (typeof name === 'string' && name !== '' && name.length <= 2_048)
-          all.push({ type: list.type, name, definition: item as JsonObject });
-      }
-      cursor = typeof result.nextCursor === 'string' ? result.nextCursor : undefined;
-    } while (cursor !== undefined && all.length < capabilitiesMax);
+    for (const definition of await listItems(parts, session, method)) {
+      const name = definition[list.key];
+      if (typeof name === 'string' && name !== '' && name.length <= 2_048) all.push({ type: list.type, name, definition });
+    }
   }
   return all.slice(0, capabilitiesMax);
 }

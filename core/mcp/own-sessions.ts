@@ -13,6 +13,8 @@ const sessionsMax = 10_000;
 export interface OwnSessions {
   /** Returns the session of the caller, and opens one if there is none. Throws GatewayError `upstream_…`. */
   get(server: ServerSettings, caller: string): Promise<OwnSession>;
+  /** The client of the gateway for requests in a session. */
+  partsOf(server: ServerSettings): OwnClientParts;
   /** Forgets a session that the server has ended. */
   drop(server: ServerSettings, caller: string, session: OwnSession): void;
 }
@@ -27,7 +29,13 @@ interface Entry {
   opened: OwnSession | null;
 }
 
-export function createOwnSessions(sender: UpstreamSender, clock: Clock, timeouts: UpstreamTimeouts): OwnSessions {
+/** `open` begins a session. By default it is one with `initialize`, as clients without a session of their own expect. */
+export function createOwnSessions(
+  sender: UpstreamSender,
+  clock: Clock,
+  timeouts: UpstreamTimeouts,
+  open: (parts: OwnClientParts) => Promise<OwnSession> = initialize,
+): OwnSessions {
   const entries = newEntryCache<string, Entry>(sessionsMax, {
     disposeAfter: ({ parts, session }) => {
       void session.then((opened) => closeSession(parts, opened)).catch(() => undefined);
@@ -37,7 +45,10 @@ export function createOwnSessions(sender: UpstreamSender, clock: Clock, timeouts
   const isUsable = (entry: Entry, server: ServerSettings, nowMs: number): boolean =>
     entry.fingerprint === server.fingerprint && nowMs - entry.openedAtMs < lifeMs && nowMs - entry.usedAtMs < idleMs;
 
+  const partsOf = (server: ServerSettings): OwnClientParts => ({ sender, server, timeouts });
+
   return {
+    partsOf,
     get(server, caller) {
       const key = keyOf(server, caller);
       const nowMs = clock.elapsed();
@@ -46,8 +57,8 @@ export function createOwnSessions(sender: UpstreamSender, clock: Clock, timeouts
         known.usedAtMs = nowMs;
         return known.session;
       }
-      const parts = { sender, server, timeouts };
-      const session = initialize(parts);
+      const parts = partsOf(server);
+      const session = open(parts);
       const entry: Entry = {
         ...{ parts, session, fingerprint: server.fingerprint },
         ...{ openedAtMs: nowMs, usedAtMs: nowMs, opened: null },

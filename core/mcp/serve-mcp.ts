@@ -1,4 +1,4 @@
-import type { RequestContext } from '../contract/plugin/context.ts';
+import type { Identity, RequestContext } from '../contract/plugin/context.ts';
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
@@ -8,8 +8,10 @@ import { requireEnabled } from './capabilities.ts';
 import { exchange, type McpParts, type Work } from './exchange.ts';
 import { findServer } from './find-server.ts';
 import { nameOf, parseMessage, RpcError, rpcCodes } from './messages.ts';
+import { requireApproved } from './pinning/require-approved.ts';
 import { Refusal, rpcErrorReply } from './refusals.ts';
 import { checkRoutingHeaders } from './routing-headers.ts';
+import { callerOf } from './session-id.ts';
 
 /** Maximum length of a message of a client in bytes. */
 const requestBytesMax = 4 * 1024 * 1024;
@@ -46,6 +48,7 @@ async function serveMessage(work: Work): Promise<AttemptReply> {
   call.name = nameOf(message)?.slice(0, 2_048) ?? null;
   const hasRoutingHeaders = checkRoutingHeaders(ctx.request, message);
   requireEnabled(server, message);
+  await requireApproved(work.parts.toolLists, server, callerOf(ctx.identity as Identity), message);
   if (message.method === 'tools/call') for (const hook of ctx.plan.onToolCall) await hook(ctx);
   return exchange(work, { body, hasRoutingHeaders, isOpening: message.method === 'initialize' });
 }

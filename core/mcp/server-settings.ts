@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import type { CapabilityType, ForwardHeaders, McpServerDocument } from '../contract/protocol/mcp.ts';
+import { type ToolPins, toolPins } from './pinning/tool-pins.ts';
 
 /** The document of a server, prepared for calls. */
-export interface ServerSettings {
+export interface ServerSettings extends ToolPins {
   readonly document: McpServerDocument;
   readonly origin: string;
   /** Path with query. */
@@ -58,7 +59,8 @@ function prepare(
     headers,
     forwardHeaders,
     fingerprint: hash('sha256', JSON.stringify([url, transport, authType, sorted]), 'base64url').slice(0, 22),
-    hasFilters: allowed !== null || Object.values(off).some((names) => names.size > 0),
+    hasFilters: document.pins !== null || allowed !== null || Object.values(off).some((names) => names.size > 0),
     isEnabled: (type, name) => !off[type].has(name) && (type !== 'tool' || allowed === null || allowed.has(name)),
+    ...toolPins(document.pins),
   };
 }

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { canonicalJson } from '../../audit/canonical-json.ts';
+import { canonicalJson } from '../../../core/contract/values/canonical-json.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../actor.ts';

@@ -1,10 +1,13 @@
 import type { McpServerInfo, SyncedCapability } from '../../../core/contract/protocol/mcp-sync.ts';
+import { toolHash } from '../../../core/contract/protocol/tool-pins.ts';
+import { isStorable } from '../../../core/contract/values/storable-json.ts';
 import { announceMcpServers } from '../../announce/mcp-servers.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { SentFlags } from './capability-schema.ts';
 import { type McpCapability, type McpIntegration, mcpCapabilities } from './entity.ts';
+import { addQuarantineEvents } from './quarantine-events.ts';
 
 /** All capabilities of an integration, by type and name. */
 export function listCapabilities(
@@ -26,7 +29,7 @@ export async function setFlags(change: Change, row: McpIntegration, sent: SentFl
       found.lastUpdatedAt = now;
     } else {
       const fields = { id: newId(), organisationId: row.organisationId, integrationId: row.id, type, name, enabled };
-      const made = change.tx.create(mcpCapabilities, { ...fields, definition: null, createdAt: now, lastUpdatedAt: now });
+      const made = change.tx.create(mcpCapabilities, { ...fields, ...undefinedTool, createdAt: now, lastUpdatedAt: now });
       known.set(keyOf(made), made);
     }
   }
@@ -34,9 +37,11 @@ export async function setFlags(change: Change, row: McpIntegration, sent: SentFl
   await announceMcpServers(change, row.id, 'upsert');
 }
 
+const undefinedTool = { definition: null, approvedDefinition: null, approvedAt: null, approvedBy: null };
+
 /**
  * Stores what the server listed. New capabilities are enabled. Capabilities that the server no longer lists are removed unless they are
- * disabled: a capability that returns stays disabled.
+ * disabled or approved: a capability that returns is as before.
  */
 export async function storeSync(
   change: Change,
@@ -45,28 +50,46 @@ export async function storeSync(
   listed: readonly SyncedCapability[],
 ): Promise<void> {
   const { tx } = change;
-  const known = new Map((await listCapabilities(tx, row)).map((one) => [keyOf(one), one]));
-  const now = new Date();
-  for (const { type, name, definition } of listed) {
-    const found = known.get(keyOf({ type, name }));
-    known.delete(keyOf({ type, name }));
-    if (found) {
-      found.definition = definition;
-      found.lastUpdatedAt = now;
-    } else {
-      const fields = { id: newId(), organisationId: row.organisationId, integrationId: row.id, type, name, enabled: true };
-      tx.create(mcpCapabilities, { ...fields, definition, createdAt: now, lastUpdatedAt: now });
-    }
-  }
-  for (const gone of known.values()) {
-    if (gone.enabled) tx.remove(gone);
-    else gone.definition = null;
+  const gone = await storeListed(change, row, listed);
+  for (const one of gone) {
+    if (one.enabled && !one.approvedDefinition) tx.remove(one);
+    else one.definition = null;
   }
   if (info !== null) row.serverInfo = info;
   row.syncStatus = 'success';
   row.syncError = null;
-  row.lastSyncedAt = now;
+  row.lastSyncedAt = new Date();
   change.about(row.id);
+}
+
+/** Stores definitions, and reports tools that are quarantined now. Returns the known capabilities that are not among them. */
+export async function storeListed(
+  change: Change,
+  row: McpIntegration,
+  listed: readonly SyncedCapability[],
+): Promise<McpCapability[]> {
+  const { tx } = change;
+  const gone = new Map((await listCapabilities(tx, row)).map((one) => [keyOf(one), one]));
+  const changed: McpCapability[] = [];
+  const now = new Date();
+  for (const { type, name, definition } of listed.filter(isStorable)) {
+    const found = gone.get(keyOf({ type, name }));
+    gone.delete(keyOf({ type, name }));
+    if (!found) {
+      const fields = { id: newId(), organisationId: row.organisationId, integrationId: row.id, type, name, enabled: true };
+      changed.push(tx.create(mcpCapabilities, { ...fields, ...undefinedTool, definition, createdAt: now, lastUpdatedAt: now }));
+      continue;
+    }
+    if (type === 'tool' && (!found.definition || toolHash(found.definition) !== toolHash(definition))) changed.push(found);
+    found.definition = definition;
+    found.lastUpdatedAt = now;
+  }
+  await addQuarantineEvents(
+    change,
+    row,
+    changed.filter(({ type }) => type === 'tool'),
+  );
+  return [...gone.values()];
 }
 
 /** Notes that the server could not be asked. What is stored stays. */

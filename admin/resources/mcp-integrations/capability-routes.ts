@@ -74,7 +74,7 @@ export const mcpCapabilityRoutes: readonly AdminRoute[] = [
       const found = body.capabilities
         ? {
             ...{ error: null, info: body.server_info ?? null },
-            capabilities: body.capabilities.map((one) => ({ type: one.type, name: one.name, definition: one })),
+            capabilities: body.capabilities.map(({ type, ...definition }) => ({ type, name: definition.name, definition })),
           }
         : await inspectIntegration(call.em, services, before, true);
       await call.write(async (change) => {
@@ -82,6 +82,7 @@ export const mcpCapabilityRoutes: readonly AdminRoute[] = [
         if (found.error === null) await storeSync(change, row, found.info, found.capabilities);
         else storeFailedSync(change, row, found.error);
       });
+      services.wakeJobs();
       const sync_status = found.error === null ? 'success' : 'failed';
       return { success: found.error === null, sync_status, sync_error: found.error, total: found.capabilities.length };
     },

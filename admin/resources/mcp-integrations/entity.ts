@@ -68,6 +68,11 @@ export const mcpCapabilities = defineEntity({
     enabled: p.boolean(),
     /** The definition as the server sent it; null if only the flag is known. */
     definition: p.json().$type<Record<string, unknown>>().nullable(),
+    /** The definition that an administrator approved, of tools only. */
+    approvedDefinition: p.json().$type<Record<string, unknown>>().nullable(),
+    approvedAt: p.datetime().nullable(),
+    /** User or key. */
+    approvedBy: p.uuid().nullable(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
   },

@@ -35,6 +35,7 @@ export async function inspectIntegration(
     forwardHeaders: null,
     toolsAllowed: null,
     disabled: { tool: [], prompt: [], resource: [], resource_template: [] },
+    pins: null,
     access: { default: 'allow', exceptions: [] },
   };
   return askGateway(services, {

@@ -54,7 +54,7 @@ const configurations = v.nullish(
     passthrough_headers: headers,
     passthrough_header: headers,
     forward_headers: v.nullish(forwardHeaders),
-    tools: v.nullish(v.strictObject({ allowed: toolNames, blocked: toolNames })),
+    tools: v.nullish(v.strictObject({ allowed: toolNames, blocked: toolNames, pinned: v.optional(v.boolean()) })),
   }),
 );
 export type SentConfigurations = v.InferOutput<typeof configurations>;
@@ -62,7 +62,7 @@ export type SentConfigurations = v.InferOutput<typeof configurations>;
 /** Settings as they are stored: without header values. */
 export interface McpSettings {
   forward_headers?: v.InferOutput<typeof forwardHeaders>;
-  tools?: { allowed?: string[] | null | undefined; blocked?: string[] | null | undefined };
+  tools?: { allowed?: string[] | null | undefined; blocked?: string[] | null | undefined; pinned?: boolean | undefined };
   /** Names of the headers that were sent in `passthrough_headers`. */
   passthrough?: string[];
 }

@@ -5,6 +5,7 @@ import { mcpCapabilities, mcpIntegrations } from '../mcp-integrations/entity.ts'
 import { openMcpHeaders, sealedForGateways } from '../mcp-integrations/headers.ts';
 import type { McpSettings } from '../mcp-integrations/schema.ts';
 import { mayUseMcpIntegration } from '../mcp-integrations/service.ts';
+import { pinsOf } from '../mcp-integrations/tool-approvals.ts';
 import { type McpServer, mcpServerCapabilities, mcpServers, mcpServerUsers } from './entity.ts';
 
 /**
@@ -37,6 +38,7 @@ export async function toMcpServerDocument(source: DocumentSource, id: string): P
     forwardHeaders: forward ? toForwardHeaders(forward) : null,
     toolsAllowed: tools?.allowed ?? null,
     disabled,
+    pins: tools?.pinned ? await pinsOf(em, integration) : null,
     access: { default: row.defaultUserAccess, exceptions: await exceptionsOf(em, row) },
   };
 }

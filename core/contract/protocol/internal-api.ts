@@ -17,6 +17,7 @@ import { changeNotice } from './documents.ts';
  * | `GET /internal/v1/rates?workspace=…&provider=…&slug=…&model=…` | 200 `ratesReply` |
  * | `POST /internal/v1/cached-replies/{call}` | see `cached-replies.ts` |
  * | `GET /internal/v1/key-check` | 200 `keyCheckReply` |
+ * | `POST /internal/v1/mcp-tools` (`toolReport` of `tool-pins.ts`) | 200 `{}` |
  * | `POST /internal/v1/token-refusals` (`tokenRefusals` of `tokens.ts`) | 200 `{}` |
  *
  * A status other than 200 means that the data is unavailable, never that it does not exist.
@@ -30,6 +31,7 @@ export const internalPaths = {
   leases: '/internal/v1/leases',
   rates: '/internal/v1/rates',
   tokenRefusals: '/internal/v1/token-refusals',
+  mcpTools: '/internal/v1/mcp-tools',
   keyCheck: '/internal/v1/key-check',
   instances: '/internal/v1/instances',
 } as const;

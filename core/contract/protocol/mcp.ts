@@ -45,6 +45,8 @@ export const mcpServerDocument = v.object({
   /** Only these tools can be used; null: all. */
   toolsAllowed: v.nullable(v.array(v.string())),
   disabled,
+  /** Hashes of the approved tools by name (`toolHash`). All other tools are quarantined. Null: tools need no approval. */
+  pins: v.optional(v.nullable(v.record(v.string(), v.string())), null),
   /** Callers with the other access than `default` by user id. Callers without a user have the default access. */
   access: v.object({ default: v.picklist(['allow', 'deny']), exceptions: v.array(v.string()) }),
 });

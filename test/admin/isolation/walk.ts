@@ -262,6 +262,7 @@ const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, u
   'PUT /mcp-integrations/{mcpIntegrationId}/capabilities': () => ({ capabilities: [toolFlag] }),
   'POST /mcp-integrations/{mcpIntegrationId}/sync': () => ({ capabilities: [{ name: 'attacker', type: 'tool' }] }),
   'POST /mcp-integrations/{mcpIntegrationId}/test': () => ({}),
+  'PUT /mcp-integrations/{mcpIntegrationId}/tool-approvals': () => ({ tools: [{ name: 'attacker', hash: null }] }),
   'PUT /mcp-servers/{mcpServerId}/capabilities': () => ({ capabilities: [toolFlag] }),
   'PUT /mcp-servers/{mcpServerId}/user-access': () => ({ default_user_access: 'deny' }),
   'POST /mcp-servers/{mcpServerId}/test': () => ({}),

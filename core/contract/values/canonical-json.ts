@@ -1,4 +1,4 @@
-import { isObject } from '../../core/contract/values/json.ts';
+import { isObject } from './json.ts';
 
 /** Returns JSON with sorted object keys, because the database does not preserve the order in which they were written. */
 export function canonicalJson(value: unknown): string {

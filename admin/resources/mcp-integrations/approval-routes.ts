@@ -1,0 +1,50 @@
+import { emptyReply } from '../../http/reply-schemas.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { tenantQuery } from '../../http/schemas.ts';
+import { approvalBody, approvalQuery, approvalsReply } from './approval-schema.ts';
+import { listApprovals } from './list-approvals.ts';
+import { findOwnMcpIntegration, requireMcpOwner } from './service.ts';
+import { approveTools } from './tool-approvals.ts';
+
+const scopes = (action: string) => [`organisation_mcp_integrations.${action}`, `workspace_mcp_integrations.${action}`];
+const shared = {
+  tenant: 'either',
+  resource: 'mcp_integrations',
+  body: null,
+  path: '/mcp-integrations/:mcpIntegrationId/tool-approvals',
+} as const;
+
+/** Routes of the approvals of tools. */
+export const toolApprovalRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    summary: 'List the tools of an MCP integration with their approvals, changes since then and suspicious texts',
+    scopes: scopes('read'),
+    action: 'list-tool-approvals',
+    query: approvalQuery,
+    reply: approvalsReply,
+    async handle(call) {
+      const row = await findOwnMcpIntegration(call.em, call, call.params.mcpIntegrationId ?? '');
+      return listApprovals(call.em, row, call.query);
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'PUT',
+    summary: 'Approve tools of an MCP integration as displayed, or withdraw approvals',
+    scopes: scopes('update'),
+    action: 'approve-tools',
+    query: tenantQuery,
+    body: approvalBody,
+    reply: emptyReply,
+    async handle(call) {
+      await call.write(async (change) => {
+        const row = await findOwnMcpIntegration(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
+        requireMcpOwner(call.actor, row.workspaceId, 'update');
+        await approveTools(change, row, call.actor, call.body);
+      });
+      return {};
+    },
+  }),
+];
