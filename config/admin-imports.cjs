@@ -56,7 +56,7 @@ const resources = {
   'ledger-entries': ['logs'],
   'log-exports': ['logs', 'organisations'],
   'mcp-integrations': ['integrations', 'webhooks'],
-  'mcp-servers': ['mcp-integrations'],
+  'mcp-servers': ['guardrails', 'mcp-integrations'],
   'model-configs': ['integrations'],
   'organisation-members': ['users'],
   'organisation-utilities': ['api-keys', 'organisations'],

@@ -1,8 +1,9 @@
 import type { Settings } from '../../config/settings.ts';
+import { createToolGuard } from '../../plugins/guardrails/tool-guard.ts';
+import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import { keyPurposes } from '../contract/protocol/documents.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
-import type { Clock } from '../contract/values/clock.ts';
 import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
 import type { Log } from '../contract/values/log.ts';
 import { deriveKey } from '../contract/values/secret.ts';
@@ -15,9 +16,10 @@ import { replyResourceMetadata } from '../mcp/resource-metadata.ts';
 import { createMcpHandler } from '../mcp/serve-mcp.ts';
 import { serverSettings } from '../mcp/server-settings.ts';
 import { createSessionIds } from '../mcp/session-id.ts';
+import { createToolGuardrails } from '../mcp/tool-guardrails.ts';
 import { createToolLists } from '../mcp/tool-lists.ts';
 import type { McpHandlers } from './endpoint-handlers.ts';
-import { mcpHeaderOpener } from './open-sealed.ts';
+import { guardrailOpener, mcpHeaderOpener } from './open-sealed.ts';
 import type { OutboundParsers } from './outbound-parsers.ts';
 
 /** The MCP gateway of a process. */
@@ -35,9 +37,10 @@ export function composeMcp(
   settings: McpSettings,
   { parseTokenUrl }: OutboundParsers,
   sender: UpstreamSender,
-  clock: Clock,
+  services: CoreServices,
   reports: { readonly fetch: InternalFetch; readonly log: Log },
 ): ComposedMcp {
+  const { clock, documents } = services;
   const { mcpRequestTimeoutMs: ms, connectTimeoutMs: connectMs, publicUrl } = settings;
   const openStreams = createOpenStreams();
   const timeouts = { connectMs, firstByteMs: ms, idleMs: ms, totalMs: ms };
@@ -49,6 +52,7 @@ export function composeMcp(
     ownSessions: createOwnSessions(sender, clock, timeouts),
     toolLists: createToolLists(listingSessions, clock, createToolReports(reports.fetch, reports.log)),
     openStreams,
+    toolGuardrails: createToolGuardrails(createToolGuard(services), guardrailOpener(settings.clusterKey), documents),
     requestTimeoutMs: ms,
     connectTimeoutMs: connectMs,
   });

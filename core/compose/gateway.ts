@@ -244,7 +244,7 @@ export async function startGateway(
   const bodies = bodyLimitsOf(settings);
   const ownStoreAdapter = { ...ownStore, inProcess: { origin: ownStoreOrigin, ...ownStoreCalls } };
   const sessions = openSessions(settings, clock);
-  const mcp = composeMcp(settings, outbound, transport, clock, { fetch, log });
+  const mcp = composeMcp(settings, outbound, transport, services, { fetch, log });
   const handle = composePipeline({
     chain: composed,
     transport,

@@ -13,6 +13,7 @@ import { passedHeaders, relayJson, relayStream } from './relay-reply.ts';
 import { messageReader } from './server-messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 import { callerOf, type SessionIds } from './session-id.ts';
+import type { ToolChecks, ToolGuardrails } from './tool-guardrails.ts';
 import type { ToolLists } from './tool-lists.ts';
 import { upstreamCall } from './upstream-call.ts';
 
@@ -24,6 +25,7 @@ export interface McpParts {
   readonly ownSessions: OwnSessions;
   readonly toolLists: ToolLists;
   readonly openStreams: OpenStreams;
+  readonly toolGuardrails: ToolGuardrails;
   /** Milliseconds to the head of a reply, and between two chunks of the reply to a message. */
   readonly requestTimeoutMs: number;
   readonly connectTimeoutMs: number;
@@ -44,6 +46,8 @@ export interface Outgoing {
   readonly hasRoutingHeaders: boolean;
   /** True for `initialize`, whose reply may begin a session. */
   readonly isOpening: boolean;
+  /** Checks of the result; null: there are none. */
+  readonly checkResult: ToolChecks['checkResult'];
 }
 
 /** Sends the request to the server, and its reply to the client. */
@@ -54,7 +58,7 @@ export async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptR
   const reply = passedHeaders(headers);
   const session = outgoing.isOpening ? findHeader(headers, 'mcp-session-id') : undefined;
   if (session !== undefined) reply.push('mcp-session-id', sealSession(work, session));
-  const reader = messageReader(server, call);
+  const reader = messageReader({ server, call, checkResult: outgoing.checkResult, session: sessionOf(work) });
   const isStream = /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
   const listening = status === 200 && isListening(work) ? work.parts.openStreams : null;
   if (!isStream && listening === null) return relayJson(status, reply, stream, reader);
@@ -63,6 +67,12 @@ export async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptR
     ...{ ctx, sink, status, headers: reply, exchange: stream, clock, listening },
     reader: isStream ? reader : null,
   });
+}
+
+/** Returns whether replies on the stream of a session must be checked; null for other requests. */
+function sessionOf({ ctx, server, parts }: Work): 'open' | 'checked' | null {
+  if (ctx.request.method !== 'GET') return null;
+  return server.hasFilters || parts.toolGuardrails.exist(ctx, server.document) ? 'checked' : 'open';
 }
 
 interface Answered {

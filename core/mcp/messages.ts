@@ -14,6 +14,9 @@ export const rpcCodes = {
   headerMismatch: -32020,
 } as const;
 
+/** A guardrail denied the call or its result. */
+export const guardrailDenied = -32446;
+
 export type RpcId = string | number;
 
 /** A message of a client. */

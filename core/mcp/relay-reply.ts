@@ -2,6 +2,7 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http.ts';
+import { isPromise } from '../contract/values/json.ts';
 import { EventFrames } from '../pipeline/attempt/event-frames.ts';
 import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
@@ -45,7 +46,9 @@ export async function relayJson(
     chunks.push(chunk);
   }
   const body = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
-  const changed = size === 0 ? null : reader.read(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+  const changed =
+    size === 0 ? null : await reader.read(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+  if (changed === '') throw new GatewayError('upstream_invalid', { message: 'The MCP server replied to another request' });
   return { kind: 'replaced', reply: { status, headers, body: changed ?? body } };
 }
 
@@ -77,10 +80,10 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
   try {
     for await (const chunk of exchange.body) {
       if (reader === null) await write(chunk);
-      else for (const frame of frames.push(chunk)) await write(Buffer.from(readFrame(reader, frame)));
+      else for (const frame of frames.push(chunk)) await writeFrame(reader, frame);
     }
     const rest = reader === null ? '' : frames.rest();
-    if (reader !== null && rest !== '') await write(Buffer.from(readFrame(reader, rest)));
+    if (reader !== null && rest !== '') await writeFrame(reader, rest);
     return { kind: 'streamed', status, error: null, errorSent: false, raw: true };
   } catch (thrown) {
     exchange.abort();
@@ -89,6 +92,12 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
     return { kind: 'streamed', status, error, errorSent: false, raw: true };
   } finally {
     closed?.();
+  }
+
+  async function writeFrame(reader: MessageReader, frame: string): Promise<void> {
+    const text = readFrame(reader, frame);
+    const sent = isPromise(text) ? await text : text;
+    if (sent !== '') await write(Buffer.from(sent));
   }
 
   async function write(bytes: Uint8Array): Promise<void> {

@@ -7,7 +7,7 @@ import type { EndpointHandler } from '../pipeline/run.ts';
 import { requireEnabled } from './capabilities.ts';
 import { exchange, type McpParts, type Work } from './exchange.ts';
 import { findServer } from './find-server.ts';
-import { nameOf, parseMessage, RpcError, rpcCodes } from './messages.ts';
+import { type ClientMessage, nameOf, parseMessage, RpcError, rpcCodes } from './messages.ts';
 import { requireApproved } from './pinning/require-approved.ts';
 import { Refusal, rpcErrorReply } from './refusals.ts';
 import { checkRoutingHeaders } from './routing-headers.ts';
@@ -37,7 +37,7 @@ export function createMcpHandler(parts: McpParts): EndpointHandler {
 
 /** A message of the client. */
 async function serveMessage(work: Work): Promise<AttemptReply> {
-  const { ctx, call, server } = work;
+  const { ctx, call, server, parts } = work;
   requireAccept(ctx);
   // A small body has been read already.
   const body = ctx.body ?? (await readBytes(ctx, requestBytesMax));
@@ -49,8 +49,18 @@ async function serveMessage(work: Work): Promise<AttemptReply> {
   const hasRoutingHeaders = checkRoutingHeaders(ctx.request, message);
   requireEnabled(server, message);
   await requireApproved(work.parts.toolLists, server, callerOf(ctx.identity as Identity), message);
-  if (message.method === 'tools/call') for (const hook of ctx.plan.onToolCall) await hook(ctx);
-  return exchange(work, { body, hasRoutingHeaders, isOpening: message.method === 'initialize' });
+  const isOpening = message.method === 'initialize';
+  if (message.method !== 'tools/call') return exchange(work, { body, hasRoutingHeaders, isOpening, checkResult: null });
+  for (const hook of ctx.plan.onToolCall) await hook(ctx);
+  const checks = await parts.toolGuardrails.of(ctx, server.document, call.name ?? '');
+  const checked = checks === null ? message : await checks.checkArguments(message);
+  const sent = checked === message ? body : encoded(checked);
+  return exchange(work, { body: sent, hasRoutingHeaders, isOpening, checkResult: checks?.checkResult ?? null });
+}
+
+/** The bytes of a message whose arguments a guardrail has changed. */
+function encoded({ id, method, params }: ClientMessage): Uint8Array {
+  return Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...(id === null ? {} : { id }), method, params }));
 }
 
 /** The stream of a session (GET), or its end (DELETE). */
@@ -58,7 +68,7 @@ async function serveSession(work: Work): Promise<AttemptReply> {
   if (work.ctx.request.header('mcp-session-id') === undefined) {
     throw new RpcError(rpcCodes.notAcceptable, 'Method Not Allowed: the header mcp-session-id is required', { status: 405 });
   }
-  return exchange(work, { body: null, hasRoutingHeaders: false, isOpening: false });
+  return exchange(work, { body: null, hasRoutingHeaders: false, isOpening: false, checkResult: null });
 }
 
 /** Refuses pages of unknown origins, as the transport requires: their host name may lead to this address by DNS rebinding. */

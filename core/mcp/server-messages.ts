@@ -1,33 +1,77 @@
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
-import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { isObject, isPromise, type JsonObject, type Maybe, parseObject } from '../contract/values/json.ts';
 import { isFiltered, withoutDisabled } from './capabilities.ts';
+import { errorBody, RpcError } from './messages.ts';
 import type { ServerSettings } from './server-settings.ts';
+import type { ToolChecks } from './tool-guardrails.ts';
 
 /** Messages up to this length are read for the record. Longer ones only if their content must be checked. */
 const recordedLength = 64 * 1024;
 
 /** Reads the messages of a server that reply to one request. */
 export interface MessageReader {
-  /** True if every message must be read before it may pass. */
-  readonly mustRead: boolean;
-  /** Returns the text to send instead of the JSON of a message. Returns null to send the message unchanged. */
-  read(json: string): string | null;
+  /**
+   * Returns the text to send instead of the JSON of a message: null for the message itself, an empty text for none. Throws GatewayError
+   * `upstream_invalid` for text that must be checked and is no message.
+   */
+  read(json: string): Maybe<string | null>;
 }
 
-export function messageReader(server: ServerSettings, call: McpCall): MessageReader {
-  const mustRead = isFiltered(server, call.method);
+export interface Reading {
+  readonly server: ServerSettings;
+  readonly call: McpCall;
+  /** Checks of results; null: they pass. */
+  readonly checkResult: ToolChecks['checkResult'];
+  /**
+   * The stream of a session, which may repeat replies that its client has missed: `open` passes them, `checked` drops them, because they
+   * may need checks. Null: the reply to a message.
+   */
+  readonly session: 'open' | 'checked' | null;
+}
+
+export function messageReader({ server, call, checkResult, session }: Reading): MessageReader {
+  const mustRead = checkResult !== null || isFiltered(server, call.method) || session === 'checked';
+  const checked = (message: JsonObject): Maybe<string | null> => {
+    if (!isObject(message.result)) return null;
+    const result = withoutDisabled(server, call.method ?? '', message.result);
+    return result === message.result ? null : JSON.stringify({ ...message, result });
+  };
   return {
-    mustRead,
     read(json) {
-      if (!mustRead && (call.id === null || json.length > recordedLength)) return null;
+      if (!mustRead && json.length > recordedLength) return null;
       const message = parseObject(json);
-      if (message === null || message.id !== call.id || message.method !== undefined) return null;
+      if (message === null) {
+        if (mustRead) throw new GatewayError('upstream_invalid', { message: 'The MCP server sent a reply that is no message' });
+        return null;
+      }
+      if (message.method !== undefined || message.id === null) return null;
+      if (message.id !== call.id) return session === 'open' ? null : '';
       note(call, message);
-      if (!mustRead || !isObject(message.result)) return null;
-      const result = withoutDisabled(server, call.method ?? '', message.result);
-      return result === message.result ? null : JSON.stringify({ ...message, result });
+      return checkResult === null ? checked(message) : guarded(message, call, checkResult);
     },
   };
+}
+
+/** Runs the guardrails on a result or an error. A denial becomes the reply. */
+function guarded(message: JsonObject, call: McpCall, check: NonNullable<ToolChecks['checkResult']>): Maybe<string | null> {
+  const isResult = isObject(message.result);
+  const given = isResult ? (message.result as JsonObject) : { error: message.error };
+  const sent = (changed: JsonObject): string | null => {
+    if (changed === given) return null;
+    return JSON.stringify(isResult ? { ...message, result: changed } : { ...message, error: changed.error });
+  };
+  const denied = (thrown: unknown): string => {
+    if (!(thrown instanceof RpcError)) throw thrown;
+    call.errorCode = thrown.rpcCode;
+    return errorBody(thrown.id, thrown.rpcCode, thrown.message, thrown.data);
+  };
+  try {
+    const verdict = check(call.id, given);
+    return isPromise(verdict) ? verdict.then(sent).catch(denied) : sent(verdict);
+  } catch (thrown) {
+    return denied(thrown);
+  }
 }
 
 function note(call: McpCall, { error, result }: JsonObject): void {
@@ -35,11 +79,18 @@ function note(call: McpCall, { error, result }: JsonObject): void {
   if (isObject(result) && result.isError === true) call.isToolError = true;
 }
 
-/** Returns the frame of an event stream with its data changed by `reader`; the same text if nothing changes. */
-export function readFrame(reader: MessageReader, frame: string): string {
+/**
+ * Returns the frame of an event stream with its data changed by `reader`: the same text if nothing changes, an empty text if the frame is
+ * dropped.
+ */
+export function readFrame(reader: MessageReader, frame: string): Maybe<string> {
   const data = dataOf(frame);
   const changed = data === null ? null : reader.read(data);
-  if (changed === null) return frame;
+  return isPromise(changed) ? changed.then((text) => withData(frame, text)) : withData(frame, changed);
+}
+
+function withData(frame: string, changed: string | null): string {
+  if (changed === null || changed === '') return changed ?? frame;
   const others = frame.split(lineEnd).filter((line) => line !== '' && !line.startsWith('data:'));
   return `${[...others, `data: ${changed}`].join('\n')}\n\n`;
 }

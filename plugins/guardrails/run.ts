@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { ToolSide } from '../../core/contract/plugin/tool-guard.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 import type { Clock } from '../../core/contract/values/clock.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
@@ -7,6 +8,7 @@ import type { Outcome, Side, Subject } from './checks/check.ts';
 import type { Guardrail, PreparedCheck } from './compile.ts';
 import { after, all } from './maybe.ts';
 import { hasText, type Scope, type TextPart, textParts } from './texts.ts';
+import { toolTexts } from './tool-texts.ts';
 
 /** The result of one guardrail. */
 export interface GuardrailResult {
@@ -47,6 +49,8 @@ export interface Place {
   readonly isReadable: boolean;
   /** True: checks cannot change the body. */
   readonly isFixed: boolean;
+  /** Set if the body belongs to a call of an MCP tool. */
+  readonly tool?: ToolSide;
 }
 
 function placeOf(ctx: RequestContext, side: Side): Place {
@@ -119,9 +123,9 @@ function toSubject(
   side: Side,
   body: JsonObject,
   scope: Scope,
-  { operation, requestType, model }: Place,
+  { operation, requestType, model, tool }: Place,
 ): Subject & { readonly scope: Scope } {
-  const parts = side === 'start' ? [] : textParts(operation, side, body, scope);
+  const parts = side === 'start' ? [] : tool ? toolTexts(body, tool) : textParts(operation, side, body, scope);
   return {
     scope,
     ctx,

@@ -3,6 +3,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { CreateMessageRequestSchema, type Progress, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
+import { echo, initialize, mcpClient, messageOf, request } from '../support/mcp-client.ts';
 import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
 import { until } from '../support/until.ts';
@@ -10,28 +11,22 @@ import { until } from '../support/until.ts';
 /** The MCP gateway between the client and the server of the official SDK. */
 let gateway: SharedGateway;
 let upstream: McpUpstream;
+let client: Awaited<ReturnType<typeof mcpClient>>;
 let workspaceSlug: string;
+const urlOf = (slug: string) => client.urlOf(slug);
+const addServer = (slug: string, url: string, fields?: JsonObject) => client.addServer(slug, url, fields);
+const post = (slug: string, body: unknown, headers?: Record<string, string>) => client.post(slug, body, headers);
+const begin = (slug: string) => client.begin(slug);
 
 beforeAll(async () => {
   [gateway, upstream] = await Promise.all([shareGateway(), startMcpUpstream()]);
-  workspaceSlug = (await gateway.admin.get(`/admin/workspaces/${gateway.workspaceId}`)).body.slug;
+  client = await mcpClient(gateway);
+  workspaceSlug = client.workspaceSlug;
   await addServer('sample', upstream.url);
 });
 afterAll(async () => {
   await upstream?.close();
 });
-
-async function addServer(slug: string, url: string, fields: JsonObject = {}): Promise<{ server: string; integration: string }> {
-  const workspace_id = gateway.workspaceId;
-  const made = await gateway.admin.create('/mcp-integrations', {
-    ...{ name: slug, slug: `${slug}-${workspaceSlug}`, url, transport: 'http', auth_type: 'none', workspace_id },
-    ...fields,
-  });
-  const server = await gateway.admin.create('/mcp-servers', { name: slug, slug, workspace_id, mcp_integration_id: made.id });
-  return { server: String(server.id), integration: String(made.id) };
-}
-
-const urlOf = (slug: string) => `${gateway.origin}/${workspaceSlug}/${slug}/mcp`;
 
 async function connect(slug: string, options: { capabilities?: JsonObject; key?: string } = {}) {
   const client = new Client({ name: 'test', version: '1' }, { capabilities: options.capabilities ?? {} });
@@ -40,28 +35,6 @@ async function connect(slug: string, options: { capabilities?: JsonObject; key?:
   });
   return { client, transport, open: () => client.connect(transport as Parameters<Client['connect']>[0]) };
 }
-
-/** Sends a message without the SDK. */
-async function post(slug: string, body: unknown, headers: Record<string, string> = {}) {
-  const reply = await fetch(slug.startsWith('/') ? `${gateway.origin}${slug}` : urlOf(slug), {
-    method: 'POST',
-    headers: {
-      accept: 'application/json, text/event-stream',
-      'content-type': 'application/json',
-      'x-svc-api-key': gateway.workspaceKey,
-      ...headers,
-    },
-    body: typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body),
-  });
-  const text = await reply.text();
-  return { status: reply.status, headers: reply.headers, text };
-}
-
-const messageOf = (text: string) => JSON.parse(text.startsWith('{') ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? 'null'));
-const initialize = {
-  ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
-  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
-};
 
 describe('the client of the official SDK', () => {
   it('lists and calls tools, reads resources and prompts, and completes arguments', async () => {
@@ -147,17 +120,6 @@ describe('a request to an MCP server', () => {
     expect((await post('/sample/mcp', initialize)).status).toBe(200);
   });
 });
-
-/** Begins a session without the SDK. Returns its headers. */
-async function begin(slug: string): Promise<Record<string, string>> {
-  const begun = await post(slug, initialize);
-  expect(begun.status, begun.text).toBe(200);
-  const id = begun.headers.get('mcp-session-id');
-  return { 'mcp-protocol-version': '2025-11-25', ...(id === null ? {} : { 'mcp-session-id': id }) };
-}
-
-const request = (method: string, params: JsonObject = {}, id = 9) => ({ jsonrpc: '2.0', id, method, params });
-const echo = (text: string) => request('tools/call', { name: 'echo', arguments: { text } });
 
 describe('a session', () => {
   it('belongs to its caller and its server, and ends when the settings of the server change', async () => {

@@ -31,8 +31,8 @@ export async function checkContent(
   checks: readonly { readonly id: string; readonly parameters?: Readonly<Record<string, unknown>> | undefined }[],
   target: 'llm' | 'mcp_tools',
 ): Promise<GuardrailSide[]> {
-  const foreign = target === 'mcp_tools' ? checks.findIndex(({ id }) => id.includes('.') && !id.startsWith('default.')) : -1;
-  if (foreign !== -1) throw invalid(`checks[${foreign}].id: only checks of the service itself can run on MCP tools`);
+  const foreign = target === 'mcp_tools' ? checks.findIndex(({ id }) => !runsOnTools(id)) : -1;
+  if (foreign !== -1) throw invalid(`checks[${foreign}].id: checks of models and partners cannot run on MCP tools`);
   const { errors, sides } = await askGateway(services, {
     path: guardrailChecksPath,
     body: { checks, ...(await sealedFor({ services, em, organisationId }, checks)) },
@@ -43,6 +43,19 @@ export async function checkContent(
   if (errors.length > 0) throw new AdminError('AB01', errors[0] as string, errors);
   return sides;
 }
+
+/** Checks that read texts without a model and without a partner, and webhooks. */
+function runsOnTools(id: string): boolean {
+  return !id.includes('.') || id.startsWith('default.') || toolChecks.has(id);
+}
+
+const toolChecks: ReadonlySet<string> = new Set([
+  'svc.gibberish',
+  'svc.language',
+  'svc.pii',
+  'svc.promptInjection',
+  'svc.secrets',
+]);
 
 /** Has a gateway list all checks. */
 export async function listChecks(services: Services): Promise<CheckDescription[]> {

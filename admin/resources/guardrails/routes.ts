@@ -25,6 +25,7 @@ import {
   findGuardrail,
   findVersion,
   listVersions,
+  mappingsOf,
   requireScope,
   updateGuardrail,
 } from './service.ts';
@@ -74,7 +75,6 @@ export const guardrailRoutes: readonly AdminRoute[] = [
       const { organisationId, workspaceId, actor, body, services } = call;
       requireScope(actor, { workspaceId }, 'create');
       const sides = await checkContent(call, body.checks, body.target);
-      if (body.target === 'mcp_tools') call.unused('target');
       const made = await call.write((change) =>
         createGuardrail(change, services.vault, { organisationId, workspaceId }, actor, body, sides),
       );
@@ -117,7 +117,7 @@ export const guardrailRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const row = await findGuardrail(call.em, call, call.params.guardrailId ?? '', 'read');
       call.tag(row.revision);
-      return inBothEnvelopes(toDetail(row, await currentVersion(call.em, row)));
+      return inBothEnvelopes(toDetail(row, await currentVersion(call.em, row), await mappingsOf(call, row)));
     },
   }),
   defineRoute({
@@ -173,7 +173,8 @@ export const guardrailRoutes: readonly AdminRoute[] = [
     reply: versionsReply,
     async handle(call) {
       const row = await findGuardrail(call.em, call, call.params.guardrailId ?? '', 'read');
-      const data = (await listVersions(call.em, row)).map((version) => toVersion(row, version));
+      const mappings = await mappingsOf(call, row);
+      const data = (await listVersions(call.em, row)).map((version) => toVersion(row, version, mappings));
       return { object: 'list', total: data.length, data };
     },
   }),
@@ -187,7 +188,8 @@ export const guardrailRoutes: readonly AdminRoute[] = [
     reply: versionReply,
     async handle(call) {
       const row = await findGuardrail(call.em, call, call.params.guardrailId ?? '', 'read');
-      return inBothEnvelopes(toVersion(row, await findVersion(call.em, row, call.params.guardrailVersionId ?? '')));
+      const version = await findVersion(call.em, row, call.params.guardrailVersionId ?? '');
+      return inBothEnvelopes(toVersion(row, version, await mappingsOf(call, row)));
     },
   }),
 ];

@@ -89,7 +89,16 @@ const versionEntries = {
     on_success: feedback,
     on_fail: feedback,
   }),
-  mcp_server_mappings: v.array(v.never()),
+  mcp_server_mappings: v.array(
+    v.strictObject({
+      id: uuid,
+      guardrail_id: uuid,
+      mcp_server_id: uuid,
+      run_on: v.array(v.picklist(['input', 'output'])),
+      /** Empty: every tool. */
+      capability_ids: v.array(uuid),
+    }),
+  ),
   object: v.literal('guardrail'),
 };
 

@@ -10,6 +10,7 @@ import { forbidden, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { Vault } from '../../secrets/vault.ts';
+import { mcpServerGuardrails } from '../mcp-servers/entity.ts';
 import {
   type Guardrail,
   type GuardrailVersion,
@@ -145,6 +146,13 @@ export async function listVersions(em: EntityManager, row: Guardrail): Promise<G
 /** Returns the current version of a guardrail. */
 export async function currentVersion(em: EntityManager, row: Guardrail): Promise<GuardrailVersion> {
   return em.findOneOrFail(guardrailVersions, { ...versionsOf(row), id: row.versionId });
+}
+
+/** The MCP servers of the caller's workspace that a guardrail runs on; for callers of the organisation those of all workspaces. */
+export function mappingsOf(call: { readonly em: EntityManager; readonly workspaceId: string | null }, row: Guardrail) {
+  const own = { organisationId: row.organisationId, guardrailId: row.id };
+  const where = call.workspaceId === null ? own : { ...own, workspaceId: call.workspaceId };
+  return call.em.find(mcpServerGuardrails, where, { orderBy: { id: 'asc' } });
 }
 
 /** One version of this guardrail. Throws AB08. */

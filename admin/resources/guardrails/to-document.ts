@@ -18,15 +18,15 @@ export async function toGuardrailDocument(
   const row = await em.findOne(guardrails, {
     ...(isUuid(name) ? { id: name } : { slug: name }),
     status: 'active',
-    target: 'llm',
     $or: [{ workspaceId: ownerId }, { workspaceId: null, organisationId: ownerId }],
   });
   if (!row) return null;
   const version = await em.findOne(guardrailVersions, { guardrailId: row.id, id: versionId ?? row.versionId });
   if (!version) return null;
-  const { slug, organisationId, workspaceId } = row;
+  const { slug, organisationId, workspaceId, target } = row;
   const { checks, actions } = version;
   const all = await withPartners(em, vault, organisationId, checks, await openSecrets(em, vault, version));
   const secrets = sealForGateways(clusterKey, version.id, all);
-  return { id: row.id, slug, versionId: version.id, organisationId, workspaceId: workspaceId ?? null, checks, actions, secrets };
+  const owner = { organisationId, workspaceId: workspaceId ?? null };
+  return { id: row.id, slug, versionId: version.id, ...owner, target, checks, actions, secrets };
 }

@@ -2,6 +2,7 @@ import { type GuardrailSide, guardrailReferencesOf } from '../../../core/contrac
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
 import { conflict } from '../../http/errors.ts';
+import { mcpServerGuardrails, mcpServers } from '../mcp-servers/entity.ts';
 import { defaultsKeys, organisations } from '../organisations/entity.ts';
 import type { Guardrail } from './entity.ts';
 
@@ -28,6 +29,8 @@ export async function refuseWhileUsed(
   if (names.length > 0) uses.push(`the defaults of ${listed(names, 'workspace', true)}`);
   const slugs = await configsNaming(em, guardrail, sides);
   if (slugs.length > 0) uses.push(listed(slugs, 'config', actor.scopes.has('configs.list')));
+  const servers = await serversOf(em, guardrail, sides);
+  if (servers.length > 0) uses.push(listed(servers, 'MCP server', true));
   if (uses.length > 0) throw conflict(`The guardrail ${guardrail.slug} is used by ${uses.join(' and by ')}. ${instead}`);
 }
 
@@ -43,14 +46,32 @@ async function workspacesWith(
   { id, organisationId }: Guardrail,
   sides: readonly GuardrailSide[],
 ): Promise<string[]> {
-  const rows = await em.execute<({ slug: string } & Record<GuardrailSide, { id: string }[] | null>)[]>(
-    `select slug, start_hooks as start, input_guardrails as input, output_guardrails as output from workspaces
-     where organisation_id = ? and status = 'active'
-       and position(? in concat(start_hooks, input_guardrails, output_guardrails)) > 0
+  const rows = await em.execute<
+    ({ slug: string } & Record<GuardrailSide | 'mcp_input' | 'mcp_output', { id: string }[] | null>)[]
+  >(
+    `select slug, start_hooks as start, input_guardrails as input, output_guardrails as output,
+       mcp_input_guardrails as mcp_input, mcp_output_guardrails as mcp_output from workspaces
+     where organisation_id = ? and status = 'active' and position(? in
+       concat(start_hooks, input_guardrails, output_guardrails, mcp_input_guardrails, mcp_output_guardrails)) > 0
      order by slug`,
     [organisationId, id],
   );
-  return rows.filter((row) => sides.some((side) => row[side]?.some((one) => one.id === id))).map((row) => row.slug);
+  const lists = { start: ['start'], input: ['input', 'mcp_input'], output: ['output', 'mcp_output'] } as const;
+  const isNamed = (row: (typeof rows)[number]): boolean =>
+    sides.some((side) => lists[side].some((list) => row[list]?.some((one) => one.id === id)));
+  return rows.filter(isNamed).map((row) => row.slug);
+}
+
+/** Slugs of the active MCP servers that the guardrail runs on. */
+async function serversOf(
+  em: EntityManager,
+  { id, organisationId }: Guardrail,
+  sides: readonly GuardrailSide[],
+): Promise<string[]> {
+  const mapped = await em.find(mcpServerGuardrails, { organisationId, guardrailId: id });
+  const ids = mapped.filter(({ runOn }) => runOn.some((side) => sides.includes(side))).map(({ serverId }) => serverId);
+  const rows = ids.length === 0 ? [] : await em.find(mcpServers, { organisationId, id: { $in: ids }, status: 'active' });
+  return rows.map(({ slug }) => slug).sort();
 }
 
 /** Slugs of the active configs whose current version names the guardrail, in alphabetical order. */

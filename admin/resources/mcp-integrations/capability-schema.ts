@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { capabilityTypes } from '../../../core/contract/protocol/mcp.ts';
 import { capabilitiesMax, serverInfo } from '../../../core/contract/protocol/mcp-sync.ts';
-import { nullableText, nullableTime } from '../../http/reply-schemas.ts';
+import { nullableText, nullableTime, uuid } from '../../http/reply-schemas.ts';
 import { tenantEntries, wholeNumber } from '../../http/schemas.ts';
 
 const type = v.picklist(capabilityTypes, 'tool, prompt, resource or resource_template is expected');
@@ -29,6 +29,7 @@ export type SentFlags = v.InferOutput<typeof capabilitiesBody>['capabilities'];
 
 const anything = v.unknown();
 const capability = v.strictObject({
+  id: uuid,
   name: v.string(),
   type,
   title: nullableText,

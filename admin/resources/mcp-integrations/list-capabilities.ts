@@ -35,6 +35,7 @@ function toReply({ row, enabled, integrationEnabled }: FlaggedCapability) {
   const textOf = (name: string) => (typeof definition[name] === 'string' ? definition[name] : null);
   const listOf = (name: string) => (Array.isArray(definition[name]) ? definition[name] : []);
   return {
+    id: row.id,
     name: textOf('name') ?? row.name,
     type: row.type,
     title: textOf('title'),

@@ -55,4 +55,22 @@ export const mcpServerUsers = defineEntity({
   },
 });
 
+/** A guardrail that runs on calls of a server. */
+export const mcpServerGuardrails = defineEntity({
+  name: 'McpServerGuardrail',
+  tableName: 'mcp_server_guardrails',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    workspaceId: p.uuid(),
+    serverId: p.uuid(),
+    guardrailId: p.uuid(),
+    runOn: p.json().$type<('input' | 'output')[]>(),
+    /** Tools by id in `mcp_capabilities` and by name; empty: every tool. */
+    capabilities: p.json().$type<{ id: string; name: string }[]>(),
+    lastUpdatedAt: p.datetime(),
+  },
+});
+
+export type McpServerGuardrail = InferEntity<typeof mcpServerGuardrails>;
 export type McpServer = InferEntity<typeof mcpServers>;

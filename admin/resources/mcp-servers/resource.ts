@@ -1,17 +1,22 @@
 import { defineResource, slugOfReply } from '../../define-resource.ts';
 import { mcpServerAccessRoutes } from './access-routes.ts';
-import { mcpServerCapabilities, mcpServers, mcpServerUsers } from './entity.ts';
+import { mcpServerCapabilities, mcpServerGuardrails, mcpServers, mcpServerUsers } from './entity.ts';
+import { mcpGuardrailRoutes } from './guardrail-routes.ts';
 import { McpServers } from './migrations/202611222341-mcp-servers.ts';
+import { McpServerGuardrails } from './migrations/202611230240-mcp-server-guardrails.ts';
 import { mcpServerRoutes } from './routes.ts';
 import { archiveMcpServer } from './service.ts';
 import { toMcpServerDocument } from './to-document.ts';
 
 export const mcpServersResource = defineResource({
   name: 'mcp-servers',
-  after: ['mcp-integrations', 'users'],
-  entities: [mcpServers, mcpServerCapabilities, mcpServerUsers],
-  migrations: [{ name: '202611222341-mcp-servers', class: McpServers }],
-  routes: [...mcpServerRoutes, ...mcpServerAccessRoutes],
+  after: ['guardrails', 'mcp-integrations', 'users'],
+  entities: [mcpServers, mcpServerCapabilities, mcpServerGuardrails, mcpServerUsers],
+  migrations: [
+    { name: '202611222341-mcp-servers', class: McpServers },
+    { name: '202611230240-mcp-server-guardrails', class: McpServerGuardrails },
+  ],
+  routes: [...mcpServerRoutes, ...mcpServerAccessRoutes, ...mcpGuardrailRoutes],
   documents: [{ kind: 'mcp-server', read: toMcpServerDocument }],
   dependents: {
     workspace: [

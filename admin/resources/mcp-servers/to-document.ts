@@ -6,7 +6,9 @@ import { openMcpHeaders, sealedForGateways } from '../mcp-integrations/headers.t
 import type { McpSettings } from '../mcp-integrations/schema.ts';
 import { mayUseMcpIntegration } from '../mcp-integrations/service.ts';
 import { pinsOf } from '../mcp-integrations/tool-approvals.ts';
-import { type McpServer, mcpServerCapabilities, mcpServers, mcpServerUsers } from './entity.ts';
+import { type McpServer, mcpServerCapabilities, mcpServerGuardrails, mcpServers, mcpServerUsers } from './entity.ts';
+
+type ToolGuardrails = NonNullable<McpServerDocument['guardrails']>;
 
 /**
  * Returns the document of the server `<workspace id>/<slug>`, which merges the server and its integration. Null if there is no such
@@ -39,6 +41,7 @@ export async function toMcpServerDocument(source: DocumentSource, id: string): P
     toolsAllowed: tools?.allowed ?? null,
     disabled,
     pins: tools?.pinned ? await pinsOf(em, integration) : null,
+    guardrails: await guardrailsOf(em, row),
     access: { default: row.defaultUserAccess, exceptions: await exceptionsOf(em, row) },
   };
 }
@@ -53,6 +56,14 @@ async function disabledOf(
   const disabled: Record<CapabilityType, string[]> = { tool: [], prompt: [], resource: [], resource_template: [] };
   for (const { type, name } of [...ofIntegration, ...ofServer]) if (!disabled[type].includes(name)) disabled[type].push(name);
   return disabled;
+}
+
+async function guardrailsOf(em: EntityManager, { id: serverId, organisationId }: McpServer): Promise<ToolGuardrails> {
+  const rows = await em.find(mcpServerGuardrails, { organisationId, serverId }, { orderBy: { id: 'asc' } });
+  return rows.map(({ guardrailId, runOn, capabilities }) => ({
+    ...{ id: guardrailId, input: runOn.includes('input'), output: runOn.includes('output') },
+    tools: capabilities.length === 0 ? null : capabilities.map(({ name }) => name),
+  }));
 }
 
 /** Users with another access than the default. */

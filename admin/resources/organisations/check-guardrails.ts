@@ -15,6 +15,7 @@ export async function checkGuardrails(
   named: readonly string[],
   side: GuardrailSide,
   path: string,
+  target: 'llm' | 'mcp_tools' = 'llm',
 ): Promise<GuardrailReference[]> {
   const known = new Map<string, GuardrailReference>();
   for (const [index, name] of named.entries()) {
@@ -22,7 +23,7 @@ export async function checkGuardrails(
       ...(isUuid(name) ? { id: name } : { slug: name }),
       organisationId,
       status: 'active',
-      target: 'llm',
+      target,
       $or: [{ workspaceId: null }, ...(workspaceId === null ? [] : [{ workspaceId }])],
     });
     if (!row) throw unknownReference(`${path}[${index}]`, 'Guardrail');

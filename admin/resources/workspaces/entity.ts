@@ -36,6 +36,9 @@ export const workspaces = defineEntity({
     startHooks: p.json().$type<GuardrailReference[]>().nullable(),
     inputGuardrails: p.json().$type<GuardrailReference[]>().nullable(),
     outputGuardrails: p.json().$type<GuardrailReference[]>().nullable(),
+    /** Guardrails that every call of an MCP tool in this workspace runs. */
+    mcpInputGuardrails: p.json().$type<GuardrailReference[]>().nullable(),
+    mcpOutputGuardrails: p.json().$type<GuardrailReference[]>().nullable(),
     userApiKeyConfigId: p.uuid().nullable(),
     /** Counts the purges of its cache. */
     cachePurges: p.integer().onCreate(() => 0),

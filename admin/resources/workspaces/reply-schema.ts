@@ -45,6 +45,8 @@ export const detailReply = v.strictObject({
     start_hooks: v.array(v.string()),
     input_guardrails: v.array(v.string()),
     output_guardrails: v.array(v.string()),
+    mcp_input_guardrails: v.array(v.string()),
+    mcp_output_guardrails: v.array(v.string()),
     user_api_key_config: v.nullable(v.string()),
   }),
   /** The first hundred. A separate route lists all of them. */

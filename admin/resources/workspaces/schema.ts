@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { id, idOrSlug, notEnforced, pageEntries, queryFlag, slug, tenantEntries, textMap } from '../../http/schemas.ts';
+import { id, idOrSlug, pageEntries, queryFlag, slug, tenantEntries, textMap } from '../../http/schemas.ts';
 import { rateLimitsBody, usageLimitsBody } from '../../limits/schema.ts';
 import {
   dataPlaneSecuritySettingsBody,
@@ -28,8 +28,8 @@ const defaults = v.strictObject({
   start_hooks: guardrails,
   input_guardrails: guardrails,
   output_guardrails: guardrails,
-  mcp_input_guardrails: notEnforced,
-  mcp_output_guardrails: notEnforced,
+  mcp_input_guardrails: guardrails,
+  mcp_output_guardrails: guardrails,
   user_api_key_config: v.nullish(idOrSlug),
 });
 

@@ -118,6 +118,16 @@ async function applyDefaults(
   if (sent.output_guardrails) {
     row.outputGuardrails = await checkGuardrails(em, tenant, sent.output_guardrails, 'output', 'defaults.output_guardrails');
   }
+  for (const [name, side] of [
+    ['mcp_input_guardrails', 'input'],
+    ['mcp_output_guardrails', 'output'],
+  ] as const) {
+    const named = sent[name];
+    if (!named) continue;
+    const found = await checkGuardrails(em, tenant, named, side, `defaults.${name}`, 'mcp_tools');
+    if (side === 'input') row.mcpInputGuardrails = found;
+    else row.mcpOutputGuardrails = found;
+  }
   if (sent.user_api_key_config !== undefined) {
     row.userApiKeyConfigId = await configIdOf(em, tenant, sent.user_api_key_config);
   }

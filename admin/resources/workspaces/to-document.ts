@@ -5,7 +5,7 @@ import { effectiveSetting, readTenancy } from '../organisations/effective-settin
 import { blocksInlineConfig } from '../organisations/to-setting-reply.ts';
 import { ratePolicies, usagePolicies } from '../policies/entity.ts';
 import { workspaceExclusions } from '../workspace-exclusions/entity.ts';
-import { workspaces } from './entity.ts';
+import { type Workspace, workspaces } from './entity.ts';
 
 /** Returns the document of a workspace, with the organisation's settings. Null if it does not exist or is archived. */
 export async function toWorkspaceDocument(em: EntityManager, id: string): Promise<WorkspaceDocument | null> {
@@ -43,6 +43,7 @@ export async function toWorkspaceDocument(em: EntityManager, id: string): Promis
       input: slugs(row.inputGuardrails),
       output: slugs(row.outputGuardrails),
     },
+    ...toolGuardrailsOf(row),
     usageLimits: row.usageLimits ?? [],
     rateLimits: row.rateLimits ?? [],
     rejectUnmetered: row.rejectUnmetered,
@@ -50,4 +51,10 @@ export async function toWorkspaceDocument(em: EntityManager, id: string): Promis
     cachePurges: row.cachePurges,
     cacheGeneration: row.cacheGeneration,
   };
+}
+
+function toolGuardrailsOf({ mcpInputGuardrails, mcpOutputGuardrails }: Workspace): Pick<WorkspaceDocument, 'toolGuardrails'> {
+  const ids = (list: Workspace['mcpInputGuardrails']) => (list ?? []).map(({ id }) => id);
+  const [input, output] = [ids(mcpInputGuardrails), ids(mcpOutputGuardrails)];
+  return input.length + output.length === 0 ? {} : { toolGuardrails: { input, output } };
 }

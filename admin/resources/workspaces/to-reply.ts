@@ -44,6 +44,8 @@ export async function toDetail(em: EntityManager, row: Workspace, format: NameFo
       start_hooks: (row.startHooks ?? []).map((one) => one.slug),
       input_guardrails: (row.inputGuardrails ?? []).map((one) => one.slug),
       output_guardrails: (row.outputGuardrails ?? []).map((one) => one.slug),
+      mcp_input_guardrails: (row.mcpInputGuardrails ?? []).map((one) => one.slug),
+      mcp_output_guardrails: (row.mcpOutputGuardrails ?? []).map((one) => one.slug),
       user_api_key_config: config?.slug ?? null,
     },
     users: users.data,

@@ -185,6 +185,8 @@ export const guardrailDocument = v.object({
   organisationId: v.string(),
   /** Null: it belongs to the organisation, and every workspace can use it. */
   workspaceId: v.nullable(v.string()),
+  /** `mcp_tools`: runs on calls of MCP tools, and no config can name it. Absent: `llm`. */
+  target: v.optional(v.picklist(['llm', 'mcp_tools'])),
   /** Checks and actions as configs write them. Secret parameters are masks. */
   ...savedContent,
   /**
@@ -228,6 +230,8 @@ export const workspaceDocument = v.object({
       output: v.array(v.string()),
     }),
   ),
+  /** Ids of the guardrails that every call of an MCP tool runs; absent: none. */
+  toolGuardrails: v.optional(v.object({ input: v.array(v.string()), output: v.array(v.string()) })),
   usageLimits: v.optional(v.array(usageLimitsDocument)),
   rateLimits: v.optional(v.array(rateLimitDocument)),
   /** True: requests whose usage no reply can state are rejected. */

@@ -29,6 +29,17 @@ const disabled = v.object({
   resource_template: v.array(v.string()),
 });
 
+/** A saved guardrail that runs on calls of tools. */
+const toolGuardrail = v.object({
+  id: v.string(),
+  /** True: it checks arguments. */
+  input: v.boolean(),
+  /** True: it checks results. */
+  output: v.boolean(),
+  /** Names of the tools; null: all. */
+  tools: v.nullable(v.array(v.string())),
+});
+
 /** An MCP server of a workspace, merged with its integration. */
 export const mcpServerDocument = v.object({
   id: v.string(),
@@ -47,6 +58,8 @@ export const mcpServerDocument = v.object({
   disabled,
   /** Hashes of the approved tools by name (`toolHash`). All other tools are quarantined. Null: tools need no approval. */
   pins: v.optional(v.nullable(v.record(v.string(), v.string())), null),
+  /** Guardrails of this server and of its integration; absent: none. */
+  guardrails: v.optional(v.array(toolGuardrail)),
   /** Callers with the other access than `default` by user id. Callers without a user have the default access. */
   access: v.object({ default: v.picklist(['allow', 'deny']), exceptions: v.array(v.string()) }),
 });

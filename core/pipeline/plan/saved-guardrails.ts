@@ -45,13 +45,14 @@ export function loadGuardrails(
   { workspaceId, organisationId }: Pick<Identity, 'workspaceId' | 'organisationId'>,
   references: readonly GuardrailReference[],
   defaults: Defaults | null,
+  target: 'llm' | 'mcp_tools' = 'llm',
 ): Maybe<SavedGuardrails> {
   const both = [workspaceId, organisationId];
   const missing: string[] = [];
   const find = (name: string, versionId: string | null, owners: readonly string[]) => {
     const found = findDocument(documents, name, versionId, owners);
     const checked = (document: GuardrailDocument | null) => {
-      if (document === null) missing.push(name);
+      if (document === null || (document.target ?? 'llm') !== target) missing.push(name);
       return document as GuardrailDocument;
     };
     return isPromise(found) ? found.then(checked) : checked(found);

@@ -256,6 +256,8 @@ const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, u
     workspaces: [{ workspace_id: workspaceId, excluded: true }],
   }),
   'PUT /integrations/{slug}/workspaces': ({ workspaceId }) => ({ workspaces: [{ id: workspaceId, enabled: true }] }),
+  'PUT /guardrails/{guardrailId}/mcp-servers': () => ({ mcp_servers: {} }),
+  'PUT /guardrails/{guardrailId}/mcp-servers/{mcpServerId}': () => ({ run_on: ['input'] }),
   'PUT /mcp-integrations/{mcpIntegrationId}/workspaces': ({ workspaceId }) => ({
     workspaces: [{ id: workspaceId, enabled: true }],
   }),

@@ -183,11 +183,10 @@ describe.each(ruleDatabases)('saved guardrails, on %s', (database) => {
     }
   });
 
-  it('for MCP tools are stored, reported as without effect, and not sent to gateways', async () => {
+  it('for MCP tools are sent to gateways with their target', async () => {
     const made = await create({ target: 'mcp_tools' });
     expect(made.status).toBe(200);
-    expect(made.headers.get('x-svc-unused-settings')).toBe('target');
-    expect(await document(`${plane.workspaceId}/${made.body.slug}`)).toBeNull();
+    expect(await document(`${plane.workspaceId}/${made.body.slug}`)).toMatchObject({ id: made.body.id, target: 'mcp_tools' });
   });
 
   it('have a list of all checks', async () => {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../../../admin/db/new-id.ts';
+import { guardrails, guardrailVersions } from '../../../../admin/resources/guardrails/entity.ts';
 import { mcpIntegrations } from '../../../../admin/resources/mcp-integrations/entity.ts';
 import { keyPurposes } from '../../../../core/contract/protocol/documents.ts';
 import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
@@ -146,5 +148,70 @@ describe.each(databases)('MCP integrations and servers, on %s', (database) => {
     expect((await plane.ask('PUT', `/mcp-integrations/${own.body.id}`, change)).status).toBe(200);
     const list = (await plane.ask('GET', '/mcp-integrations', { key })).body;
     expect(list.data.map((one: { id: string }) => one.id)).toEqual(expect.arrayContaining([id, own.body.id]));
+  });
+
+  describe('guardrails of servers', () => {
+    const save = async (more: object = {}) => {
+      const row = {
+        ...{ id: newId(), organisationId: plane.organisationId, workspaceId: plane.workspaceId, versionId: newId() },
+        ...{ slug: `pg-${++count}`, name: 'G', target: 'mcp_tools' as const, status: 'active' as const, ownerId: newId() },
+        ...{ createdAt: new Date(), lastUpdatedAt: new Date(), ...more },
+      };
+      const em = plane.control.services.database.em();
+      em.create(guardrails, row);
+      await em.flush();
+      const { organisationId, workspaceId, versionId, ownerId, createdAt } = row;
+      const version = { id: versionId, guardrailId: row.id, organisationId, workspaceId, ownerId, createdAt, number: 1 };
+      const actions = { deny: true, async: false, sequential: false, on_success: null, on_fail: null };
+      em.create(guardrailVersions, { ...version, checks: [], actions, sides: ['input'], secrets: null });
+      await em.flush();
+      return row.id;
+    };
+    const put = (id: string, body: object) => plane.ask('PUT', `/guardrails/${id}/mcp-servers`, { body });
+    const onInput = { run_on: ['input'] };
+
+    it('are mapped as a set; every change is announced to gateways', async () => {
+      const [first, second] = [await shared('mapped-1'), await shared('mapped-2')];
+      await plane.ask('PUT', `/mcp-integrations/${first.id}/capabilities`, {
+        body: { capabilities: [{ name: 'drop', type: 'tool', enabled: true }] },
+      });
+      const page = (await plane.ask('GET', `/mcp-servers/${first.server}/capabilities`)).body;
+      const id = await save();
+      const events = (...slugs: string[]) => slugs.map((slug) => `mcp-server ${plane.workspaceId}/${slug} upsert`);
+      const trace = { resource: 'guardrails', action: 'replace-mcp-servers' };
+      const one = { run_on: ['input', 'input'], mcp_integration_capability_ids: [page.data[0].id] };
+      const both = { mcp_servers: { [first.server]: one, [second.server]: onInput } };
+      const made = await expectChange(plane, () => put(id, both), { ...trace, events: events('mapped-1', 'mapped-2') });
+      expect(made.body).toEqual({ changed: true, added: 2, updated: 0, removed: 0 });
+      expect((await documentOf('mapped-1')).guardrails).toEqual([{ id, input: true, output: false, tools: ['drop'] }]);
+      expect((await put(id, both)).body).toEqual({ changed: false, added: 0, updated: 0, removed: 0 });
+      const changed = { mcp_servers: { [first.server]: onInput } };
+      expect((await put(id, changed)).body).toEqual({ changed: true, added: 0, updated: 1, removed: 1 });
+      expect((await documentOf('mapped-2')).guardrails).toEqual([]);
+      const list = (await plane.ask('GET', `/guardrails/${id}/mcp-servers`)).body;
+      expect(list.data).toMatchObject([{ mcp_server_id: first.server, run_on: ['input'], capability_ids: [] }]);
+      const again = await plane.ask('PUT', `/guardrails/${id}/mcp-servers/${first.server}`, { body: onInput });
+      expect(again.body).toEqual({ map_id: list.data[0].id });
+    });
+
+    it.each<[string, (server: string) => object, object, string, number, string]>([
+      ['an unknown server', () => ({ [newId()]: onInput }), {}, 'AB02', 404, 'mcp_servers.'],
+      [
+        'an unknown tool',
+        (id) => ({ [id]: { ...onInput, mcp_integration_capability_ids: [newId()] } }),
+        {},
+        'AB02',
+        404,
+        'capability_ids',
+      ],
+      ['a side that its checks do not have', (id) => ({ [id]: { run_on: ['output'] } }), {}, 'AB01', 400, 'run_on'],
+      ['no side', (id) => ({ [id]: { run_on: [] } }), {}, 'AB01', 400, 'run_on'],
+      ['a guardrail for models', (id) => ({ [id]: onInput }), { target: 'llm' }, 'AB01', 400, 'mcp_tools'],
+    ])('are refused with %s', async (_, servers, more, code, status, text) => {
+      const { server } = await shared(`refused-${++count}`);
+      const id = await save(more);
+      const reply = await expectRefusal(plane, () => put(id, { mcp_servers: servers(server) }), status, code, true);
+      expect(reply.body.data.message).toContain(text);
+    });
   });
 });

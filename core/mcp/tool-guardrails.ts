@@ -1,0 +1,118 @@
+import type { Identity, RequestContext } from '../contract/plugin/context.ts';
+import { ruleOfSaved } from '../contract/plugin/guardrail-config.ts';
+import type { CompiledToolGuardrail, ToolGuard, ToolSide } from '../contract/plugin/tool-guard.ts';
+import type { GuardrailDocument } from '../contract/protocol/documents.ts';
+import type { McpServerDocument } from '../contract/protocol/mcp.ts';
+import { isPromise, type JsonObject, type Maybe } from '../contract/values/json.ts';
+import { loadGuardrails, type OpenGuardrail, type SavedGuardrails } from '../pipeline/plan/saved-guardrails.ts';
+import type { PipelineOptions } from '../pipeline/run.ts';
+import { type ClientMessage, guardrailDenied, RpcError, type RpcId } from './messages.ts';
+
+/** The guardrails of one call of a tool. */
+export interface ToolChecks {
+  /** Returns the message with its changed arguments; the same message if they did not change. Throws RpcError -32446. */
+  checkArguments(message: ClientMessage): Maybe<ClientMessage>;
+  /** Returns the result after all changes; null: results pass unread. The function throws RpcError -32446. */
+  readonly checkResult: ((id: RpcId | null, result: JsonObject) => Maybe<JsonObject>) | null;
+}
+
+export interface ToolGuardrails {
+  /** True if calls of some tools of the server have guardrails. */
+  exist(ctx: RequestContext, server: McpServerDocument): boolean;
+  /**
+   * Returns the guardrails of a call, those of the workspace before those of the server; null: there are none. Throws GatewayError
+   * `invalid_config` if one of them does not exist: a call never runs without one of its guardrails.
+   */
+  of(ctx: RequestContext, server: McpServerDocument, tool: string): Maybe<ToolChecks | null>;
+}
+
+type Documents = PipelineOptions['services']['documents'];
+
+export function createToolGuardrails(guard: ToolGuard, openGuardrail: OpenGuardrail, documents: Documents): ToolGuardrails {
+  const compiled = { input: new Compiled(guard, openGuardrail, 'input'), output: new Compiled(guard, openGuardrail, 'output') };
+  return {
+    exist: ({ workspace }, { guardrails = [] }) => {
+      const { input = [], output = [] } = workspace?.toolGuardrails ?? {};
+      return guardrails.length + input.length + output.length > 0;
+    },
+    of(ctx, server, tool) {
+      const names = namesOf(ctx, server, tool);
+      if (names === null) return null;
+      const all = [...new Set([...names.input, ...names.output])];
+      const references = all.map((name) => ({ path: '', name, versionId: null, type: 'guardrail' as const, actions: {} }));
+      const conclude = ({ named }: SavedGuardrails): ToolChecks => {
+        const byName = new Map(all.map((name, index) => [name, named[index] as GuardrailDocument]));
+        const ofSide = (side: ToolSide) =>
+          [...new Set(names[side])].map((name) => compiled[side].of(byName.get(name) as GuardrailDocument));
+        return checksOf(guard, ctx, ofSide('input'), ofSide('output'));
+      };
+      const loaded = loadGuardrails(documents, ctx.identity as Identity, references, null, 'mcp_tools');
+      return isPromise(loaded) ? loaded.then(conclude) : conclude(loaded);
+    },
+  };
+}
+
+/** Ids of the guardrails of both sides; null if there are none. */
+function namesOf({ workspace }: RequestContext, { guardrails = [] }: McpServerDocument, tool: string) {
+  const defaults = workspace?.toolGuardrails;
+  const own = guardrails.filter(({ tools }) => tools === null || tools.includes(tool));
+  const input = [...(defaults?.input ?? []), ...own.filter((one) => one.input).map(({ id }) => id)];
+  const output = [...(defaults?.output ?? []), ...own.filter((one) => one.output).map(({ id }) => id)];
+  return input.length + output.length === 0 ? null : { input, output };
+}
+
+/** Guardrails of one side. Each version is compiled once. */
+class Compiled {
+  readonly #guard: ToolGuard;
+  readonly #openGuardrail: OpenGuardrail;
+  readonly #side: ToolSide;
+  readonly #known = new WeakMap<GuardrailDocument, CompiledToolGuardrail>();
+
+  constructor(guard: ToolGuard, openGuardrail: OpenGuardrail, side: ToolSide) {
+    this.#guard = guard;
+    this.#openGuardrail = openGuardrail;
+    this.#side = side;
+  }
+
+  of(document: GuardrailDocument): CompiledToolGuardrail {
+    let known = this.#known.get(document);
+    if (!known) {
+      const reference = { path: `guardrail ${document.slug}`, type: 'guardrail', actions: {} } as const;
+      known = this.#guard.compile(ruleOfSaved(reference, document, this.#openGuardrail(document)), this.#side);
+      this.#known.set(document, known);
+    }
+    return known;
+  }
+}
+
+type List = readonly CompiledToolGuardrail[];
+
+function checksOf(guard: ToolGuard, ctx: RequestContext, input: List, output: List): ToolChecks {
+  const run = (list: List, id: RpcId | null, body: JsonObject): Maybe<JsonObject> => {
+    const verdict = guard.run(list, ctx, body);
+    return isPromise(verdict) ? verdict.then((done) => concluded(done, id)) : concluded(verdict, id);
+  };
+  return {
+    checkArguments(message) {
+      if (input.length === 0) return message;
+      const { name, arguments: sent, inputResponses } = message.params;
+      const body = { name, arguments: sent ?? {}, ...(inputResponses === undefined ? {} : { inputResponses }) };
+      const conclude = (changed: JsonObject): ClientMessage => (changed === body ? message : withArguments(message, changed));
+      const checked = run(input, message.id, body);
+      return isPromise(checked) ? checked.then(conclude) : conclude(checked);
+    },
+    checkResult: output.length === 0 ? null : (id, result) => run(output, id, result),
+  };
+}
+
+function concluded({ body, denial }: Awaited<ReturnType<ToolGuard['run']>>, id: RpcId | null): JsonObject {
+  if (denial === null) return body;
+  const data = { guardrail_id: denial.guardrailId, reason: denial.reason };
+  throw new RpcError(guardrailDenied, 'Request blocked by guardrail', { status: 200, id, data });
+}
+
+/** A check can change arguments and nothing else of the message. */
+function withArguments(message: ClientMessage, { arguments: changed, inputResponses }: JsonObject): ClientMessage {
+  const params = { ...message.params, arguments: changed };
+  return { ...message, params: message.params.inputResponses === undefined ? params : { ...params, inputResponses } };
+}

@@ -1,0 +1,89 @@
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import type { CoreServices } from '../../core/contract/plugin/core-plugin.ts';
+import type { CompiledToolGuardrail, ToolGuard, ToolSide, ToolVerdict } from '../../core/contract/plugin/tool-guard.ts';
+import { GatewayError } from '../../core/contract/values/errors.ts';
+import { isPromise, type JsonObject, type Maybe } from '../../core/contract/values/json.ts';
+import { messageOf } from '../../core/contract/values/message-of.ts';
+import { compileGuardrails, type Guardrail } from './compile.ts';
+import { isDenied, toRecord } from './hook-results.ts';
+import { after } from './maybe.ts';
+import { type GuardrailResult, type Place, runGuardrails } from './run.ts';
+
+interface Compiled extends CompiledToolGuardrail {
+  /** Id of the saved guardrail. */
+  readonly savedId: string;
+  readonly guardrail: Guardrail;
+}
+
+/** Maximum number of guardrails in a record. */
+const recordsMax = 200;
+
+/** Runs guardrails on the arguments and results of MCP tools. */
+export function createToolGuard(services: CoreServices): ToolGuard {
+  const { clock } = services;
+  const record = (ctx: RequestContext, results: readonly GuardrailResult[]): void => {
+    ctx.guardrails ??= [];
+    for (const result of results) if (ctx.guardrails.length < recordsMax) ctx.guardrails.push(toRecord(result, null));
+  };
+  return {
+    compile(rule, side) {
+      const errors: string[] = [];
+      const [guardrail] = compileGuardrails([rule], side, services, errors);
+      if (errors.length === 0) return { side, savedId: rule.saved?.id ?? '', guardrail: guardrail as Guardrail } as Compiled;
+      throw new GatewayError('invalid_config', { message: `Invalid guardrail ${rule.id}: ${errors.join('; ')}`, errors });
+    },
+    run(compiled, ctx, body) {
+      const all = compiled as readonly Compiled[];
+      if (all.length === 0) return { body, denial: null };
+      const place = placeOf(compiled[0]?.side ?? 'input');
+      const failed = (thrown: unknown): ToolVerdict => {
+        return { body, denial: { guardrailId: (all[0] as Compiled).savedId, reason: messageOf(thrown) } };
+      };
+      try {
+        const verdict = check(all, ctx, body, place);
+        return isPromise(verdict) ? verdict.catch(failed) : verdict;
+      } catch (thrown) {
+        return failed(thrown);
+      }
+    },
+  };
+
+  function check(all: readonly Compiled[], ctx: RequestContext, body: JsonObject, place: Place): Maybe<ToolVerdict> {
+    const later = all.filter(({ guardrail }) => guardrail.async).map(({ guardrail }) => guardrail);
+    if (later.length > 0) {
+      const done = runGuardrails(later, ctx, body, clock, place);
+      if (isPromise(done))
+        void done.then(
+          ({ results }) => record(ctx, results),
+          () => undefined,
+        );
+      else record(ctx, done.results);
+    }
+    const first = all.filter(({ guardrail }) => !guardrail.async);
+    if (first.length === 0) return { body, denial: null };
+    const running = runGuardrails(
+      first.map(({ guardrail }) => guardrail),
+      ctx,
+      body,
+      clock,
+      place,
+    );
+    return after(running, ({ results, body: changed }) => {
+      record(ctx, results);
+      const index = results.findIndex(isDenied);
+      if (index === -1) return { body: changed, denial: null };
+      const denied = results[index] as GuardrailResult;
+      return { body: changed, denial: { guardrailId: (first[index] as Compiled).savedId, reason: reasonOf(denied) } };
+    });
+  }
+}
+
+function placeOf(side: ToolSide): Place {
+  return { operation: null, requestType: 'mcp', model: null, isReadable: true, isFixed: false, tool: side };
+}
+
+/** Names the failed checks. Their explanations could quote the text. */
+function reasonOf({ guardrail, checks }: GuardrailResult): string {
+  const failed = checks.filter(({ passed }) => !passed).map(({ id }) => id);
+  return `${failed.join(', ')} failed on the ${guardrail.side === 'input' ? 'arguments' : 'result'} of the tool`;
+}

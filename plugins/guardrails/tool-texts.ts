@@ -1,0 +1,38 @@
+import type { ToolSide } from '../../core/contract/plugin/tool-guard.ts';
+import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
+import type { TextPart } from './texts.ts';
+
+/** Deeper values cannot be read, so the call is refused. */
+const depthMax = 64;
+
+/**
+ * Returns every text of the arguments or the result of a tool, in their order. Empty texts are left out, and so is the data of images,
+ * audio and files in the content of a result. Throws Error for values that are nested too deeply.
+ */
+export function toolTexts(body: JsonObject, side: ToolSide): TextPart[] {
+  const parts: TextPart[] = [];
+  if (side === 'output') collect(body, [], parts);
+  else for (const key of ['arguments', 'inputResponses']) collect(body[key], [key], parts);
+  return parts;
+}
+
+function collect(value: unknown, path: TextPart['path'], parts: TextPart[]): void {
+  if (typeof value === 'string') {
+    if (value !== '') parts.push({ text: value, path });
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  if (path.length > depthMax) throw new Error(`The body is nested in more than ${depthMax} levels`);
+  if (Array.isArray(value)) for (const [index, item] of value.entries()) collect(item, [...path, index], parts);
+  else if (isObject(value)) {
+    const data = path[0] === 'content' ? dataOf(value) : null;
+    for (const [key, item] of Object.entries(value))
+      if (key !== data && key !== '__proto__') collect(item, [...path, key], parts);
+  }
+}
+
+/** Name of the member of a content block that holds encoded bytes; null if there is none. */
+function dataOf({ type, uri, mimeType }: JsonObject): string | null {
+  if (type === 'image' || type === 'audio') return 'data';
+  return typeof uri === 'string' && typeof mimeType === 'string' ? 'blob' : null;
+}
