@@ -1,4 +1,5 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
+import { isForwardable } from '../contract/protocol/mcp-headers.ts';
 import type { UpstreamCall, UpstreamTimeouts } from '../contract/provider/upstream.ts';
 import { holdsCredential } from '../contract/values/api-key.ts';
 import type { HeaderList } from '../contract/values/http.ts';
@@ -7,10 +8,6 @@ import type { ServerSettings } from './server-settings.ts';
 
 /** Headers of the protocol in both revisions. The session id is the gateway's own, so it is not among them. */
 const protocolHeaders: readonly string[] = ['accept', 'content-type', 'mcp-protocol-version', 'last-event-id'];
-
-/** Never forwarded, whatever the settings are. */
-const notForwarded =
-  /^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|proxy-.*|accept-encoding|cookie|set-cookie|authorization|x-api-key|api-key|apikey|x-auth-token|x-access-token|x-user-claims|x-user-jwt|mcp-.*|accept|content-type|last-event-id|origin|referer|forwarded|x-forwarded-.*|x-real-ip)$/;
 
 /** Headers of the revision 2026-07-28 that repeat parts of the body. */
 const routingHeader = /^mcp-(method|name|param-.*)$/;
@@ -68,7 +65,7 @@ function* forwardedHeaders(
   for (let i = 0; i < sent.length; i += 2) {
     const name = sent[i] as string;
     const value = sent[i + 1] as string;
-    if (notForwarded.test(name) || isGatewayHeader(name, prefixes)) continue;
+    if (!isForwardable(name) || isGatewayHeader(name, prefixes)) continue;
     if (name === ctx.keyHeader || name === 'user-agent' || holdsCredential(value, ctx.token)) continue;
     const rule = named.find(({ from }) => from === name);
     if (mode === 'allowlist' ? rule : !rule) yield [mode === 'allowlist' ? (rule?.to ?? name) : name, value];

@@ -1,5 +1,7 @@
 import * as v from 'valibot';
+import { defaultPrefix } from '../../../core/contract/protocol/header-names.ts';
 import { mcpAuthTypes, mcpTransports } from '../../../core/contract/protocol/mcp.ts';
+import { isForwardable, isProtocolHeader } from '../../../core/contract/protocol/mcp-headers.ts';
 import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
 import {
   currentPage,
@@ -15,23 +17,20 @@ import {
 } from '../../http/schemas.ts';
 import { modelHeaders } from '../integrations/custom-headers.ts';
 
-/** Headers that the protocol sets, and headers that must not be taken from clients. */
-const protocolHeaders = /^(accept|content-type|mcp-.*|last-event-id)$/i;
-/** Credentials and identities: never sent from a client to a server, also not under another name. */
-const protectedHeaders =
-  /^(cookie|set-cookie|authorization|x-api-key|x-svc-.*|api-key|apikey|x-auth-token|x-access-token|x-user-claims|x-user-jwt)$/i;
-
 const headers = v.nullish(
   v.pipe(
     modelHeaders,
-    v.check((value) => !Object.keys(value).some((one) => protocolHeaders.test(one)), 'the protocol sets this header. Remove it'),
+    v.check(
+      (value) => !Object.keys(value).some((one) => isProtocolHeader(one.toLowerCase())),
+      'the protocol sets this header. Remove it',
+    ),
   ),
 );
 
 const headerName = v.pipe(v.string(), v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'not a header name'), v.toLowerCase());
 const forwardable = v.pipe(
   headerName,
-  v.check((value) => !protectedHeaders.test(value) && !protocolHeaders.test(value), 'this header is never forwarded. Remove it'),
+  v.check((value) => isForwardable(value) && !value.startsWith(defaultPrefix), 'this header is never forwarded. Remove it'),
 );
 const forwarded = v.pipe(
   v.array(v.union([forwardable, v.strictObject({ from: forwardable, to: forwardable })])),

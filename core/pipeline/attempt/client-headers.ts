@@ -4,42 +4,12 @@ import type { Caller } from '../../contract/provider/provider.ts';
 import { holdsCredential } from '../../contract/values/api-key.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
+import { isFramingHeader, isUnforwardedHeader } from '../../contract/values/unforwarded-headers.ts';
 import { isGatewayHeader } from '../request/gateway-headers.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 
-/**
- * Client headers that are never sent upstream unchanged: framing, hop-by-hop, and those with which the gateway encodes the reply.
- */
-const ownHeaders: ReadonlySet<string> = new Set([
-  'host',
-  'content-length',
-  'transfer-encoding',
-  'expect',
-  'connection',
-  'keep-alive',
-  'proxy-authorization',
-  'proxy-authenticate',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'upgrade',
-]);
-
 /** Headers in which a client sends its own provider credential. A stored provider replaces them with its own credential. */
 const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'x-api-key', 'api-key']);
-
-/** Header names that would let a caller address a metadata service or an internal router through the gateway. */
-const refusedForwards: ReadonlySet<string> = new Set([
-  ...ownHeaders,
-  'metadata',
-  'metadata-flavor',
-  'x-aws-ec2-metadata-token',
-  'x-aws-ec2-metadata-token-ttl-seconds',
-  'x-google-metadata-request',
-  'x-forwarded-host',
-  'x-original-url',
-  'x-rewrite-url',
-]);
 
 /** Headers of the gateway that the own store does not get: the key is never sent, not even to the control plane. */
 const notStored: ReadonlySet<string> = new Set(['api-key', 'file-purpose']);
@@ -60,7 +30,7 @@ export function passedClientHeaders(ctx: RequestContext, resolved: ResolvedTarge
   for (let i = 0; i < sent.length; i += 2) {
     const name = sent[i] as string;
     const value = sent[i + 1] as string;
-    if (ownHeaders.has(name) || isGatewayHeader(name, prefixes) || carriesOurKey(ctx, name, value)) continue;
+    if (isFramingHeader(name) || isGatewayHeader(name, prefixes) || carriesOurKey(ctx, name, value)) continue;
     if (hopNames.includes(name) || (resolved.slug !== null && credentialHeaders.has(name))) continue;
     if (hasHeader(headers, name, fixed)) continue;
     headers.push(name, value);
@@ -81,7 +51,7 @@ export function addClientHeaders(
 ): void {
   for (const name of adapter.forwards ?? []) forward(ctx, name, headers);
   for (const name of ctx.requestTarget?.forwardHeaders ?? target.forwardHeaders ?? []) {
-    if (refusedForwards.has(name) || isGatewayHeader(name, prefixes)) {
+    if (isUnforwardedHeader(name) || isGatewayHeader(name, prefixes)) {
       throw new GatewayError('bad_request', {
         message: `forward_headers: ${name} cannot be forwarded`,
         param: 'forward_headers',

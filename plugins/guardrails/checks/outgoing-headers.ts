@@ -1,17 +1,15 @@
 import * as v from 'valibot';
 import { defaultPrefix, headerParam } from '../../../core/contract/protocol/header-names.ts';
+import { isUnforwardedHeader } from '../../../core/contract/values/unforwarded-headers.ts';
 
-const hopByHop = 'connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|host|content-length|proxy-.*';
-const metadataService = 'metadata|metadata-flavor|x-google-metadata-request|x-aws-ec2-metadata-token.*|x-identity-header';
-/** Names that no check may send to another service. */
-const refused = new RegExp(`^(?:${hopByHop}|${metadataService}|${defaultPrefix}.*)$`);
 const credentials = /^(?:authorization|cookie|set-cookie|.*api-key|ocp-apim-subscription-key|x-auth-.*|.*-token|.*secret.*)$/;
 export const traceIdHeader = headerParam('trace-id');
 /** Headers of the gateway that carry no secret. */
 const tracing: ReadonlySet<string> = new Set([traceIdHeader, `${defaultPrefix}span-id`]);
 
 const name = v.pipe(v.string(), v.regex(/^[a-zA-Z0-9-]{1,128}$/, 'expected letters, digits and hyphens'), v.toLowerCase());
-const isSent = (header: string) => !refused.test(header) || tracing.has(header);
+/** False for names that no check may send to another service. */
+const isSent = (header: string) => tracing.has(header) || !(isUnforwardedHeader(header) || header.startsWith(defaultPrefix));
 
 /** Names of request headers that a check passes on. */
 export const forwardHeaders = v.optional(

@@ -119,6 +119,8 @@ describe.each(databases)('MCP integrations and servers, on %s', (database) => {
     ['configurations.headers', { configurations: { headers: { 'mcp-session-id': 'x' } } }],
     ['configurations.headers', { configurations: { headers: { 'x-a': 'a\nb' } } }],
     ['configurations.forward_headers', { configurations: { forward_headers: ['Cookie'] } }],
+    ['configurations.forward_headers', { configurations: { forward_headers: [{ from: 'x-a', to: 'Metadata-Flavor' }] } }],
+    ['configurations.forward_headers', { configurations: { forward_headers: ['X-aws-ec2-metadata-token-ttl-seconds'] } }],
     ['configurations.forward_headers', { configurations: { forward_headers: [{ from: 'x-a', to: 'authorization' }] } }],
     ['configurations.jwt_validation', { configurations: { jwt_validation: {} } }],
     ['secret_mappings', { secret_mappings: [{ target_field: 'x', secret_reference_id: 'y' }] }],
