@@ -3,10 +3,13 @@
  * everything around them: see README.md.
  *
  *     node bench/hot-reload.ts [--changes 300] [--gateways 4] [--bus nats|poll]     times, one table
+ *     node bench/hot-reload.ts --label [--gateways 3]                                the same for a label that moves to the next version of a prompt
  *     node bench/hot-reload.ts --chaos [--changes 1000] [--seed 1]                   kills meanwhile; ends with 1 when the history is wrong
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import type { AdminClient } from '../test/support/admin-client.ts';
+import type { RunningGateway } from '../test/support/start-gateway.ts';
 import { until } from '../test/support/until.ts';
 import { causeChaos } from './hot-reload/chaos.ts';
 import { checkHistory, type Write } from './hot-reload/history-checker.ts';
@@ -24,6 +27,7 @@ const { values } = parseArgs({
     changes: { type: 'string' },
     gateways: { type: 'string', default: '4' },
     bus: { type: 'string', default: 'nats' },
+    label: { type: 'boolean', default: false },
     chaos: { type: 'boolean', default: false },
     seed: { type: 'string', default: '1' },
   },
@@ -57,20 +61,64 @@ for (const failure of failures.slice(0, 20)) say(`FAULT ${failure}`);
 if (failures.length > 20) say(`and ${failures.length - 20} more`);
 process.exit(failures.length === 0 ? 0 : 1);
 
-/** A saved config whose version every reply shows: its model is `bench-r<1000 + version % 1000>`. */
+/** What changes, and the request whose reply shows its version by the model: `bench-r<1000 + version % 1000>`. */
+interface Changing {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Does what precedes the change. It is not part of the measured time. */
+  prepare?(version: number): Promise<void>;
+  /** Returns the status of the admin's reply. */
+  change(version: number): Promise<number>;
+}
+
+/** Numbers are reply sizes of the upstream, so they must stay small: the version wraps, and neighbours are far apart. */
+function modelOf(version: number): string {
+  return `bench-r${1000 + (version % wrap)}`;
+}
+
+async function changingConfig(admin: AdminClient, provider: string): Promise<Changing> {
+  const configFor = (version: number) => ({ provider, override_params: { model: modelOf(version) } });
+  const slug = await admin.createConfig(configFor(0));
+  return {
+    path: '/v1/chat/completions',
+    headers: { 'x-svc-config': slug },
+    body: chatBody('bench-r1024', false, 256),
+    change: async (version) => (await admin.put(`/configs/${slug}`, { config: configFor(version) })).status,
+  };
+}
+
+/** A label that moves from each version of a prompt to the next. */
+async function changingLabel({ admin, workspaceId }: RunningGateway, provider: string): Promise<Changing> {
+  const workspace = { workspace_id: workspaceId };
+  const { body } = await admin.post('/labels', { ...workspace, name: 'bench' });
+  const string = '[{"role":"user","content":"Hello {{name}}"}]';
+  const slug = await admin.createPrompt({ string, model: modelOf(0), virtual_key: provider.replace('@', '') });
+  const labelled = async (version: number) =>
+    (await admin.put(`/prompts/${slug}/versions/${version + 1}`, { ...workspace, label_id: body.id })).status;
+  if ((await labelled(0)) !== 200) throw new Error('the label was not accepted');
+  return {
+    path: `/v1/prompts/${slug}@bench/completions`,
+    headers: {},
+    body: '{"variables":{"name":"Ann"}}',
+    async prepare(version) {
+      const { status } = await admin.put(`/prompts/${slug}`, { ...workspace, patch: true, model: modelOf(version) });
+      if (status !== 200) throw new Error(`version ${version} was not accepted`);
+    },
+    change: labelled,
+  };
+}
+
 async function register({ first, instances }: Cluster) {
   const provider = await first.admin.createUpstream('bench', `http://127.0.0.1:${upstream.port}/v1`);
-  // Numbers are reply sizes of the upstream, so they must stay small: the version wraps, and neighbours are far apart.
-  const modelOf = (version: number) => `bench-r${1000 + (version % wrap)}`;
-  const configFor = (version: number) => ({ provider, override_params: { model: modelOf(version) } });
-  const slug = await first.admin.createConfig(configFor(0));
+  const changing = values.label ? await changingLabel(first, provider) : await changingConfig(first.admin, provider);
   let newest = 0;
   const watchers = new Map<string, Watcher>();
   for (const { name, origin } of instances) {
     const target = {
-      url: `${origin}/v1/chat/completions`,
-      headers: { 'content-type': 'application/json', 'x-svc-api-key': first.workspaceKey, 'x-svc-config': slug },
-      body: chatBody('bench-r1024', false, 256),
+      url: `${origin}${changing.path}`,
+      headers: { 'content-type': 'application/json', 'x-svc-api-key': first.workspaceKey, ...changing.headers },
+      body: changing.body,
     };
     await warmUp(target);
     const versionOf = (reply: { status: number; text: string }) => {
@@ -83,11 +131,9 @@ async function register({ first, instances }: Cluster) {
     watchers,
     async write(version: number): Promise<Write> {
       newest = version;
+      await changing.prepare?.(version);
       const startedMs = performance.now();
-      const status = await first.admin.put(`/configs/${slug}`, { config: configFor(version) }).then(
-        (reply) => reply.status,
-        () => 0,
-      );
+      const status = await changing.change(version).catch(() => 0);
       const outcome = status === 200 ? 'acknowledged' : status >= 400 && status < 500 ? 'refused' : 'unknown';
       return { version, startedMs, answeredMs: performance.now(), outcome };
     },
@@ -108,7 +154,9 @@ async function measure(running: Cluster): Promise<void> {
     await pause(5 + Math.random() * 20);
   }
   for (const watcher of watchers.values()) await watcher.stop();
-  say(`${count} changes of a saved config, ${watchers.size} gateways over ${values.bus}, PostgreSQL; from the admin's reply to`);
+  say(
+    `${count} changes of a ${values.label ? 'label' : 'saved config'}, ${watchers.size} gateways over ${values.bus}, PostgreSQL; from the admin's reply to`,
+  );
   say('the first reply that shows the change, milliseconds (0: shown before the admin had the reply)\n');
   say('| instance | p50 | p99 | max |\n| --- | --: | --: | --: |');
   const all = [...times.values()].flat();

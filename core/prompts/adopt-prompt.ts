@@ -3,7 +3,6 @@ import type { Plan } from '../contract/plugin/plan.ts';
 import type { RenderedPrompt, RequestPrompt } from '../contract/plugin/prompt.ts';
 import { headerParam } from '../contract/protocol/header-names.ts';
 import { GatewayError } from '../contract/values/errors.ts';
-import type { JsonObject } from '../contract/values/json.ts';
 import { encode } from '../pipeline/attempt/outgoing-body.ts';
 import type { PipelineOptions, PromptSteps } from '../pipeline/run.ts';
 import { withProvider } from '../pipeline/target/target-prompt.ts';
@@ -36,7 +35,15 @@ async function open(options: PipelineOptions, ctx: RequestContext): Promise<void
   ctx.endpoint = endpointOf(options, used.operation);
   ctx.setParams(used.params);
   ctx.stream = used.params.stream === true;
-  setBody(ctx, used.params);
+  setBody(ctx, bodyOf(used));
+}
+
+/** The body of a rendered prompt. The JSON of messages was read once and is not written again, because that costs as much as rendering it. */
+function bodyOf({ operation, params, rendered }: RenderedPrompt): Uint8Array {
+  if (operation !== 'chatComplete') return encode(params);
+  const { messages: _, ...others } = params;
+  const start = encode(others);
+  return Buffer.concat([start.subarray(0, -1), Buffer.from(`${start.length === 2 ? '' : ','}"messages":${rendered}}`)]);
 }
 
 function endpointOf(options: PipelineOptions, operation: RenderedPrompt['operation']) {
@@ -46,8 +53,8 @@ function endpointOf(options: PipelineOptions, operation: RenderedPrompt['operati
 }
 
 /** The body as if the client had sent it: it goes to providers and decides about hits of the cache. */
-function setBody(ctx: RequestContext, body: JsonObject): void {
-  ctx.body = encode(body);
+function setBody(ctx: RequestContext, body: Uint8Array): void {
+  ctx.body = body;
   ctx.holdBytes(ctx.body.length);
 }
 
@@ -68,7 +75,7 @@ async function openTargets(options: PipelineOptions, ctx: RequestContext): Promi
   const byTarget = await renderTargets(options, ctx, prompt);
   ctx.prompt = { ...prompt, byTarget };
   // A cached reply belongs to these versions of all prompts.
-  setBody(ctx, { ...prompt.used.params, prompts: [...byTarget].map(([index, { params }]) => [index, params]) });
+  setBody(ctx, encode({ ...prompt.used.params, prompts: [...byTarget].map(([index, { params }]) => [index, params]) }));
   ctx.bodyChanged = true;
 }
 

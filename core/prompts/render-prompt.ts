@@ -70,6 +70,7 @@ export async function renderPrompt(
     operation: isChat ? 'chatComplete' : 'complete',
     provider: version.virtualKey === null ? null : `@${version.virtualKey.replace(/^@/, '')}`,
     params: { ...savedParams(version), ...input.params, ...(isChat ? { messages: messagesOf(text) } : { prompt: text }) },
+    rendered: text,
   };
 }
 
