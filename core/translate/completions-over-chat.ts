@@ -1,6 +1,7 @@
 import type { Operation, OperationCall, StreamEvent, StreamTranslator } from '../contract/provider/provider.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { badParam } from '../formats/bad-param.ts';
+import { oneOfTwo } from '../formats/pick-format.ts';
 import { dropUnread } from '../formats/reply-notes.ts';
 
 /** Text completions of a provider that has only chat. The prompt becomes one user message, the reply's text the completion. */
@@ -14,6 +15,21 @@ export function completionsOverChat(chat: Operation, provider: string): Operatio
     fromProvider: (reply, call) => completionOf(chat.fromProvider?.(reply, call) ?? reply, call),
     translateStream: (call) => completionStream(chat, call),
   };
+}
+
+/** Text completions of a provider whose chat completions serve some models. */
+export function completionsOrChat(
+  own: Operation,
+  chat: Operation,
+  provider: string,
+  byChat: (call: OperationCall) => boolean,
+): Operation {
+  return oneOfTwo(own, completionsOverChat(chat, provider), {
+    isOther: byChat,
+    isOtherReply: ({ object }) => object !== 'text_completion',
+    // The first event of Azure has an empty object.
+    isOtherEvent: ({ object }) => (object === undefined || object === '' ? null : object !== 'text_completion'),
+  });
 }
 
 /** Several prompts in one call, or prompts of token numbers, have no counterpart in a chat. */

@@ -9,7 +9,7 @@ import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import { declared, type ProviderDeclaration } from '../../provider-settings/declaration.ts';
 import { chatOrResponses, sealedReasoning } from '../../translate/chat-over-responses/chat-over-responses.ts';
-import { completionsOverChat } from '../../translate/completions-over-chat.ts';
+import { completionsOrChat, completionsOverChat } from '../../translate/completions-over-chat.ts';
 import type { ChatExtra, ChatExtras } from '../../translate/messages-over-chat/request.ts';
 import { type CompatibleMedia, type MediaOperation, mediaOperations } from '../media/compatible-media.ts';
 import { type StoredFamilies, storedOperations } from '../stored/stored-files.ts';
@@ -39,6 +39,8 @@ export interface CompatibleProvider extends CompatibleMedia {
   readonly chat?: ChatQuirks;
   /** True if its chat completions serve text completions. */
   readonly completesOverChat?: boolean;
+  /** Selects the text completions that its chat completions serve, because the model has no others. */
+  readonly completesByChat?: (call: OperationCall) => boolean;
   readonly embed?: EmbedQuirks;
   /** Fields of the Messages format beyond OpenAI's that its chat completions accept. */
   readonly chatExtras?: readonly ChatExtra[];
@@ -101,10 +103,12 @@ const build: Record<CompatibleOperation, (row: CompatibleProvider, prefix: Prefi
     if (!row.operations.includes('createModelResponse')) return chat;
     return chatOrResponses(row.id, byResponsesOf(row), chat, build.createModelResponse(row, prefix));
   },
-  complete: (row, prefix) =>
-    row.completesOverChat
-      ? completionsOverChat(build.chatComplete(row, prefix), row.id)
-      : completions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/completions`),
+  complete(row, prefix) {
+    if (row.completesOverChat) return completionsOverChat(build.chatComplete(row, prefix), row.id);
+    const own = completions(row.id, row.chat ?? {}, (call) => `${prefix(call.settings)}/completions`);
+    const { completesByChat } = row;
+    return completesByChat ? completionsOrChat(own, build.chatComplete(row, prefix), row.id, completesByChat) : own;
+  },
   embed: (row, prefix) => embeddings((call) => `${prefix(call.settings)}${row.embed?.path ?? '/embeddings'}`, row.embed),
   createModelResponse: (row, prefix) =>
     responses(row.id, (call) => row.proxyPath?.('/responses', call.settings) ?? `${prefix(call.settings)}/responses`),

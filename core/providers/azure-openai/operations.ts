@@ -5,6 +5,7 @@ import { imageGenerations, images } from '../../formats/media/images.ts';
 import { speech } from '../../formats/media/speech.ts';
 import { transcriptions } from '../../formats/media/transcriptions.ts';
 import { chatCompletions } from '../../formats/openai/chat-completions.ts';
+import { isChatOnly } from '../../formats/openai/chat-only.ts';
 import type { ChatQuirks } from '../../formats/openai/chat-quirks.ts';
 import { withUsageInStream } from '../../formats/openai/chat-request.ts';
 import { completions } from '../../formats/openai/completions.ts';
@@ -12,6 +13,7 @@ import { embeddings } from '../../formats/openai/embeddings.ts';
 import { responses, withReadableReasoning } from '../../formats/openai/responses.ts';
 import { goesByResponses } from '../../formats/openai/responses-only.ts';
 import { chatOrResponses } from '../../translate/chat-over-responses/chat-over-responses.ts';
+import { completionsOrChat } from '../../translate/completions-over-chat.ts';
 import { deploymentPath, responsesPath } from './address.ts';
 import { deploymentOfCall, isSince, isVersionFree } from './deployments.ts';
 
@@ -26,7 +28,7 @@ const ownChat: Operation = {
   toProvider: (params, call) => forDeployment(withUsage(params, call), call),
 };
 
-export const complete: Operation = {
+const ownComplete: Operation = {
   ...completions('azure-openai', quirks, pathOf('/completions')),
   toProvider: (params, call) => forDeployment(withUsage(params, call), call),
 };
@@ -45,6 +47,13 @@ export function byResponses(call: OperationCall): boolean {
 }
 
 export const chatComplete = chatOrResponses('azure-openai', byResponses, ownChat, createModelResponse);
+
+export const complete = completionsOrChat(ownComplete, chatComplete, 'azure-openai', (call) => {
+  const { deployment, model } = deploymentOfCall(call);
+  return [call.model, deployment, model, call.settings.azure_model_name].some(
+    (name) => typeof name === 'string' && isChatOnly(name),
+  );
+});
 
 /** Forms name the deployment if the path does not. */
 const modelInForm = (call: OperationCall): string => {

@@ -1,5 +1,6 @@
 import type { ProviderSettings } from '../../contract/provider/provider.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
+import { completesByChat } from '../../formats/openai/chat-only.ts';
 import { openAiCompatible } from '../../formats/openai/openai-compatible.ts';
 import { goesByResponsesApi } from '../../formats/openai/responses-only.ts';
 import { allBatches, allFiles, allFinetunes } from '../../formats/stored/stored-files.ts';
@@ -27,6 +28,7 @@ export const openai = openAiCompatible({
   headers: accountHeaders,
   stored: { files: allFiles, batches: allBatches, finetunes: allFinetunes },
   byResponses: goesByResponsesApi,
+  completesByChat,
   forwards: ['openai-beta'],
   realtime: true,
 });

@@ -237,6 +237,15 @@ describe('completions', () => {
     expect(bodyOf(gateway).prompt).toBe('Say Ann "now"');
   });
 
+  test('a text prompt of a chat model becomes one user message', async () => {
+    const gateway = harness();
+    const body = { variables: { name: 'Ann' }, model: 'gpt-5' };
+    const reply = await gateway.send({ path: '/v1/prompts/pp-text/completions', body });
+    expect(gateway.calls[0]?.path).toBe('/v1/chat/completions');
+    expect(bodyOf(gateway)).toMatchObject({ model: 'gpt-5', messages: [{ role: 'user', content: 'Say Ann "now"' }] });
+    expect(reply.json.object).toBe('text_completion');
+  });
+
   test.each<[string, JsonObject, Record<string, string>, string]>([
     ['a header', {}, { 'x-svc-provider': '@two' }, 'two'],
     ['the model', { model: '@two/gpt-5' }, {}, 'two'],

@@ -72,6 +72,15 @@ describe('azure-openai through the pipeline', () => {
     expect(gateway.calls[0]?.path).toBe('/openai/v1/chat/completions');
   });
 
+  it('serves a text completion of a chat model by chat', async () => {
+    const gateway = createHarness();
+    store(gateway, stored);
+    gateway.script(answer(200, chatReply('hello')));
+    const reply = await gateway.send({ path: '/v1/completions', body: { model: '@east/clever', prompt: 'hi' } });
+    expect(reply.json).toMatchObject({ object: 'text_completion', choices: [{ text: 'hello' }] });
+    expect(gateway.calls[0]?.path).toBe('/openai/v1/chat/completions');
+  });
+
   it('accepts an alias table from a config target, and the caller’s own key', async () => {
     const gateway = createHarness();
     const config = {

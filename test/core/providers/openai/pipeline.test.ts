@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answer, createHarness } from '../../../support/pipeline-harness.ts';
+import { answer, chatReply, chatStream, createHarness } from '../../../support/pipeline-harness.ts';
 
 const response = {
   id: 'resp_1',
@@ -46,5 +46,60 @@ describe('openai by its Responses API, through the pipeline', () => {
     const gateway = createHarness();
     const reply = await gateway.send({ body: body('gpt-4o'), headers: { 'x-svc-use-responses-api': 'perhaps' } });
     expect([reply.status, reply.text]).toEqual([400, expect.stringContaining('use_responses_api: expected true or false')]);
+  });
+});
+
+describe('text completions of openai', () => {
+  const ask = (model: string, more: object = {}) => ({
+    path: '/v1/completions',
+    body: { model: `@one/${model}`, prompt: 'Say hi', max_tokens: 9, ...more },
+  });
+
+  it.each([
+    ['gpt-4o', '/v1/chat/completions'],
+    ['ft:gpt-4o-mini:org::1', '/v1/chat/completions'],
+    ['gpt-3.5-turbo', '/v1/chat/completions'],
+    ['o3-mini', '/v1/chat/completions'],
+    ['gpt-3.5-turbo-instruct', '/v1/completions'],
+    ['davinci-002', '/v1/completions'],
+    ['gpt-35', '/v1/completions'],
+  ])('of %s call %s', async (model, path) => {
+    const gateway = createHarness();
+    await gateway.send(ask(model));
+    expect(gateway.calls.map((call) => call.path)).toEqual([path]);
+  });
+
+  it('of a chat model are chats with one user message, and their replies are text completions', async () => {
+    const gateway = createHarness();
+    gateway.script(answer(200, chatReply('Hi there')), chatStream(['Hi', ' there']));
+    const reply = await gateway.send(ask('gpt-4o'));
+    expect(reply.json).toMatchObject({ object: 'text_completion', choices: [{ index: 0, text: 'Hi there' }] });
+    const sent = JSON.parse(Buffer.from(gateway.calls[0]?.body as Uint8Array).toString());
+    expect(sent).toEqual({ model: 'gpt-4o', max_tokens: 9, messages: [{ role: 'user', content: 'Say hi' }] });
+    const stream = await gateway.send(ask('gpt-4o', { stream: true }));
+    expect(stream.text).toContain('"text":" there"');
+    expect(stream.text).not.toContain('delta');
+    expect(gateway.records.map(({ endpoint, status, outputTokens }) => [endpoint, status, (outputTokens ?? 0) > 0])).toEqual([
+      ['complete', 200, true],
+      ['complete', 200, true],
+    ]);
+  });
+
+  it('of a model with only the Responses API call that', async () => {
+    const gateway = createHarness();
+    gateway.script(answer(200, response));
+    const reply = await gateway.send(ask('gpt-5-codex'));
+    expect(gateway.calls[0]?.path).toBe('/v1/responses');
+    expect([reply.json, gateway.records[0]]).toMatchObject([
+      { object: 'text_completion', choices: [{ text: 'Hi.' }] },
+      { inputTokens: 3, outputTokens: 2 },
+    ]);
+  });
+
+  it('of another host stay text completions', async () => {
+    const gateway = createHarness();
+    const headers = { 'x-svc-provider': 'openai', 'x-svc-custom-host': 'https://llm.example.com/v1', authorization: 'Bearer k' };
+    await gateway.send({ path: '/v1/completions', headers, body: { model: 'gpt-4o', prompt: 'Say hi' } });
+    expect(gateway.calls[0]?.path).toBe('/v1/completions');
   });
 });
