@@ -61,7 +61,7 @@ for (const failure of failures.slice(0, 20)) say(`FAULT ${failure}`);
 if (failures.length > 20) say(`and ${failures.length - 20} more`);
 process.exit(failures.length === 0 ? 0 : 1);
 
-/** What changes, and the request whose reply shows its version by the model: `bench-r<1000 + version % 1000>`. */
+/** A change, and the request whose reply shows its version by the model: `bench-r<1000 + version % 1000>`. */
 interface Changing {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

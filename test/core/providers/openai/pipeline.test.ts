@@ -63,13 +63,13 @@ describe('text completions of openai', () => {
     ['gpt-3.5-turbo-instruct', '/v1/completions'],
     ['davinci-002', '/v1/completions'],
     ['gpt-35', '/v1/completions'],
-  ])('of %s call %s', async (model, path) => {
+  ])('a text completion of %s calls %s', async (model, path) => {
     const gateway = createHarness();
     await gateway.send(ask(model));
     expect(gateway.calls.map((call) => call.path)).toEqual([path]);
   });
 
-  it('of a chat model are chats with one user message, and their replies are text completions', async () => {
+  it('text completions of a chat model are chats with one user message, and their replies are text completions', async () => {
     const gateway = createHarness();
     gateway.script(answer(200, chatReply('Hi there')), chatStream(['Hi', ' there']));
     const reply = await gateway.send(ask('gpt-4o'));
@@ -85,7 +85,7 @@ describe('text completions of openai', () => {
     ]);
   });
 
-  it('of a model with only the Responses API call that', async () => {
+  it('a text completion of a model with only the Responses API calls that', async () => {
     const gateway = createHarness();
     gateway.script(answer(200, response));
     const reply = await gateway.send(ask('gpt-5-codex'));
@@ -96,7 +96,7 @@ describe('text completions of openai', () => {
     ]);
   });
 
-  it('of another host stay text completions', async () => {
+  it('text completions of another host stay as they are', async () => {
     const gateway = createHarness();
     const headers = { 'x-svc-provider': 'openai', 'x-svc-custom-host': 'https://llm.example.com/v1', authorization: 'Bearer k' };
     await gateway.send({ path: '/v1/completions', headers, body: { model: 'gpt-4o', prompt: 'Say hi' } });
