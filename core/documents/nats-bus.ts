@@ -72,7 +72,10 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
     }
   }
 
-  /** Resolves when the connection is closed permanently, by `close` or by an error of the client. */
+  /**
+   * Resolves when the connection is closed permanently, by `close` or by an error of the client. Subscriptions must exist at the server before
+   * missed changes are requested, or one could be lost in between: hence the flush after each connection.
+   */
   async function listen(open: NatsConnection, onNotice: (message: unknown) => void, onConnected: () => void): Promise<void> {
     open.subscribe(changesSubject, {
       callback: (error, message) => {
@@ -86,7 +89,6 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
         },
       });
     }
-    // The subscription must exist at the server before missed changes are requested, or one could be lost in between.
     await open.flush();
     connected(onConnected);
     for await (const status of open.status()) {
@@ -95,7 +97,12 @@ export function createNatsBus(options: NatsBusOptions): ChangeBus & NoticeBus {
         log.warn({}, 'NATS connection lost; polling for changes');
         complained = true;
       }
-      if (status.type === 'reconnect' && !closed) connected(onConnected);
+      // If the connection breaks again before the flush ends, the next reconnect follows.
+      if (status.type === 'reconnect')
+        open.flush().then(
+          () => connected(onConnected),
+          () => {},
+        );
     }
     await open.closed();
   }
