@@ -24,6 +24,10 @@ const folders = {
   announce: ['db', 'publish', rows],
   access: ['db', 'http', 'publish', 'announce', rows],
   identity: ['db', 'audit', 'http', 'mail', 'publish', 'access', rows],
+  'sign-in': [
+    ...['db', 'http', 'publish', 'secrets', 'access', 'identity', rows, 'define-resource\\.ts'],
+    'resources/(api-keys/role-changed|sessions/sign-in|sso-connections/(addresses|secrets)|user-invites/(join-workspaces|service)|users/service|workspace-users/memberships)\\.ts',
+  ],
   'gateway-api': [
     ...['db', 'audit', 'http', 'publish', 'secrets', 'leases', 'pricing', 'identity', rows, 'define-resource\\.ts'],
     'resources/(api-keys/to-document|batches/store-routes|cached-replies/serve-cached-replies|deployments/instances|files/(store-routes|store-error)|integrations/read-pricing|logs/contents|mcp-integrations/capabilities|webhooks/add-deliveries)\\.ts',
@@ -41,7 +45,7 @@ const folders = {
 /** What every resource may import. */
 const forResources = [
   ...['db', 'audit', 'publish', 'secrets', 'mail', 'jobs', 'http', 'limits', 'pricing', 'leases', 'openapi', 'analytics'],
-  ...['announce', 'access', 'identity', rows, 'define-resource\\.ts'],
+  ...['announce', 'access', 'identity', 'sign-in', rows, 'define-resource\\.ts'],
 ];
 
 /** Resources whose other files a resource may import, except routes and declarations. There are no circles. */
@@ -67,6 +71,7 @@ const resources = {
   providers: ['configs', 'integrations', 'logs', 'secret-references'],
   repricings: ['integrations'],
   sessions: ['users'],
+  'sso-connections': ['users'],
   'user-invites': ['api-keys', 'organisations', 'sessions', 'users', 'workspace-users'],
   users: ['api-keys', 'workspace-users'],
   'virtual-keys': ['configs', 'integrations', 'providers'],

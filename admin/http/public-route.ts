@@ -1,3 +1,4 @@
+import type { HonoRequest } from 'hono';
 import type * as v from 'valibot';
 import type { EntityManager } from '../db/open-database.ts';
 import type { Change } from '../publish/write-change.ts';
@@ -6,7 +7,7 @@ import type { RequestOrigin } from './same-origin.ts';
 
 /** A route without authentication: sign-in, and single-use links. Data, like `AdminRoute`. */
 export interface PublicRoute {
-  readonly method: 'POST';
+  readonly method: 'GET' | 'POST';
   /** Below `/v1` and `/v2`. */
   readonly path: string;
   readonly resource: string;
@@ -15,7 +16,14 @@ export interface PublicRoute {
   readonly summary: string;
   /** Schema of a 200 reply. Strict, so that no other field is sent. */
   readonly reply: v.GenericSchema;
-  readonly body: v.GenericSchema;
+  /** Media type of a reply that is a `RawReply`. */
+  readonly alsoProduces?: string;
+  /** Absent: the query is ignored. */
+  readonly query?: v.GenericSchema;
+  /** Null: a body is ignored. */
+  readonly body: v.GenericSchema | null;
+  /** Reads bodies of other media types than JSON, such as forms. Throws AdminError. */
+  readonly readBody?: (request: HonoRequest) => Promise<unknown>;
   handle(call: PublicCall<never>): Promise<unknown>;
 }
 
@@ -26,7 +34,9 @@ export interface KnownPerson {
 }
 
 /** One request without authentication. */
-export interface PublicCall<Body> {
+export interface PublicCall<Body, Query = unknown> {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
   readonly body: Body;
   readonly clientIp: string;
   readonly userAgent: string | null;
@@ -35,20 +45,32 @@ export interface PublicCall<Body> {
   /** Reads across organisations: every query must find its rows by a secret, or name the organisation. */
   readonly em: EntityManager;
   readonly services: AdminServices;
+  /** Adds a header to the reply. Each value of `set-cookie` is sent. */
   header(name: string, value: string): void;
+  /** Returns a header of the request. */
+  requestHeader(name: string): string | undefined;
   /** One transaction for this user: rows, audit entry, events. */
   write<T>(person: KnownPerson, work: (change: Change) => Promise<T>): Promise<T>;
-  /** Adds an entry about a refusal to the audit trail of this user's organisation, without delaying the reply. */
-  auditRefusal(person: KnownPerson, status: number, errorCode: string): void;
+  /**
+   * Adds an entry about a refusal to the audit trail of this user's organisation, without delaying the reply. `details` replace the
+   * request body in the entry.
+   */
+  auditRefusal(person: KnownPerson, status: number, errorCode: string, details?: Readonly<Record<string, unknown>>): void;
   /** Runs work that the reply must not wait for, because its duration would reveal information. Failures are logged. */
   afterwards(work: () => Promise<unknown>): void;
 }
 
-/** Ties the type of the body to that of the handler. */
-export function definePublicRoute<Body extends v.GenericSchema>(
-  route: Omit<PublicRoute, 'body' | 'handle'> & {
+/** Ties the types of body and query to those of the handler. */
+export function definePublicRoute<
+  Body extends v.GenericSchema | null,
+  Query extends v.GenericSchema = v.GenericSchema<unknown, unknown>,
+>(
+  route: Omit<PublicRoute, 'body' | 'query' | 'handle'> & {
+    readonly query?: Query;
     readonly body: Body;
-    handle(call: PublicCall<v.InferOutput<Body>>): Promise<unknown>;
+    handle(
+      call: PublicCall<Body extends v.GenericSchema ? v.InferOutput<Body> : undefined, v.InferOutput<Query>>,
+    ): Promise<unknown>;
   },
 ): PublicRoute {
   return route as unknown as PublicRoute;

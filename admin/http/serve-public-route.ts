@@ -8,8 +8,9 @@ import { allowReply } from './allow-reply.ts';
 import { clientOrigin } from './client-address.ts';
 import { AdminError } from './errors.ts';
 import type { KnownPerson, PublicCall, PublicRoute } from './public-route.ts';
+import { RawReply } from './raw-reply.ts';
 import { readJsonBody } from './read-body.ts';
-import { readAuditHeaders, readPath } from './read-query.ts';
+import { readAuditHeaders, readPath, readQuery } from './read-query.ts';
 import type { AdminServices } from './route.ts';
 import { requestOrigin } from './same-origin.ts';
 import { validate } from './validate.ts';
@@ -26,6 +27,7 @@ export function servePublicRoute(route: PublicRoute, services: AdminServices): (
   return async (c) => {
     const requestId = randomUUID();
     const startedAtMs = services.clock.elapsed();
+    const cookies: string[] = [];
     const headers: Record<string, string> = {
       [`${services.settings.headerPrefix}request-id`]: requestId,
       'x-request-id': requestId,
@@ -38,9 +40,11 @@ export function servePublicRoute(route: PublicRoute, services: AdminServices): (
       expired.signal.addEventListener('abort', () => reject(deadline), { once: true });
     });
     try {
-      const attemptReply = run(route, services, c, requestId, headers, expired.signal);
+      const attemptReply = run(route, services, c, { requestId, headers, cookies, signal: expired.signal });
       attemptReply.catch(() => {});
       const reply = await Promise.race([attemptReply, late]);
+      for (const cookie of cookies) c.header('set-cookie', cookie, { append: true });
+      if (reply instanceof RawReply) return c.body(reply.body, reply.status, { ...headers, ...reply.headers });
       return c.json(allowReply(route, reply, services.strictReplies, services.log) as object, 200, headers);
     } catch (thrown) {
       const error = toAdminError(thrown);
@@ -58,20 +62,26 @@ export function servePublicRoute(route: PublicRoute, services: AdminServices): (
   };
 }
 
+interface Replying {
+  readonly requestId: string;
+  readonly headers: Record<string, string>;
+  readonly cookies: string[];
+  readonly signal: AbortSignal;
+}
+
 async function run(
   route: PublicRoute,
   services: AdminServices,
   c: Context,
-  requestId: string,
-  headers: Record<string, string>,
-  signal: AbortSignal,
+  { requestId, headers, cookies, signal }: Replying,
 ): Promise<unknown> {
   const { database, auditKey, settings } = services;
   const header = (name: string) => c.req.header(name);
   const { address: clientIp, country } = clientOrigin(c, services);
   services.limits.perAddress.take(clientIp);
-  const sent = await readJsonBody(c.req);
-  const body = validate(route.body, sent ?? {}, 'body');
+  const sent = route.body === null ? null : await (route.readBody ?? readJsonBody)(c.req);
+  const body = route.body === null ? undefined : validate(route.body, sent ?? {}, 'body');
+  const query = route.query === undefined ? {} : validate(route.query, readQuery(c.req.url), 'query');
 
   const draftOf = (person: KnownPerson): AuditDraft => ({
     organisationId: person.organisationId,
@@ -79,7 +89,8 @@ async function run(
     method: route.method,
     uri: readPath(c.req.url),
     requestId,
-    requestBody: maskSecrets(sent ?? null),
+    // Forms hold assertions and tokens of identity providers.
+    requestBody: route.readBody ? null : maskSecrets(sent ?? null),
     queryParams: {},
     requestHeaders: maskSecrets(readAuditHeaders(header)),
     userId: person.userId,
@@ -91,6 +102,8 @@ async function run(
   });
 
   const call: PublicCall<unknown> = {
+    params: c.req.param() as Record<string, string>,
+    query,
     body,
     clientIp,
     userAgent: header('user-agent') ?? null,
@@ -98,17 +111,20 @@ async function run(
     em: database.em(),
     services,
     header: (name, value) => {
-      headers[name] = value;
+      if (name === 'set-cookie') cookies.push(value);
+      else headers[name] = value;
     },
+    requestHeader: header,
     afterwards: (work) => services.background.run(work),
     async write(person, work) {
       const em = database.emOf(person.organisationId);
       return writeChange(em, auditKey, draftOf(person), signal, work, services.wakeRelay);
     },
-    auditRefusal(person, status, errorCode) {
+    auditRefusal(person, status, errorCode, details) {
       const outcome = { status, errorCode, resourceId: person.userId };
       const em = database.emOf(person.organisationId);
-      services.background.run(() => em.transactional((tx) => addAuditEntry(tx, auditKey, draftOf(person), outcome)));
+      const draft = { ...draftOf(person), ...(details ? { requestBody: maskSecrets(details) } : {}) };
+      services.background.run(() => em.transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome)));
     },
   };
   return route.handle(call as PublicCall<never>);

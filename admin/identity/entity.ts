@@ -15,6 +15,16 @@ export const sessions = defineEntity({
     expiresAt: p.datetime(),
     clientIp: p.text(),
     userAgent: p.text().nullable(),
+    /** The sign-in of an identity provider that began the session; null: password. */
+    connectionId: p.uuid().nullable(),
+    identityId: p.uuid().nullable(),
+    /** Id of the session at the identity provider (`sid`, `SessionIndex`), for its logout requests. */
+    providerSession: p.text().nullable(),
+    /** ID token, sealed: the hint for logout at the provider. */
+    idToken: p.text().nullable(),
+    /** Hashes of both parts of the refresh token. The family stays, the other part changes with every use. */
+    refreshFamily: p.text().nullable(),
+    refreshHash: p.text().nullable(),
   },
 });
 

@@ -35,7 +35,21 @@ const newPassword = v.pipe(
 const givenPassword = v.pipe(v.string(), v.maxLength(256, 'at most 256 characters'));
 const token = v.pipe(v.string(), v.maxLength(128, 'at most 128 characters'));
 
-export const loginBody = v.strictObject({ email, password: givenPassword, organisation_id: v.optional(id) });
+/** A path of this service. Anything that a browser could read as another host is refused. */
+const returnTo = v.pipe(
+  v.string(),
+  v.maxLength(2_048, 'at most 2,048 characters'),
+  v.regex(/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/, 'a path of this service such as /console is expected'),
+);
+
+/** With a password, or without one for single sign-on. */
+export const loginBody = v.strictObject({
+  email,
+  password: v.optional(givenPassword),
+  organisation_id: v.optional(id),
+  sso_client_id: v.optional(v.pipe(v.string(), v.maxLength(512, 'at most 512 characters'))),
+  return_to: v.optional(returnTo),
+});
 export const forgotBody = v.strictObject({ email, organisation_id: v.optional(id) });
 export const resetBody = v.strictObject({ token, password: newPassword });
 export const verifyBody = v.strictObject({ token });
@@ -58,6 +72,7 @@ export const userReply = v.strictObject({
 /** Reply fields of a sign-in. */
 export const signedInEntries = {
   auth_token: v.string(),
+  refresh_token: v.string(),
   expires_at: v.string(),
   user: userReply,
   object: v.literal('session'),

@@ -8,6 +8,9 @@ import { hashOf, newSecret } from './one-time-secret.ts';
 /** Prefix of every session token. The gateway does not forward values with this prefix. */
 export const sessionPrefix = 'svc_session_';
 const tokenPattern = /^svc_session_[A-Za-z0-9_-]{43}$/;
+const refreshPrefix = 'svc_refresh_';
+/** A part that stays for the session, and a part that each use replaces. */
+const refreshPattern = /^svc_refresh_([A-Za-z0-9_-]{43})([A-Za-z0-9_-]{43})$/;
 
 /** Maximum life of a session in seconds if the organisation sets none (`session_settings.max_session_ttl`). */
 const maxTtlSeconds = 7 * 86_400;
@@ -25,14 +28,25 @@ export interface SignInFrom {
   readonly userAgent: string | null;
 }
 
-/** Signs the user in. Only the return value contains the token. */
+/** The sign-in at an identity provider that begins a session. */
+export type ProviderSession = Pick<Session, 'connectionId' | 'identityId' | 'providerSession' | 'idToken'>;
+
+export interface StartedSession {
+  readonly row: Session;
+  readonly token: string;
+  readonly refreshToken: string;
+}
+
+/** Signs the user in. Only the return value contains the tokens. */
 export async function startSession(
   tx: EntityManager,
   user: Pick<User, 'id' | 'organisationId'>,
   from: SignInFrom,
   now: number,
-): Promise<{ row: Session; token: string }> {
+  provider: Partial<ProviderSession> = {},
+): Promise<StartedSession> {
   const token = newSecret(sessionPrefix);
+  const [family, part] = [newSecret(''), newSecret('')];
   const row = tx.create(sessions, {
     id: newId(),
     organisationId: user.organisationId,
@@ -43,8 +57,44 @@ export async function startSession(
     expiresAt: new Date(now + (await ttlOf(tx, user.organisationId)) * 1_000),
     clientIp: from.clientIp,
     userAgent: from.userAgent?.replace(/\p{Cc}/gu, '').slice(0, 255) ?? null,
+    refreshFamily: hashOf(family),
+    refreshHash: hashOf(part),
+    ...provider,
   });
-  return { row, token };
+  return { row, token, refreshToken: refreshPrefix + family + part };
+}
+
+/** Finds the session of a refresh token, used or not. Null if there is none or it has ended. */
+export async function findRefreshable(
+  em: EntityManager,
+  refreshToken: string,
+  rules: SessionRules,
+  now: number,
+): Promise<Session | null> {
+  const [, family] = refreshPattern.exec(refreshToken) ?? [];
+  const row = family === undefined ? null : await em.findOne(sessions, { refreshFamily: hashOf(family) });
+  if (!row || isOver(row, rules, now)) return null;
+  return row.createdAt.getTime() + (await ttlOf(em, row.organisationId)) * 1_000 > now ? row : null;
+}
+
+/**
+ * Replaces both tokens of a session; its end stays. Null if the refresh token was used before: then someone else may have it, and the
+ * caller ends the session.
+ */
+export async function refreshSession(
+  tx: EntityManager,
+  row: Session,
+  refreshToken: string,
+  now: number,
+): Promise<Omit<StartedSession, 'row'> | null> {
+  const [, family = '', part = ''] = refreshPattern.exec(refreshToken) ?? [];
+  const token = newSecret(sessionPrefix);
+  const next = newSecret('');
+  const { id, organisationId } = row;
+  const current = { id, organisationId, refreshFamily: hashOf(family), refreshHash: hashOf(part) };
+  const changes = { tokenHash: hashOf(token), refreshHash: hashOf(next), lastSeenAt: new Date(now) };
+  const replaced = await tx.nativeUpdate(sessions, current, changes);
+  return replaced === 0 ? null : { token, refreshToken: refreshPrefix + family + next };
 }
 
 /**

@@ -102,9 +102,9 @@ function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, hea
   const operationId = operationIdOf(route);
   const isPublic = !('scopes' in route);
   const replying: Replying = { method: route.method, isPublic, hasBody: route.body !== null };
-  const query = isPublic ? [] : queryParameters(route.query, operationId, shared);
+  const query = route.query === undefined ? [] : queryParameters(route.query, operationId, shared);
   const reply = describe(route.reply, 'output', `${operationId}Reply`, shared);
-  const also = !isPublic && route.alsoProduces ? { [route.alsoProduces]: { schema: { type: 'string' } } } : {};
+  const also = route.alsoProduces ? { [route.alsoProduces]: { schema: { type: 'string' } } } : {};
   const content = { 'application/json': { schema: reply }, ...also };
   return {
     operationId,
@@ -177,7 +177,7 @@ function headerParameters(method: string, isPublic: boolean): Parameter[] {
 }
 
 function bodyOf(
-  { path }: { readonly path: string },
+  { path, ...route }: AdminRoute | PublicRoute,
   body: v.GenericSchema,
   operationId: string,
   shared: SharedSchemas,
@@ -185,5 +185,7 @@ function bodyOf(
   const schema = describe(body, 'input', `${operationId}Body`, shared);
   const required = ((schema.required as string[] | undefined) ?? []).length > 0;
   const repeats = path.includes('/:') ? { description: 'May repeat the parameters of the path, with the same values' } : {};
-  return { required, ...repeats, content: { 'application/json': { schema, example: exampleOf(schema) } } };
+  const isForm = !('scopes' in route) && route.readBody !== undefined;
+  const type = isForm ? 'application/x-www-form-urlencoded' : 'application/json';
+  return { required, ...repeats, content: { [type]: { schema, example: exampleOf(schema) } } };
 }

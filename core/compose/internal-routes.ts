@@ -10,6 +10,7 @@ import {
   loadedPluginsQuestion,
 } from '../contract/protocol/loaded-plugins.ts';
 import { mcpInspection, mcpInspectionMs, mcpInspectionPath } from '../contract/protocol/mcp-sync.ts';
+import { outboundCallPath, outboundHostMs } from '../contract/protocol/outbound-call.ts';
 import type { SecretManagers } from '../contract/protocol/secret-managers.ts';
 import { tokenCheckPath } from '../contract/protocol/tokens.ts';
 import { webhookDeliveryPath, webhookReceiverMs } from '../contract/protocol/webhook-delivery.ts';
@@ -17,6 +18,7 @@ import { batchUsagePath, batchUsageQuestion } from '../contract/provider/batch-u
 import type { UpstreamTransport } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { createWebhookDeliveries } from '../control-plane/deliver-webhooks.ts';
+import { createOutboundCalls } from '../control-plane/make-outbound-calls.ts';
 import { replyToControlPlane } from '../control-plane/serve-control-plane.ts';
 import { createConnectionTests } from '../control-plane/test-connection.ts';
 import { usageOfLine } from '../formats/stored/usage-of-line.ts';
@@ -98,6 +100,10 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
     [
       webhookDeliveryPath,
       createWebhookDeliveries(createTokenFetch({ ...tokenFetch, timeoutMs: webhookReceiverMs }), clusterKeyText),
+    ],
+    [
+      outboundCallPath,
+      createOutboundCalls({ clusterKey, clusterKeyText, calls: createTokenFetch({ ...tokenFetch, timeoutMs: outboundHostMs }) }),
     ],
     [configCheckPath, configChecks],
     ...guardrailRoutes(clusterKeyText, options.guardrails),

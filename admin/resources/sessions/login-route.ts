@@ -1,26 +1,41 @@
 import * as v from 'valibot';
-import { AdminError } from '../../http/errors.ts';
-import { definePublicRoute } from '../../http/public-route.ts';
+import { AdminError, forbidden, invalid } from '../../http/errors.ts';
+import { definePublicRoute, type PublicCall } from '../../http/public-route.ts';
 import { TooManyRequests } from '../../http/rate-limit.ts';
 import { verifyPassword } from '../../identity/passwords.ts';
 import { loginBody, signedInEntries } from '../../identity/schema.ts';
+import { beginSignIn } from '../../sign-in/begin-sign-in.ts';
+import { findConnections } from '../../sign-in/find-connections.ts';
+import { connectionTypes, type SsoConnection } from '../sso-connections/entity.ts';
 import { users } from '../users/entity.ts';
 import { signIn } from './sign-in.ts';
 
 /** The same text for every cause, so that the reply does not reveal which accounts exist. */
 const refusal = 'The e-mail or the password is wrong. If several organisations have this e-mail, send organisation_id';
 
-/** Sign-in with e-mail and password. Unknown users take the same time as known ones. */
+const authorisationReply = v.strictObject({
+  /** Address of the identity provider to open in this browser. */
+  url: v.string(),
+  type: v.picklist(connectionTypes),
+  /** The connections that fit; `sso_client_id` selects one. */
+  linked_sso: v.array(
+    v.strictObject({ id: v.string(), sso_client_id: v.string(), name: v.string(), type: v.picklist(connectionTypes) }),
+  ),
+  object: v.literal('sso-authorization'),
+});
+
+/** Sign-in with e-mail and password, or with the e-mail alone through an identity provider. Unknown users take the same time as known ones. */
 export const loginRoute = definePublicRoute({
   method: 'POST',
   path: '/auth/login',
   resource: 'sessions',
   action: 'login',
-  summary: 'Sign in with e-mail and password',
-  reply: v.strictObject(signedInEntries),
+  summary: 'Sign in with e-mail and password; without a password, begin single sign-on',
+  reply: v.union([v.strictObject(signedInEntries), authorisationReply]),
   body: loginBody,
   async handle(call) {
     const { email, password, organisation_id } = call.body;
+    if (password === undefined) return beginSso(call);
     const succeeded = call.services.attempts.begin(email, call.clientIp);
     if (!succeeded) throw new TooManyRequests(60);
     let wrong = false;
@@ -45,3 +60,29 @@ export const loginRoute = definePublicRoute({
     }
   },
 });
+
+type Call = PublicCall<v.InferOutput<typeof loginBody>>;
+
+/** Begins single sign-on. The reply depends on the domain of the e-mail only, so it does not reveal which users exist. */
+async function beginSso(call: Call) {
+  const { email, organisation_id: organisationId, sso_client_id: client, return_to: returnTo = null } = call.body;
+  const succeeded = call.services.attempts.begin(`sso ${email}`, call.clientIp);
+  if (!succeeded) throw new TooManyRequests(60);
+  if (call.origin === 'cross') throw forbidden('A sign-in must begin on a page of this service');
+  const found = await findConnections(call.em, { email, organisationId, client });
+  const [first, ...others] = found;
+  if (!first) {
+    const named = client === undefined ? '' : 'sso_client_id: ';
+    throw new AdminError('AB08', `${named}no single sign-on for this e-mail. Send a password, or organisation_id`);
+  }
+  if (others.some((one) => one.organisationId !== first.organisationId)) {
+    throw invalid('organisation_id: required, because several organisations own this domain');
+  }
+  const url = await beginSignIn(call, first, { email, returnTo });
+  succeeded();
+  return { url, type: first.type, linked_sso: found.map(toLinked), object: 'sso-authorization' as const };
+}
+
+function toLinked({ slug, name, type, settings, id }: SsoConnection) {
+  return { id, sso_client_id: String(settings.client_id ?? slug), name, type };
+}

@@ -8,7 +8,7 @@ import type { WorkspaceRole } from '../../http/actor.ts';
 import { invalid, notFound, unknownReference } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { roleChanged } from '../api-keys/role-changed.ts';
-import { provisionUserKey } from '../api-keys/user-keys.ts';
+import { deleteKeysOfUser, provisionUserKey } from '../api-keys/user-keys.ts';
 import type { User } from '../users/entity.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { type WorkspaceMember, workspaceMembers } from './entity.ts';
@@ -106,4 +106,16 @@ export async function changeRole(
   row.lastUpdatedAt = new Date(now);
   await change.tx.flush();
   await roleChanged(change, user, row.workspaceId);
+}
+
+/** Removes a member from a workspace; their keys there end with the change. */
+export async function removeMember(change: Change, user: User, member: WorkspaceMember): Promise<void> {
+  const { organisationId, workspaceId, userId } = member;
+  change.tx.remove(member);
+  // Flush first. A concurrent request that creates a key for this member has then finished, or will find that the member is gone.
+  await change.tx.flush();
+  // Owners and admins can still use the workspace, and keep their keys.
+  if (user.role === 'member') await deleteKeysOfUser(change, { organisationId, workspaceId, userId });
+  await change.tx.flush();
+  await roleChanged(change, user, workspaceId);
 }

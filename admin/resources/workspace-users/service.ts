@@ -4,11 +4,9 @@ import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor, WorkspaceRole } from '../../http/actor.ts';
 import { AdminError, conflict, invalid, notFound } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
-import { roleChanged } from '../api-keys/role-changed.ts';
-import { deleteKeysOfUser } from '../api-keys/user-keys.ts';
 import { type User, users } from '../users/entity.ts';
 import { type WorkspaceMember, workspaceMembers } from './entity.ts';
-import { addMember, changeRole, type Making } from './memberships.ts';
+import { addMember, changeRole, type Making, removeMember } from './memberships.ts';
 import type { NewMembers } from './schema.ts';
 
 interface Workspace {
@@ -76,14 +74,7 @@ export async function updateWorkspaceUser(
 export async function removeWorkspaceUser(change: Change, actor: Actor, { member, user }: Membership): Promise<void> {
   requireWorkspaceRank(actor, member.role);
   if (member.role === 'admin') await keepAnAdmin(change.tx, actor, member);
-  const { organisationId, workspaceId, userId } = member;
-  change.tx.remove(member);
-  // Flush first. A concurrent request that creates a key for this member has then finished, or will find that the member is gone.
-  await change.tx.flush();
-  // Owners and admins can still use the workspace, and keep their keys.
-  if (user.role === 'member') await deleteKeysOfUser(change, { organisationId, workspaceId, userId });
-  await change.tx.flush();
-  await roleChanged(change, user, workspaceId);
+  await removeMember(change, user, member);
   change.about(user.id);
 }
 

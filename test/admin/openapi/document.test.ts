@@ -126,7 +126,7 @@ describe('the API description', () => {
     for (const route of [...adminRoutes, ...publicRoutes]) {
       if (!route.body) continue;
       const operation = document.paths[route.path.replace(/:(\w+)/g, '{$1}')]?.[route.method.toLowerCase()];
-      const example = operation?.requestBody?.content['application/json']?.example;
+      const [example] = Object.values(operation?.requestBody?.content ?? {}).map((content) => content.example);
       expect(v.safeParse(route.body, example).issues, `${route.method} ${route.path}`).toBeUndefined();
     }
   });

@@ -2,10 +2,12 @@ import { guardrailRoutes } from '../../../core/compose/guardrail-routes.ts';
 import { guardrailOpener } from '../../../core/compose/open-sealed.ts';
 import { outboundParsers } from '../../../core/compose/outbound-parsers.ts';
 import type { DocumentReader } from '../../../core/contract/plugin/plugin.ts';
+import { outboundCallPath } from '../../../core/contract/protocol/outbound-call.ts';
 import { tokenCheckPath } from '../../../core/contract/protocol/tokens.ts';
 import { webhookDeliveryPath } from '../../../core/contract/protocol/webhook-delivery.ts';
 import { parseTrustedHosts } from '../../../core/contract/values/outbound-url.ts';
 import { createWebhookDeliveries } from '../../../core/control-plane/deliver-webhooks.ts';
+import { createOutboundCalls } from '../../../core/control-plane/make-outbound-calls.ts';
 import { createTokenChecks } from '../../../core/jwt/serve-token-checks.ts';
 import { startTokens } from '../../../core/jwt/start-tokens.ts';
 import type { Handle } from '../../../core/pipeline/run.ts';
@@ -78,6 +80,7 @@ export async function startPlaneGateway(): Promise<PlaneGateway> {
       const { parseTokenUrl } = outboundParsers(parseTrustedHosts(plane.settings.trustedCustomHosts));
       const calls = createTokenFetch({ transport, parseUrl: parseTokenUrl, now: Date.now });
       routes.set(webhookDeliveryPath, createWebhookDeliveries(calls, clusterKeyText));
+      routes.set(outboundCallPath, createOutboundCalls({ clusterKey, clusterKeyText, calls }));
       stop = async () => {
         await tokens.close();
         await transport.close();

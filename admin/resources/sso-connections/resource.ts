@@ -1,0 +1,34 @@
+import { defineResource, slugOfReply } from '../../define-resource.ts';
+import { forgetAttempts } from '../../sign-in/attempts.ts';
+import { ssoCallbackRoutes } from './callback-route.ts';
+import { externalIdentities, signInAttempts, ssoConnections } from './entity.ts';
+import { SingleSignOn } from './migrations/202611230245-single-sign-on.ts';
+import { ssoConnectionRoutes } from './routes.ts';
+
+export const ssoConnectionsResource = defineResource({
+  name: 'sso-connections',
+  after: ['users'],
+  entities: [ssoConnections, externalIdentities, signInAttempts],
+  migrations: [{ name: '202611230245-single-sign-on', class: SingleSignOn }],
+  routes: ssoConnectionRoutes,
+  publicRoutes: ssoCallbackRoutes,
+  housekeeping: [
+    { name: 'delete sign-ins that were not finished', run: ({ database }) => forgetAttempts(database.em(), new Date()) },
+  ],
+  samples: [
+    {
+      create: '/admin/sso-connections',
+      item: '/admin/sso-connections/{ssoConnectionId}',
+      list: '/admin/sso-connections',
+      body: (_, __, n, mark) => ({
+        name: `${mark} connection ${n}`,
+        slug: `${mark}-connection-${n}`,
+        type: 'oidc',
+        oidc: { issuer: 'https://id.example.com', client_id: `${mark}-${n}`, client_secret: 'a secret of the provider' },
+      }),
+      update: (_, __, mark) => ({ name: `${mark} changed` }),
+      ofWorkspace: false,
+      idOf: slugOfReply,
+    },
+  ],
+});

@@ -1,0 +1,95 @@
+import { emptyReply } from '../../http/reply-schemas.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { pageOf } from '../../http/schemas.ts';
+import { organisationQuery } from '../users/schema.ts';
+import { ssoConnections } from './entity.ts';
+import { createBody, createReply, listQuery, listReply, readReply, updateBody } from './schema.ts';
+import { createConnection, deleteConnection, findConnection, updateConnection } from './service.ts';
+import { toReply } from './to-reply.ts';
+
+const shared = { tenant: 'organisation', resource: 'sso_connections', query: organisationQuery, body: null } as const;
+const readScopes = ['organisation_settings.read'];
+const updateScopes = ['organisation_settings.update'];
+
+/** Routes of connections to identity providers. */
+export const ssoConnectionRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: '/admin/sso-connections',
+    summary: 'List SSO connections',
+    scopes: readScopes,
+    action: 'list',
+    query: listQuery,
+    reply: listReply,
+    async handle({ em, organisationId, query, services }) {
+      const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
+      const [rows, total] = await em.findAndCount(ssoConnections, { organisationId }, page);
+      return { object: 'list', total, data: rows.map((row) => toReply(services.settings, row)) };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'POST',
+    path: '/admin/sso-connections',
+    summary: 'Add an identity provider; owners only',
+    scopes: updateScopes,
+    action: 'create',
+    body: createBody,
+    reply: createReply,
+    async handle(call) {
+      const row = await call.write((change) => createConnection(change, call.services, call.actor, call.body));
+      call.tag(row.revision);
+      return { id: row.id, slug: row.slug, object: 'sso-connection' };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'GET',
+    path: '/admin/sso-connections/:ssoConnectionId',
+    summary: 'Read an SSO connection and the addresses to register at its provider',
+    scopes: readScopes,
+    action: 'read',
+    reply: readReply,
+    async handle(call) {
+      const row = await findConnection(call.em, call.organisationId, call.params.ssoConnectionId ?? '');
+      call.tag(row.revision);
+      return toReply(call.services.settings, row);
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'PUT',
+    path: '/admin/sso-connections/:ssoConnectionId',
+    summary: 'Change an SSO connection; owners only',
+    scopes: updateScopes,
+    action: 'update',
+    body: updateBody,
+    reply: emptyReply,
+    async handle(call) {
+      await call.write(async (change) => {
+        const row = await findConnection(change.tx, call.organisationId, call.params.ssoConnectionId ?? '', 'for update');
+        call.match(row.revision);
+        await updateConnection(change, call.services, call.actor, row, call.body);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'DELETE',
+    path: '/admin/sso-connections/:ssoConnectionId',
+    summary: 'Delete an SSO connection and end its sessions; owners only',
+    scopes: updateScopes,
+    action: 'delete',
+    reply: emptyReply,
+    async handle(call) {
+      await call.write(async (change) => {
+        const row = await findConnection(change.tx, call.organisationId, call.params.ssoConnectionId ?? '', 'for update');
+        call.match(row.revision);
+        deleteConnection(change, call.actor, row);
+      });
+      return {};
+    },
+  }),
+];

@@ -1,0 +1,26 @@
+import type { Settings } from '../../../config/settings.ts';
+import { masked } from '../../secrets/sealed-fields.ts';
+import { oidcAddresses } from './addresses.ts';
+import type { OidcSettings, SsoConnection } from './entity.ts';
+
+/** A connection as replies show it, without its secrets. */
+export function toReply(settings: Pick<Settings, 'publicUrl'>, row: SsoConnection) {
+  const hint = row.secretHints.client_secret;
+  const own = row.settings as unknown as OidcSettings;
+  return {
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    type: row.type,
+    enabled: row.isEnabled,
+    oidc:
+      row.type === 'oidc'
+        ? { ...own, client_secret: hint === undefined ? null : masked(hint), ...oidcAddresses(settings, row) }
+        : null,
+    group_rules: row.groupRules,
+    organisation_id: row.organisationId,
+    created_at: row.createdAt.toISOString(),
+    last_updated_at: row.lastUpdatedAt.toISOString(),
+    object: 'sso-connection',
+  };
+}

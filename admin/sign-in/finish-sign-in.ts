@@ -1,0 +1,177 @@
+import { newId } from '../db/new-id.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import type { PublicCall } from '../http/public-route.ts';
+import type { Change } from '../publish/write-change.ts';
+import { organisations } from '../resources/organisations/entity.ts';
+import { signIn } from '../resources/sessions/sign-in.ts';
+import {
+  type ConnectionType,
+  type ExternalIdentity,
+  externalIdentities,
+  type SsoConnection,
+  ssoConnections,
+} from '../resources/sso-connections/entity.ts';
+import { userInvites } from '../resources/user-invites/entity.ts';
+import { joinWorkspaces } from '../resources/user-invites/join-workspaces.ts';
+import { isStillGranted } from '../resources/user-invites/service.ts';
+import { type User, users } from '../resources/users/entity.ts';
+import { insertUser } from '../resources/users/service.ts';
+import { addMember, type Making } from '../resources/workspace-users/memberships.ts';
+import { workspaces } from '../resources/workspaces/entity.ts';
+import type { SealContext } from '../secrets/vault.ts';
+import { applyGroups, matchingRules, roleByGroups } from './apply-groups.ts';
+import { isInVerifiedDomain } from './find-connections.ts';
+import { auditRefusals, SignInRefusal } from './refusal.ts';
+
+/** What an identity provider has stated about a user, after every check of the protocol. */
+export interface VerifiedIdentity {
+  readonly organisationId: string;
+  readonly connectionId: string;
+  readonly type: ConnectionType;
+  readonly issuer: string;
+  /** Never reassigned by the provider: `sub`, or a persistent `NameID`. */
+  readonly subject: string;
+  readonly email: string | null;
+  readonly emailVerified: boolean;
+  readonly groups: readonly string[];
+  readonly firstName: string | null;
+  readonly lastName: string | null;
+  /** Id of the session at the provider: `sid` or `SessionIndex`. */
+  readonly providerSession: string | null;
+  /** ID token, kept sealed as the hint for logout; null for SAML. */
+  readonly idToken: string | null;
+}
+
+type Call = Pick<PublicCall<never>, 'services' | 'em' | 'clientIp' | 'userAgent' | 'header' | 'write' | 'auditRefusal'>;
+
+/**
+ * Signs the user of a verified identity in: finds the account by `(type, issuer, subject)`, else links or creates one by a verified
+ * e-mail in a verified domain of the organisation. Returns the reply of a sign-in and sets the session cookie. Throws SignInRefusal,
+ * with an audit entry.
+ */
+export async function finishSignIn(call: Call, identity: VerifiedIdentity) {
+  const { organisationId, connectionId, type, issuer, subject } = identity;
+  const details = { issuer, subject, email: identity.email };
+  return auditRefusals(call, { organisationId, connectionId, details }, async () => {
+    const known = await call.em.findOne(externalIdentities, { organisationId, type, issuer, subject });
+    return call.write({ organisationId, userId: known?.userId ?? null }, async (change) => {
+      const connection = await change.tx.findOne(ssoConnections, { id: connectionId, organisationId, isEnabled: true });
+      if (!connection) throw new SignInRefusal('connection_disabled', 'This connection is disabled or was deleted');
+      const making = { apiKeyPepper: call.services.apiKeyPepper, now: call.services.clock.now() };
+      const { row, user } = await accountOf(change, connection, identity, making);
+      row.lastSignInAt = new Date(making.now);
+      row.connectionId = connectionId;
+      await applyGroups(change, connection, user, row, identity.groups, making);
+      // The attempt is bound to this browser, so the redirect from the provider may set the cookie.
+      return signIn(change, { ...call, origin: 'same' }, user, {
+        connectionId,
+        identityId: row.id,
+        providerSession: identity.providerSession,
+        idToken: await sealIdToken(call, change.tx, row, identity.idToken),
+      });
+    });
+  });
+}
+
+interface Account {
+  readonly row: ExternalIdentity;
+  readonly user: User;
+}
+
+async function accountOf(
+  change: Change,
+  connection: SsoConnection,
+  identity: VerifiedIdentity,
+  making: Making,
+): Promise<Account> {
+  const { organisationId, type, issuer, subject } = identity;
+  const row = await change.tx.findOne(externalIdentities, { organisationId, type, issuer, subject });
+  if (row) return { row, user: await change.tx.findOneOrFail(users, { id: row.userId, organisationId }) };
+  const email = await usableEmail(change.tx, identity);
+  const existing = await change.tx.findOne(users, { organisationId, email });
+  if (existing) await requireUnlinked(change.tx, existing, identity);
+  const user = existing ?? (await provision(change, connection, identity, email, making));
+  user.emailVerifiedAt ??= new Date(making.now);
+  const linked = change.tx.create(externalIdentities, {
+    id: newId(),
+    organisationId,
+    userId: user.id,
+    connectionId: connection.id,
+    ...{ type, issuer, subject },
+    grantedWorkspaces: [],
+    createdAt: new Date(making.now),
+    lastSignInAt: new Date(making.now),
+  });
+  await change.tx.flush();
+  return { row: linked, user };
+}
+
+/** Returns the e-mail if it may identify a user. Throws SignInRefusal. */
+async function usableEmail(em: EntityManager, identity: VerifiedIdentity): Promise<string> {
+  const { email, emailVerified, organisationId } = identity;
+  if (email === null) {
+    throw new SignInRefusal('email_missing', 'The identity provider sent no e-mail. Add the scope email to the connection');
+  }
+  if (!emailVerified) {
+    throw new SignInRefusal('email_unverified', 'The identity provider has not verified the e-mail of this user');
+  }
+  if (!(await isInVerifiedDomain(em, organisationId, email))) {
+    throw new SignInRefusal('domain_unverified', 'The domain of this e-mail is not a verified domain of the organisation');
+  }
+  return email;
+}
+
+/** An e-mail that another account of the same provider already uses may have been given to another person. */
+async function requireUnlinked(em: EntityManager, user: User, { type, issuer, organisationId }: VerifiedIdentity): Promise<void> {
+  if ((await em.count(externalIdentities, { organisationId, userId: user.id, type, issuer })) === 0) return;
+  throw new SignInRefusal(
+    'identity_conflict',
+    'The user with this e-mail is linked to another account of this identity provider. An admin can unlink it',
+  );
+}
+
+/** Creates the user: by their pending invite, else just in time if the organisation allows it. */
+async function provision(
+  change: Change,
+  connection: SsoConnection,
+  identity: VerifiedIdentity,
+  email: string,
+  making: Making,
+): Promise<User> {
+  const { organisationId, firstName, lastName } = identity;
+  const { tx } = change;
+  const at = new Date(making.now);
+  const invite = await tx.findOne(userInvites, { organisationId, email, status: 'pending', expiresAt: { $gt: at } });
+  if (invite && (await isStillGranted(tx, invite, making.now))) {
+    invite.status = 'accepted';
+    invite.acceptedAt = at;
+    await tx.flush();
+    const user = await insertUser(change, { organisationId, email, role: invite.role, firstName, lastName }, making.now);
+    await joinWorkspaces(change, user, invite, making);
+    return user;
+  }
+  const { authSettings } = await tx.findOneOrFail(organisations, { id: organisationId });
+  if (authSettings?.disable_auto_provision_user) {
+    throw new SignInRefusal('provisioning_disabled', 'Only invited users can sign in. Ask an admin for an invite');
+  }
+  const matching = matchingRules(connection, identity.groups);
+  if (connection.groupRules.length > 0 && matching.length === 0) {
+    throw new SignInRefusal('no_group', 'This user is in none of the groups that may sign in');
+  }
+  const role = roleByGroups(connection, matching) ?? 'member';
+  const user = await insertUser(change, { organisationId, email, role, firstName, lastName }, making.now);
+  if (connection.groupRules.length > 0 || role !== 'member') return user;
+  for (const { id } of await tx.find(workspaces, { organisationId, isDefault: true, status: 'active' })) {
+    await addMember(change, user, id, 'member', making);
+  }
+  return user;
+}
+
+async function sealIdToken(call: Call, tx: EntityManager, row: ExternalIdentity, idToken: string | null): Promise<string | null> {
+  return idToken === null ? null : call.services.vault.seal(tx, idTokenContext(row), idToken);
+}
+
+/** ID tokens of sessions are bound to the account they belong to. */
+export function idTokenContext({ id, organisationId }: Pick<ExternalIdentity, 'id' | 'organisationId'>): SealContext {
+  return { organisationId, table: 'sessions', column: 'id_token', rowId: id };
+}

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { decodeProtectedHeader } from 'jose';
+import * as v from 'valibot';
+import { email as emailSchema } from '../../identity/schema.ts';
+import type { OidcSettings } from '../../resources/sso-connections/entity.ts';
+import { SignInRefusal } from '../refusal.ts';
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** Facts about a user in the claims of an ID token or of the user-info endpoint. */
+export interface UserClaims {
+  readonly email: string | null;
+  readonly emailVerified: boolean;
+  readonly groups: readonly string[] | null;
+  readonly firstName: string | null;
+  readonly lastName: string | null;
+}
+
+const groupsMax = 10_000;
+
+/** Reads the claims of a user. `groups` is null if the claim is absent. */
+export function readClaims(claims: Claims, own: Pick<OidcSettings, 'group_claim' | 'trust_email'>): UserClaims {
+  const email = v.safeParse(emailSchema, claims.email);
+  const verified = claims.email_verified;
+  return {
+    email: email.success ? email.output : null,
+    // Some providers send the text "true".
+    emailVerified: verified === true || verified === 'true' || (verified === undefined && own.trust_email),
+    groups: groupsOf(claims[own.group_claim]),
+    firstName: nameOf(claims.given_name),
+    lastName: nameOf(claims.family_name),
+  };
+}
+
+function groupsOf(claim: unknown): readonly string[] | null {
+  if (claim === undefined) return null;
+  const list = typeof claim === 'string' ? [claim] : claim;
+  return Array.isArray(list) ? list.filter((one) => typeof one === 'string').slice(0, groupsMax) : [];
+}
+
+function nameOf(claim: unknown): string | null {
+  return typeof claim === 'string' && claim.trim() !== '' && !/\p{Cc}/u.test(claim) ? claim.trim().slice(0, 128) : null;
+}
+
+/**
+ * Throws SignInRefusal if the ID token belongs to another access token (OpenID Connect Core §3.1.3.8). The claim is optional in this
+ * flow, and openid-client does not check it here.
+ */
+export function checkAccessTokenHash(idToken: string, claims: Claims, accessToken: string): void {
+  if (claims.at_hash === undefined) return;
+  const { alg = '' } = decodeProtectedHeader(idToken);
+  // EdDSA: Ed25519 uses SHA-512.
+  const bits = alg === 'EdDSA' || alg === 'Ed25519' ? '512' : alg.slice(-3);
+  const digest = createHash(`sha${bits}`).update(accessToken).digest();
+  const expected = digest.subarray(0, digest.length / 2).toString('base64url');
+  if (claims.at_hash !== expected) {
+    throw new SignInRefusal('invalid_response', 'at_hash: the ID token belongs to another access token');
+  }
+}
