@@ -120,7 +120,12 @@ module.exports = {
     library('ws-in-upstream-only', 'ws', '^core/upstream/'),
     library('nats-at-the-bus-only', '@nats-io/.*', '^(core/(documents|nats)|admin/publish)/'),
     library('piscina-in-workers-only', 'piscina', '^workers/'),
-    library('jose-in-jwt-only', 'jose', '^(core/jwt|plugins/guardrails/checks/jwt)/'),
+    library(
+      'jose-in-jwt-and-sign-in-only',
+      'jose',
+      '^(core/jwt|plugins/guardrails/checks/jwt|admin/sign-in|admin/resources/sso-connections)/',
+    ),
+    library('openid-client-in-sign-in-only', 'openid-client', '^admin/sign-in/'),
     library('orm-in-admin-only', '@mikro-orm/.*', '^admin/'),
   ],
   options: {

@@ -19,6 +19,8 @@ const byName: Readonly<Record<string, unknown>> = {
   slug: 'example',
   url: 'https://example.com/hooks',
   token: '{token}',
+  issuer: 'https://id.example.com',
+  domain: 'example.com',
 };
 
 /** Optional members that an example shows. */

@@ -23,7 +23,7 @@ import { applyGroups, matchingRules, roleByGroups } from './apply-groups.ts';
 import { isInVerifiedDomain } from './find-connections.ts';
 import { auditRefusals, SignInRefusal } from './refusal.ts';
 
-/** What an identity provider has stated about a user, after every check of the protocol. */
+/** A provider's statement about a user, after every check of the protocol. */
 export interface VerifiedIdentity {
   readonly organisationId: string;
   readonly connectionId: string;

@@ -9,6 +9,7 @@ const shortText = (message: string) => v.pipe(v.string(), v.regex(/^[^\u0000-\u0
 const issuer = v.pipe(
   v.string(),
   v.maxLength(512, 'at most 512 characters'),
+  v.metadata({ jsonSchema: { type: 'string', format: 'uri', maxLength: 512 } }),
   v.check(
     (text) => URL.parse(text) !== null && !/[?#]/.test(text),
     'a URL such as https://id.example.com/realms/main is expected, without query and fragment',
