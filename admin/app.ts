@@ -65,6 +65,7 @@ export function createApp(services: AdminServices): Hono {
   for (const route of publicRoutes) {
     const serve = servePublicRoute(route, services);
     for (const version of versions) app.on(route.method, `${version}${route.path}`, serve);
+    if (route.path.startsWith('/oauth/')) app.on(route.method, route.path, serve);
   }
   for (const version of versions) app.get(`${version}/auth/link`, linkPage);
   serveExportFiles(app, versions, services);

@@ -30,7 +30,7 @@ const folders = {
   ],
   'gateway-api': [
     ...['db', 'audit', 'http', 'publish', 'secrets', 'leases', 'pricing', 'identity', rows, 'define-resource\\.ts'],
-    'resources/(api-keys/to-document|batches/store-routes|cached-replies/serve-cached-replies|deployments/instances|files/(store-routes|store-error)|integrations/read-pricing|logs/contents|mcp-integrations/capabilities|webhooks/add-deliveries)\\.ts',
+    'resources/(api-keys/to-document|batches/store-routes|cached-replies/serve-cached-replies|deployments/instances|files/(store-routes|store-error)|integrations/read-pricing|logs/contents|mcp-connections/serve-tokens|mcp-integrations/capabilities|webhooks/add-deliveries)\\.ts',
   ],
   bootstrap: [
     ...['db', 'publish', 'secrets', 'access', rows],
@@ -59,6 +59,7 @@ const resources = {
   integrations: ['secret-references'],
   'ledger-entries': ['logs'],
   'log-exports': ['logs', 'organisations'],
+  'mcp-connections': ['mcp-integrations', 'mcp-servers'],
   'mcp-integrations': ['integrations', 'webhooks'],
   'mcp-servers': ['guardrails', 'mcp-integrations'],
   'model-configs': ['integrations'],

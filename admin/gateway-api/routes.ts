@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono';
 import { type DocumentKind, documentKinds } from '../../core/contract/protocol/documents.ts';
 import { reportBytesMax } from '../../core/contract/protocol/instances.ts';
 import { keysQuestion, type RecordsReply } from '../../core/contract/protocol/internal-api.ts';
+import { mcpTokenQuestion } from '../../core/contract/protocol/mcp-connection.ts';
 import { contentBatchBytesMax } from '../../core/contract/protocol/record-contents.ts';
 import { toolReport } from '../../core/contract/protocol/tool-pins.ts';
 import { causeOf } from '../cause-of.ts';
@@ -21,6 +22,7 @@ import { storeReport } from '../resources/deployments/instances.ts';
 import { storeErrorReply } from '../resources/files/store-error.ts';
 import { fileStoreApp } from '../resources/files/store-routes.ts';
 import { storeContents } from '../resources/logs/contents.ts';
+import { createTokenService } from '../resources/mcp-connections/serve-tokens.ts';
 import { readKeyCheck } from '../secrets/key-checks.ts';
 import { readChanges } from './read-changes.ts';
 import { reportPolicyEvents } from './report-policy-events.ts';
@@ -46,6 +48,7 @@ const toolReportBytesMax = 16_777_216;
 export function internalApp(services: AdminServices): Hono {
   const app = new Hono();
   const storeRefusals = createRefusalStore(services);
+  const tokenOf = createTokenService(services);
   let warnedAtMs = Number.NEGATIVE_INFINITY;
   app.use('*', async (c, next) => {
     const bearer = /^Bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? '';
@@ -90,6 +93,9 @@ export function internalApp(services: AdminServices): Hono {
     await storeToolReport(services, validate(toolReport, await readInternalJson(c.req, toolReportBytesMax), 'body'));
     return c.json({});
   });
+  app.post('/mcp-tokens', async (c: Context) =>
+    c.json(await tokenOf(validate(mcpTokenQuestion, await readInternalJson(c.req, keysBytesMax), 'body'))),
+  );
 
   app.post('/instances', async (c: Context) => {
     await storeReport(services, await readInternalJson(c.req, reportBytesMax));

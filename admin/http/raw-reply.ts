@@ -2,7 +2,7 @@
 export class RawReply {
   readonly body: string | Uint8Array<ArrayBuffer>;
   readonly headers: Readonly<Record<string, string>>;
-  readonly status: 200 | 201 | 302 | 303;
+  readonly status: 200 | 201 | 302 | 303 | 400 | 401 | 403 | 404 | 429 | 502 | 503;
 
   constructor(body: RawReply['body'], headers: Readonly<Record<string, string>>, status: RawReply['status'] = 200) {
     this.body = body;

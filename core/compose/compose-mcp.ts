@@ -18,8 +18,9 @@ import { serverSettings } from '../mcp/server-settings.ts';
 import { createSessionIds } from '../mcp/session-id.ts';
 import { createToolGuardrails } from '../mcp/tool-guardrails.ts';
 import { createToolLists } from '../mcp/tool-lists.ts';
+import { createUpstreamTokens } from '../mcp/upstream-tokens.ts';
 import type { McpHandlers } from './endpoint-handlers.ts';
-import { guardrailOpener, mcpHeaderOpener } from './open-sealed.ts';
+import { guardrailOpener, mcpHeaderOpener, mcpTokenOpener } from './open-sealed.ts';
 import type { OutboundParsers } from './outbound-parsers.ts';
 
 /** The MCP gateway of a process. */
@@ -55,6 +56,7 @@ export function composeMcp(
     toolGuardrails: createToolGuardrails(createToolGuard(services), guardrailOpener(settings.clusterKey), documents),
     requestTimeoutMs: ms,
     connectTimeoutMs: connectMs,
+    tokens: createUpstreamTokens({ documents, clock, fetch: reports.fetch, openToken: mcpTokenOpener(settings.clusterKey) }),
   });
   return {
     handle,

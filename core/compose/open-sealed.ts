@@ -1,5 +1,6 @@
 import { type GuardrailDocument, keyPurposes, type ProviderDocument } from '../contract/protocol/documents.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
+import { type McpConnectionDocument, mcpTokenContext } from '../contract/protocol/mcp-connection.ts';
 import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
 import type { Credentials } from '../contract/provider/provider.ts';
 import { isObject } from '../contract/values/json.ts';
@@ -47,6 +48,12 @@ export function headerOpener(clusterKey: Uint8Array): (document: ProviderDocumen
 export function mcpHeaderOpener(clusterKey: Uint8Array): (document: McpServerDocument) => Record<string, string> {
   const key = deriveKey(clusterKey, keyPurposes.transport);
   return ({ id, headers }) => openJson(key, headers, `mcp-server/${id}`);
+}
+
+/** Opens the access tokens of connections to MCP servers. */
+export function mcpTokenOpener(clusterKey: Uint8Array): (document: McpConnectionDocument) => string {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return (document) => unseal(key, document.token, mcpTokenContext(document)).toString('utf8');
 }
 
 /** Opens the sealed headers of the models of provider documents. */

@@ -64,7 +64,7 @@ export function createShelf(kind: DocumentKind, entriesMax: number): Shelf {
     absences: newEntryCache(Math.min(absencesMax, entriesMax)),
     flights: new Map(),
     views: [],
-    waitsForFresh: kind === 'api-key' || kind === 'organisation' || kind === 'user',
+    waitsForFresh: kind === 'api-key' || kind === 'organisation' || kind === 'user' || kind === 'mcp-connection',
   };
 }
 

@@ -89,6 +89,7 @@ export class DocumentStore implements DocumentReader {
       prompt: shelf('prompt', 0.02),
       'prompt-partial': shelf('prompt-partial', 0.02),
       'mcp-server': shelf('mcp-server', 0.02),
+      'mcp-connection': shelf('mcp-connection', 0.02),
       workspace: shelf('workspace', 0.09),
       'workspace-models': shelf('workspace-models', 0.01),
       'workspace-policies': shelf('workspace-policies', 0.01),

@@ -68,13 +68,17 @@ const owners: ReadonlyMap<string, PathOwner> = new Map([
 /** `.` and `..`, also percent-encoded. A URL parser resolves them, so the path could leave `/v1` and `/v2`. */
 const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
+/** Paths of OAuth: the callback for authorisation servers of MCP servers. */
+const oauthPath = /^\/oauth\/upstream-callback$/;
+
 /**
  * Returns the owner of a path; null when it belongs to no part of the service. A path with a dot segment is never the control
  * plane's: its internal API lies beside the public one.
  */
 export function ownerOf(path: string): PathOwner | null {
-  // Public prices have no version in their path.
-  if (path.startsWith('/v2/') || path.startsWith('/model-configs/')) return dotSegment.test(path) ? null : 'control-plane';
+  // Public prices and OAuth have no version in their path.
+  if (path.startsWith('/v2/') || path.startsWith('/model-configs/') || oauthPath.test(path))
+    return dotSegment.test(path) ? null : 'control-plane';
   if (!path.startsWith('/v1/')) return null;
   const end = path.indexOf('/', 4);
   const owner = owners.get(end === -1 ? path.slice(4) : path.slice(4, end)) ?? null;

@@ -8,6 +8,7 @@ import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import { RpcError, rpcCodes } from './messages.ts';
 import type { OpenStreams } from './open-streams.ts';
+import { rejectedDetail } from './own-client.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import { passedHeaders, relayJson, relayStream } from './relay-reply.ts';
 import { messageReader } from './server-messages.ts';
@@ -16,6 +17,7 @@ import { callerOf, type SessionIds } from './session-id.ts';
 import type { ToolChecks, ToolGuardrails } from './tool-guardrails.ts';
 import type { ToolLists } from './tool-lists.ts';
 import { upstreamCall } from './upstream-call.ts';
+import type { UpstreamTokens } from './upstream-tokens.ts';
 
 export interface McpParts {
   readonly settingsOf: (document: McpServerDocument) => ServerSettings;
@@ -29,6 +31,7 @@ export interface McpParts {
   /** Milliseconds to the head of a reply, and between two chunks of the reply to a message. */
   readonly requestTimeoutMs: number;
   readonly connectTimeoutMs: number;
+  readonly tokens: UpstreamTokens;
 }
 
 /** One request to an MCP server. */
@@ -38,7 +41,10 @@ export interface Work {
   readonly ctx: RequestContext;
   readonly call: McpCall;
   readonly sink: ReplySink;
+  /** With the caller's token, if the server needs one. */
   readonly server: ServerSettings;
+  /** Identifies that token; null if the server needs none. */
+  readonly tokenId: string | null;
 }
 
 export interface Outgoing {
@@ -53,11 +59,11 @@ export interface Outgoing {
 /** Sends the request to the server, and its reply to the client. */
 export async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptReply> {
   const { ctx, call, sink, server, options } = work;
-  const { status, headers, stream } = await sendInSession(work, outgoing);
+  const { status, headers, stream, sender } = await sendAuthorised(work, outgoing);
   requireUsable(status, stream);
   const reply = passedHeaders(headers);
   const session = outgoing.isOpening ? findHeader(headers, 'mcp-session-id') : undefined;
-  if (session !== undefined) reply.push('mcp-session-id', sealSession(work, session));
+  if (session !== undefined) reply.push('mcp-session-id', sealSession(sender, session));
   const reader = messageReader({ server, call, checkResult: outgoing.checkResult, session: sessionOf(work) });
   const isStream = /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
   const listening = status === 200 && isListening(work) ? work.parts.openStreams : null;
@@ -79,6 +85,26 @@ interface Answered {
   readonly status: number;
   readonly headers: HeaderList;
   readonly stream: ExchangeStream;
+}
+
+/** Returns the work with the caller's token for the server, in place of one that the server has rejected. */
+export async function authorised(work: Work): Promise<Work> {
+  const { parts, ctx, call } = work;
+  const { server, tokenId } = await parts.tokens.authorise(work.server, ctx.identity as Identity, call.id, work.tokenId);
+  return { ...work, server, tokenId };
+}
+
+/** Sends the request. A token of the caller that the server rejects is replaced once. */
+async function sendAuthorised(work: Work, outgoing: Outgoing): Promise<Answered & { readonly sender: Work }> {
+  if (work.tokenId === null) return { ...(await sendInSession(work, outgoing)), sender: work };
+  const first = await sendInSession(work, outgoing).catch((thrown: unknown) => {
+    if (thrown instanceof GatewayError && thrown.detail === rejectedDetail) return null;
+    throw thrown;
+  });
+  if (first !== null && (work.ctx.aborted || first.status !== 401)) return { ...first, sender: work };
+  first?.stream.abort();
+  const renewed = await authorised(work);
+  return { ...(await sendInSession(renewed, outgoing)), sender: renewed };
 }
 
 /**

@@ -10,6 +10,8 @@ import type { ServerSettings } from './server-settings.ts';
 /** The revision that the gateway requests from servers with sessions. */
 const sessionRevision = '2025-11-25';
 const statelessRevision = '2026-07-28';
+/** `detail` of the error if the server rejected the credential. */
+export const rejectedDetail = 'status 401';
 const replyBytesMax = 8 * 1024 * 1024;
 
 /** How the gateway talks to a server on its own behalf. */
@@ -104,7 +106,12 @@ async function send(
   if (message.id !== undefined) parts.onStatus?.(head.status);
   try {
     if (head.status >= 300 && !(mayFail && head.status >= 400)) {
-      throw new GatewayError('upstream_status', { message: `The MCP server replied with status ${head.status}`, status: 502 });
+      const message = `The MCP server replied with status ${head.status}`;
+      throw new GatewayError('upstream_status', {
+        message,
+        status: 502,
+        ...(head.status === 401 ? { detail: rejectedDetail } : {}),
+      });
     }
     const isStream = /^text\/event-stream\b/i.test(findHeader(head.headers, 'content-type') ?? '');
     return { headers: head.headers, message: await readMessage(stream, isStream, message.id) };

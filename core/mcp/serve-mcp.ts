@@ -5,7 +5,7 @@ import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import { readBytes } from '../pipeline/request/read-body.ts';
 import type { EndpointHandler } from '../pipeline/run.ts';
 import { requireEnabled } from './capabilities.ts';
-import { exchange, type McpParts, type Work } from './exchange.ts';
+import { authorised, exchange, type McpParts, type Work } from './exchange.ts';
 import { findServer } from './find-server.ts';
 import { type ClientMessage, nameOf, parseMessage, RpcError, rpcCodes } from './messages.ts';
 import { requireApproved } from './pinning/require-approved.ts';
@@ -24,7 +24,7 @@ export function createMcpHandler(parts: McpParts): EndpointHandler {
       const document = await findServer(ctx, options.services.documents);
       const call = callOf(ctx, document);
       ctx.mcp = call;
-      const work = { parts, options, ctx, call, sink, server: parts.settingsOf(document) };
+      const work = { parts, options, ctx, call, sink, server: parts.settingsOf(document), tokenId: null };
       return await (ctx.request.method === 'POST' ? serveMessage(work) : serveSession(work));
     } catch (thrown) {
       if (thrown instanceof Refusal) return { kind: 'replaced', reply: thrown.reply };
@@ -36,8 +36,8 @@ export function createMcpHandler(parts: McpParts): EndpointHandler {
 }
 
 /** A message of the client. */
-async function serveMessage(work: Work): Promise<AttemptReply> {
-  const { ctx, call, server, parts } = work;
+async function serveMessage(given: Work): Promise<AttemptReply> {
+  const { ctx, call, parts } = given;
   requireAccept(ctx);
   // A small body has been read already.
   const body = ctx.body ?? (await readBytes(ctx, requestBytesMax));
@@ -47,8 +47,10 @@ async function serveMessage(work: Work): Promise<AttemptReply> {
   call.method = message.method;
   call.name = nameOf(message)?.slice(0, 2_048) ?? null;
   const hasRoutingHeaders = checkRoutingHeaders(ctx.request, message);
-  requireEnabled(server, message);
-  await requireApproved(work.parts.toolLists, server, callerOf(ctx.identity as Identity), message);
+  requireEnabled(given.server, message);
+  const work = await authorised(given);
+  const { server } = work;
+  await requireApproved(parts.toolLists, server, callerOf(ctx.identity as Identity), message);
   const isOpening = message.method === 'initialize';
   if (message.method !== 'tools/call') return exchange(work, { body, hasRoutingHeaders, isOpening, checkResult: null });
   for (const hook of ctx.plan.onToolCall) await hook(ctx);
@@ -68,7 +70,7 @@ async function serveSession(work: Work): Promise<AttemptReply> {
   if (work.ctx.request.header('mcp-session-id') === undefined) {
     throw new RpcError(rpcCodes.notAcceptable, 'Method Not Allowed: the header mcp-session-id is required', { status: 405 });
   }
-  return exchange(work, { body: null, hasRoutingHeaders: false, isOpening: false, checkResult: null });
+  return exchange(await authorised(work), { body: null, hasRoutingHeaders: false, isOpening: false, checkResult: null });
 }
 
 /** Refuses pages of unknown origins, as the transport requires: their host name may lead to this address by DNS rebinding. */

@@ -20,8 +20,17 @@ export interface McpUpstream {
   close(): Promise<void>;
 }
 
+interface McpUpstreamOptions {
+  replies?: 'json' | 'events';
+  sessions?: boolean;
+  /** Returns the challenge of a request that is rejected with 401, else null. */
+  authorise?: (request: IncomingMessage) => Promise<string | null>;
+  /** Returns the JSON document at another path; null if there is none. */
+  page?: (path: string) => object | null;
+}
+
 /** `replies`: the form of replies to single requests. `sessions` false: the server keeps no sessions. */
-export async function startMcpUpstream(options: { replies?: 'json' | 'events'; sessions?: boolean } = {}): Promise<McpUpstream> {
+export async function startMcpUpstream(options: McpUpstreamOptions = {}): Promise<McpUpstream> {
   const { replies = 'events', sessions: hasSessions = true } = options;
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const servers = new Set<McpServer>();
@@ -40,9 +49,15 @@ export async function startMcpUpstream(options: { replies?: 'json' | 'events'; s
     return transport;
   };
 
-  const http: Server = createServer((request, response) => {
+  const http: Server = createServer((request, response) => void serve(request, response));
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const page = options.page?.(request.url ?? '') ?? null;
+    if (page !== null) return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(page));
     received.push({ method: request.method ?? '', path: request.url ?? '', headers: request.headers });
     if (upstream.override) return upstream.override(request, response);
+    const challenge = (await options.authorise?.(request)) ?? null;
+    if (challenge !== null) return void response.writeHead(401, { 'www-authenticate': challenge }).end();
     const id = request.headers['mcp-session-id'];
     const known = typeof id === 'string' ? sessions.get(id) : undefined;
     if (id !== undefined && !known) {
@@ -50,8 +65,8 @@ export async function startMcpUpstream(options: { replies?: 'json' | 'events'; s
       response.end('{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}');
       return;
     }
-    void (known ? Promise.resolve(known) : open()).then((transport) => transport.handleRequest(request, response));
-  });
+    await (known ?? (await open())).handleRequest(request, response);
+  }
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
   const upstream: McpUpstream = {

@@ -24,6 +24,8 @@ export const mcpIntegrations = defineEntity({
     /** JSON of the headers, name to value, sealed by the organisation's data key; null when there are none. */
     customHeaders: p.text().nullable(),
     headerNames: p.json().$type<Record<string, string>>(),
+    /** OAuth client secret, sealed by the organisation's data key. */
+    clientSecret: p.text().nullable(),
     globalWorkspaceAccess: p.boolean(),
     /** Reply of the server to `initialize` at the last synchronisation; null before the first. */
     serverInfo: p.json().$type<Record<string, unknown>>().nullable(),

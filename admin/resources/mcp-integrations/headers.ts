@@ -3,11 +3,12 @@ import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { originOf } from '../../http/check-host.ts';
 import { invalid } from '../../http/errors.ts';
-import { isMasked } from '../../secrets/sealed-fields.ts';
+import { isMasked, masked } from '../../secrets/sealed-fields.ts';
 import { type Headers, lowerCased, sealedHeaders, unchangedHeaders } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
+import { putClientSecret } from './client-secret.ts';
 import type { McpIntegration } from './entity.ts';
-import type { McpSettings, SentConfigurations } from './schema.ts';
+import type { McpSettings, SentConfigurations, SentOauthMetadata } from './schema.ts';
 
 /** Headers of every call to the server, sealed: `headers` and `passthrough_headers` together, the second replacing the first. */
 const sealed = sealedHeaders<McpIntegration>('mcp_integrations');
@@ -32,7 +33,7 @@ export async function putSettings(
   movedFrom: string | null,
 ): Promise<void> {
   const before = await sealed.open(em, vault, row);
-  const { forward_headers, tools, ...groups } = sent ?? {};
+  const { forward_headers, tools, oauth_metadata, ...groups } = sent ?? {};
   const own = pick(groups, 'headers', 'custom_headers');
   const passed = pick(groups, 'passthrough_headers', 'passthrough_header');
   const passthrough = passed ? Object.keys(lowerCased(passed)) : (row.configurations.passthrough ?? []);
@@ -40,7 +41,11 @@ export async function putSettings(
   const all = { ...kept(storedOwn, own), ...kept(storedPassed, passed) };
   if (movedFrom !== null && originOf(movedFrom) !== originOf(row.url))
     refuseMove(all, lowerCased({ ...(own ?? {}), ...(passed ?? {}) }));
+  refuseSecretMove(row, oauth_metadata, movedFrom);
+  if (oauth_metadata !== undefined)
+    await putClientSecret(em, vault, row, oauth_metadata === null ? null : oauth_metadata.client_secret);
   row.configurations = settingsOf({
+    oauth_metadata: oauth_metadata === undefined ? row.configurations.oauth_metadata : withoutSecret(oauth_metadata),
     forward_headers: forward_headers === undefined ? row.configurations.forward_headers : forward_headers,
     tools: tools === undefined ? row.configurations.tools : tools,
     passthrough: passthrough.filter((name) => all[name] !== undefined),
@@ -48,18 +53,20 @@ export async function putSettings(
   await sealed.put(em, vault, row, all);
 }
 
-/** Removes all header values. */
+/** Removes all header values, and the client secret. */
 export function dropHeaders(row: McpIntegration): void {
+  row.clientSecret = null;
   row.customHeaders = null;
   row.headerNames = {};
 }
 
 /** Returns the settings in their read form, credentials among the headers masked. */
-export function shownSettings({ configurations, headerNames }: McpIntegration): Record<string, unknown> {
-  const { passthrough = [], ...settings } = configurations;
+export function shownSettings({ configurations, headerNames, clientSecret }: McpIntegration): Record<string, unknown> {
+  const { passthrough = [], oauth_metadata, ...settings } = configurations;
   const [own, passed] = split(headerNames, passthrough);
   return {
     ...settings,
+    ...(oauth_metadata ? { oauth_metadata: { ...oauth_metadata, ...(clientSecret ? { client_secret: masked('') } : {}) } } : {}),
     ...(Object.keys(own).length === 0 ? {} : { custom_headers: own }),
     ...(Object.keys(passed).length === 0 ? {} : { passthrough_headers: passed }),
   };
@@ -94,9 +101,27 @@ function refuseMove(all: Headers, sent: Headers): void {
   throw invalid(`url: a new host requires the headers again. Send ${names}`);
 }
 
+/** The client secret stays with the host it was stored for: that of the server, and that of a fixed token endpoint. */
+function refuseSecretMove(row: McpIntegration, sent: SentOauthMetadata | null | undefined, movedFrom: string | null): void {
+  if (!row.clientSecret || sent === null || (sent?.client_secret && !isMasked(sent.client_secret))) return;
+  const endpoint = row.configurations.oauth_metadata?.token_endpoint;
+  const hasMoved = movedFrom !== null && originOf(movedFrom) !== originOf(row.url);
+  const isOtherEndpoint = sent !== undefined && originOf(sent.token_endpoint ?? null) !== originOf(endpoint ?? null);
+  if (!hasMoved && !isOtherEndpoint) return;
+  const field = hasMoved ? 'url' : 'configurations.oauth_metadata.token_endpoint';
+  throw invalid(`${field}: a new host requires the client secret again. Send configurations.oauth_metadata.client_secret`);
+}
+
+function withoutSecret(sent: SentOauthMetadata | null): McpSettings['oauth_metadata'] | null {
+  if (sent === null) return null;
+  const { client_secret: _, ...rest } = sent;
+  return rest;
+}
+
 function settingsOf(given: { [K in keyof McpSettings]: McpSettings[K] | null | undefined }): McpSettings {
-  const { forward_headers, tools, passthrough } = given;
+  const { forward_headers, tools, passthrough, oauth_metadata } = given;
   return {
+    ...(oauth_metadata ? { oauth_metadata } : {}),
     ...(forward_headers ? { forward_headers } : {}),
     ...(tools ? { tools } : {}),
     ...(passthrough?.length ? { passthrough } : {}),

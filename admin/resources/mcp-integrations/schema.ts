@@ -46,8 +46,40 @@ const forwardHeaders = v.union([
 const capabilityName = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(2_048, 'at most 2,048 characters'));
 const toolNames = v.nullish(v.pipe(v.array(capabilityName), v.maxLength(1_000, 'at most 1,000 tools')));
 
+const shortText = v.nullish(v.pipe(v.string(), v.maxLength(1_024, 'at most 1,024 characters')));
+const link = v.nullish(v.pipe(v.string(), v.url('a URL is expected'), v.maxLength(2_048, 'at most 2,048 characters')));
+
+/** The gateway as a client of the server's authorisation server. With `client_id`, none is registered. */
+const oauthMetadata = v.strictObject({
+  client_id: v.nullish(v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(1_024, 'at most 1,024 characters'))),
+  client_secret: v.nullish(v.pipe(v.string(), v.maxLength(4_096, 'at most 4,096 characters'))),
+  client_name: shortText,
+  client_uri: link,
+  logo_uri: link,
+  scope: shortText,
+  software_id: shortText,
+  software_version: shortText,
+  grant_types: v.nullish(v.array(v.picklist(['authorization_code', 'refresh_token', 'client_credentials']))),
+  response_types: v.nullish(v.array(v.literal('code'))),
+  token_endpoint_auth_method: v.nullish(
+    v.picklist(
+      ['none', 'client_secret_basic', 'client_secret_post'],
+      'none, client_secret_basic or client_secret_post is expected',
+    ),
+  ),
+  contacts: v.nullish(v.pipe(v.array(v.string()), v.maxLength(10, 'at most 10 contacts'))),
+  tos_uri: link,
+  policy_uri: link,
+  /** With `token_endpoint`, replaces discovery. */
+  authorization_endpoint: link,
+  token_endpoint: link,
+  scopes_supported: v.nullish(v.array(v.string())),
+});
+export type SentOauthMetadata = v.InferOutput<typeof oauthMetadata>;
+
 const configurations = v.nullish(
   v.strictObject({
+    oauth_metadata: v.nullish(oauthMetadata),
     headers,
     custom_headers: headers,
     passthrough_headers: headers,
@@ -61,6 +93,7 @@ export type SentConfigurations = v.InferOutput<typeof configurations>;
 /** Settings as they are stored: without header values. */
 export interface McpSettings {
   forward_headers?: v.InferOutput<typeof forwardHeaders>;
+  oauth_metadata?: Omit<SentOauthMetadata, 'client_secret'>;
   tools?: { allowed?: string[] | null | undefined; blocked?: string[] | null | undefined; pinned?: boolean | undefined };
   /** Names of the headers that were sent in `passthrough_headers`. */
   passthrough?: string[];
@@ -68,7 +101,7 @@ export interface McpSettings {
 
 const url = v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'));
 const description = v.nullish(text);
-const authType = v.picklist(mcpAuthTypes, 'none or headers is expected');
+const authType = v.picklist(mcpAuthTypes, `${mcpAuthTypes.join(', ')}: one of these is expected`);
 const transport = v.picklist(mcpTransports, 'http is expected');
 
 export const createBody = v.strictObject({

@@ -46,6 +46,7 @@ export async function createMcpIntegration(
     configurations: {},
     customHeaders: null,
     headerNames: {},
+    clientSecret: null,
     globalWorkspaceAccess: false,
     serverInfo: null,
     syncStatus: null,
@@ -184,5 +185,11 @@ async function requireFreeSlug(em: EntityManager, organisationId: string, slug: 
 function requireHeaders(row: McpIntegration): void {
   if (row.authType === 'headers' && row.customHeaders === null) {
     throw invalid('configurations.headers: required by auth_type headers');
+  }
+  const isMachine = row.authType === 'oauth_client_credentials';
+  if (isMachine && !(row.configurations.oauth_metadata?.client_id && row.clientSecret)) {
+    throw invalid(
+      'configurations.oauth_metadata: client_id and client_secret are required by auth_type oauth_client_credentials',
+    );
   }
 }

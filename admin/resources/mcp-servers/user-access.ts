@@ -4,6 +4,7 @@ import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
+import { mcpConnections } from '../mcp-connections/entity.ts';
 import { type User, users } from '../users/entity.ts';
 import { workspaceMembers } from '../workspace-users/entity.ts';
 import { type McpServer, mcpServerUsers } from './entity.ts';
@@ -19,13 +20,15 @@ export async function listUserAccess(em: EntityManager, row: McpServer, query: v
   );
   const overrides = await em.find(mcpServerUsers, { organisationId: row.organisationId, serverId: row.id });
   const enabledOf = new Map(overrides.map((one) => [one.userId, one.enabled]));
+  const ofUsers = { organisationId: row.organisationId, serverId: row.id, userId: { $ne: null } };
+  const connected = new Set((await em.find(mcpConnections, ofUsers, { fields: ['userId'] })).map((one) => one.userId));
   const data = found.slice((page - 1) * size, page * size).map((one) => ({
     user_id: one.id,
     first_name: one.firstName ?? null,
     last_name: one.lastName ?? null,
     enabled: enabledOf.get(one.id) ?? row.defaultUserAccess === 'allow',
     has_override: enabledOf.has(one.id),
-    connection_status: 'not_connected',
+    connection_status: connected.has(one.id) ? 'connected' : 'not_connected',
   }));
   return {
     ...{ object: 'list', data, default_user_access: row.defaultUserAccess },

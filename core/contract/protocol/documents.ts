@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { savedContent } from '../plugin/guardrail-config.ts';
 import { publicJwk } from './key-set.ts';
 import { type McpServerDocument, mcpServerDocument } from './mcp.ts';
+import { type McpConnectionDocument, mcpConnectionDocument } from './mcp-connection.ts';
 import { type WorkspacePoliciesDocument, workspacePoliciesDocument } from './policies.ts';
 import { type PromptDocument, type PromptPartialDocument, promptDocument, promptPartialDocument } from './prompts.ts';
 import { mappedSecretDocument } from './secret-reference.ts';
@@ -19,6 +20,7 @@ import { mappedSecretDocument } from './secret-reference.ts';
  * | `guardrail` | `<workspace id or organisation id>/<slug or id>`, and `…/<id>/<version id>` for one version |
  * | `prompt`, `prompt-partial` | `<workspace id>/<slug or id>`, if shared also `<organisation id>/<slug or id>`; `…/<id>/<number>` holds one version |
  * | `mcp-server` | `<workspace id>/<slug>` |
+ * | `mcp-connection` | `<server id>/<user id>`, or `<server id>/shared` |
  * | `workspace` | workspace id |
  * | `workspace-models` | workspace id; changes with every `provider` of the workspace |
  * | `workspace-policies` | workspace id; read only if the workspace document has `hasPolicies` |
@@ -34,6 +36,7 @@ export const documentKinds = [
   'prompt',
   'prompt-partial',
   'mcp-server',
+  'mcp-connection',
   'workspace',
   'workspace-models',
   'workspace-policies',
@@ -307,6 +310,7 @@ export const documentSchemas = {
   prompt: promptDocument,
   'prompt-partial': promptPartialDocument,
   'mcp-server': mcpServerDocument,
+  'mcp-connection': mcpConnectionDocument,
   workspace: workspaceDocument,
   'workspace-models': workspaceModelsDocument,
   'workspace-policies': workspacePoliciesDocument,
@@ -337,6 +341,7 @@ export interface DocumentOf {
   prompt: PromptDocument;
   'prompt-partial': PromptPartialDocument;
   'mcp-server': McpServerDocument;
+  'mcp-connection': McpConnectionDocument;
   workspace: WorkspaceDocument;
   'workspace-models': WorkspaceModelsDocument;
   'workspace-policies': WorkspacePoliciesDocument;

@@ -18,6 +18,7 @@ import { changeNotice } from './documents.ts';
  * | `POST /internal/v1/cached-replies/{call}` | see `cached-replies.ts` |
  * | `GET /internal/v1/key-check` | 200 `keyCheckReply` |
  * | `POST /internal/v1/mcp-tools` (`toolReport` of `tool-pins.ts`) | 200 `{}` |
+ * | `POST /internal/v1/mcp-tokens` (`mcpTokenQuestion` of `mcp-connection.ts`) | 200 `mcpTokenReply` |
  * | `POST /internal/v1/token-refusals` (`tokenRefusals` of `tokens.ts`) | 200 `{}` |
  *
  * A status other than 200 means that the data is unavailable, never that it does not exist.
@@ -34,6 +35,7 @@ export const internalPaths = {
   mcpTools: '/internal/v1/mcp-tools',
   keyCheck: '/internal/v1/key-check',
   instances: '/internal/v1/instances',
+  mcpTokens: '/internal/v1/mcp-tokens',
 } as const;
 
 /** A text that only the database's ENCRYPTION_KEY decrypts; see `opensKeyCheck`. */

@@ -1,7 +1,10 @@
 import * as v from 'valibot';
 
-/** How the gateway authenticates to the server: not at all, or with fixed headers. */
-export const mcpAuthTypes = ['none', 'headers'] as const;
+/**
+ * How the gateway authenticates to the server: not at all, with fixed headers, with an OAuth token of the user, or with the OAuth token of
+ * a client of its own.
+ */
+export const mcpAuthTypes = ['none', 'headers', 'oauth_auto', 'oauth_client_credentials'] as const;
 export type McpAuthType = (typeof mcpAuthTypes)[number];
 
 /** `http`: Streamable HTTP. */

@@ -20,6 +20,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   'loaded-plugins': 'own',
   'log-exports': 'own',
   logs: 'own',
+  'mcp-connections': 'own',
   'mcp-integrations': 'own',
   'mcp-servers': 'own',
   'model-configs': 'own',

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { outbox } from '../../../admin/publish/entity.ts';
+import { storeNewTokens } from '../../../admin/resources/mcp-connections/store-tokens.ts';
 import { type DocumentKind, documentSchemas } from '../../../core/contract/protocol/documents.ts';
 import { changesReply, documentReply, keysReply } from '../../../core/contract/protocol/internal-api.ts';
 import { parseApiKey } from '../../../core/contract/values/api-key.ts';
@@ -13,6 +14,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
   let guardrailSlug: string;
   let promptSlug: string;
   let partialSlug: string;
+  let mcpServerId: string;
   beforeAll(async () => {
     plane = await startPlaneWithGateway(database);
     const guardrail = { name: 'G', workspace_id: plane.workspaceId, checks: [{ id: 'default.notNull' }] };
@@ -22,7 +24,9 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
     partialSlug = (await plane.ask('POST', '/prompts/partials', { body: { name: 'P', string: 'Hello' } })).body.slug;
     const mcp = { name: 'M', slug: 'm', url: 'https://mcp.example.com/mcp', auth_type: 'none', transport: 'http' };
     const { id } = (await plane.ask('POST', '/mcp-integrations', { body: { ...mcp, workspace_id: plane.workspaceId } })).body;
-    await plane.ask('POST', '/mcp-servers', { body: { name: 'M', slug: 'mcp-one', mcp_integration_id: id } });
+    const server = { name: 'M', slug: 'mcp-one', mcp_integration_id: id };
+    mcpServerId = (await plane.ask('POST', '/mcp-servers', { body: server })).body.id;
+    await storeConnection(plane, mcpServerId);
     const jwt = { jwks_url: 'https://id.example.com/jwks' };
     await plane.ask('PUT', '/organisations/self/auth-settings', { body: { jwt } });
     await plane.ask('POST', '/configs', { body: { name: 'C', slug: 'c', config: { provider: '@mock' }, isDefault: 1 } });
@@ -38,6 +42,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
       prompt: `${plane.workspaceId}/${promptSlug}`,
       'prompt-partial': `${plane.workspaceId}/${partialSlug}`,
       'mcp-server': `${plane.workspaceId}/mcp-one`,
+      'mcp-connection': `${mcpServerId}/shared`,
       workspace: plane.workspaceId,
       'workspace-models': plane.workspaceId,
       'workspace-policies': plane.workspaceId,
@@ -138,3 +143,15 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
     expect((await plane.internal('GET', '/changes?after=2')).body).toMatchObject({ reset: false });
   });
 });
+
+/** Stores a token of all callers of the server. */
+async function storeConnection({ control, organisationId, workspaceId }: Plane, serverId: string): Promise<void> {
+  const { database, vault } = control.services;
+  const client = { clientId: 'c', secret: null, method: 'none' as const };
+  const url = 'https://mcp.example.com/mcp';
+  const issuer = 'https://id.example.com';
+  const secrets = { client, tokenEndpoint: `${issuer}/token`, resource: url, scope: null };
+  const given = { organisationId, workspaceId, serverId, userId: null, url, issuer, secrets };
+  const response = { access_token: 'a', token_type: 'bearer' as const };
+  await storeNewTokens(database.em(), vault, { ...given, response }, Date.now());
+}

@@ -113,7 +113,7 @@ describe.each(databases)('MCP integrations and servers, on %s', (database) => {
   it.each([
     ['url', { url: 'http://10.0.0.1/mcp' }],
     ['url', { url: 'http://169.254.169.254/mcp' }],
-    ['auth_type', { auth_type: 'oauth_auto' }],
+    ['auth_type', { auth_type: 'basic' }],
     ['transport', { transport: 'stdio' }],
     ['configurations.headers', { configurations: {} }],
     ['configurations.headers', { configurations: { headers: { 'mcp-session-id': 'x' } } }],

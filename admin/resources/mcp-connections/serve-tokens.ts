@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UniqueConstraintViolationException } from '@mikro-orm/core';
+import * as oauth from 'oauth4webapi';
+import {
+  isFresh,
+  type McpTokenQuestion,
+  type McpTokenReply,
+  mcpTokenMs,
+} from '../../../core/contract/protocol/mcp-connection.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { AdminServices } from '../../http/route.ts';
+import { appendEvents } from '../../publish/append-events.ts';
+import { type McpIntegration, mcpIntegrations } from '../mcp-integrations/entity.ts';
+import { type McpServer, mcpServers } from '../mcp-servers/entity.ts';
+import { findAuthorisationServer, optionsOf } from './authorisation-server.ts';
+import { oauthFetch } from './begin-authorisation.ts';
+import { openConnection } from './connection-secrets.ts';
+import { type McpConnection, mcpConnections } from './entity.ts';
+import { authenticationOf, clientOf } from './oauth-client.ts';
+import { type OAuthIssue, toOAuthIssue } from './oauth-issue.ts';
+import { connectionEvent, replaceTokens, storeNewTokens } from './store-tokens.ts';
+import { connectionDocument } from './to-document.ts';
+
+/**
+ * Milliseconds for which a process may refresh tokens alone. Longer than a refresh takes, so that a refresh token is used once; short,
+ * because the others wait for it if that process dies.
+ */
+const claimMs = 9_000;
+/** Milliseconds between two looks at a refresh of another process. */
+const lookEveryMs = 50;
+/** A server that rejects a refreshed token this young rejects all tokens. A further refresh would not help. */
+const youngMs = 10_000;
+
+type Services = Pick<AdminServices, 'settings' | 'log' | 'database' | 'vault' | 'clock' | 'wakeRelay'>;
+
+/** Replies to gateways that need a token of a user, or of all callers. Concurrent questions about one token share one refresh. */
+export function createTokenService(services: Services): (question: McpTokenQuestion) => Promise<McpTokenReply> {
+  const running = new Map<string, Promise<McpTokenReply>>();
+  return (question) => {
+    const name = JSON.stringify([question.serverId, question.userId, question.rejected]);
+    const known = running.get(name);
+    if (known) return known;
+    const reply = answer(services, question).finally(() => running.delete(name));
+    running.set(name, reply);
+    return reply;
+  };
+}
+
+interface Asked {
+  readonly em: EntityManager;
+  readonly server: McpServer;
+  readonly integration: McpIntegration;
+  /** Null: the token of all callers. */
+  readonly userId: string | null;
+  readonly rejected: string | null;
+}
+
+async function answer(services: Services, { serverId, userId, rejected }: McpTokenQuestion): Promise<McpTokenReply> {
+  const { database, clock } = services;
+  const endMs = clock.elapsed() + mcpTokenMs - 1_000;
+  do {
+    const em = database.em();
+    const server = await em.findOne(mcpServers, { id: serverId, status: 'active' });
+    if (!server) return failed('the MCP server does not exist any more');
+    const { organisationId, integrationId } = server;
+    const integration = await em.findOneOrFail(mcpIntegrations, { id: integrationId, organisationId });
+    const isOfUser = integration.authType === 'oauth_auto';
+    if (isOfUser && userId === null) return failed('the caller has no user');
+    const asked = { em, server, integration, userId: isOfUser ? userId : null, rejected };
+    const reply = await tokenOf(services, asked);
+    if (reply !== 'busy') return reply;
+    await sleep(lookEveryMs);
+  } while (clock.elapsed() < endMs);
+  return failed('another process did not finish its refresh in time');
+}
+
+/** `busy`: another process refreshes the token. */
+async function tokenOf(services: Services, asked: Asked): Promise<McpTokenReply | 'busy'> {
+  const { em, server, integration, userId, rejected } = asked;
+  const nowMs = services.clock.now();
+  const { organisationId, id: serverId } = server;
+  const row = await em.findOne(mcpConnections, { organisationId, serverId, userId });
+  if (row === null || row.url !== integration.url) return userId === null ? obtain(services, asked) : required(services, server);
+  if (row.tokenId !== rejected && isFresh(row.expiresAt?.toISOString() ?? null, nowMs)) return connected(services, em, row);
+  const isRefreshed = row.lastUpdatedAt.getTime() > row.createdAt.getTime();
+  if (row.tokenId === rejected && isRefreshed && nowMs - row.lastUpdatedAt.getTime() < youngMs) {
+    return failed('the MCP server rejects the token that the authorisation server has just issued');
+  }
+  if (userId === null) return obtain(services, asked);
+  return refresh(services, asked, row);
+}
+
+/** Obtains a token for the client itself. */
+async function obtain(services: Services, { em, server, integration }: Asked): Promise<McpTokenReply | 'busy'> {
+  const { vault, clock, database, wakeRelay } = services;
+  const { organisationId, workspaceId, id: serverId } = server;
+  const fetch = oauthFetch(services, organisationId);
+  try {
+    const { oauth_metadata: given = {} } = integration.configurations;
+    const fixed = { ...given, authorization_endpoint: given.authorization_endpoint ?? given.token_endpoint };
+    const found = await findAuthorisationServer(fetch, integration.url, fixed);
+    const client = await clientOf({ em, services, fetch }, integration, found);
+    const { as, resource } = found;
+    const scope = given.scope ?? found.scope;
+    const library = { client_id: client.clientId };
+    const sent = { resource, ...(scope ? { scope } : {}) };
+    const sending = oauth.clientCredentialsGrantRequest(as, library, authenticationOf(client), sent, optionsOf(fetch));
+    const response = await oauth.processClientCredentialsResponse(as, library, await sending);
+    const secrets = { client, tokenEndpoint: as.token_endpoint as string, resource, scope };
+    const tokens = {
+      organisationId,
+      workspaceId,
+      serverId,
+      userId: null,
+      url: integration.url,
+      issuer: as.issuer,
+      secrets,
+      response,
+    };
+    const { row, notices } = await database.em().transactional(async (tx) => {
+      const row = await storeNewTokens(tx, vault, tokens, clock.now());
+      return { row, notices: await appendEvents(tx, organisationId, [connectionEvent(row, 'upsert')]) };
+    });
+    wakeRelay(notices);
+    return connected(services, em, row);
+  } catch (thrown) {
+    // Another process has just stored the first token.
+    if (thrown instanceof UniqueConstraintViolationException) return 'busy';
+    return failed(toOAuthIssue(thrown).message);
+  }
+}
+
+/**
+ * Refreshes the tokens of a user. One process claims the row, because a refresh token is valid once. No transaction stays open during
+ * the exchange: the embedded database has a single connection.
+ */
+async function refresh(services: Services, { em, server }: Asked, row: McpConnection): Promise<McpTokenReply | 'busy'> {
+  const { vault, clock } = services;
+  const before = await openConnection(em, vault, row);
+  if (before.refreshToken === null) return forget(services, server, row);
+  const nowMs = clock.now();
+  const { id, organisationId, tokenId } = row;
+  const unclaimed = { $or: [{ claimedUntil: null }, { claimedUntil: { $lt: new Date(nowMs) } }] };
+  const claim = { claimedUntil: new Date(nowMs + claimMs) };
+  const claimed = await em.nativeUpdate(mcpConnections, { id, organisationId, tokenId, ...unclaimed }, claim);
+  if (claimed === 0) return 'busy';
+  const as = { issuer: row.issuer, token_endpoint: before.tokenEndpoint };
+  const library = { client_id: before.client.clientId };
+  try {
+    const options = { ...optionsOf(oauthFetch(services, organisationId)), additionalParameters: { resource: before.resource } };
+    const sending = oauth.refreshTokenGrantRequest(as, library, authenticationOf(before.client), before.refreshToken, options);
+    const response = await oauth.processRefreshTokenResponse(as, library, await sending);
+    const stored = await store(services, row, (tx, current) => replaceTokens(tx, vault, current, before, response, clock.now()));
+    return stored ? connected(services, em, stored) : required(services, server);
+  } catch (thrown) {
+    const issue: OAuthIssue = toOAuthIssue(thrown);
+    services.log.warn({ serverId: server.id, reason: issue.message }, 'could not refresh the token of an MCP server');
+    if (issue.isFinal) return forget(services, server, row);
+    await em.nativeUpdate(mcpConnections, { id, organisationId, tokenId }, { claimedUntil: null });
+    return failed(issue.message);
+  }
+}
+
+/** Removes a connection whose tokens are no longer valid. */
+async function forget(services: Services, server: McpServer, row: McpConnection): Promise<McpTokenReply> {
+  await store(services, row, async (tx, current) => void tx.remove(current), 'delete');
+  return required(services, server);
+}
+
+/** Changes the row with its event, unless the user has connected again or disconnected meanwhile. Returns the row, else null. */
+async function store(
+  { database, wakeRelay }: Services,
+  { id, organisationId, tokenId }: McpConnection,
+  change: (tx: EntityManager, row: McpConnection) => Promise<void>,
+  op: 'upsert' | 'delete' = 'upsert',
+): Promise<McpConnection | null> {
+  const { row, notices } = await database.em().transactional(async (tx) => {
+    const current = await tx.findOne(mcpConnections, { id, organisationId, tokenId });
+    if (!current) return { row: null, notices: [] };
+    await change(tx, current);
+    await tx.flush();
+    return { row: current, notices: await appendEvents(tx, organisationId, [connectionEvent(current, op)]) };
+  });
+  wakeRelay(notices);
+  return row;
+}
+
+async function connected({ vault, settings }: Services, em: EntityManager, row: McpConnection): Promise<McpTokenReply> {
+  return { state: 'connected', document: await connectionDocument(em, { vault, clusterKey: settings.clusterKey }, row) };
+}
+
+function required({ settings }: Services, { id }: McpServer): McpTokenReply {
+  return { state: 'required', url: `${settings.publicUrl}/v1/oauth/connect/${id}` };
+}
+
+function failed(message: string): McpTokenReply {
+  return { state: 'failed', message };
+}
