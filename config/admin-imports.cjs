@@ -67,7 +67,7 @@ const resources = {
   'organisation-utilities': ['api-keys', 'organisations'],
   'prompt-partials': ['prompt-collections'],
   'prompt-tools': ['prompt-collections'],
-  'prompt-tests': ['guardrails', 'prompts'],
+  'prompt-tests': ['guardrails', 'logs', 'prompts'],
   prompts: ['prompt-collections', 'prompt-labels', 'prompt-partials'],
   providers: ['configs', 'integrations', 'logs', 'secret-references'],
   repricings: ['integrations'],

@@ -14,7 +14,9 @@ import { runCommand } from './run-command.ts';
  */
 async function main(): Promise<number> {
   const settings = loadSettings(prepareKeys(process.env));
-  const database = await openDatabase(settings, { entities, migrations }, createLog({ level: 'warn', name: 'control-plane' }));
+  const log = createLog({ level: 'warn', name: 'control-plane' });
+  // Sums over all records take longer than any query of the service.
+  const database = await openDatabase(settings, { entities, migrations }, log, { hasQueryTimeout: false });
   try {
     const since = retentionStart(settings.recordRetentionDays, Date.now());
     const { cutOff, records, entries, windows, skipped, differences } = await verifyLedger(database.em(), since);

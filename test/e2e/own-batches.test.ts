@@ -159,6 +159,46 @@ describe.each(ruleDatabases)('files and batches of the service, on %s', (name) =
     upstream.reset();
   }, 240_000);
 
+  it('beside them: a test run of a prompt has one result per row although the control plane is killed twice', async () => {
+    const { admin, upstream, workspaceId } = gateway;
+    let killAt = 3;
+    upstream.on(
+      (request) => request.path.endsWith('/chat/completions'),
+      async ({ request, response }) => {
+        const [{ content }] = JSON.parse(request.text).messages;
+        // The kill comes while calls are in progress and others are done.
+        if (content === `Hello row ${killAt}`) {
+          killAt = killAt === 3 ? 9 : -1;
+          for (const pid of gateway.pidsOf('control-plane')) process.kill(pid, 'SIGKILL');
+        }
+        response.setHeader('content-type', 'application/json');
+        const message = { role: 'assistant', content: `${content}!` };
+        response.end(
+          JSON.stringify({ object: 'chat.completion', model: 'm', choices: [{ index: 0, message, finish_reason: 'stop' }] }),
+        );
+      },
+    );
+    const string = '[{"role":"user","content":"Hello {{name}}"}]';
+    const prompt = await admin.createPrompt({ string, model: 'm', virtual_key: 'oai' });
+    const workspace = { workspace_id: workspaceId };
+    const rows = Array.from({ length: 16 }, (_, row) => ({ variables: { name: `row ${row}` } }));
+    const set = await admin.post('/prompts/test-sets', { ...workspace, name: 'Rows', rows });
+    const { id: keyId } = await admin.createKey();
+    const run = await admin.post(`/prompts/test-sets/${set.body.slug}/runs`, { ...workspace, prompt, api_key_id: keyId });
+    const path = `/prompts/test-runs/${run.body.id}`;
+    const done = await until(
+      async () => {
+        const { body } = await admin.get(path).catch(() => ({ body: null }));
+        return body?.status === 'success' && body;
+      },
+      { what: 'the end of the run', deadlineMs: 60_000 },
+    );
+    expect([killAt, done]).toMatchObject([-1, { rows_total: 16, rows_done: 16, rows_failed: 0 }]);
+    const { data } = (await admin.get(`${path}/results?page_size=100`)).body;
+    expect(data.map(({ output }: { output: string }) => output)).toEqual(rows.map((_, row) => `Hello row ${row}!`));
+    upstream.reset();
+  }, 120_000);
+
   it('reject a file with an invalid line as a whole, naming the line', async () => {
     const file = await upload(`${jsonl([line('a'), line('a')])}\nnot json\n`);
     const batch = await ended((await create(file.id)).id);

@@ -1,8 +1,15 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import * as v from 'valibot';
-import { contentsPerBatchMax, type RecordContent, recordContent } from '../../../core/contract/protocol/record-contents.ts';
+import {
+  type ContentSide,
+  contentsPerBatchMax,
+  type PromptContent,
+  type RecordContent,
+  recordContent,
+} from '../../../core/contract/protocol/record-contents.ts';
 import { executeBound } from '../../db/execute-bound.ts';
+import { isDatabaseAway } from '../../db/is-database-away.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
 import { validate } from '../../http/validate.ts';
@@ -49,7 +56,14 @@ export async function insertContents(em: EntityManager, vault: Vault, contents: 
   );
 }
 
-export type LogContent = Pick<RecordContent, 'request' | 'response' | 'prompt'>;
+/** One direction as logs show it. `unreadable`: the stored bytes cannot be opened, because they or the master key were changed. */
+type ShownSide = Omit<ContentSide, 'omitted'> & { readonly omitted: ContentSide['omitted'] | 'unreadable' };
+
+export interface LogContent {
+  readonly request: ShownSide;
+  readonly response: ShownSide;
+  readonly prompt?: PromptContent | undefined;
+}
 
 /** Returns the headers and bodies of those records of one organisation that have some, by the id of the record. */
 export async function readContents(
@@ -63,12 +77,20 @@ export async function readContents(
   const rows = await em.find(recordContents, { organisationId, $or: keys });
   const opened = await Promise.all(
     rows.map(async ({ id, content }): Promise<[string, LogContent]> => {
-      const plain = await decompress(await vault.openBytes(em, contextOf(organisationId, id), content));
-      return [id, v.parse(stored, JSON.parse(plain.toString('utf8')))];
+      try {
+        const plain = await decompress(await vault.openBytes(em, contextOf(organisationId, id), content));
+        return [id, v.parse(stored, JSON.parse(plain.toString('utf8')))];
+      } catch (error) {
+        if (isDatabaseAway(error)) throw error;
+        // One such row must not fail a list, a search or an export.
+        return [id, { request: unreadable, response: unreadable }];
+      }
     }),
   );
   return new Map(opened);
 }
+
+const unreadable: ShownSide = { headers: {}, body: null, omitted: 'unreadable' };
 
 /** Adds headers and bodies to a log in its wire form. `undefined`: none are stored. */
 export function withContent(log: Log, content: LogContent | undefined) {

@@ -17,6 +17,9 @@ export interface LogVisibility {
   readonly metadata: boolean;
 }
 
+/** Any of these scopes allows reading logs with their bodies. */
+export const logReadScopes = ['logs.view', 'logs.read', 'logs.write', 'completions.write'];
+
 const everything: LogVisibility = { ofUser: null, hiddenWorkspaces: [], metadata: true };
 
 /**

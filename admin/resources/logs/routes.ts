@@ -14,15 +14,13 @@ import { type Condition, logFilterEntries } from './filters.ts';
 import { logGroupRoutes } from './group-routes.ts';
 import { toCustomRecord } from './insert-log.ts';
 import { countLogs, listLogs } from './list-logs.ts';
-import { logVisibility } from './log-visibility.ts';
+import { logReadScopes, logVisibility } from './log-visibility.ts';
 import { readNames } from './read-names.ts';
 import { replayBody, replayLog, replayReply } from './replay-log.ts';
 import { logDetailReply, logListReply } from './reply-schema.ts';
 import { searchLogs } from './search-logs.ts';
 import { matchingLogs, seenLogs } from './seen-logs.ts';
 import { toLog } from './to-log.ts';
-
-const readScopes = ['logs.view', 'logs.read', 'logs.write', 'completions.write'];
 
 /** Maximum number of records that `current_page` skips: the database reads all of them. Cursors have no limit. */
 const offsetMax = 10_000;
@@ -53,7 +51,7 @@ export const logRoutes: readonly AdminRoute[] = [
     path: '/logs',
     summary: 'List request records, newest first',
     reply: logListReply,
-    scopes: ['logs.list', ...readScopes],
+    scopes: ['logs.list', ...logReadScopes],
     tenant: 'either',
     resource: 'logs',
     action: 'list',
@@ -108,7 +106,7 @@ export const logRoutes: readonly AdminRoute[] = [
     path: '/logs/:id',
     summary: 'Read a request record by its id or trace id',
     reply: logDetailReply,
-    scopes: readScopes,
+    scopes: logReadScopes,
     tenant: 'either',
     resource: 'logs',
     action: 'read',

@@ -9,8 +9,9 @@ import { AdminError } from '../../http/errors.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { sealedFor } from '../guardrails/check-content.ts';
 import type { PromptTestResult, PromptTestRun } from './entity.ts';
+import type { ResultContent } from './result-content.ts';
 
-type Checked = Pick<PromptTestResult, 'verdict' | 'checkResults' | 'error'>;
+type Checked = Pick<PromptTestResult, 'verdict'> & Pick<ResultContent, 'checkResults' | 'error'>;
 
 /**
  * Has a gateway run the guardrails of the run and the checks of the row on an output. The verdict is null without any, and if one cannot run;

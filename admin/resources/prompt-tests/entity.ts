@@ -89,8 +89,8 @@ export const promptTestResults = defineEntity({
     nextAt: p.datetime().nullable(),
     /** Status of the reply; null before it arrived. */
     status: p.integer().nullable(),
-    output: p.text().nullable(),
-    error: p.text().nullable(),
+    /** A `ResultContent`, sealed; null before the reply. */
+    content: p.blob().nullable(),
     latencyMs: p.double().nullable(),
     inputTokens: p.integer(),
     outputTokens: p.integer(),
@@ -98,7 +98,6 @@ export const promptTestResults = defineEntity({
     costNano: p.bigint('number').nullable(),
     /** True if all checks passed; null without checks, or if they could not run. */
     verdict: p.boolean().nullable(),
-    checkResults: p.json().$type<readonly Readonly<Record<string, unknown>>[]>(),
     finishedAt: p.datetime().nullable(),
   },
 });

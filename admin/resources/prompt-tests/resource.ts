@@ -2,6 +2,7 @@ import { defineResource, slugOfReply } from '../../define-resource.ts';
 import { addCosts } from './add-costs.ts';
 import { promptTestResults, promptTestRuns, promptTestSets } from './entity.ts';
 import { PromptTests } from './migrations/202611222345-prompt-tests.ts';
+import { PromptTestContents } from './migrations/202611230310-prompt-test-contents.ts';
 import { promptTestSetRoutes } from './routes.ts';
 import { promptTestRunRoutes } from './run-routes.ts';
 import { promptTestJob } from './run-tests.ts';
@@ -11,7 +12,10 @@ export const promptTestsResource = defineResource({
   name: 'prompt-tests',
   after: ['api-keys', 'guardrails'],
   entities: [promptTestSets, promptTestRuns, promptTestResults],
-  migrations: [{ name: '202611222345-prompt-tests', class: PromptTests }],
+  migrations: [
+    { name: '202611222345-prompt-tests', class: PromptTests },
+    { name: '202611230310-prompt-test-contents', class: PromptTestContents },
+  ],
   routes: [...promptTestSetRoutes, ...promptTestRunRoutes],
   recordWriters: [addCosts],
   jobs: [{ kind: promptTestKind, handler: promptTestJob }],

@@ -4,7 +4,9 @@ import { pageOf, tenantQuery } from '../../http/schemas.ts';
 import { compareRows, countChanges } from './compare-runs.ts';
 import { promptTestResults, promptTestRuns } from './entity.ts';
 import { findRun, sumsOf } from './read-runs.ts';
+import { openContent } from './result-content.ts';
 import { compareQuery, comparisonReply, listQuery, resultsReply, runBody, runListReply, runReply } from './schema.ts';
+import { seesOutputs } from './sees-outputs.ts';
 import { findTestSet } from './service.ts';
 import { startRun } from './start-run.ts';
 import { toResult, toRun } from './to-reply.ts';
@@ -94,10 +96,14 @@ export const promptTestRunRoutes: readonly AdminRoute[] = [
     query: listQuery,
     reply: resultsReply,
     async handle(call) {
-      const { id: runId, organisationId, rowsTotal: total } = await findRun(call.em, call, call.params.testRunId ?? '');
+      const { em, services, actor } = call;
+      const run = await findRun(em, call, call.params.testRunId ?? '');
+      const { id: runId, organisationId, rowsTotal: total } = run;
       const page = { ...pageOf(call.query), orderBy: { rowNumber: 'asc' } } as const;
-      const rows = await call.em.find(promptTestResults, { runId, organisationId }, page);
-      return { object: 'list', total, data: rows.map(toResult) };
+      const rows = await em.find(promptTestResults, { runId, organisationId }, page);
+      const isShown = await seesOutputs(em, actor, run);
+      const data = rows.map(async (row) => toResult(row, isShown ? await openContent(em, services.vault, row) : null));
+      return { object: 'list', total, data: await Promise.all(data) };
     },
   }),
   defineRoute({
@@ -120,11 +126,15 @@ export const promptTestRunRoutes: readonly AdminRoute[] = [
         object: 'prompt-test-comparison',
         ...{ from: older, to: newer },
         summary: {
-          ...(await countChanges(em, from, to)),
+          ...(await countChanges(em, call.services.vault, from, to)),
           cost: { from: older.cost, to: newer.cost },
           average_latency: { from: older.average_latency, to: newer.average_latency },
         },
-        ...(await compareRows(em, from, to, pageOf(query))),
+        ...(await compareRows(em, from, to, {
+          page: pageOf(query),
+          vault: call.services.vault,
+          isShown: (await seesOutputs(em, call.actor, from)) && (await seesOutputs(em, call.actor, to)),
+        })),
       };
     },
   }),

@@ -5,6 +5,7 @@ import { apiKeys } from '../api-keys/entity.ts';
 import { checkOutput } from './check-output.ts';
 import { type PromptTestResult, type PromptTestRun, promptTestResults, promptTestRuns } from './entity.ts';
 import { outputOf } from './output-of.ts';
+import { openContent, type ResultContent, sealContent } from './result-content.ts';
 import { traceOf } from './trace-of.ts';
 
 /** Rows in progress at once. Gateways run at most this number of checks of one organisation at once. */
@@ -45,17 +46,29 @@ async function runRow(
   publicKeyId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const reply = row.status === null || row.status === undefined ? await call(services, run, row, publicKeyId, signal) : row;
+  const reply =
+    row.status === null || row.status === undefined
+      ? await call(services, run, row, publicKeyId, signal)
+      : { status: row.status, ...(await openStored(services, row)) };
   if (reply === null) return;
-  const isFailed = Number(reply.status) < 200 || Number(reply.status) >= 300;
-  const checked = isFailed
-    ? { verdict: null, checkResults: [], error: reply.error }
-    : await checkOutput(services, run, row, reply.output ?? '');
+  const { status, output, error } = reply;
+  const isFailed = status < 200 || status >= 300 || output === null;
+  const checked = isFailed ? { verdict: null, checkResults: [], error } : await checkOutput(services, run, row, output);
   if (checked === null) return later(services, row, 0, gatewayWaitMs);
-  await store(services, row, { ...checked, finishedAt: new Date(services.clock.now()) });
+  const { verdict, ...others } = checked;
+  await store(services, row, { verdict, finishedAt: new Date(services.clock.now()) }, { output, ...others });
 }
 
-type Called = Pick<PromptTestResult, 'status' | 'output' | 'error'>;
+/** The reply of a row whose checks did not run. */
+async function openStored(
+  { database, vault }: AdminServices,
+  row: PromptTestResult,
+): Promise<Pick<ResultContent, 'output' | 'error'>> {
+  const { output, error, omitted } = await openContent(database.emOf(row.organisationId), vault, row);
+  return { output, error: omitted === null ? error : 'The stored output cannot be opened' };
+}
+
+type Called = Pick<ResultContent, 'output' | 'error'> & { readonly status: number };
 
 /** Calls the prompt with the variables of the row, and stores the reply. Null: the row is due again later. */
 async function call(
@@ -84,16 +97,25 @@ async function call(
     return null;
   }
   const { input: inputTokens, output: outputTokens } = tokensOf(reply.body);
-  const called = { status: reply.status, ...outputOf(reply) };
-  await store(services, row, { ...called, latencyMs: clock.elapsed() - startedMs, inputTokens, outputTokens });
-  return called;
+  const { status } = reply;
+  const said = outputOf(reply);
+  const content = { ...said, checkResults: [] };
+  await store(services, row, { status, latencyMs: clock.elapsed() - startedMs, inputTokens, outputTokens }, content);
+  return { status, ...said };
 }
 
 /** The first end of a row counts, if two processes ran it. */
-async function store(services: AdminServices, row: PromptTestResult, result: Partial<PromptTestResult>): Promise<void> {
+async function store(
+  { database, vault }: AdminServices,
+  row: PromptTestResult,
+  result: Partial<PromptTestResult>,
+  content?: ResultContent,
+): Promise<void> {
   const { runId, rowNumber, organisationId } = row;
   const where = { runId, rowNumber, organisationId, finishedAt: null };
-  await services.database.emOf(organisationId).nativeUpdate(promptTestResults, where, result);
+  const em = database.emOf(organisationId);
+  const sealed = content === undefined ? {} : { content: await sealContent(em, vault, row, content) };
+  await em.nativeUpdate(promptTestResults, where, { ...result, ...sealed });
 }
 
 async function later(services: AdminServices, row: PromptTestResult, attempts: number, waitMs: number): Promise<void> {

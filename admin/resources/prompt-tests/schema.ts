@@ -136,6 +136,8 @@ const outcomeEntries = {
   verdict: v.nullable(v.boolean()),
   /** As in `hook_results` of replies. */
   check_results: v.array(anything),
+  /** Reason why output, error and check results are missing: the caller may not read logs, or they cannot be opened. */
+  omitted: v.nullable(v.picklist(['no_access', 'unreadable'])),
   /** US cents; null until the record of the call has arrived. */
   cost: nullableNumber,
   /** Milliseconds. */

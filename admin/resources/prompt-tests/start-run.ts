@@ -36,8 +36,8 @@ export async function startRun(change: Change, set: PromptTestSet, actor: Actor,
   for (const [rowNumber, { name, variables, checks }] of set.rows.entries()) {
     tx.create(promptTestResults, {
       ...{ runId: run.id, rowNumber, organisationId, workspaceId, name, variables, checks: [...set.checks, ...checks] },
-      ...{ attempts: 0, nextAt: null, status: null, output: null, error: null, latencyMs: null, costNano: null },
-      ...{ inputTokens: 0, outputTokens: 0, verdict: null, checkResults: [], finishedAt: null },
+      ...{ attempts: 0, nextAt: null, status: null, content: null, latencyMs: null, costNano: null },
+      ...{ inputTokens: 0, outputTokens: 0, verdict: null, finishedAt: null },
     });
   }
   await tx.flush();

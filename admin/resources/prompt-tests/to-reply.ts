@@ -1,5 +1,6 @@
 import type { PromptTestResult, PromptTestRun, PromptTestSet } from './entity.ts';
 import type { RunSums } from './read-runs.ts';
+import type { OpenedContent } from './result-content.ts';
 
 const nanoUsdPerCent = 10_000_000;
 
@@ -32,16 +33,20 @@ export function toRun(run: PromptTestRun, sums: RunSums) {
   };
 }
 
-export function toOutcome(row: PromptTestResult) {
+/** `content` null: the caller may not see it. */
+export function toOutcome(row: PromptTestResult, content: OpenedContent | null) {
+  const { output, error, checkResults, omitted } = content ?? hidden;
   return {
-    ...{ status: row.status ?? null, output: row.output ?? null, error: row.error ?? null },
-    ...{ verdict: row.verdict ?? null, check_results: row.checkResults },
+    ...{ status: row.status ?? null, output, error },
+    ...{ verdict: row.verdict ?? null, check_results: checkResults, omitted },
     cost: typeof row.costNano === 'number' ? row.costNano / nanoUsdPerCent : null,
     ...{ latency: row.latencyMs ?? null, input_tokens: row.inputTokens, output_tokens: row.outputTokens },
     finished_at: row.finishedAt?.toISOString() ?? null,
   };
 }
 
-export function toResult(row: PromptTestResult) {
-  return { row: row.rowNumber, name: row.name ?? null, variables: row.variables, ...toOutcome(row) };
+const hidden = { output: null, error: null, checkResults: [], omitted: 'no_access' } as const;
+
+export function toResult(row: PromptTestResult, content: OpenedContent | null) {
+  return { row: row.rowNumber, name: row.name ?? null, variables: row.variables, ...toOutcome(row, content) };
 }

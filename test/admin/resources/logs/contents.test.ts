@@ -1,3 +1,5 @@
+import { zstdDecompressSync } from 'node:zlib';
+import { parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RecordContent } from '../../../../core/contract/protocol/record-contents.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
@@ -51,7 +53,11 @@ describe.each(databases)('headers and bodies of requests, on %s', (name) => {
       content.id,
       moved.id,
     ]);
-    expect((await plane.ask('GET', `/logs/${moved.id}`)).status).toBe(500);
+    const log = await plane.ask('GET', `/logs/${moved.id}`);
+    const unreadable = { headers: {}, body: null, omitted: 'unreadable' };
+    expect([log.status, log.body]).toMatchObject([200, { request: unreadable, response: unreadable, prompt: null }]);
+    const searched = await plane.ask('GET', '/logs?search=first%20organisation');
+    expect([searched.status, searched.body.data.map(({ _id }: { _id: string }) => _id)]).toEqual([200, [content.id]]);
     await em().execute('delete from record_contents where id = ?', [moved.id]);
   });
 
@@ -113,12 +119,23 @@ describe.each(databases)('headers and bodies of requests, on %s', (name) => {
     const { traceId } = (
       await em().execute<[{ traceId: string }]>('select trace_id as "traceId" from request_records where id = ?', [content.id])
     )[0];
-    const made = await plane.ask('POST', '/logs/exports', { body: { ...body, filters: { trace_id: traceId } } });
-    await plane.ask('POST', `/logs/exports/${made.body.id}/start`);
-    await until(async () => (await plane.ask('GET', `/logs/exports/${made.body.id}`)).body.status === 'success');
-    const { pathname, search } = new URL((await plane.ask('GET', `/logs/exports/${made.body.id}/download`)).body.signed_url);
-    const line = JSON.parse(await (await fetch(`${plane.url}${pathname}${search}`)).text());
-    expect(line).toMatchObject({ id: content.id, request: content.request, response: content.response });
+    const exported = async (format: string) => {
+      const made = await plane.ask('POST', '/logs/exports', { body: { ...body, format, filters: { trace_id: traceId } } });
+      await plane.ask('POST', `/logs/exports/${made.body.id}/start`);
+      await until(async () => (await plane.ask('GET', `/logs/exports/${made.body.id}`)).body.status === 'success');
+      const { pathname, search } = new URL((await plane.ask('GET', `/logs/exports/${made.body.id}/download`)).body.signed_url);
+      return fetch(`${plane.url}${pathname}${search}`);
+    };
+    const expected = { id: content.id, request: content.request, response: content.response };
+    expect(await (await exported('jsonl')).json()).toMatchObject(expected);
+    const compressors = { ZSTD: (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input)) };
+    const rows = await parquetReadObjects({ file: await (await exported('parquet')).arrayBuffer(), compressors });
+    expect(rows).toMatchObject([expected]);
+    await em().execute('update record_contents set content = substring(content from 1 for 20) where id = ?', [content.id]);
+    expect(await (await exported('jsonl')).json()).toMatchObject({
+      id: content.id,
+      request: { body: null, omitted: 'unreadable' },
+    });
   });
 
   it.each([

@@ -5,6 +5,7 @@ import { guardrailChecksPath, guardrailTestsPath } from '../../../../core/contra
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { until } from '../../../support/until.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
+import { newPerson } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
@@ -184,6 +185,35 @@ describe.each(databases)('test sets of prompts, on %s', (database) => {
       { status: 400, verdict: null, error: 'no such thing', output: null },
     ]);
     expect([calls.length, checked]).toEqual([2, ['good']]);
+  });
+
+  it('outputs are sealed, shown only to callers who may read logs, and marked if they cannot be opened', async () => {
+    const set = await newSet(['Zebra'], { checks: [contains('Zebra')] });
+    const run = await ended(await start(set));
+    const em = plane.control.services.database.em();
+    const [{ raw, content }] = await em.execute<[{ raw: string; content: string }]>(
+      `select r::text as raw, encode(r.content, 'escape') as content from prompt_test_results r where run_id = ?`,
+      [run.id],
+    );
+    expect([raw, content].join()).not.toContain('Hi Zebra');
+    const shown = { output: 'Hi Zebra', verdict: true, check_results: [{ verdict: true }], omitted: null };
+    const hidden = { output: null, verdict: true, check_results: [], error: null, omitted: 'no_access' };
+    const outcomesFor = async (by: string) => {
+      const results = await plane.ask('GET', `/prompts/test-runs/${run.id}/results`, { key: by });
+      const compared = await plane.ask('GET', `/prompts/test-runs/${run.id}/compare?with=${run.id}`, { key: by });
+      expect([results.status, compared.status]).toEqual([200, 200]);
+      return [results.body.data[0], compared.body.data[0].from, compared.body.data[0].to];
+    };
+    expect(await outcomesFor(await plane.newKey(['prompts.read', 'logs.view']))).toMatchObject([shown, shown, shown]);
+    expect(await outcomesFor(await plane.newKey(['prompts.read']))).toMatchObject([hidden, hidden, hidden]);
+    const member = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
+    expect(await outcomesFor(member.token)).toMatchObject([shown, shown, shown]);
+    await plane.ask('PUT', '/organisations/self', { body: { security_settings: { membersViewAllData: false } } });
+    expect(await outcomesFor(member.token)).toMatchObject([hidden, hidden, hidden]);
+    await plane.ask('PUT', '/organisations/self', { body: { security_settings: { membersViewAllData: true } } });
+    await em.execute("update prompt_test_results set content = content || '\\x00'::bytea where run_id = ?", [run.id]);
+    const unreadable = { output: null, verdict: true, check_results: [], omitted: 'unreadable' };
+    expect(await outcomesFor(plane.workspaceKey)).toMatchObject([unreadable, unreadable, unreadable]);
   });
 
   it('a cancelled run starts no further row', async () => {
