@@ -37,6 +37,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   'prompt-tools': 'own',
   prompts: 'standard',
   providers: 'standard',
+  reconciliations: 'own',
   repricings: 'own',
   'secret-references': 'standard',
   sessions: 'own',

@@ -1,0 +1,42 @@
+import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import { invalid } from '../../../http/errors.ts';
+import type { BilledLine } from '../read-bill.ts';
+import { type PageResult, readPages } from './pages.ts';
+import { requireDollars, toDay, toNanoDollars, toTokens } from './values.ts';
+
+/** Reads pages of Anthropic's `GET /v1/organizations/cost_report`. Amounts are decimal texts in cents. */
+export function readAnthropicCosts(data: unknown): BilledLine[] {
+  return readPages(data).map((one) => {
+    const { result, place } = one;
+    requireDollars(result.currency, `${place}.currency`);
+    return {
+      ...placeOfLine(one),
+      costNano: toNanoDollars(result.amount, `${place}.amount`, 0.01),
+      inputTokens: null,
+      outputTokens: null,
+    };
+  });
+}
+
+/** Reads pages of Anthropic's `GET /v1/organizations/usage_report/messages`, which states tokens and no costs. */
+export function readAnthropicUsage(data: unknown): BilledLine[] {
+  return readPages(data).map((one) => {
+    const { result, place } = one;
+    const tokens = (from: JsonObject, name: string, at = place): number => toTokens(from[name], `${at}.${name}`) ?? 0;
+    const created = isObject(result.cache_creation) ? result.cache_creation : {};
+    const written = Object.keys(created).reduce((sum, name) => sum + tokens(created, name, `${place}.cache_creation`), 0);
+    return {
+      ...placeOfLine(one),
+      costNano: null,
+      inputTokens: tokens(result, 'uncached_input_tokens') + tokens(result, 'cache_read_input_tokens') + written,
+      outputTokens: tokens(result, 'output_tokens'),
+    };
+  });
+}
+
+function placeOfLine({ bucket, result, place }: PageResult): { readonly day: string; readonly name: string | null } {
+  const { model, description } = result;
+  const name = model ?? description ?? null;
+  if (name !== null && typeof name !== 'string') throw invalid(`${place}.model: a text is expected`);
+  return { day: toDay(bucket.starting_at, `${place}: starting_at of its bucket`), name };
+}

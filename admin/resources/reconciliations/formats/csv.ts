@@ -1,0 +1,27 @@
+import { invalid } from '../../../http/errors.ts';
+import type { BilledLine } from '../read-bill.ts';
+import { columnOf, optionalColumnOf, readTable } from './table.ts';
+import { requireDollars, toDay, toNanoDollars, toTokens } from './values.ts';
+
+/**
+ * Reads a CSV text with the columns `date` and, each optional, `model`, `cost` (US dollars), `currency`, `input_tokens` and `output_tokens`.
+ * Other columns are ignored.
+ */
+export function readCsv(data: unknown): BilledLine[] {
+  const rows = readTable(data);
+  const date = columnOf(rows, 'date');
+  const hasCost = optionalColumnOf(rows, 'cost') !== null;
+  const hasTokens = optionalColumnOf(rows, 'input_tokens', 'output_tokens') !== null;
+  if (rows.length > 0 && !hasCost && !hasTokens) throw invalid('data: a column cost, input_tokens or output_tokens is expected');
+  return rows.map(({ cells, place }) => {
+    const cell = (name: string) => cells.get(name) ?? '';
+    if (cell('currency') !== '') requireDollars(cell('currency'), `${place}, currency`);
+    return {
+      day: toDay(cell(date), `${place}, date`),
+      name: cell('model') === '' ? null : cell('model'),
+      costNano: hasCost ? toNanoDollars(cell('cost'), `${place}, cost`) : null,
+      inputTokens: toTokens(cell('input_tokens'), `${place}, input_tokens`),
+      outputTokens: toTokens(cell('output_tokens'), `${place}, output_tokens`),
+    };
+  });
+}

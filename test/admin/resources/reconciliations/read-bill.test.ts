@@ -1,0 +1,140 @@
+import { expect, it } from 'vitest';
+import { type BillFormat, readBill } from '../../../../admin/resources/reconciliations/read-bill.ts';
+
+const page = (bucket: object, ...results: object[]) => ({ data: [{ ...bucket, results }], has_more: false, next_page: null });
+const line = (
+  day: string,
+  name: string | null,
+  costNano: number | null,
+  inputTokens: number | null = null,
+  outputTokens = inputTokens,
+) => ({
+  ...{ day, name, costNano, inputTokens, outputTokens },
+});
+
+const openAi = (line_item: string | null, value: number, currency = 'usd') => ({
+  amount: { value, currency },
+  line_item,
+  project_id: null,
+});
+const anthropic = (more: object) => ({
+  currency: 'USD',
+  amount: '123.45',
+  model: 'claude-sonnet-4-5',
+  description: null,
+  ...more,
+});
+
+it.each<[string, BillFormat, unknown, unknown[]]>([
+  [
+    'OpenAI: kinds of tokens are summed, and pages follow each other',
+    'openai_costs',
+    [
+      {
+        ...page(
+          { start_time: 1_730_419_200 },
+          openAi('gpt-4o-2024-08-06, input', 0.06),
+          openAi('gpt-4o-2024-08-06, cached input', 0.01),
+        ),
+        has_more: true,
+      },
+      page({ start_time: 1_730_505_600 }, openAi('web search tool calls', 1)),
+    ],
+    [line('2024-11-01', 'gpt-4o-2024-08-06', 70_000_000), line('2024-11-02', 'web search tool calls', 1e9)],
+  ],
+  [
+    'OpenAI without groups',
+    'openai_costs',
+    page({ start_time: 1_730_419_200 }, openAi(null, 2.5)),
+    [line('2024-11-01', null, 2.5e9)],
+  ],
+  [
+    'Anthropic costs are in cents',
+    'anthropic_costs',
+    page(
+      { starting_at: '2026-11-01T00:00:00Z' },
+      anthropic({}),
+      anthropic({ model: null, description: 'Web Search Usage', amount: '0.5' }),
+    ),
+    [line('2026-11-01', 'Web Search Usage', 5_000_000), line('2026-11-01', 'claude-sonnet-4-5', 1_234_500_000)],
+  ],
+  [
+    'Anthropic usage counts every kind of input',
+    'anthropic_usage',
+    page(
+      { starting_at: '2026-11-01T00:00:00Z' },
+      {
+        ...{ uncached_input_tokens: 100, cache_read_input_tokens: 20, output_tokens: 7, model: 'claude-haiku-4-5' },
+        cache_creation: { ephemeral_1h_input_tokens: 3, ephemeral_5m_input_tokens: 1 },
+      },
+    ),
+    [line('2026-11-01', 'claude-haiku-4-5', null, 124, 7)],
+  ],
+  [
+    'AWS, first version of the report',
+    'aws_cur',
+    'lineItem/UsageStartDate,lineItem/LineItemType,lineItem/ProductCode,lineItem/UsageType,lineItem/UnblendedCost,lineItem/CurrencyCode\n' +
+      '2026-11-01T00:00:00Z,Usage,AmazonBedrock,USE1-Claude3Sonnet-input-tokens,0.0030000000,USD\n' +
+      '2026-11-01T05:00:00Z,Usage,AmazonBedrock,USE1-Claude3Sonnet-output-tokens,0.015,USD\n' +
+      '2026-11-01T05:00:00Z,Tax,AmazonBedrock,USE1-Claude3Sonnet-output-tokens,9,USD\n' +
+      '2026-11-01T05:00:00Z,Usage,AmazonS3,USE1-TimedStorage-ByteHrs,9,USD\n',
+    [line('2026-11-01', 'Claude3Sonnet', 18_000_000)],
+  ],
+  [
+    'AWS, second version, a model of the marketplace',
+    'aws_cur',
+    'line_item_usage_start_date,line_item_product_code,line_item_usage_type,line_item_unblended_cost,product_product_name\n' +
+      '2026-11-01 00:00:00.000,abc123,EUC1-MP:EUC1_InputTokenCount-Units,1.5,Claude Sonnet (Amazon Bedrock Edition)\n',
+    [line('2026-11-01', 'MP:EUC1_InputTokenCount-Units', 1.5e9)],
+  ],
+  [
+    'CSV, with a byte order mark, quotes, a credit and columns in another order',
+    'csv',
+    '\ufeffModel,Date,Cost,Input_Tokens,Output_Tokens,Note\n"gpt-4o",2026-11-02,-0.5,10,2,"a ""b"", c"\n,2026-11-01T23:30:00-02:00,1,,,\n',
+    [line('2026-11-02', 'gpt-4o', -500_000_000, 10, 2), line('2026-11-02', null, 1e9)],
+  ],
+])('%s', (_, format, data, expected) => {
+  expect(readBill(format, data)).toEqual(expected);
+});
+
+const results = 'data.data[0].results[0]';
+it.each<[BillFormat, unknown, string]>([
+  ['openai_costs', 'text', 'data: a page {"data": […]} of the report is expected'],
+  ['openai_costs', { data: [] }, 'data: the bill has no lines'],
+  ['openai_costs', { data: [{}] }, 'data.data[0]: an object with results is expected'],
+  ['openai_costs', { data: [], has_more: true }, 'data.has_more: the next page is missing'],
+  ['openai_costs', [{ data: [] }, null], 'data[1]: a page {"data": […]} of the report is expected'],
+  ['openai_costs', page({ start_time: 1 }, openAi('a', 1, 'eur')), `${results}.amount.currency: only USD is supported`],
+  [
+    'openai_costs',
+    page({ start_time: 1 }, openAi('a', 1e7)),
+    `${results}.amount.value: an amount of at most 1000000 US dollars is expected`,
+  ],
+  [
+    'openai_costs',
+    page({ start_time: 'x' }, openAi('a', 1)),
+    `${results}: start_time of its bucket: a time or day such as 2026-11-23 is expected`,
+  ],
+  ['openai_costs', page({ start_time: 1 }, {}), `${results}.amount: {"value", "currency"} is expected`],
+  ['openai_costs', page({ start_time: 1 }, { ...openAi('a', 1), line_item: 5 }), `${results}.line_item: a text is expected`],
+  [
+    'anthropic_costs',
+    page({ starting_at: '2026-11-01' }, anthropic({ amount: 'much' })),
+    `${results}.amount: an amount of at most 1000000 US dollars is expected`,
+  ],
+  [
+    'anthropic_usage',
+    page({ starting_at: '2026-11-01' }, { output_tokens: -1 }),
+    `${results}.output_tokens: a number of tokens is expected`,
+  ],
+  ['aws_cur', 'a,b\n1,2\n', 'data: the column line_item_usage_start_date is missing'],
+  ['csv', {}, 'data: the text of a CSV file is expected'],
+  ['csv', '', 'data: the bill has no lines'],
+  ['csv', 'date,cost\n2026-11-01\n', 'data: line 2 cannot be read as CSV (another number of cells than in line 1)'],
+  ['csv', 'date,model\n2026-11-01,a\n', 'data: a column cost, input_tokens or output_tokens is expected'],
+  ['csv', 'date,cost\n2026-13-01,1\n', 'data: line 2, date: a time or day such as 2026-11-23 is expected'],
+  ['csv', 'date,cost\n2026-11-01,\n', 'data: line 2, cost: an amount of at most 1000000 US dollars is expected'],
+  ['csv', 'date,cost,currency\n2026-11-01,1,EUR\n', 'data: line 2, currency: only USD is supported'],
+])('rejects %s %j', (format, data, message) => {
+  expect(() => readBill(format, data)).toThrow(message);
+});
