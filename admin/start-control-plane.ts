@@ -1,3 +1,4 @@
+import { Resolver } from 'node:dns/promises';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -48,6 +49,8 @@ export interface ControlPlaneDeps {
   readonly clock?: Clock;
   /** For tests: a reply that differs from its route's schema is an error instead of being reduced to it. */
   readonly strictReplies?: boolean;
+  /** For tests: replaces look-ups of TXT records in the DNS. */
+  readonly resolveTxt?: AdminServices['resolveTxt'];
   /** For tests: an open database to use instead of the one that the settings name. The caller closes it. */
   readonly database?: Database;
 }
@@ -80,6 +83,8 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   const clock = deps.clock ?? { now: () => Date.now(), elapsed: () => performance.now() };
   const mailer = await createMailer(settings, deps.log);
   const background = createBackgroundWork(deps.log);
+  // Within the time limit of admin requests.
+  const dns = new Resolver({ timeout: 1_000, tries: 2 });
   const requestExport = createRequestExport(settings, deps.log);
   const metrics = createControlPlaneMetrics({ settings, database, exporters: requestExport.exporters, now: clock.elapsed });
   const metricsExport = startMetricsExport({
@@ -120,6 +125,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       clock,
       mailer,
       background,
+      resolveTxt: deps.resolveTxt ?? ((name) => dns.resolveTxt(name)),
       attempts: new AttemptLimit(clock),
       auditKey,
       proxies: compileProxyRules(settings),

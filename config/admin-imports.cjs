@@ -54,6 +54,7 @@ const resources = {
   'api-keys': ['organisations'],
   batches: ['files'],
   configs: ['integrations', 'logs'],
+  'email-domains': ['users'],
   feedbacks: ['logs'],
   guardrails: ['plugins'],
   integrations: ['secret-references'],

@@ -107,6 +107,8 @@ export interface AdminServices {
   readonly clock: Clock;
   readonly mailer: Mailer;
   readonly background: BackgroundWork;
+  /** Returns the TXT records of a name, each in chunks. Rejects with the code of the DNS error. */
+  readonly resolveTxt: (name: string) => Promise<readonly (readonly string[])[]>;
   /** Limit of sign-in attempts. */
   readonly attempts: AttemptLimit;
   /** Key of the hashes of the audit chain. */

@@ -43,7 +43,10 @@ export interface AuthSettings {
     max_session_ttl?: number | null;
   };
   allowed_email_domains?: { domain: string; allow_subdomains: boolean }[];
+  /** Single sign-on creates no users: they need an invite. */
   disable_auto_provision_user?: boolean;
+  /** Passwords are for owners only, in case the identity provider fails. */
+  require_sso?: boolean;
   /** JWTs that the organisation signs itself. */
   jwt?: JwtSettings | null;
 }

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { withoutEffect } from '../../http/unused-settings.ts';
 import { jwtBody, jwtReply } from '../../identity/jwt/schema.ts';
 import { metadataSchema } from './metadata-schema.ts';
 import {
@@ -73,7 +72,8 @@ export const authSettingsBody = v.strictObject({
       ),
     ),
   ),
-  disable_auto_provision_user: v.optional(withoutEffect(v.boolean())),
+  disable_auto_provision_user: v.optional(v.boolean()),
+  require_sso: v.optional(v.boolean()),
   jwt: v.optional(jwtBody),
 });
 
@@ -118,6 +118,7 @@ export const authSettingsReply = v.strictObject({
     session_settings: v.strictObject({ max_session_ttl: v.nullable(v.number()) }),
     allowed_email_domains: v.array(v.strictObject({ domain: v.string(), allow_subdomains: v.boolean() })),
     disable_auto_provision_user: v.boolean(),
+    require_sso: v.boolean(),
     jwt: jwtReply,
   }),
 });

@@ -33,12 +33,14 @@ export function toAuthSettings(row: Organisation) {
     session_settings,
     allowed_email_domains = [],
     disable_auto_provision_user = false,
+    require_sso = false,
     jwt = null,
   } = row.authSettings ?? {};
   return {
     session_settings: { max_session_ttl: session_settings?.max_session_ttl ?? null },
     allowed_email_domains,
     disable_auto_provision_user,
+    require_sso,
     jwt: jwt && { ...jwt, max_token_ttl: jwt.max_token_ttl ?? null },
   };
 }

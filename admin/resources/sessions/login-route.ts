@@ -8,6 +8,7 @@ import { beginSignIn } from '../../sign-in/begin-sign-in.ts';
 import { findConnections } from '../../sign-in/find-connections.ts';
 import { connectionTypes, type SsoConnection } from '../sso-connections/entity.ts';
 import { users } from '../users/entity.ts';
+import { mayUsePassword } from '../users/may-use-password.ts';
 import { signIn } from './sign-in.ts';
 
 /** The same text for every cause, so that the reply does not reveal which accounts exist. */
@@ -49,6 +50,10 @@ export const loginRoute = definePublicRoute({
         throw new AdminError('AB05', refusal);
       }
       const person = { organisationId: user.organisationId, userId: user.id };
+      if (!(await mayUsePassword(call.em, user))) {
+        call.auditRefusal(person, 403, 'AB03', { email, reason: 'sso_required' });
+        throw forbidden('This organisation requires single sign-on. Sign in without a password');
+      }
       return await call.write(person, async (change) => {
         const row = await change.tx.findOne(users, { id: user.id, organisationId: user.organisationId });
         if (!row) throw new AdminError('AB05', refusal);

@@ -4,13 +4,14 @@ import { forgetEnded } from '../../identity/forget-ended.ts';
 import { loginRoute } from './login-route.ts';
 import { passwordRoutes } from './password-routes.ts';
 import { sessionRoutes } from './routes.ts';
+import { tokenRoutes } from './token-routes.ts';
 
 /** Sign-in, sessions and one-time links. `admin/identity` has the tables, because authentication reads them. */
 export const sessionsResource = defineResource({
   name: 'sessions',
   entities: [sessions, oneTimeTokens],
   routes: sessionRoutes,
-  publicRoutes: [loginRoute, ...passwordRoutes],
+  publicRoutes: [loginRoute, ...passwordRoutes, ...tokenRoutes],
   housekeeping: [
     {
       name: 'delete ended sessions and used links',

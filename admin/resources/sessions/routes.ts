@@ -2,13 +2,15 @@ import * as v from 'valibot';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { invalid, notFound } from '../../http/errors.ts';
 import { isToken } from '../../http/require-scope.ts';
-import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
 import { type Session, sessions } from '../../identity/entity.ts';
 import { changePasswordBody, nothing, userReply } from '../../identity/schema.ts';
 import { endedCookie } from '../../identity/session-cookie.ts';
-import { isOver } from '../../identity/sessions.ts';
+import { endSessions, isOver } from '../../identity/sessions.ts';
+import { providerLogoutUrl } from '../../sign-in/oidc/logout.ts';
 import { organisations } from '../organisations/entity.ts';
+import { ssoConnections } from '../sso-connections/entity.ts';
 import { users } from '../users/entity.ts';
 import { toUserDetail } from '../users/to-reply.ts';
 import { workspaces } from '../workspaces/entity.ts';
@@ -100,16 +102,17 @@ export const sessionRoutes: readonly AdminRoute[] = [
     method: 'POST',
     path: '/auth/logout',
     action: 'logout',
-    summary: 'End this session',
-    reply: nothing,
+    summary: 'End this session; the reply names the address that ends the session at the identity provider, if there is one',
+    reply: v.strictObject({ logout_url: v.optional(v.string()) }),
     body: v.strictObject({}),
     async handle(call) {
+      const url = await logoutUrlOf(call);
       await call.write(async ({ tx, about }) => {
         await tx.nativeDelete(sessions, { id: call.actor.keyId, organisationId: call.organisationId });
         about(call.actor.keyId);
       });
       call.header('set-cookie', endedCookie(call.services.settings));
-      return {};
+      return url === null ? {} : { logout_url: url };
     },
   }),
   defineRoute({
@@ -128,6 +131,25 @@ export const sessionRoutes: readonly AdminRoute[] = [
       const rules = { idleTtlSeconds: settings.sessionIdleSeconds };
       const data = rows.filter((row) => !isOver(row, rules, clock.now())).map((row) => toReply(row, call.actor.keyId));
       return { object: 'list', total: data.length, data };
+    },
+  }),
+  defineRoute({
+    ...ofOneself,
+    method: 'DELETE',
+    path: '/auth/sessions',
+    action: 'delete',
+    summary: 'End all your sessions, this one included',
+    reply: nothing,
+    body: null,
+    async handle(call) {
+      const { userId } = mustBeSignedIn(call.actor.session);
+      const { organisationId } = call;
+      await call.write(async ({ tx, about }) => {
+        await endSessions(tx, { id: userId, organisationId }, null);
+        about(userId);
+      });
+      call.header('set-cookie', endedCookie(call.services.settings));
+      return {};
     },
   }),
   defineRoute({
@@ -165,6 +187,14 @@ export const sessionRoutes: readonly AdminRoute[] = [
     },
   }),
 ];
+
+/** Address that ends the session at its identity provider; null if it has none. */
+async function logoutUrlOf(call: Pick<AdminCall<unknown, unknown>, 'em' | 'actor' | 'organisationId' | 'services'>) {
+  const { em, actor, organisationId, services } = call;
+  const row = await em.findOne(sessions, { id: actor.keyId, organisationId });
+  const connection = row?.connectionId ? await em.findOne(ssoConnections, { id: row.connectionId, organisationId }) : null;
+  return row && connection ? providerLogoutUrl(em, services, connection, row) : null;
+}
 
 function mustBeSignedIn<Value>(session: Value | undefined): Value {
   if (session === undefined) throw invalid('a session is required');

@@ -3,15 +3,17 @@ import { forgetAttempts } from '../../sign-in/attempts.ts';
 import { ssoCallbackRoutes } from './callback-route.ts';
 import { externalIdentities, signInAttempts, ssoConnections } from './entity.ts';
 import { SingleSignOn } from './migrations/202611230245-single-sign-on.ts';
+import { ssoProviderRoutes } from './provider-routes.ts';
 import { ssoConnectionRoutes } from './routes.ts';
+import { ssoUserRoutes } from './user-routes.ts';
 
 export const ssoConnectionsResource = defineResource({
   name: 'sso-connections',
   after: ['users'],
   entities: [ssoConnections, externalIdentities, signInAttempts],
   migrations: [{ name: '202611230245-single-sign-on', class: SingleSignOn }],
-  routes: ssoConnectionRoutes,
-  publicRoutes: ssoCallbackRoutes,
+  routes: [...ssoConnectionRoutes, ...ssoUserRoutes],
+  publicRoutes: [...ssoCallbackRoutes, ...ssoProviderRoutes],
   housekeeping: [
     { name: 'delete sign-ins that were not finished', run: ({ database }) => forgetAttempts(database.em(), new Date()) },
   ],

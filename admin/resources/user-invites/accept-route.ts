@@ -1,10 +1,11 @@
 import * as v from 'valibot';
-import { AdminError, invalid } from '../../http/errors.ts';
+import { AdminError, forbidden, invalid } from '../../http/errors.ts';
 import { definePublicRoute } from '../../http/public-route.ts';
 import { hashOf } from '../../identity/one-time-secret.ts';
 import { hashPassword } from '../../identity/passwords.ts';
 import { acceptBody, signedInEntries } from '../../identity/schema.ts';
 import { signIn } from '../sessions/sign-in.ts';
+import { mayUsePassword } from '../users/may-use-password.ts';
 import { insertUser } from '../users/service.ts';
 import { userInvites } from './entity.ts';
 import { joinWorkspaces, keyReply } from './join-workspaces.ts';
@@ -34,6 +35,9 @@ export const acceptInviteRoute = definePublicRoute({
     if (!(await isStillGranted(call.em, invite, now))) {
       call.auditRefusal({ organisationId, userId: null }, 404, 'AB08');
       throw isOver();
+    }
+    if (!(await mayUsePassword(call.em, invite))) {
+      throw forbidden('This organisation requires single sign-on. Sign in without a password to accept the invite');
     }
     const passwordHash = await hashPassword(body.password);
     return call.write({ organisationId, userId: null }, async (change) => {

@@ -17,7 +17,6 @@ describe('settings without effect', () => {
   const analytics = { membersViewAnalytics: false };
   it.each([
     ['PUT', '/organisations/self', { security_settings: analytics }, 'security_settings.membersViewAnalytics'],
-    ['PUT', '/organisations/self/auth-settings', { disable_auto_provision_user: true }, 'disable_auto_provision_user'],
     [
       'POST',
       '/api-keys/workspace/service',

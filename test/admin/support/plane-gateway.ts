@@ -29,9 +29,13 @@ export interface PlaneGateway {
 }
 
 /** Starts a control plane with such a gateway; `close` stops both. */
-export async function startPlaneWithGateway(database: DatabaseName, env: Readonly<Record<string, string>> = {}): Promise<Plane> {
+export async function startPlaneWithGateway(
+  database: DatabaseName,
+  env: Readonly<Record<string, string>> = {},
+  deps: Parameters<typeof startPlane>[2] = {},
+): Promise<Plane> {
   const gateway = await startPlaneGateway();
-  const plane = await startPlane(database, { ...env, GATEWAY_URL: gateway.url });
+  const plane = await startPlane(database, { ...env, GATEWAY_URL: gateway.url }, deps);
   gateway.serve(plane);
   return {
     ...plane,

@@ -64,7 +64,7 @@ export interface Plane extends Tenant {
 export async function startPlane(
   name: DatabaseName,
   env: Readonly<Record<string, string>> = {},
-  deps: Pick<ControlPlaneDeps, 'clock'> = {},
+  deps: Pick<ControlPlaneDeps, 'clock' | 'resolveTxt'> = {},
 ): Promise<Plane> {
   const dataDir = await mkdtemp(join(tmpdir(), 'svc-admin-'));
   const shared = env.DATABASE_URL ? null : await borrowDatabase(name);
@@ -90,7 +90,7 @@ export function testSettings(dataDir: string, env: Readonly<Record<string, strin
 /** Starts with these settings. `close` keeps the data. */
 export async function startPlaneWith(
   settings: Settings,
-  deps: Pick<ControlPlaneDeps, 'clock' | 'database'> = {},
+  deps: Pick<ControlPlaneDeps, 'clock' | 'database' | 'resolveTxt'> = {},
 ): Promise<Plane> {
   const log = newMemoryLog();
   const notices: ChangeNotice[] = [];

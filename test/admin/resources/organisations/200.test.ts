@@ -92,6 +92,7 @@ describe.each(ruleDatabases)('the organisation, on %s', (database) => {
       session_settings: { max_session_ttl: 900 },
       allowed_email_domains: [{ domain: 'Example.COM', allow_subdomains: true }, { domain: 'b.org' }],
       disable_auto_provision_user: true,
+      require_sso: true,
     };
     await expectChange(plane, () => plane.ask('PUT', path, { body }), changed());
     expect((await plane.ask('GET', path)).body).toEqual({

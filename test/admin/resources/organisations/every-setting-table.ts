@@ -1,5 +1,6 @@
-import { newPerson } from '../../support/people.ts';
+import { login, newPerson } from '../../support/people.ts';
 import type { Plane } from '../../support/plane.ts';
+import { arrive, newConnection } from '../../support/sign-in.ts';
 
 /** A setting and its effect. */
 export interface Effective {
@@ -51,6 +52,15 @@ const secondsOfLife = async (plane: Plane) => {
   const key = await newUserKey(plane);
   return key.expires_at && Math.round((Date.parse(key.expires_at) - Date.parse(key.created_at)) / 1_000);
 };
+
+/** Returns the status of the sign-in of a user whom only the identity provider has. */
+async function statusOfNewcomer(plane: Plane): Promise<number> {
+  const connectionId = await newConnection(plane);
+  return arrive(plane, { connectionId, subject: `newcomer-${++count}` }).then(
+    () => 200,
+    (error: { status: number }) => error.status,
+  );
+}
 
 async function statusOfSecondKey(plane: Plane): Promise<unknown> {
   const { id } = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
@@ -167,9 +177,18 @@ export const ofSignIn: Readonly<Record<string, Row>> = {
     after: true,
   },
   allowed_email_domains: { value: [{ domain: 'example.org' }], shows: invite, before: 200, after: 400 },
-  disable_auto_provision_user: {
-    laterPart: 'nobody is made a user without being invited as long as there is no single sign-on',
-    routes: ['GET /auth/callback', 'POST /auth/saml/callback/:organisationId'],
+  disable_auto_provision_user: { value: true, shows: statusOfNewcomer, before: 200, after: 401 },
+  require_sso: {
+    value: true,
+    shows: async (plane) => {
+      const [owner, member] = [await newPerson(plane, 'owner'), await newPerson(plane)];
+      return [
+        (await login(plane, owner.email, owner.password)).status,
+        (await login(plane, member.email, member.password)).status,
+      ];
+    },
+    before: [200, 200],
+    after: [200, 403],
   },
 };
 

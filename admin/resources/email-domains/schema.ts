@@ -1,0 +1,40 @@
+import { domainToASCII } from 'node:url';
+import * as v from 'valibot';
+import { listOf, nullableTime, time, uuid } from '../../http/reply-schemas.ts';
+import { id, pageEntries, tenantEntries } from '../../http/schemas.ts';
+
+/** A domain name in ASCII and lower case; other spellings are converted. */
+const domain = v.pipe(
+  v.string(),
+  v.trim(),
+  v.maxLength(253, 'at most 253 characters'),
+  v.transform((text) => domainToASCII(text)),
+  v.regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/, 'a domain such as example.com is expected'),
+);
+
+export const createBody = v.strictObject({
+  organisation_id: v.optional(id),
+  domain,
+  allow_subdomains: v.optional(v.boolean(), false),
+});
+
+export const updateBody = v.strictObject({ organisation_id: v.optional(id), allow_subdomains: v.boolean() });
+
+export const verifyBody = v.strictObject({ organisation_id: v.optional(id) });
+
+export const listQuery = v.strictObject({ organisation_id: tenantEntries.organisation_id, ...pageEntries });
+
+export const readReply = v.strictObject({
+  id: uuid,
+  domain: v.string(),
+  allow_subdomains: v.boolean(),
+  status: v.picklist(['pending', 'verified']),
+  verified_at: nullableTime,
+  /** The DNS record that proves the ownership. */
+  dns_record: v.strictObject({ type: v.literal('TXT'), name: v.string(), value: v.string() }),
+  organisation_id: uuid,
+  created_at: time,
+  last_updated_at: time,
+  object: v.literal('email-domain'),
+});
+export const listReply = listOf(readReply);

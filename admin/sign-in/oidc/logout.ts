@@ -1,0 +1,82 @@
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
+import { buildEndSessionUrl } from 'openid-client';
+import { isObject } from '../../../core/contract/values/json.ts';
+import { messageOf } from '../../../core/contract/values/message-of.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { createOutboundFetch } from '../../http/outbound-fetch.ts';
+import { oidcAddresses } from '../../resources/sso-connections/addresses.ts';
+import { externalIdentities, type OidcSettings, type SsoConnection } from '../../resources/sso-connections/entity.ts';
+import type { EndedAtProvider } from '../end-sessions.ts';
+import { idTokenContext } from '../finish-sign-in.ts';
+import { SignInRefusal } from '../refusal.ts';
+import { asRefusal } from './as-refusal.ts';
+import { type ClientServices, oidcClient } from './client.ts';
+
+const skewSeconds = 30;
+const event = 'http://schemas.openid.net/event/backchannel-logout';
+
+/**
+ * Verifies the logout token of a provider (OpenID Connect Back-Channel Logout §2.6). Throws SignInRefusal. Keys are read anew, because
+ * such tokens are rare.
+ */
+export async function verifyLogoutToken(
+  em: EntityManager,
+  services: ClientServices,
+  connection: SsoConnection,
+  token: string,
+): Promise<EndedAtProvider> {
+  const client = await asRefusal(() => oidcClient(em, services, connection));
+  const own = connection.settings as unknown as OidcSettings;
+  const { issuer, jwks_uri: address = '' } = client.serverMetadata();
+  const send = createOutboundFetch(services, connection.organisationId);
+  const claims = await asRefusal(async () => {
+    const response = await send(address, { method: 'GET', headers: { accept: 'application/json' }, body: null });
+    const keys = createLocalJWKSet((await response.json()) as JSONWebKeySet);
+    const checks = { issuer, audience: own.client_id, algorithms: [own.id_token_signing_alg], clockTolerance: skewSeconds };
+    const verified = await jwtVerify(token, keys, { ...checks, requiredClaims: ['iat', 'exp', 'jti', 'events'] });
+    return verified.payload;
+  });
+  const refuse = (text: string) => new SignInRefusal('invalid_response', `logout_token: ${text}`);
+  if (!isObject(claims.events) || !isObject(claims.events[event])) throw refuse('is not a logout token');
+  if (claims.nonce !== undefined) throw refuse('must not have a nonce');
+  const sid = typeof claims.sid === 'string' ? claims.sid : null;
+  if (claims.sub === undefined && sid === null) throw refuse('must have sub or sid');
+  const { organisationId, id: connectionId } = connection;
+  const before = new Date(((claims.iat ?? 0) + skewSeconds) * 1_000);
+  return { organisationId, connectionId, issuer, subject: claims.sub ?? null, providerSession: sid, before };
+}
+
+interface SignedIn {
+  readonly organisationId: string;
+  readonly connectionId?: string | null;
+  readonly identityId?: string | null;
+  readonly idToken?: string | null;
+}
+
+/**
+ * Returns the address that ends the session at the provider too. Null if the session has none, or the provider cannot be reached: the
+ * session here ends in any case.
+ */
+export async function providerLogoutUrl(
+  em: EntityManager,
+  services: ClientServices,
+  connection: SsoConnection,
+  { organisationId, identityId, idToken }: SignedIn,
+): Promise<string | null> {
+  if (!identityId || !idToken) return null;
+  try {
+    const client = await oidcClient(em, services, connection);
+    if (client.serverMetadata().end_session_endpoint === undefined) return null;
+    const row = await em.findOneOrFail(externalIdentities, { id: identityId, organisationId });
+    return buildEndSessionUrl(client, {
+      id_token_hint: await services.vault.open(em, idTokenContext(row), idToken),
+      post_logout_redirect_uri: oidcAddresses(services.settings, connection).post_logout_redirect_uri,
+    }).href;
+  } catch (error) {
+    services.log.warn(
+      { connectionId: connection.id, cause: messageOf(error) },
+      'no address for the logout at the identity provider',
+    );
+    return null;
+  }
+}
