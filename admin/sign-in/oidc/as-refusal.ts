@@ -1,4 +1,5 @@
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
+import { isObject } from '../../../core/contract/values/json.ts';
 import { messageOf } from '../../../core/contract/values/message-of.ts';
 import { AdminError } from '../../http/errors.ts';
 import { OutboundError } from '../../http/outbound-fetch.ts';
@@ -31,11 +32,17 @@ function refusalOf(error: unknown): unknown {
       `The identity provider replied with the error ${plain(error.error)}${description}`,
     );
   }
-  const [text] = chain.map(messageOf).filter((message) => message !== 'invalid response encountered');
-  return new SignInRefusal(
-    'invalid_response',
-    `The reply of the identity provider is not valid: ${plain(text ?? 'unexpected form')}`,
-  );
+  const [text = 'unexpected form'] = chain.map(messageOf).filter((message) => message !== 'invalid response encountered');
+  const name = chain.map(nameIn).find((one) => one !== null) ?? null;
+  const named = name === null || text.includes(`"${name}"`) ? text : `"${name}": ${text}`;
+  return new SignInRefusal('invalid_response', `The reply of the identity provider is not valid: ${plain(named)}`);
+}
+
+/** Name of the claim or field that an error of the library is about. Its value stays out of the text. */
+function nameIn(error: unknown): string | null {
+  const cause = error instanceof Error && isObject(error.cause) ? error.cause : {};
+  const name = cause.claim ?? cause.attribute;
+  return typeof name === 'string' ? name : null;
 }
 
 function causesOf(error: unknown): unknown[] {
