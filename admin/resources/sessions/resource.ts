@@ -2,6 +2,7 @@ import { defineResource } from '../../define-resource.ts';
 import { oneTimeTokens, sessions } from '../../identity/entity.ts';
 import { forgetEnded } from '../../identity/forget-ended.ts';
 import { loginRoute } from './login-route.ts';
+import { sessionPages } from './page-routes.ts';
 import { passwordRoutes } from './password-routes.ts';
 import { sessionRoutes } from './routes.ts';
 import { tokenRoutes } from './token-routes.ts';
@@ -11,7 +12,7 @@ export const sessionsResource = defineResource({
   name: 'sessions',
   entities: [sessions, oneTimeTokens],
   routes: sessionRoutes,
-  publicRoutes: [loginRoute, ...passwordRoutes, ...tokenRoutes],
+  publicRoutes: [loginRoute, ...passwordRoutes, ...tokenRoutes, ...sessionPages],
   housekeeping: [
     {
       name: 'delete ended sessions and used links',

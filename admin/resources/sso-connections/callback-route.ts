@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { escapeHtml, pageReply } from '../../http/page.ts';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
 import { RawReply } from '../../http/raw-reply.ts';
 import { signedInEntries } from '../../identity/schema.ts';
@@ -44,8 +45,20 @@ export const ssoCallbackRoutes: readonly PublicRoute[] = [
 
 type Call = PublicCall<undefined, v.InferOutput<typeof callbackQuery>>;
 
-/** `callback` is the connection whose address the provider used; null: the shared one. */
+/** Browsers get a page, also for a rejected sign-in. `callback` is the connection whose address the provider used; null: the shared one. */
 async function finish(call: Call, callback: string | null): Promise<unknown> {
+  if (!call.requestHeader('accept')?.includes('text/html')) return (await sessionOf(call, callback)).session;
+  try {
+    const { returnTo } = await sessionOf(call, callback);
+    return new RawReply('', { location: returnTo ?? '/v1/auth/signed-in' }, 303);
+  } catch (error) {
+    if (!(error instanceof SignInRefusal)) throw error;
+    const body = `<p>${escapeHtml(error.message)}.</p><p><a href="/v1/auth/sign-in">Sign in again</a></p>`;
+    return pageReply({ title: 'The sign-in was rejected', body, status: error.status === 503 ? 503 : 401 });
+  }
+}
+
+async function sessionOf(call: Call, callback: string | null) {
   const attempt = await findAttempt(call.em, call.query.state);
   if (!attempt) throw attemptIsOver();
   const { organisationId, connectionId } = attempt;
@@ -59,7 +72,5 @@ async function finish(call: Call, callback: string | null): Promise<unknown> {
     const sent = Object.entries(call.query).filter((pair): pair is [string, string] => typeof pair[1] === 'string');
     return finishOidc(call, connection, attempt, Object.fromEntries(sent));
   });
-  const session = await finishSignIn(call, identity);
-  if (!call.requestHeader('accept')?.includes('text/html')) return session;
-  return new RawReply('', { location: attempt.returnTo ?? '/v1/auth/self' }, 303);
+  return { session: await finishSignIn(call, identity), returnTo: attempt.returnTo ?? null };
 }

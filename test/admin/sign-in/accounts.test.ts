@@ -86,7 +86,7 @@ describe.each(ruleDatabases)('accounts of single sign-on, on %s', (database) => 
     await plane.ask('PUT', path, { body: { disable_auto_provision_user: false } });
   });
 
-  it('of two protocols differ, even with one issuer and subject', async () => {
+  it('accounts of two protocols differ, even with one issuer and subject', async () => {
     const connectionId = await newConnection(plane);
     const shared = { connectionId, subject: subject() };
     const oidc = await arrive(plane, { ...shared, email: `a-${count}@${verifiedDomain}` });
@@ -203,7 +203,7 @@ describe.each(ruleDatabases)('accounts of single sign-on, on %s', (database) => 
       expect([reply.status, reply.body.data.message]).toEqual([status, expect.stringMatching(message)]);
     });
 
-    it('of one organisation do not count in another', async () => {
+    it('domains of one organisation do not count in another', async () => {
       const other = await plane.newTenant();
       const oidc = { issuer: 'https://id.example.com', client_id: 'c', client_secret: 'a secret' };
       const body = { name: 'Other', type: 'oidc', oidc };
@@ -272,7 +272,7 @@ describe.each(ruleDatabases)('accounts of single sign-on, on %s', (database) => 
       expect([await stateOf(third), await stateOf(fourth)]).toEqual([401, 401]);
     });
 
-    it('of an owner end only by owners', async () => {
+    it('sessions of an owner can be ended by owners only', async () => {
       const [owner, admin] = [await newPerson(plane, 'owner'), await newPerson(plane, 'admin')];
       const path = `/admin/users/${owner.id}/sessions`;
       expect((await plane.ask('DELETE', path, { key: admin.token })).status).toBe(403);

@@ -100,6 +100,21 @@ describe.each(ruleDatabases)('sign-in with OpenID Connect, on %s', (database) =>
     expect(set).not.toContain('A'.repeat(43));
   });
 
+  it('shows browsers a page with the reason for a rejected sign-in, without markup of others', async () => {
+    const browser = newBrowser(plane);
+    const { searchParams } = new URL(await browser.begin({ email: 'ada@example.com' }));
+    const error = encodeURIComponent('<b>bold</b>');
+    const { pathname } = new URL(searchParams.get('redirect_uri') ?? '');
+    const query = `error=${error}&state=${searchParams.get('state')}&iss=${provider.issuer}`;
+    const headers = { cookie: await cookieOf(browser), accept: 'text/html' };
+    const reply = await fetch(`${plane.url}${pathname}?${query}`, { headers });
+    const html = await reply.text();
+    expect([reply.status, reply.headers.get('content-type')]).toEqual([401, 'text/html; charset=utf-8']);
+    expect(html).toContain('The sign-in was rejected');
+    expect(html).not.toContain('<b>');
+    expect(reply.headers.get('content-security-policy')).toMatch(/default-src 'none'/);
+  });
+
   /** The cookie of a browser's attempts, as a page would send it. */
   async function cookieOf(browser: ReturnType<typeof newBrowser>): Promise<string> {
     let sent = '';
