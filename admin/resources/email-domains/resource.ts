@@ -13,7 +13,8 @@ export const emailDomainsResource = defineResource({
       item: '/admin/email-domains/{emailDomainId}',
       list: '/admin/email-domains',
       body: (_, __, n, mark) => ({ domain: `${mark}-${n}.example.com` }),
-      update: () => ({ allow_subdomains: true }),
+      // A change has no text.
+      update: () => null,
       ofWorkspace: false,
       idOf: idOfReply,
     },

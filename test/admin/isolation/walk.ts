@@ -269,6 +269,8 @@ const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, u
   'PUT /mcp-servers/{mcpServerId}/user-access': () => ({ default_user_access: 'deny' }),
   'POST /mcp-servers/{mcpServerId}/test': () => ({}),
   'POST /api-keys/{id}/rotate': () => ({}),
+  'POST /admin/email-domains/{emailDomainId}/verify': () => ({}),
+  'PUT /admin/email-domains/{emailDomainId}': () => ({ allow_subdomains: true }),
   'POST /feedback': () => ({ trace_id: 'attacker', value: 1 }),
   'PUT /feedback/{feedbackId}': () => ({ value: 1 }),
 };
