@@ -63,6 +63,7 @@ const resources = {
   'mcp-connections': ['mcp-integrations', 'mcp-servers'],
   'mcp-integrations': ['integrations', 'webhooks'],
   'mcp-servers': ['guardrails', 'mcp-integrations'],
+  'mcp-virtual-servers': ['mcp-servers'],
   'model-configs': ['integrations'],
   'organisation-members': ['users'],
   'organisation-utilities': ['api-keys', 'organisations'],

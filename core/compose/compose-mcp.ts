@@ -45,13 +45,14 @@ export function composeMcp(
   const { mcpRequestTimeoutMs: ms, connectTimeoutMs: connectMs, publicUrl } = settings;
   const openStreams = createOpenStreams();
   const timeouts = { connectMs, firstByteMs: ms, idleMs: ms, totalMs: ms };
-  const listingSessions = createOwnSessions(sender, clock, timeouts, openSession);
+  const routedSessions = createOwnSessions(sender, clock, timeouts, openSession);
   const handle = createMcpHandler({
     settingsOf: serverSettings({ openHeaders: mcpHeaderOpener(settings.clusterKey), parseUrl: parseTokenUrl }),
     origins: new Set([new URL(publicUrl).origin, ...settings.corsOrigins.map((origin) => origin.toLowerCase())]),
     sessionIds: createSessionIds(deriveKey(settings.clusterKey, keyPurposes.mcpSession)),
     ownSessions: createOwnSessions(sender, clock, timeouts),
-    toolLists: createToolLists(listingSessions, clock, createToolReports(reports.fetch, reports.log)),
+    routedSessions,
+    toolLists: createToolLists(routedSessions, clock, createToolReports(reports.fetch, reports.log)),
     openStreams,
     toolGuardrails: createToolGuardrails(createToolGuard(services), guardrailOpener(settings.clusterKey), documents),
     requestTimeoutMs: ms,

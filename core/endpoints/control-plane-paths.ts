@@ -28,6 +28,7 @@ export const controlPlaneSegments: readonly string[] = [
   'logs',
   'mcp-integrations',
   'mcp-servers',
+  'mcp-virtual-servers',
   'model-configs',
   'oauth',
   'openapi.json',

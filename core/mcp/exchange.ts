@@ -6,11 +6,12 @@ import { findHeader, type HeaderList, type ReplySink } from '../contract/values/
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
-import { RpcError, rpcCodes } from './messages.ts';
+import { type ClientMessage, RpcError, rpcCodes } from './messages.ts';
 import type { OpenStreams } from './open-streams.ts';
 import { rejectedDetail } from './own-client.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import { passedHeaders, relayJson, relayStream } from './relay-reply.ts';
+import { routedBody, routingHeaders } from './routed-message.ts';
 import { messageReader } from './server-messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 import { callerOf, type SessionIds } from './session-id.ts';
@@ -25,6 +26,8 @@ export interface McpParts {
   readonly origins: ReadonlySet<string>;
   readonly sessionIds: SessionIds;
   readonly ownSessions: OwnSessions;
+  /** Sessions in the revision of the server, for the gateway's own requests. */
+  readonly routedSessions: OwnSessions;
   readonly toolLists: ToolLists;
   readonly openStreams: OpenStreams;
   readonly toolGuardrails: ToolGuardrails;
@@ -54,6 +57,8 @@ export interface Outgoing {
   readonly isOpening: boolean;
   /** Checks of the result; null: there are none. */
   readonly checkResult: ToolChecks['checkResult'];
+  /** A call that the gateway sends in a session of its own, instead of `body`; null for messages of the client. */
+  readonly routed: ClientMessage | null;
 }
 
 /** Sends the request to the server, and its reply to the client. */
@@ -113,23 +118,28 @@ async function sendAuthorised(work: Work, outgoing: Outgoing): Promise<Answered 
  */
 async function sendInSession(work: Work, outgoing: Outgoing): Promise<Answered> {
   const { parts, ctx, server } = work;
-  const named = outgoing.isOpening ? null : upstreamSessionOf(work);
+  const isRouted = outgoing.routed !== null;
+  const named = outgoing.isOpening || isRouted ? null : upstreamSessionOf(work);
   if (named !== null || outgoing.isOpening || outgoing.hasRoutingHeaders) return send(work, outgoing, named);
   const caller = callerOf(ctx.identity as Identity);
-  const own = await parts.ownSessions.get(server, caller).catch(renamed);
+  const sessions = isRouted ? parts.routedSessions : parts.ownSessions;
+  const own = await sessions.get(server, caller).catch(renamed);
   const first = await send(work, outgoing, own.sessionId, own.revision);
   if (ctx.aborted || (first.status !== 401 && (first.status !== 404 || own.sessionId === null))) return first;
   first.stream.abort();
-  parts.ownSessions.drop(server, caller, own);
-  const again = await parts.ownSessions.get(server, caller).catch(renamed);
+  sessions.drop(server, caller, own);
+  const again = await sessions.get(server, caller).catch(renamed);
   return send(work, outgoing, again.sessionId, again.revision);
 }
 
 async function send(work: Work, outgoing: Outgoing, sessionId: string | null, revision: string | null = null): Promise<Answered> {
   const { ctx, server, options, parts } = work;
   const timeoutMs = parts.requestTimeoutMs;
+  const { routed, hasRoutingHeaders } = outgoing;
+  const body = routed !== null && revision !== null ? routedBody(routed, revision) : outgoing.body;
   const call = upstreamCall(ctx, {
-    ...{ server, sessionId, revision, body: outgoing.body, hasRoutingHeaders: outgoing.hasRoutingHeaders },
+    ...{ server, sessionId, revision, body, hasRoutingHeaders },
+    ownRouting: routed !== null && revision !== null ? routingHeaders(routed, revision) : [],
     timeouts: {
       connectMs: parts.connectTimeoutMs,
       firstByteMs: timeoutMs,

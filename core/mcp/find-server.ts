@@ -1,13 +1,14 @@
 import type { Identity, RequestContext } from '../contract/plugin/context.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
+import { isVirtual, type McpEndpointDocument } from '../contract/protocol/mcp-virtual.ts';
 import { Refusal } from './refusals.ts';
 
 /**
- * Returns the server that the path names. Throws Refusal: 403 for another workspace than the caller's and for callers without access,
- * 404 for an unknown server.
+ * Returns the server or virtual server that the path names. Throws Refusal: 403 for another workspace than the caller's and for callers
+ * without access, 404 for an unknown server.
  */
-export async function findServer(ctx: RequestContext, documents: DocumentReader): Promise<McpServerDocument> {
+export async function findServer(ctx: RequestContext, documents: DocumentReader): Promise<McpEndpointDocument> {
   const identity = ctx.identity as Identity;
   const { workspace, server } = ctx.endpoint?.pathParams ?? {};
   if (workspace !== undefined && workspace !== ctx.workspace?.slug && workspace !== identity.workspaceId) {
@@ -18,8 +19,22 @@ export async function findServer(ctx: RequestContext, documents: DocumentReader)
     const path = workspace === undefined ? server : `${workspace}/${server}`;
     throw new Refusal(404, 'not_found', `Server '${path}' not found`);
   }
-  if (!isAllowed(document, identity)) throw new Refusal(403, 'forbidden', 'You do not have access to this MCP server');
+  // The access rules of the servers behind a virtual server apply to each of its tools.
+  if (!isVirtual(document) && !isAllowed(document, identity)) {
+    throw new Refusal(403, 'forbidden', 'You do not have access to this MCP server');
+  }
   return document;
+}
+
+/** Returns a server of the caller's workspace; null if it does not exist or the caller has no access to it. */
+export async function findUsable(
+  ctx: RequestContext,
+  documents: DocumentReader,
+  slug: string,
+): Promise<McpServerDocument | null> {
+  const identity = ctx.identity as Identity;
+  const document = await documents.get('mcp-server', `${identity.workspaceId}/${slug}`);
+  return document && !isVirtual(document) && isAllowed(document, identity) ? document : null;
 }
 
 function isAllowed({ access }: McpServerDocument, { userId }: Identity): boolean {

@@ -9,7 +9,8 @@ import type { ServerSettings } from './server-settings.ts';
 
 /** The revision that the gateway requests from servers with sessions. */
 const sessionRevision = '2025-11-25';
-const statelessRevision = '2026-07-28';
+/** The revision without sessions. */
+export const statelessRevision = '2026-07-28';
 /** `detail` of the error if the server rejected the credential. */
 export const rejectedDetail = 'status 401';
 const replyBytesMax = 8 * 1024 * 1024;
@@ -70,7 +71,8 @@ export async function closeSession(parts: OwnClientParts, { sessionId, revision 
 }
 
 const clientInfo = { name: 'svc-gateway', version: '1' };
-const ownMeta = {
+/** Members of `_meta` of each request in the revision without sessions. */
+export const ownMeta = {
   'io.modelcontextprotocol/protocolVersion': statelessRevision,
   'io.modelcontextprotocol/clientInfo': clientInfo,
   'io.modelcontextprotocol/clientCapabilities': {},

@@ -21,13 +21,15 @@ export interface CallParts {
   readonly body: Uint8Array | null;
   /** True if the headers that repeat parts of the body were compared with it. Others are not sent. */
   readonly hasRoutingHeaders: boolean;
+  /** Routing headers of the gateway's own message. */
+  readonly ownRouting: HeaderList;
   readonly timeouts: UpstreamTimeouts;
   readonly prefixes: readonly string[];
 }
 
 /** Returns the call to the server with the client's headers that may pass. Settings of the server replace headers of the client. */
 export function upstreamCall(ctx: RequestContext, parts: CallParts): UpstreamCall {
-  const { server, sessionId, revision, body, hasRoutingHeaders, timeouts, prefixes } = parts;
+  const { server, sessionId, revision, body, hasRoutingHeaders, ownRouting, timeouts, prefixes } = parts;
   const headers: HeaderList = [];
   const own = new Set(Object.keys(server.headers));
   for (const [name, value] of forwardedHeaders(ctx, server, prefixes)) if (!own.has(name)) headers.push(name, value);
@@ -41,6 +43,7 @@ export function upstreamCall(ctx: RequestContext, parts: CallParts): UpstreamCal
     const name = sent[i] as string;
     if (hasRoutingHeaders && routingHeader.test(name)) headers.push(name, sent[i + 1] as string);
   }
+  headers.push(...ownRouting);
   if (sessionId !== null) headers.push('mcp-session-id', sessionId);
   headers.push('user-agent', 'svc-gateway');
   return {

@@ -122,3 +122,200 @@ describe('pinned tools', () => {
     expect(server.received.some(({ method }) => method === 'tools/call')).toBe(false);
   });
 });
+
+/** The log of the only call with this trace. */
+async function logOf(trace: string | null): Promise<JsonObject> {
+  return until(
+    async () => (await gateway.admin.get(`/logs?trace_id=${trace}&workspace_id=${gateway.workspaceId}`)).body.data[0],
+    { what: 'a log of the call' },
+  );
+}
+
+/** Sends a message without the SDK. */
+async function post(slug: string, method: string, params: JsonObject = {}, headers: Record<string, string> = {}) {
+  const reply = await fetch(`${gateway.origin}/${workspaceSlug}/${slug}/mcp`, {
+    method: 'POST',
+    headers: { accept: 'application/json, text/event-stream', 'x-svc-api-key': gateway.workspaceKey, ...headers },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  });
+  return { status: reply.status, trace: reply.headers.get('x-svc-trace-id'), body: JSON.parse((await reply.text()) || 'null') };
+}
+
+const sent = (result: unknown) => JSON.parse((result as { content: { text: string }[] }).content[0]?.text ?? '');
+
+describe('a virtual server', () => {
+  let legacy: ListedToolsServer;
+  let stateless: ListedToolsServer;
+  let flaky: ListedToolsServer;
+  let issues: { server: string; integration: string };
+  beforeAll(async () => {
+    const properties = { text: { type: 'string' }, repo: { type: 'string' } };
+    const inputSchema = { type: 'object', properties, required: ['text', 'repo'] };
+    legacy = await upstream([tool('create', 'Creates an issue', { inputSchema }), tool('remove')]);
+    stateless = await upstream([tool('send')], { stateless: true });
+    flaky = await upstream([tool('slow')]);
+    issues = await addServer('issues', legacy.url);
+    await addServer('mail', stateless.url);
+    await addServer('flaky', flaky.url);
+    await gateway.admin.create('/mcp-virtual-servers', {
+      ...{ name: 'Support', slug: 'support', description: 'Tools of support.', workspace_id: gateway.workspaceId },
+      ...{ list_timeout_ms: 300 },
+      tools: [
+        { mcp_server_id: 'mail', tool: 'send', name: 'send_mail', description: 'Sends a mail' },
+        { mcp_server_id: 'issues', tool: 'create', name: 'create_issue', arguments: { repo: 'support' } },
+        { mcp_server_id: 'issues', tool: 'remove' },
+        { mcp_server_id: 'flaky', tool: 'slow' },
+      ],
+    });
+  });
+
+  it('lists and calls selected tools of several servers, renamed and with fixed arguments', async () => {
+    const client = await connect('support');
+    expect([client.getServerVersion(), client.getInstructions()]).toMatchObject([
+      { name: 'support', title: 'Support' },
+      'Tools of support.',
+    ]);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name, description }) => [name, description])).toEqual([
+      ...[
+        ['send_mail', 'Sends a mail'],
+        ['create_issue', 'Creates an issue'],
+        ['remove', 'Does remove'],
+        ['slow', 'Does slow'],
+      ],
+    ]);
+    expect(tools[1]?.inputSchema).toEqual({ type: 'object', properties: { text: { type: 'string' } }, required: ['text'] });
+    await client.ping();
+    const call = { name: 'create_issue', arguments: { text: 'a', repo: 'other' } };
+    expect(sent(await client.callTool(call))).toEqual({ name: 'create', arguments: { text: 'a', repo: 'support' } });
+    expect(sent(await client.callTool({ name: 'send_mail', arguments: { text: 'b' } }))).toEqual({
+      name: 'send',
+      arguments: { text: 'b' },
+    });
+    expect(stateless.received.at(-1)?.headers).toMatchObject({
+      ...{ 'mcp-method': 'tools/call', 'mcp-name': 'send', 'mcp-protocol-version': '2026-07-28' },
+    });
+    await expect(client.callTool({ name: 'create' })).rejects.toThrow(/-32602.*Tool 'create' not found/);
+    await expect(client.listPrompts()).rejects.toThrow(/-32601|does not support/);
+  });
+
+  it('serves the revision without sessions', async () => {
+    const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+    const headers = (method: string) => ({ 'mcp-protocol-version': '2026-07-28', 'mcp-method': method });
+    const found = await post('support', 'server/discover', { _meta: meta }, headers('server/discover'));
+    expect(found.body.result).toMatchObject({
+      resultType: 'complete',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'support' },
+    });
+    const params = { name: 'create_issue', arguments: { text: 'a' }, _meta: { ...meta, progressToken: 'p' } };
+    const called = await post('support', 'tools/call', params, { ...headers('tools/call'), 'mcp-name': 'create_issue' });
+    expect(sent(called.body.result).name).toBe('create');
+    expect(legacy.received.at(-1)?.params._meta).toEqual({ progressToken: 'p' });
+    expect(await logOf(called.trace)).toMatchObject({
+      mcp: {
+        ...{
+          server: 'issues',
+          server_id: issues.server,
+          integration_id: issues.integration,
+          name: 'create',
+          method: 'tools/call',
+        },
+        via: { server: 'support', name: 'create_issue' },
+      },
+    });
+    const listed = await post('support', 'tools/list', { _meta: meta }, headers('tools/list'));
+    expect(listed.body.result).toMatchObject({ cacheScope: 'private', resultType: 'complete' });
+    expect((await logOf(listed.trace)).mcp).toMatchObject({
+      server: 'support',
+      transport: 'virtual',
+      integration_id: null,
+      via: null,
+    });
+  });
+
+  it('keeps the flags, access rules and limits of the servers behind it', async () => {
+    const client = await connect('support');
+    const flags = { capabilities: [{ name: 'remove', type: 'tool', enabled: false }] };
+    await gateway.admin.put(`/mcp-servers/${issues.server}/capabilities`, flags);
+    await until(async () => !(await namesOf(client)).includes('remove'), { what: 'the flag in the gateway' });
+    await expect(client.callTool({ name: 'remove' })).rejects.toThrow(/Tool 'remove' is disabled/);
+    await gateway.admin.put('/mcp-servers/mail/user-access', { default_user_access: 'deny', workspace_id: gateway.workspaceId });
+    await until(async () => !(await namesOf(client)).includes('send_mail'), { what: 'the end of the access' });
+    await expect(client.callTool({ name: 'send_mail' })).rejects.toThrow(/Tool 'send_mail' not found/);
+    await gateway.admin.create('/policies/rate-limits', {
+      ...{ workspace_id: gateway.workspaceId, name: 'issues', target: 'mcp_tools', type: 'requests', unit: 'rpd', value: 1 },
+      ...{ conditions: [{ key: 'mcp_tool', value: 'create' }], group_by: [{ key: 'mcp_server' }] },
+    });
+    const refused = await until(
+      async () => {
+        const reply = await post('support', 'tools/call', { name: 'create_issue', arguments: { text: 'a' } });
+        return reply.status === 429 && reply;
+      },
+      { what: 'the limit of the server' },
+    );
+    expect(refused.body.error.data.code).toBe('rate_policy_limit');
+  });
+
+  it('leaves out servers that do not list their tools in time, and names them', async () => {
+    flaky.hangs = true;
+    const { key } = await gateway.admin.createKey({ scopes: ['mcp.invoke'] });
+    const partial = (await post('support', 'tools/list', {}, { 'x-svc-api-key': key })).body.result;
+    expect(partial.tools.map(({ name }: { name: string }) => name)).toEqual(['create_issue']);
+    expect(partial._meta).toEqual({ 'svc-gateway/missing_servers': [{ server: 'flaky', reason: 'no list within 300 ms' }] });
+    await flaky.close();
+    const { key: other } = await gateway.admin.createKey({ scopes: ['mcp.invoke'] });
+    const dead = (await post('support', 'tools/list', {}, { 'x-svc-api-key': other })).body.result;
+    expect(dead._meta['svc-gateway/missing_servers']).toMatchObject([{ server: 'flaky' }]);
+  });
+});
+
+describe('tool search', () => {
+  it('replaces 1,000 definitions by two tools, which find and call the others', async () => {
+    const verbs = ['create', 'read', 'update', 'delete', 'list', 'search', 'send', 'archive', 'merge', 'export'];
+    const all = verbs.flatMap((verb) =>
+      Array.from({ length: 100 }, (_, n) => tool(`${verb}_thing${n}`, `${verb} one thing number ${n} of the workspace`)),
+    );
+    const server = await upstream(all);
+    const { server: id } = await addServer('large', server.url, { configurations: { tools: { blocked: ['delete_thing42'] } } });
+    const client = await connect('large');
+    expect(await namesOf(client)).toHaveLength(999);
+    await gateway.admin.put(`/mcp-servers/${id}`, { tool_search: true });
+    await until(async () => (await namesOf(client)).length === 2, { what: 'the setting in the gateway' });
+    expect(JSON.stringify((await client.listTools()).tools).length).toBeLessThan(1_500);
+    const found = sent(await client.callTool({ name: 'search_tools', arguments: { query: 'archive the thing 42', limit: 3 } }));
+    expect(found.tools).toHaveLength(3);
+    expect(found.tools[0]).toMatchObject({ name: 'archive_thing42', inputSchema: { type: 'object' } });
+    const none = await client.callTool({ name: 'search_tools', arguments: { query: 'delete thing42', limit: 20 } });
+    expect(sent(none).tools.map(({ name }: { name: string }) => name)).not.toContain('delete_thing42');
+    const call = (name: string, args: JsonObject = {}) =>
+      client.callTool({ name: 'call_tool', arguments: { name, arguments: args } });
+    expect(sent(await call('archive_thing42', { text: 'a' }))).toEqual({ name: 'archive_thing42', arguments: { text: 'a' } });
+    expect(sent(await client.callTool({ name: 'read_thing1' })).name).toBe('read_thing1');
+    await expect(call('delete_thing42')).rejects.toThrow(/is disabled/);
+    const logged = await post('large', 'tools/call', { name: 'call_tool', arguments: { name: 'read_thing1' } });
+    expect((await logOf(logged.trace)).mcp).toMatchObject({ name: 'read_thing1', via: { server: 'large', name: 'call_tool' } });
+    for (const [args, field] of [
+      [{ query: '' }, 'arguments.query'],
+      [{ query: 'a', limit: 100 }, 'arguments.limit'],
+    ] as const) {
+      await expect(client.callTool({ name: 'search_tools', arguments: args })).rejects.toThrow(field);
+    }
+    await expect(client.callTool({ name: 'call_tool', arguments: {} })).rejects.toThrow('arguments.name');
+  });
+
+  it('works on virtual servers', async () => {
+    const server = await upstream([tool('createIssue', 'Opens a ticket'), tool('b')]);
+    await addServer('tickets', server.url);
+    await gateway.admin.create('/mcp-virtual-servers', {
+      ...{ name: 'Found', slug: 'found', workspace_id: gateway.workspaceId, tool_search: true },
+      tools: [{ mcp_server_id: 'tickets', tool: 'createIssue', name: 'open' }],
+    });
+    const client = await connect('found');
+    expect(await namesOf(client)).toEqual(['search_tools', 'call_tool']);
+    const found = sent(await client.callTool({ name: 'search_tools', arguments: { query: 'tickets' } }));
+    expect(found.tools.map(({ name }: { name: string }) => name)).toEqual(['open']);
+    expect(sent(await client.callTool({ name: 'call_tool', arguments: { name: 'open' } })).name).toBe('createIssue');
+    await expect(client.callTool({ name: 'call_tool', arguments: { name: 'b' } })).rejects.toThrow(/not found/);
+  });
+});

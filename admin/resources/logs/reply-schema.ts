@@ -138,7 +138,7 @@ const logReply = v.strictObject({
     v.strictObject({
       server_id: v.string(),
       server: v.string(),
-      integration_id: v.string(),
+      integration_id: nullableText,
       transport: v.string(),
       method: v.nullable(v.string()),
       name: v.nullable(v.string()),
@@ -147,6 +147,8 @@ const logReply = v.strictObject({
       upstream_auth_type: v.string(),
       error_code: v.nullable(v.number()),
       is_tool_error: v.boolean(),
+      /** The endpoint that the client called, if it was not the server itself. */
+      via: v.nullable(v.strictObject({ server_id: v.string(), server: v.string(), name: v.string() })),
     }),
   ),
   metrics,

@@ -36,6 +36,7 @@ export async function inspectIntegration(
     toolsAllowed: null,
     disabled: { tool: [], prompt: [], resource: [], resource_template: [] },
     pins: null,
+    toolSearch: false,
     access: { default: 'allow', exceptions: [] },
   };
   return askGateway(services, {

@@ -14,6 +14,8 @@ export const mcpServers = defineEntity({
     name: p.text(),
     description: p.text().nullable(),
     /** Access of callers without a row in `mcp_server_users`. */
+    /** Clients see `search_tools` and `call_tool` instead of all tools. */
+    toolSearch: p.boolean(),
     defaultUserAccess: p.text().$type<'allow' | 'deny'>(),
     status: p.text().$type<'active' | 'archived'>(),
     ownerId: p.uuid(),

@@ -4,9 +4,9 @@ import { mcpServerCapabilities, mcpServerGuardrails, mcpServers, mcpServerUsers 
 import { mcpGuardrailRoutes } from './guardrail-routes.ts';
 import { McpServers } from './migrations/202611222341-mcp-servers.ts';
 import { McpServerGuardrails } from './migrations/202611230240-mcp-server-guardrails.ts';
+import { ToolSearch } from './migrations/202611230300-tool-search.ts';
 import { mcpServerRoutes } from './routes.ts';
 import { archiveMcpServer } from './service.ts';
-import { toMcpServerDocument } from './to-document.ts';
 
 export const mcpServersResource = defineResource({
   name: 'mcp-servers',
@@ -15,9 +15,9 @@ export const mcpServersResource = defineResource({
   migrations: [
     { name: '202611222341-mcp-servers', class: McpServers },
     { name: '202611230240-mcp-server-guardrails', class: McpServerGuardrails },
+    { name: '202611230300-tool-search', class: ToolSearch },
   ],
   routes: [...mcpServerRoutes, ...mcpServerAccessRoutes, ...mcpGuardrailRoutes],
-  documents: [{ kind: 'mcp-server', read: toMcpServerDocument }],
   dependents: {
     workspace: [
       {

@@ -5,7 +5,7 @@ import { nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas
 import { currentPage, idOrSlug, name, tenantEntries, unchanged, wholeNumber } from '../../http/schemas.ts';
 
 /** The slug is the first or second segment of a path of the gateway. */
-const slug = v.pipe(
+export const serverSlug = v.pipe(
   v.string(),
   v.regex(/^[a-zA-Z0-9_-]{3,50}$/, '3 to 50 letters, digits, _ and - are expected'),
   v.check((value) => !isUuid(value), 'must not be a UUID, because a UUID is read as an id'),
@@ -17,13 +17,15 @@ export const createBody = v.strictObject({
   name,
   description,
   mcp_integration_id: idOrSlug,
-  slug: v.optional(slug),
+  slug: v.optional(serverSlug),
+  tool_search: v.optional(v.boolean()),
 });
 
 export const updateBody = v.strictObject({
   ...tenantEntries,
   name: v.optional(name),
   description,
+  tool_search: v.optional(v.boolean()),
   slug: unchanged,
   mcp_integration_id: unchanged,
 });
@@ -48,6 +50,7 @@ const entries = {
   created_at: time,
   last_updated_at: time,
   mcp_integration_id: uuid,
+  tool_search: v.boolean(),
   /** The address that clients call. */
   url: v.string(),
   object: v.literal('mcp-server'),

@@ -8,6 +8,7 @@ import { asReference, conflict, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { findReadableMcpIntegration } from '../mcp-integrations/service.ts';
+import { mcpVirtualServers } from '../mcp-virtual-servers/entity.ts';
 import { type McpServer, mcpServers } from './entity.ts';
 import type { createBody, updateBody } from './schema.ts';
 
@@ -28,7 +29,8 @@ export async function createMcpServer(
     asReference('mcp_integration_id', 'MCP integration'),
   );
   const slug = sent.slug ?? newSlug('', sent.name.slice(0, 40));
-  if ((await tx.count(mcpServers, { ...tenant, slug, status: 'active' })) > 0) {
+  const taken = { ...tenant, slug, status: 'active' } as const;
+  if ((await tx.count(mcpServers, taken)) + (await tx.count(mcpVirtualServers, taken)) > 0) {
     throw conflict(`slug: an MCP server with the slug ${slug} already exists in this workspace`);
   }
   const now = new Date();
@@ -40,6 +42,7 @@ export async function createMcpServer(
     slug,
     name: sent.name,
     description: sent.description ?? null,
+    toolSearch: sent.tool_search ?? false,
     defaultUserAccess: 'allow',
     status: 'active',
     ownerId: actor.userId ?? actor.keyId,
@@ -55,6 +58,7 @@ export async function createMcpServer(
 export function updateMcpServer(change: Change, row: McpServer, sent: v.InferOutput<typeof updateBody>): void {
   if (sent.name !== undefined) row.name = sent.name;
   if (sent.description !== undefined) row.description = sent.description;
+  if (sent.tool_search !== undefined) row.toolSearch = sent.tool_search;
   row.lastUpdatedAt = new Date();
   change.about(row.id);
   announceMcpServer(change, row, 'upsert');

@@ -42,6 +42,7 @@ export async function toMcpServerDocument(source: DocumentSource, id: string): P
     disabled,
     pins: tools?.pinned ? await pinsOf(em, integration) : null,
     guardrails: await guardrailsOf(em, row),
+    toolSearch: row.toolSearch,
     access: { default: row.defaultUserAccess, exceptions: await exceptionsOf(em, row) },
   };
 }

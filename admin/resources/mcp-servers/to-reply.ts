@@ -19,6 +19,7 @@ function toEntries({ publicUrl }: Public, row: McpServer, workspace: Workspace) 
     created_at: row.createdAt.toISOString(),
     last_updated_at: row.lastUpdatedAt.toISOString(),
     mcp_integration_id: row.integrationId,
+    tool_search: row.toolSearch,
     url: `${publicUrl}/${workspace.slug}/${row.slug}/mcp`,
     object: 'mcp-server',
   };

@@ -7,8 +7,9 @@ export const mcpRecord = v.object({
   serverId: v.string(),
   /** Slug of the server. */
   server: v.string(),
-  integrationId: v.string(),
-  /** `http`: Streamable HTTP. */
+  /** Null for requests that a virtual server answers itself. */
+  integrationId: v.nullable(v.string()),
+  /** `http`: Streamable HTTP. `virtual`: the gateway itself. */
   transport: v.string(),
   /** Method of the message; null for streams, replies of clients, and messages that cannot be read. */
   method: v.nullable(text),
@@ -24,6 +25,8 @@ export const mcpRecord = v.object({
   errorCode: v.nullable(v.number()),
   /** True if the tool reported that it failed. */
   isToolError: v.boolean(),
+  /** The virtual server, or the server with tool search, that the client called, and the name of the tool there; null: this server. */
+  via: v.optional(v.nullable(v.object({ serverId: v.string(), server: v.string(), name: text })), null),
 });
 export type McpRecord = v.InferOutput<typeof mcpRecord>;
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { savedContent } from '../plugin/guardrail-config.ts';
 import { publicJwk } from './key-set.ts';
-import { type McpServerDocument, mcpServerDocument } from './mcp.ts';
 import { type McpConnectionDocument, mcpConnectionDocument } from './mcp-connection.ts';
+import { type McpEndpointDocument, mcpEndpointDocument } from './mcp-virtual.ts';
 import { type WorkspacePoliciesDocument, workspacePoliciesDocument } from './policies.ts';
 import { type PromptDocument, type PromptPartialDocument, promptDocument, promptPartialDocument } from './prompts.ts';
 import { mappedSecretDocument } from './secret-reference.ts';
@@ -19,7 +19,7 @@ import { mappedSecretDocument } from './secret-reference.ts';
  * | `provider` | `<workspace id>/<slug>` |
  * | `guardrail` | `<workspace id or organisation id>/<slug or id>`, and `…/<id>/<version id>` for one version |
  * | `prompt`, `prompt-partial` | `<workspace id>/<slug or id>`, if shared also `<organisation id>/<slug or id>`; `…/<id>/<number>` holds one version |
- * | `mcp-server` | `<workspace id>/<slug>` |
+ * | `mcp-server` | `<workspace id>/<slug>`; a server or a virtual server |
  * | `mcp-connection` | `<server id>/<user id>`, or `<server id>/shared` |
  * | `workspace` | workspace id |
  * | `workspace-models` | workspace id; changes with every `provider` of the workspace |
@@ -309,7 +309,7 @@ export const documentSchemas = {
   guardrail: guardrailDocument,
   prompt: promptDocument,
   'prompt-partial': promptPartialDocument,
-  'mcp-server': mcpServerDocument,
+  'mcp-server': mcpEndpointDocument,
   'mcp-connection': mcpConnectionDocument,
   workspace: workspaceDocument,
   'workspace-models': workspaceModelsDocument,
@@ -340,7 +340,7 @@ export interface DocumentOf {
   guardrail: GuardrailDocument;
   prompt: PromptDocument;
   'prompt-partial': PromptPartialDocument;
-  'mcp-server': McpServerDocument;
+  'mcp-server': McpEndpointDocument;
   'mcp-connection': McpConnectionDocument;
   workspace: WorkspaceDocument;
   'workspace-models': WorkspaceModelsDocument;

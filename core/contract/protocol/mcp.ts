@@ -63,6 +63,8 @@ export const mcpServerDocument = v.object({
   pins: v.optional(v.nullable(v.record(v.string(), v.string())), null),
   /** Guardrails of this server and of its integration; absent: none. */
   guardrails: v.optional(v.array(toolGuardrail)),
+  /** True: clients see `search_tools` and `call_tool` instead of all tools. */
+  toolSearch: v.optional(v.boolean(), false),
   /** Callers with the other access than `default` by user id. Callers without a user have the default access. */
   access: v.object({ default: v.picklist(['allow', 'deny']), exceptions: v.array(v.string()) }),
 });

@@ -23,6 +23,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   'mcp-connections': 'own',
   'mcp-integrations': 'own',
   'mcp-servers': 'own',
+  'mcp-virtual-servers': 'own',
   'model-configs': 'own',
   'organisation-members': 'own',
   'organisation-utilities': 'own',

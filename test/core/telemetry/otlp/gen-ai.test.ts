@@ -191,7 +191,15 @@ it.each([
   [{ method: 'prompts/get', name: 'greet' }, 'prompts/get greet', { 'gen_ai.prompt.name': 'greet' }],
 ])('spans of MCP: %j is named %s and has no provider of models', (changes, name, wanted) => {
   const [attempt] = sampleRecord({}).attempts;
-  const call = { serverId: 's', server: 'files', integrationId: 'i', transport: 'http', revision: '2025-11-25', ...changes };
+  const call = {
+    serverId: 's',
+    server: 'files',
+    integrationId: 'i',
+    via: null,
+    transport: 'http',
+    revision: '2025-11-25',
+    ...changes,
+  };
   const rest = { callerAuth: 'api_key', upstreamAuth: 'none', errorCode: null, isToolError: false } as const;
   const tokens = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
   const attempts = [{ ...attempt, provider: 'mcp', status: 200, errorCode: null } as never];

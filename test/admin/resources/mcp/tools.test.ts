@@ -5,7 +5,7 @@ import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { databases } from '../../support/test-database.ts';
 
-describe.each(databases)('approvals of tools, on %s', (database) => {
+describe.each(databases)('tools of MCP servers, on %s', (database) => {
   let plane: Plane;
   let count = 0;
   beforeAll(async () => {
@@ -98,6 +98,57 @@ describe.each(databases)('approvals of tools, on %s', (database) => {
     expect((await report([{ name: 'd' }], (await plane.newTenant()).organisationId)).status).toBe(200);
     expect((await read(path)).total).toBe(3);
     expect((await report([])).status).toBe(400);
+  });
+
+  it('are selected by virtual servers, whose document has the slugs of active servers', async () => {
+    const [one, other] = [await integrate({}), await integrate({})];
+    const make = (more: object) =>
+      plane.ask('POST', '/mcp-virtual-servers', {
+        body: { workspace_id: plane.workspaceId, name: 'All', slug: `all-${count}`, ...more },
+      });
+    const tools = [
+      { mcp_server_id: one.slug, tool: 'search', name: 'find', arguments: { limit: 5 } },
+      { mcp_server_id: other.slug, tool: 'search', description: 'Searches there' },
+    ];
+    const made = await expectChange(plane, () => make({ tools }), {
+      ...{ resource: 'mcp_virtual_servers', action: 'create' },
+      events: [`mcp-server ${plane.workspaceId}/all-${count} upsert`],
+    });
+    const document = async () =>
+      (await plane.internal('GET', `/documents/mcp-server/${plane.workspaceId}%2F${made.body.slug}`)).body.document;
+    expect(await document()).toMatchObject({
+      ...{ slug: made.body.slug, listTimeoutMs: 5_000, toolSearch: false },
+      tools: [
+        { name: 'find', tool: 'search', server: one.slug, arguments: { limit: 5 }, description: null },
+        { name: 'search', tool: 'search', server: other.slug, arguments: {}, description: 'Searches there' },
+      ],
+    });
+    const path = `/mcp-virtual-servers/${made.body.slug}`;
+    expect((await plane.ask('GET', path)).body).toMatchObject({
+      ...{ url: expect.stringMatching(new RegExp(`/ws-default/${made.body.slug}/mcp$`)), list_timeout_ms: 5_000 },
+      tools: [{ name: 'find', arguments: { limit: 5 } }, {}],
+    });
+    await plane.ask('DELETE', `/mcp-servers/${one.slug}?workspace_id=${plane.workspaceId}`);
+    expect((await document()).tools).toMatchObject([{ name: 'search' }]);
+    for (const [more, status, code, field] of [
+      [{ tools, slug: other.slug }, 409, 'AB07', 'slug'],
+      [{ tools: [tools[1], tools[1]], slug: 'twice' }, 400, 'AB01', 'tools[1].name'],
+      [{ tools: [{ mcp_server_id: 'unknown', tool: 'a' }], slug: 'unknown-tools' }, 404, 'AB02', 'tools[0].mcp_server_id'],
+      [{ tools: [{ ...tools[1], name: 'a b' }] }, 400, 'AB01', 'tools[0].name'],
+      [{ tools: [] }, 400, 'AB01', 'tools'],
+      [{ tools: [tools[1]], list_timeout_ms: 5 }, 400, 'AB01', 'list_timeout_ms'],
+    ] as const) {
+      const reply = await expectRefusal(plane, () => make(more), status, code, true);
+      expect(reply.body.data.message).toContain(field);
+    }
+    const taken = { workspace_id: plane.workspaceId, name: 'S', slug: made.body.slug };
+    const integration = (await plane.ask('GET', other.path)).body.id;
+    const again = await plane.ask('POST', '/mcp-servers', { body: { ...taken, mcp_integration_id: integration } });
+    expect(again.status).toBe(409);
+    expect((await plane.ask('PUT', path, { body: { tool_search: true, tools: [tools[1]] } })).status).toBe(200);
+    expect(await document()).toMatchObject({ toolSearch: true, tools: [{ server: other.slug }] });
+    expect((await plane.ask('DELETE', path)).status).toBe(200);
+    expect(await document()).toBeNull();
   });
 
   it('does nothing for an integration whose tools are not pinned', async () => {

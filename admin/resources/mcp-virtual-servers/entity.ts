@@ -1,0 +1,39 @@
+import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
+
+/** A tool of an MCP server of the workspace. */
+export interface SelectedTool {
+  readonly serverId: string;
+  /** Name at the server. */
+  readonly tool: string;
+  /** Name that clients see. */
+  readonly name: string;
+  readonly description: string | null;
+  /** Arguments of every call. */
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+/** An endpoint with selected tools of several MCP servers of a workspace. */
+export const mcpVirtualServers = defineEntity({
+  name: 'McpVirtualServer',
+  tableName: 'mcp_virtual_servers',
+  properties: {
+    id: p.uuid().primary(),
+    organisationId: p.uuid(),
+    workspaceId: p.uuid(),
+    slug: p.text(),
+    name: p.text(),
+    description: p.text().nullable(),
+    tools: p.json().$type<readonly SelectedTool[]>(),
+    listTimeoutMs: p.integer(),
+    /** Clients see `search_tools` and `call_tool` instead of all tools. */
+    toolSearch: p.boolean(),
+    status: p.text().$type<'active' | 'archived'>(),
+    ownerId: p.uuid(),
+    createdAt: p.datetime(),
+    lastUpdatedAt: p.datetime(),
+    /** Counts up with every change; the `etag`. */
+    revision: p.integer().version(),
+  },
+});
+
+export type McpVirtualServer = InferEntity<typeof mcpVirtualServers>;

@@ -1,0 +1,134 @@
+import type { FilterQuery } from '@mikro-orm/core';
+import { emptyReply } from '../../http/reply-schemas.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
+import { searchIn } from '../../http/search-in.ts';
+import { type Workspace, workspaces } from '../workspaces/entity.ts';
+import { type McpVirtualServer, mcpVirtualServers } from './entity.ts';
+import { createBody, createReply, listQuery, listReply, readReply, updateBody } from './schema.ts';
+import {
+  archiveVirtualServer,
+  createVirtualServer,
+  findVirtualServer,
+  updateVirtualServer,
+  workspacesWithVirtualServer,
+} from './service.ts';
+
+const shared = { resource: 'mcp_virtual_servers', query: tenantQuery, body: null } as const;
+const ofItem = {
+  ...shared,
+  tenant: 'workspace',
+  path: '/mcp-virtual-servers/:mcpVirtualServerId',
+  workspacesWith: workspacesWithVirtualServer,
+} as const;
+
+/** Routes of virtual MCP servers. Their scopes are those of MCP servers. */
+export const mcpVirtualServerRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    ...shared,
+    tenant: 'either',
+    method: 'GET',
+    path: '/mcp-virtual-servers',
+    summary: 'List virtual MCP servers, newest first',
+    scopes: ['mcp_servers.list'],
+    action: 'list',
+    query: listQuery,
+    reply: listReply,
+    async handle({ em, organisationId, workspaceId, query, services }) {
+      const where: FilterQuery<McpVirtualServer>[] = [{ organisationId, status: 'active' }];
+      if (workspaceId !== null) where.push({ workspaceId });
+      where.push(searchIn(query.search, 'name', 'slug'));
+      const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
+      const [rows, total] = await em.findAndCount(mcpVirtualServers, { $and: where }, page);
+      const ids = [...new Set(rows.map((row) => row.workspaceId))];
+      const spaces = new Map((await em.find(workspaces, { organisationId, id: { $in: ids } })).map((one) => [one.id, one]));
+      const data = rows.map((row) => toReply(services.settings.publicUrl, row, spaces.get(row.workspaceId) as Workspace));
+      return { object: 'list', total, data };
+    },
+  }),
+  defineRoute({
+    ...shared,
+    tenant: 'workspace',
+    method: 'POST',
+    path: '/mcp-virtual-servers',
+    summary: 'Add an endpoint with selected tools of several MCP servers',
+    scopes: ['mcp_servers.create'],
+    action: 'create',
+    body: createBody,
+    reply: createReply,
+    async handle(call) {
+      const tenant = { organisationId: call.organisationId, workspaceId: call.workspaceId as string };
+      const made = await call.write((change) => createVirtualServer(change, tenant, call.actor, call.body));
+      call.tag(made.revision);
+      return { id: made.id, slug: made.slug, object: 'mcp-virtual-server' };
+    },
+  }),
+  defineRoute({
+    ...ofItem,
+    method: 'GET',
+    summary: 'Read a virtual MCP server',
+    scopes: ['mcp_servers.read'],
+    action: 'read',
+    reply: readReply,
+    async handle(call) {
+      const row = await findVirtualServer(call.em, call, call.params.mcpVirtualServerId ?? '');
+      call.tag(row.revision);
+      const workspace = await call.em.findOneOrFail(workspaces, { id: row.workspaceId, organisationId: row.organisationId });
+      return toReply(call.services.settings.publicUrl, row, workspace);
+    },
+  }),
+  defineRoute({
+    ...ofItem,
+    method: 'PUT',
+    summary: 'Change a virtual MCP server',
+    scopes: ['mcp_servers.update'],
+    action: 'update',
+    body: updateBody,
+    reply: emptyReply,
+    async handle(call) {
+      await call.write(async (change) => {
+        const row = await findVirtualServer(change.tx, call, call.params.mcpVirtualServerId ?? '', 'for update');
+        call.match(row.revision);
+        requireUnchanged('slug', call.body.slug, row.slug);
+        await updateVirtualServer(change, row, call.body);
+      });
+      return {};
+    },
+  }),
+  defineRoute({
+    ...ofItem,
+    method: 'DELETE',
+    summary: 'Archive a virtual MCP server; calls of it are refused at once',
+    scopes: ['mcp_servers.delete'],
+    action: 'delete',
+    reply: emptyReply,
+    async handle(call) {
+      await call.write(async (change) => {
+        const row = await findVirtualServer(change.tx, call, call.params.mcpVirtualServerId ?? '', 'for update');
+        call.match(row.revision);
+        archiveVirtualServer(change, row);
+      });
+      return {};
+    },
+  }),
+];
+
+function toReply(publicUrl: string, row: McpVirtualServer, workspace: Workspace) {
+  return {
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    description: row.description ?? null,
+    organisation_id: row.organisationId,
+    workspace_id: row.workspaceId,
+    owner_id: row.ownerId,
+    status: row.status,
+    created_at: row.createdAt.toISOString(),
+    last_updated_at: row.lastUpdatedAt.toISOString(),
+    tools: row.tools.map(({ serverId, ...tool }) => ({ mcp_server_id: serverId, ...tool })),
+    list_timeout_ms: row.listTimeoutMs,
+    tool_search: row.toolSearch,
+    url: `${publicUrl}/${workspace.slug}/${row.slug}/mcp`,
+    object: 'mcp-virtual-server',
+  };
+}

@@ -1,0 +1,41 @@
+import * as v from 'valibot';
+import { mcpServerDocument } from './mcp.ts';
+
+/** A tool of an MCP server under another name. */
+const virtualTool = v.object({
+  /** Name that clients see. */
+  name: v.string(),
+  /** Replaces the description of the server; null: unchanged. */
+  description: v.nullable(v.string()),
+  serverId: v.string(),
+  /** Slug of the server. */
+  server: v.string(),
+  /** Name at the server. */
+  tool: v.string(),
+  /** Arguments of every call. Clients neither see nor set them. */
+  arguments: v.record(v.string(), v.unknown()),
+});
+export type VirtualTool = v.InferOutput<typeof virtualTool>;
+
+/** Selected tools of several MCP servers of a workspace behind one endpoint. */
+const mcpVirtualServerDocument = v.object({
+  id: v.string(),
+  slug: v.string(),
+  organisationId: v.string(),
+  workspaceId: v.string(),
+  name: v.string(),
+  description: v.nullable(v.string()),
+  tools: v.array(virtualTool),
+  /** Milliseconds to wait for the list of each server. */
+  listTimeoutMs: v.number(),
+  toolSearch: v.boolean(),
+});
+export type McpVirtualServerDocument = v.InferOutput<typeof mcpVirtualServerDocument>;
+
+/** A server or virtual server: paths of MCP endpoints name either by its slug. */
+export const mcpEndpointDocument = v.union([mcpServerDocument, mcpVirtualServerDocument]);
+export type McpEndpointDocument = v.InferOutput<typeof mcpEndpointDocument>;
+
+export function isVirtual(document: McpEndpointDocument): document is McpVirtualServerDocument {
+  return !('url' in document);
+}

@@ -1,0 +1,108 @@
+import type { Identity } from '../contract/plugin/context.ts';
+import type { McpCall } from '../contract/plugin/mcp-call.ts';
+import type { AttemptReply } from '../pipeline/attempt-reply.ts';
+import { readBytes } from '../pipeline/request/read-body.ts';
+import { callOf } from './call-of.ts';
+import { requireEnabled } from './capabilities.ts';
+import { authorised, exchange, type Outgoing, type Work } from './exchange.ts';
+import { type ClientMessage, nameOf, parseMessage } from './messages.ts';
+import { requireApproved } from './pinning/require-approved.ts';
+import { checkRoutingHeaders } from './routing-headers.ts';
+import type { ServerSettings } from './server-settings.ts';
+import { callerOf } from './session-id.ts';
+import type { ToolList } from './tool-lists.ts';
+
+/** Maximum length of a message of a client in bytes. */
+const requestBytesMax = 4 * 1024 * 1024;
+
+export interface Received {
+  readonly body: Uint8Array;
+  readonly message: ClientMessage;
+  /** True if the headers that repeat parts of the body were compared with it. */
+  readonly hasRoutingHeaders: boolean;
+}
+
+/** Reads and checks the message of a request, and notes it in the call. Throws RpcError. */
+export async function receive({ ctx, call }: Pick<Work, 'ctx' | 'call'>): Promise<Received> {
+  // A small body has been read already.
+  const body = ctx.body ?? (await readBytes(ctx, requestBytesMax));
+  ctx.body = body;
+  const message = parseMessage(body);
+  call.id = message.id;
+  call.method = message.method;
+  call.name = shortName(message);
+  return { body, message, hasRoutingHeaders: checkRoutingHeaders(ctx.request, message) };
+}
+
+/** Sends a message to the server, if flags, pins, limits and guardrails allow it. */
+export async function forward(
+  given: Work,
+  message: ClientMessage,
+  outgoing: Omit<Outgoing, 'checkResult'>,
+): Promise<AttemptReply> {
+  const { ctx, parts, call } = given;
+  requireEnabled(given.server, message);
+  const work = await authorised(given);
+  const { server } = work;
+  await requireApproved(parts.toolLists, server, callerOf(ctx.identity as Identity), message);
+  if (message.method !== 'tools/call') return exchange(work, { ...outgoing, checkResult: null });
+  await takeFromLimits(work, message);
+  const checks = await parts.toolGuardrails.of(ctx, server.document, call.name ?? '');
+  if (checks === null) return exchange(work, { ...outgoing, checkResult: null });
+  const checked = await checks.checkArguments(message);
+  return exchange(work, { ...withMessage(outgoing, message, checked), checkResult: checks.checkResult });
+}
+
+/** The request with the message that guardrails returned. */
+function withMessage<Sent extends Pick<Outgoing, 'body' | 'routed'>>(
+  outgoing: Sent,
+  message: ClientMessage,
+  checked: ClientMessage,
+): Sent {
+  if (checked === message) return outgoing;
+  if (outgoing.routed !== null) return { ...outgoing, routed: checked };
+  const { id, method, params } = checked;
+  const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...(id === null ? {} : { id }), method, params }));
+  return { ...outgoing, body };
+}
+
+/** Counts a call of a tool. Throws GatewayError if a limit refuses it. */
+export async function takeFromLimits({ ctx }: Pick<Work, 'ctx'>, { method }: ClientMessage): Promise<void> {
+  if (method === 'tools/call') for (const hook of ctx.plan.onToolCall) await hook(ctx);
+}
+
+/**
+ * Calls a tool in a session of the gateway, on behalf of a client that named another tool or another server. The record names both.
+ * `name` is the name that the client used.
+ */
+export function callTool(
+  work: Omit<Work, 'server' | 'tokenId'>,
+  server: ServerSettings,
+  message: ClientMessage,
+  name: string,
+): Promise<AttemptReply> {
+  const { serverId, server: slug } = work.call;
+  const call: McpCall = {
+    ...callOf(work.ctx, server.document),
+    ...{ id: message.id, method: message.method, name: shortName(message) },
+    via: { serverId, server: slug, name },
+  };
+  work.ctx.mcp = call;
+  return forward({ ...work, call, server, tokenId: null }, message, {
+    body: null,
+    hasRoutingHeaders: false,
+    isOpening: false,
+    routed: message,
+  });
+}
+
+/** The tools that a server lists to the gateway on behalf of the caller. Throws RpcError if the caller must connect an account first. */
+export async function listTools({ parts, ctx }: Pick<Work, 'parts' | 'ctx'>, server: ServerSettings): Promise<ToolList> {
+  const identity = ctx.identity as Identity;
+  const { server: own } = await parts.tokens.authorise(server, identity, null, null);
+  return parts.toolLists.get(own, callerOf(identity));
+}
+
+function shortName(message: ClientMessage): string | null {
+  return nameOf(message)?.slice(0, 2_048) ?? null;
+}

@@ -1,0 +1,22 @@
+import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
+import type { ClientMessage } from '../messages.ts';
+import type { ServerSettings } from '../server-settings.ts';
+import type { ToolList } from '../tool-lists.ts';
+import type { ToolSource } from '../tool-source.ts';
+
+/** The tools of one server that flags and pins allow. */
+export function serverSource(
+  server: ServerSettings,
+  list: () => Promise<ToolList>,
+  call: (message: ClientMessage) => Promise<AttemptReply>,
+): ToolSource {
+  return {
+    async list() {
+      const { tools } = await list();
+      const allowed = tools.filter((tool) => server.isEnabled('tool', String(tool.name)) && server.isApproved(tool));
+      // The same list keeps its index.
+      return { tools: allowed.length === tools.length ? tools : allowed, missing: [] };
+    },
+    call,
+  };
+}
