@@ -26,7 +26,7 @@ const folders = {
   identity: ['db', 'audit', 'http', 'mail', 'publish', 'access', rows],
   'sign-in': [
     ...['db', 'http', 'publish', 'secrets', 'access', 'identity', rows, 'define-resource\\.ts'],
-    'resources/(api-keys/role-changed|sessions/sign-in|sso-connections/(addresses|secrets)|user-invites/(join-workspaces|service)|users/service|workspace-users/memberships)\\.ts',
+    'resources/(api-keys/role-changed|sessions/sign-in|sso-connections/(addresses|secrets)|user-invites/(join-workspaces|service)|users/(check-email-domain|service)|workspace-users/memberships)\\.ts',
   ],
   'gateway-api': [
     ...['db', 'audit', 'http', 'publish', 'secrets', 'leases', 'pricing', 'identity', rows, 'define-resource\\.ts'],

@@ -12,7 +12,7 @@ export interface SignInWish {
 }
 
 /** Address of the provider, and the cookie that binds the attempt to the browser. */
-export interface BegunSignIn {
+interface BegunSignIn {
   readonly url: string;
   readonly cookie: string;
 }
@@ -36,19 +36,19 @@ const protocols: Readonly<Record<ConnectionType, BeginSignIn>> = {
   },
 };
 
-/** Begins a sign-in: stores the attempt, sets its cookie, and returns the address of the identity provider. */
+/**
+ * Begins a sign-in: stores the attempt, sets its cookie, and returns the address of the identity provider. Anyone can begin a sign-in, so
+ * only its refusal and its end leave audit entries.
+ */
 export async function beginSignIn(
-  call: BeginCall & Pick<PublicCall<never>, 'write' | 'header' | 'auditRefusal'>,
+  call: BeginCall & Pick<PublicCall<never>, 'header' | 'auditRefusal'>,
   connection: SsoConnection,
   wish: SignInWish,
 ): Promise<string> {
   const { organisationId, id: connectionId } = connection;
   return auditRefusals(call, { organisationId, connectionId }, async () => {
     const store = await protocols[connection.type](call, connection, wish);
-    const { url, cookie } = await call.write({ organisationId, userId: null }, async (change) => {
-      change.about(connectionId);
-      return store(change.tx);
-    });
+    const { url, cookie } = await call.services.database.emOf(organisationId).transactional(store);
     call.header('set-cookie', cookie);
     return url;
   });

@@ -1,5 +1,6 @@
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
+import { AdminError } from '../http/errors.ts';
 import type { PublicCall } from '../http/public-route.ts';
 import type { Change } from '../publish/write-change.ts';
 import { organisations } from '../resources/organisations/entity.ts';
@@ -14,6 +15,7 @@ import {
 import { userInvites } from '../resources/user-invites/entity.ts';
 import { joinWorkspaces } from '../resources/user-invites/join-workspaces.ts';
 import { isStillGranted } from '../resources/user-invites/service.ts';
+import { checkEmailDomain } from '../resources/users/check-email-domain.ts';
 import { type User, users } from '../resources/users/entity.ts';
 import { insertUser } from '../resources/users/service.ts';
 import { addMember, type Making } from '../resources/workspace-users/memberships.ts';
@@ -154,6 +156,13 @@ async function provision(
   if (authSettings?.disable_auto_provision_user) {
     throw new SignInRefusal('provisioning_disabled', 'Only invited users can sign in. Ask an admin for an invite');
   }
+  await checkEmailDomain(tx, organisationId, email).catch((error: unknown) => {
+    if (!(error instanceof AdminError) || error.code !== 'AB01') throw error;
+    throw new SignInRefusal(
+      'domain_not_allowed',
+      'allowed_email_domains of the organisation does not contain the domain of this e-mail',
+    );
+  });
   const matching = matchingRules(connection, identity.groups);
   if (connection.groupRules.length > 0 && matching.length === 0) {
     throw new SignInRefusal('no_group', 'This user is in none of the groups that may sign in');

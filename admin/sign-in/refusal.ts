@@ -12,6 +12,7 @@ export type RefusalReason =
   | 'email_missing'
   | 'email_unverified'
   | 'domain_unverified'
+  | 'domain_not_allowed'
   | 'identity_conflict'
   | 'no_group'
   | 'provisioning_disabled';

@@ -86,6 +86,14 @@ describe.each(ruleDatabases)('accounts of single sign-on, on %s', (database) => 
     await plane.ask('PUT', path, { body: { disable_auto_provision_user: false } });
   });
 
+  it('are not created outside allowed_email_domains, even in a verified domain', async () => {
+    const connectionId = await newConnection(plane);
+    const path = `/organisations/${plane.organisationId}/auth-settings`;
+    await plane.ask('PUT', path, { body: { allowed_email_domains: [{ domain: 'other.example.org' }] } });
+    await expect(arrive(plane, { connectionId, subject: subject() })).rejects.toMatchObject({ reason: 'domain_not_allowed' });
+    await plane.ask('PUT', path, { body: { allowed_email_domains: [] } });
+  });
+
   it('accounts of two protocols differ, even with one issuer and subject', async () => {
     const connectionId = await newConnection(plane);
     const shared = { connectionId, subject: subject() };
@@ -212,6 +220,24 @@ describe.each(ruleDatabases)('accounts of single sign-on, on %s', (database) => 
       await newConnection(plane);
       const sent = { email: `a@${verifiedDomain}`, organisation_id: plane.organisationId, sso_client_id: made.body.id };
       expect((await plane.ask('POST', '/auth/login', { key: null, body: sent })).status).toBe(404);
+    });
+  });
+
+  describe('pages', () => {
+    const open = (path: string, headers: Record<string, string> = {}) =>
+      fetch(`${plane.url}/v1${path}`, { headers, redirect: 'manual' });
+
+    it('ask for the sign-in, and lead signed-in users on within this service only', async () => {
+      const page = await open('/auth/sign-in?return_to=/console');
+      const html = await page.text();
+      expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+      const [, script = ''] = /<script>([\s\S]*)<\/script>/.exec(html) ?? [];
+      expect(() => new Function(script)).not.toThrow();
+      const { token } = await newPerson(plane);
+      const led = await open('/auth/sign-in?return_to=/console', { cookie: `svc_session=${token}` });
+      expect([led.status, led.headers.get('location')]).toEqual([303, '/console']);
+      expect((await open('/auth/sign-in?return_to=//evil.example', { cookie: `svc_session=${token}` })).status).toBe(400);
+      for (const path of ['/auth/signed-in', '/auth/signed-out']) expect((await open(path)).status).toBe(200);
     });
   });
 
