@@ -42,6 +42,8 @@ const readQuery = v.strictObject({
   ...tenantEntries,
   path_format: v.optional(v.picklist(['v1', 'v2'], 'v1 or v2 is expected')),
   created_at: v.optional(v.string()),
+  /** `hooks`: the guardrails of the request, without headers and bodies. */
+  type: v.optional(v.picklist(['hooks'], 'hooks is expected')),
 });
 
 /** Routes of request logs. */
@@ -120,7 +122,8 @@ export const logRoutes: readonly AdminRoute[] = [
       if (!row) throw notFound('Log');
       const namesOf = await readNames(call.em, [row]);
       const log = toLog(row, namesOf(row), call.services.settings, sight.metadata);
-      const contents = await readContents(call.em, call.services.vault, call.organisationId, [row]);
+      const shown = call.query.type === 'hooks' ? [] : [row];
+      const contents = await readContents(call.em, call.services.vault, call.organisationId, shown);
       const content = contents.get(row.id);
       return {
         ...withContent(log, content),

@@ -35,6 +35,10 @@ describe.each(databases)('headers and bodies of requests, on %s', (name) => {
     expect(body.request).toMatchObject({ method: 'POST', ...content.request });
     expect(body.response).toMatchObject({ status: 200, ...content.response });
     expect(body.prompt).toEqual(content.prompt);
+    const hooks = await plane.ask('GET', `/logs/${content.id}?type=hooks`);
+    expect(hooks.body).toMatchObject({ _id: content.id, guardrails: [], request: { headers: {}, body: null }, prompt: null });
+    const wrong = await plane.ask('GET', `/logs/${content.id}?type=other`);
+    expect([wrong.status, wrong.body.data.message]).toEqual([400, 'type: hooks is expected']);
     const [row] = await em().execute<[{ raw: string }]>(
       "select encode(content, 'escape') as raw from record_contents where id = ?",
       [content.id],
