@@ -73,6 +73,7 @@ module.exports = {
     only('model-list', '^core/model-list/', '^core/(model-list|pipeline|contract)/'),
     only('prompts', '^core/prompts/', '^core/(prompts|pipeline|contract)/'),
     only('mcp', '^core/mcp/', '^core/(mcp|pipeline|contract)/'),
+    only('a2a', '^core/a2a/', '^core/(a2a|mcp|pipeline|contract)/'),
     only('realtime', '^core/realtime/', '^core/(realtime|pipeline|contract)/'),
     only('control-plane', '^core/control-plane/', '^core/(control-plane|pipeline/(target|attempt)|contract)/'),
     only('batches', '^core/batches/', '^core/(batches|pipeline|control-plane|contract)/'),

@@ -50,6 +50,8 @@ const forResources = [
 
 /** Resources whose other files a resource may import, except routes and declarations. There are no circles. */
 const resources = {
+  'agent-integrations': ['mcp-integrations'],
+  'agent-servers': ['agent-integrations', 'mcp-integrations'],
   analytics: ['logs'],
   'api-keys': ['organisations'],
   batches: ['files'],

@@ -83,8 +83,7 @@ export const scopesByType: Readonly<Record<ApiKeyType, ReadonlySet<string>>> = {
 
 /** Resources whose scopes have no effect, because this version does not have the resource, and single scopes of that kind. */
 const withoutRoute: readonly string[] = [
-  ...['agent_servers.*', 'agents.*', 'feedbacks.read', 'workspace_agent_integrations.*'],
-  ...['organisation_agent_integrations.*', 'agent_server_skills.*', 'agent_integration_skills.*', 'agent_server_user_access.*'],
+  'feedbacks.read',
   ...['virtual_keys.copy', 'virtual_keys.duplicate', 'completions.read'],
 ];
 

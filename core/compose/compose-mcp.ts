@@ -19,12 +19,12 @@ import { createSessionIds } from '../mcp/session-id.ts';
 import { createToolGuardrails } from '../mcp/tool-guardrails.ts';
 import { createToolLists } from '../mcp/tool-lists.ts';
 import { createUpstreamTokens } from '../mcp/upstream-tokens.ts';
-import type { McpHandlers } from './endpoint-handlers.ts';
+import type { ProtocolHandlers } from './endpoint-handlers.ts';
 import { guardrailOpener, mcpHeaderOpener, mcpTokenOpener } from './open-sealed.ts';
 import type { OutboundParsers } from './outbound-parsers.ts';
 
 /** The MCP gateway of a process. */
-export interface ComposedMcp extends McpHandlers {
+export interface ComposedMcp extends ProtocolHandlers {
   /** Ends the streams of notices, which have no end of their own. */
   endStreams(): void;
   /** Replies to requests for metadata, which need no credentials. Returns false for other requests. */

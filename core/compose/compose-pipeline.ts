@@ -11,7 +11,7 @@ import { createMeterReply } from '../pipeline/usage/reply-meter.ts';
 import { providers } from '../providers/index.ts';
 import { passedUsage } from '../providers/passed-usage.ts';
 import type { composeChain } from './compose-chain.ts';
-import { attemptSteps, endpointHandlers, type McpHandlers } from './endpoint-handlers.ts';
+import { attemptSteps, endpointHandlers, type Protocols } from './endpoint-handlers.ts';
 import { createSignServices } from './sign-services.ts';
 
 type Outgoing = PipelineOptions['dispatcher']['outgoing'];
@@ -27,8 +27,8 @@ export interface PipelineParts
   /** Sends calls to the service's own store of files and batches. */
   readonly ownStore: UpstreamSender;
   readonly resolver: Omit<ResolverOptions, 'providers' | 'documents' | 'now' | 'bodies'>;
-  /** Absent: paths of MCP servers are not found. */
-  readonly mcp?: McpHandlers;
+  /** Absent: paths of MCP servers and A2A agents are not found. */
+  readonly protocols?: Protocols;
   readonly tokenFetch: TokenFetchOptions;
   /** True allows stored providers to authenticate as this machine. */
   readonly machineIdentity: boolean;
@@ -45,7 +45,7 @@ export function composePipeline(parts: PipelineParts): Handle {
   const { documents, clock } = services;
   const resolve = createResolver({ ...parts.resolver, providers, documents, bodies, now: clock.now });
   const options: PipelineOptions = {
-    endpoints: endpointHandlers(parts.mcp),
+    endpoints: endpointHandlers(parts.protocols),
     storedOnManyTargets: parts.storedOnManyTargets,
     sessions: parts.sessions,
     chain,

@@ -16,25 +16,31 @@ import { answerInvocation } from './invoke-guardrails.ts';
 /** Steps around the attempts of operations that need more than one call to a provider. */
 export const attemptSteps: Dispatcher['stepsOf'] = { createBatch: batchSteps };
 
-/** The MCP gateway. */
-export interface McpHandlers {
+/** An endpoint with errors of its own: the MCP gateway, or that of A2A agents. */
+export interface ProtocolHandlers {
   readonly handle: EndpointHandler;
   /** Returns the reply to a failed request; null for the usual error. */
   errorReply(ctx: RequestContext, error: GatewayError): Reply | null;
 }
 
-/** The handlers of endpoints that are not one call to a provider. `mcp` absent: there is no MCP gateway. */
-export function endpointHandlers(mcp?: McpHandlers): EndpointHandlers {
-  const byName: Handlers = { ...handlers, mcp: mcp?.handle };
+/** The handlers of endpoints that are not one call to a provider. `protocols`: those with errors of their own. */
+export function endpointHandlers(protocols: Protocols = {}): EndpointHandlers {
+  const byName: Handlers = { ...handlers, mcp: protocols.mcp?.handle, agent: protocols.agent?.handle };
   return {
     handlerOf(endpoint, request) {
       if (isSession(endpoint, request)) return runSession;
       return (endpoint && byName[endpoint.name]) ?? null;
     },
-    errorReply: (ctx, error) => (ctx.endpoint?.name === 'mcp' ? (mcp?.errorReply(ctx, error) ?? null) : null),
+    errorReply: (ctx, error) => protocols[ctx.endpoint?.name as keyof Protocols]?.errorReply(ctx, error) ?? null,
     debugRoute: addDebugRoute,
     prompts: promptSteps,
   };
+}
+
+/** Absent: the paths of the protocol are not found. */
+export interface Protocols {
+  readonly mcp?: ProtocolHandlers;
+  readonly agent?: ProtocolHandlers;
 }
 
 type Handlers = { readonly [Name in Endpoint['name']]?: EndpointHandler | undefined };

@@ -56,6 +56,7 @@ import { createTransport } from '../upstream/transport.ts';
 import { addGauges } from './add-gauges.ts';
 import { bodyLimitsOf } from './body-limits.ts';
 import { createTurnClock } from './cached-clock.ts';
+import { composeAgents } from './compose-agents.ts';
 import { composeChain } from './compose-chain.ts';
 import { composeMcp } from './compose-mcp.ts';
 import { composePipeline } from './compose-pipeline.ts';
@@ -245,6 +246,7 @@ export async function startGateway(
   const ownStoreAdapter = { ...ownStore, inProcess: { origin: ownStoreOrigin, ...ownStoreCalls } };
   const sessions = openSessions(settings, clock);
   const mcp = composeMcp(settings, outbound, transport, services, { fetch, log });
+  const agent = composeAgents(settings, outbound);
   const handle = composePipeline({
     chain: composed,
     transport,
@@ -271,7 +273,7 @@ export async function startGateway(
     prefixes,
     memory,
     sessions,
-    mcp,
+    protocols: { mcp, agent },
     storedOnManyTargets: settings.storedOnManyTargets,
     errorReply,
     forwardToControlPlane: createForward({
@@ -369,6 +371,7 @@ export async function startGateway(
       stopping = true;
       if (settings.drainDelayMs > 0) await new Promise((resolve) => setTimeout(resolve, settings.drainDelayMs));
       mcp.endStreams();
+      agent.endStreams();
       // Sessions must be closed before the drain time of requests ends.
       const graceMs = Math.max(0, Math.min(settings.realtimeDrainMs, settings.drainTimeoutMs - sessionClosingMs));
       const [all] = await Promise.all([server.drain(settings.drainTimeoutMs), sessions.drain(graceMs)]);

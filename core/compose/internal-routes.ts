@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../config/settings.ts';
+import { answerCardQuestion } from '../a2a/answer-card-question.ts';
 import { readBatchUsage } from '../batches/read-batch-usage.ts';
+import { agentCardPath, agentCardQuestion } from '../contract/protocol/agent-cards.ts';
 import { configCheck, configCheckPath } from '../contract/protocol/config-check.ts';
 import { connectionTestPath } from '../contract/protocol/connection-test.ts';
 import {
@@ -31,7 +33,7 @@ import { createBuilder } from '../pipeline/target/build-target.ts';
 import { createTokenFetch, type TokenFetchOptions } from '../pipeline/target/token-fetch.ts';
 import { providers } from '../providers/index.ts';
 import { type GuardrailAnswers, guardrailRoutes } from './guardrail-routes.ts';
-import { headerOpener, mcpHeaderOpener, secretOpener } from './open-sealed.ts';
+import { cardHeaderOpener, headerOpener, mcpHeaderOpener, secretOpener } from './open-sealed.ts';
 import type { OutboundParsers } from './outbound-parsers.ts';
 import { createSignServices } from './sign-services.ts';
 
@@ -43,7 +45,7 @@ const batchesReadOfOneMax = 2;
 /** Maximum number of configs that are checked at the same time. */
 const configChecksMax = 8;
 
-/** Maximum number of MCP servers that are asked at the same time. */
+/** Maximum number of MCP servers that are asked at the same time, and of A2A agents. */
 const inspectionsMax = 8;
 
 export interface InternalRoutesOptions {
@@ -109,6 +111,7 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
     ...guardrailRoutes(clusterKeyText, options.guardrails),
     [loadedPluginsPath, plugins],
     [mcpInspectionPath, mcpInspections(options)],
+    [agentCardPath, agentCards(options)],
     [tokenCheckPath, createTokenChecks({ tokens, clusterKey, clusterKeyText })],
   ]);
 }
@@ -122,5 +125,16 @@ function mcpInspections({ settings, transport, parseTokenUrl, clock }: InternalR
     question: mcpInspection,
     atOnceMax: inspectionsMax,
     answer: ({ document, lists }) => inspectServer({ sender: transport, document, settingsOf, totalMs: ms }, lists, clock),
+  });
+}
+
+/** Fetches cards of A2A agents for the control plane. */
+function agentCards({ settings, transport, parseTokenUrl, clock }: InternalRoutesOptions): Handle {
+  const openHeaders = cardHeaderOpener(settings.clusterKey);
+  return replyToControlPlane({
+    clusterKey: settings.clusterKeyText,
+    question: agentCardQuestion,
+    atOnceMax: inspectionsMax,
+    answer: (question) => answerCardQuestion({ sender: transport, clock, parseUrl: parseTokenUrl, openHeaders }, question),
   });
 }

@@ -1,3 +1,5 @@
+import type { AgentCardQuestion } from '../contract/protocol/agent-cards.ts';
+import type { AgentServerDocument } from '../contract/protocol/agents.ts';
 import { type GuardrailDocument, keyPurposes, type ProviderDocument } from '../contract/protocol/documents.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import { type McpConnectionDocument, mcpTokenContext } from '../contract/protocol/mcp-connection.ts';
@@ -54,6 +56,18 @@ export function mcpHeaderOpener(clusterKey: Uint8Array): (document: McpServerDoc
 export function mcpTokenOpener(clusterKey: Uint8Array): (document: McpConnectionDocument) => string {
   const key = deriveKey(clusterKey, keyPurposes.transport);
   return (document) => unseal(key, document.token, mcpTokenContext(document)).toString('utf8');
+}
+
+/** Opens the sealed headers of A2A agents: name to value. */
+export function agentHeaderOpener(clusterKey: Uint8Array): (document: AgentServerDocument) => Record<string, string> {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return ({ id, headers }) => openJson(key, headers, `agent-server/${id}`);
+}
+
+/** Opens the sealed headers with which the control plane has a card fetched. */
+export function cardHeaderOpener(clusterKey: Uint8Array): (question: AgentCardQuestion) => Record<string, string> {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return ({ organisationId, headers }) => openJson(key, headers, `agent-card/${organisationId}`);
 }
 
 /** Opens the sealed headers of the models of provider documents. */

@@ -90,6 +90,7 @@ export class DocumentStore implements DocumentReader {
       'prompt-partial': shelf('prompt-partial', 0.02),
       'mcp-server': shelf('mcp-server', 0.02),
       'mcp-connection': shelf('mcp-connection', 0.02),
+      'agent-server': shelf('agent-server', 0.01),
       workspace: shelf('workspace', 0.09),
       'workspace-models': shelf('workspace-models', 0.01),
       'workspace-policies': shelf('workspace-policies', 0.01),

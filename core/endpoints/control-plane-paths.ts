@@ -86,6 +86,11 @@ export function ownerOf(path: string): PathOwner | null {
   return owner !== null && dotSegment.test(path) ? 'reserved' : owner;
 }
 
+/** True for a path that a URL parser would shorten. */
+export function hasDotSegment(path: string): boolean {
+  return dotSegment.test(path);
+}
+
 /** Paths of the control plane that providers also have. */
 const sharedPath = /^\/v1\/deployments(?:\/|$)/;
 /** Organisation keys and sessions cannot call models. */

@@ -1,4 +1,5 @@
 import type { Endpoint, WireFormat } from '../contract/plugin/context.ts';
+import { agentEndpoint } from './agent-endpoint.ts';
 import { compileRoutes } from './compile-routes.ts';
 import { ownerOf } from './control-plane-paths.ts';
 import { mcpEndpoint } from './mcp-endpoint.ts';
@@ -18,6 +19,8 @@ export function matchEndpoint(method: string, path: string): Match {
   const known = find(method, below);
   if (known) return known;
   if (isBatchNote(method, below)) return 'control-plane';
+  const agent = agentEndpoint(method, below);
+  if (agent !== null) return agent;
   if (isExplicitProxy(below)) return proxyEndpoint(method, below) ?? 'method-not-allowed';
   const owner = ownerOf(path);
   if (owner !== null) return owner;

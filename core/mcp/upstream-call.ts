@@ -57,9 +57,10 @@ export function upstreamCall(ctx: RequestContext, parts: CallParts): UpstreamCal
   };
 }
 
-function* forwardedHeaders(
+/** Yields the headers of the client that the rules allow. Credentials and headers of the gateway are never among them. */
+export function* forwardedHeaders(
   ctx: RequestContext,
-  { forwardHeaders }: ServerSettings,
+  { forwardHeaders }: Pick<ServerSettings, 'forwardHeaders'>,
   prefixes: readonly string[],
 ): Generator<[string, string]> {
   if (forwardHeaders === null) return;

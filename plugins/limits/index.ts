@@ -251,7 +251,7 @@ function limitsOf(
   return { usageLimits, usageResetAt: usageResetAt ?? null, rateLimits: rateLimits ?? [] };
 }
 
-const uncharged: ReadonlySet<string> = new Set(['messagesCountTokens', 'countResponseInputTokens', 'listModels', 'mcp']);
+const uncharged: ReadonlySet<string> = new Set(['messagesCountTokens', 'countResponseInputTokens', 'listModels', 'mcp', 'agent']);
 
 /** True for requests that use no tokens: reading files, batches and models, managing stored resources, and counting tokens. */
 function isFree(ctx: RequestContext): boolean {

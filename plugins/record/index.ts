@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { AgentCall, AgentRecord } from '../../core/contract/plugin/agent-call.ts';
 import { ContentCapture, type ContentLog } from '../../core/contract/plugin/content-capture.ts';
 import type { Outcome, RequestContext } from '../../core/contract/plugin/context.ts';
 import { type CorePlugin, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
@@ -158,6 +159,7 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
     session: ctx.session ?? undefined,
     ...(ctx.reservations === null ? undefined : { reservations: ctx.reservations }),
     ...(ctx.mcp === null ? undefined : { mcp: mcpOf(ctx.mcp) }),
+    ...(ctx.agent === null ? undefined : { agent: agentOf(ctx.agent) }),
     ...(ctx.batch === null ? undefined : { batch: ctx.batch }),
     metadata: ctx.metadata,
   };
@@ -166,6 +168,10 @@ export function toRecord(ctx: RequestContext, outcome: Outcome, nowElapsedMs: nu
 function promptOf({ used: { id, slug, versionId, version, label } }: RequestPrompt): Partial<RequestRecord> {
   const promptLabel = label === null ? undefined : { promptLabel: label };
   return { promptId: id, promptSlug: slug, promptVersionId: versionId, promptVersion: version, ...promptLabel };
+}
+
+function agentOf({ id: _, ...record }: AgentCall): AgentRecord {
+  return record;
 }
 
 function mcpOf({ id: _, ...record }: McpCall): McpRecord {

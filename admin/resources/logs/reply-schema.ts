@@ -151,6 +151,23 @@ const logReply = v.strictObject({
       via: v.nullable(v.strictObject({ server_id: v.string(), server: v.string(), name: v.string() })),
     }),
   ),
+  /** Call of an A2A agent. */
+  agent: v.nullable(
+    v.strictObject({
+      server_id: v.string(),
+      server: v.string(),
+      integration_id: v.string(),
+      binding: v.string(),
+      operation: nullableText,
+      version: nullableText,
+      task_id: nullableText,
+      context_id: nullableText,
+      task_state: nullableText,
+      auth_type: v.picklist(['api_key', 'jwt']),
+      upstream_auth_type: v.string(),
+      error_code: v.nullable(v.number()),
+    }),
+  ),
   metrics,
 });
 

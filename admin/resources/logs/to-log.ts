@@ -15,7 +15,7 @@ const noContent: { readonly headers: Readonly<Record<string, string>>; readonly 
 /**
  * Converts a request record to the wire form of lists, without headers and bodies. `cost` is in cents, as
  * `cost_unit` states; tokens count every kind of input. `outcome`, `error`, `strategy`, `attempts`, `timings`, `decisions`, `verdicts`, `guardrails`,
- * `plugins`, `session`, `purpose`, `token_subject`, `batch` and `mcp` are additions of this service.
+ * `plugins`, `session`, `purpose`, `token_subject`, `batch`, `mcp` and `agent` are additions of this service.
  */
 export function toLog(
   row: StoredRecord,
@@ -58,6 +58,7 @@ export function toLog(
     token_subject: record.tokenSubject ?? null,
     batch: toBatch(record),
     mcp: toMcp(record),
+    agent: toAgent(record),
     metrics: {
       id: row.id,
       organisation_id: row.organisationId ?? null,
@@ -160,6 +161,25 @@ function toSession({ session, requestBytes, replyBytes }: RequestRecord) {
     bytes_from_provider: replyBytes,
     close_code: session.closeCode,
     closed_by: session.closedBy,
+  };
+}
+
+/** Returns the call of an A2A agent; null for other requests. */
+function toAgent({ agent }: RequestRecord) {
+  if (!agent) return null;
+  return {
+    server_id: agent.serverId,
+    server: agent.server,
+    integration_id: agent.integrationId,
+    binding: agent.binding,
+    operation: agent.operation,
+    version: agent.version,
+    task_id: agent.taskId,
+    context_id: agent.contextId,
+    task_state: agent.taskState,
+    auth_type: agent.callerAuth,
+    upstream_auth_type: agent.upstreamAuth,
+    error_code: agent.errorCode,
   };
 }
 

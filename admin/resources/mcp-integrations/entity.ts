@@ -1,5 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { CapabilityType, McpAuthType, McpTransport } from '../../../core/contract/protocol/mcp.ts';
+import { sharingTable } from '../../db/access-tables.ts';
 import type { McpSettings } from './schema.ts';
 
 /**
@@ -42,19 +43,7 @@ export const mcpIntegrations = defineEntity({
 });
 
 /** Access of one workspace to an integration of the organisation. */
-export const mcpIntegrationWorkspaces = defineEntity({
-  name: 'McpIntegrationWorkspace',
-  tableName: 'mcp_integration_workspaces',
-  properties: {
-    id: p.uuid().primary(),
-    organisationId: p.uuid(),
-    integrationId: p.uuid(),
-    workspaceId: p.uuid(),
-    enabled: p.boolean(),
-    createdAt: p.datetime(),
-    lastUpdatedAt: p.datetime(),
-  },
-});
+export const mcpIntegrationWorkspaces = sharingTable('McpIntegrationWorkspace', 'mcp_integration_workspaces');
 
 /** A tool, prompt, resource or resource template of an integration, as the server listed it. */
 export const mcpCapabilities = defineEntity({
@@ -81,5 +70,4 @@ export const mcpCapabilities = defineEntity({
 });
 
 export type McpIntegration = InferEntity<typeof mcpIntegrations>;
-export type McpIntegrationWorkspace = InferEntity<typeof mcpIntegrationWorkspaces>;
 export type McpCapability = InferEntity<typeof mcpCapabilities>;

@@ -1,21 +1,19 @@
 import type { FilterQuery } from '@mikro-orm/core';
+import {
+  countWorkspaces,
+  globalAccessOf,
+  listSharing,
+  sharedWith,
+  workspacesBody,
+  workspacesReply,
+} from '../../access/workspace-sharing.ts';
 import { checkHost } from '../../http/check-host.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
 import { searchIn } from '../../http/search-in.ts';
 import { type McpIntegration, mcpIntegrations, mcpIntegrationWorkspaces } from './entity.ts';
-import {
-  createBody,
-  createReply,
-  listQuery,
-  listReply,
-  metadataReply,
-  readReply,
-  updateBody,
-  workspacesBody,
-  workspacesReply,
-} from './schema.ts';
+import { createBody, createReply, listQuery, listReply, metadataReply, readReply, updateBody } from './schema.ts';
 import {
   archiveMcpIntegration,
   createMcpIntegration,
@@ -25,7 +23,7 @@ import {
   shareMcpIntegration,
   updateMcpIntegration,
 } from './service.ts';
-import { countWorkspaces, globalAccessOf, toMetadata, toRow } from './to-reply.ts';
+import { toMetadata, toRow } from './to-reply.ts';
 
 const scopes = (action: string) => [`organisation_mcp_integrations.${action}`, `workspace_mcp_integrations.${action}`];
 const shared = { tenant: 'either', resource: 'mcp_integrations', query: tenantQuery, body: null } as const;
@@ -45,22 +43,19 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
     async handle({ em, organisationId, workspaceId, query }) {
       const where: FilterQuery<McpIntegration>[] = [{ organisationId, status: 'active' }];
       if (query.type !== 'all') where.push({ workspaceId: query.type === 'workspace' ? { $ne: null } : null });
-      if (workspaceId !== null) where.push({ $or: [{ workspaceId }, ...(await sharedWith(workspaceId))] });
+      if (workspaceId !== null) {
+        const shares = await sharedWith(em, mcpIntegrationWorkspaces, organisationId, workspaceId);
+        where.push({ $or: [{ workspaceId }, ...shares] });
+      }
       where.push(searchIn(query.search, 'name', 'slug'));
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
       const [rows, total] = await em.findAndCount(mcpIntegrations, { $and: where }, page);
-      const counts = workspaceId === null ? await countWorkspaces(em, rows) : new Map<string, number>();
+      const counts = workspaceId === null ? await countWorkspaces(em, mcpIntegrationWorkspaces, rows) : new Map<string, number>();
       const data = rows.map((row) => ({
         ...toRow(row, workspaceId === null || row.workspaceId === workspaceId),
         workspaces_count: counts.get(row.id) ?? null,
       }));
       return { object: 'list', total, has_more: page.offset + rows.length < total, data };
-
-      async function sharedWith(id: string): Promise<FilterQuery<McpIntegration>[]> {
-        const decided = await em.find(mcpIntegrationWorkspaces, { organisationId, workspaceId: id });
-        const idsOf = (enabled: boolean) => decided.filter((one) => one.enabled === enabled).map((one) => one.integrationId);
-        return [{ id: { $in: idsOf(true) } }, { workspaceId: null, globalWorkspaceAccess: true, id: { $nin: idsOf(false) } }];
-      }
     },
   }),
   defineRoute({
@@ -149,16 +144,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const row = await findOwnMcpIntegration(call.em, call, call.params.mcpIntegrationId ?? '');
       call.tag(row.revision);
-      const where = { organisationId: row.organisationId, integrationId: row.id };
-      const rows = await call.em.find(mcpIntegrationWorkspaces, where, { orderBy: { createdAt: 'asc', id: 'asc' } });
-      const data = rows.map((one) => ({
-        id: one.workspaceId,
-        enabled: one.enabled,
-        status: one.enabled ? 'active' : 'archived',
-        created_at: one.createdAt.toISOString(),
-        last_updated_at: one.lastUpdatedAt.toISOString(),
-      }));
-      return { object: 'list', total: data.length, data, workspaces: data, global_workspace_access: globalAccessOf(row) };
+      return listSharing(call.em, mcpIntegrationWorkspaces, row);
     },
   }),
   defineRoute({

@@ -1,47 +1,9 @@
 import * as v from 'valibot';
-import { defaultPrefix } from '../../../core/contract/protocol/header-names.ts';
 import { mcpAuthTypes, mcpTransports } from '../../../core/contract/protocol/mcp.ts';
-import { isForwardable, isProtocolHeader } from '../../../core/contract/protocol/mcp-headers.ts';
+import { globalAccess } from '../../access/workspace-sharing.ts';
 import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
-import {
-  currentPage,
-  id,
-  idOrSlug,
-  name,
-  notEnforced,
-  slug,
-  tenantEntries,
-  text,
-  unchanged,
-  wholeNumber,
-} from '../../http/schemas.ts';
-import { modelHeaders } from '../integrations/custom-headers.ts';
-
-const headers = v.nullish(
-  v.pipe(
-    modelHeaders,
-    v.check(
-      (value) => !Object.keys(value).some((one) => isProtocolHeader(one.toLowerCase())),
-      'the protocol sets this header. Remove it',
-    ),
-  ),
-);
-
-const headerName = v.pipe(v.string(), v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'not a header name'), v.toLowerCase());
-const forwardable = v.pipe(
-  headerName,
-  v.check((value) => isForwardable(value) && !value.startsWith(defaultPrefix), 'this header is never forwarded. Remove it'),
-);
-const forwarded = v.pipe(
-  v.array(v.union([forwardable, v.strictObject({ from: forwardable, to: forwardable })])),
-  v.maxLength(50, 'at most 50 headers'),
-);
-
-/** A list of names is an allow-list. */
-const forwardHeaders = v.union([
-  forwarded,
-  v.strictObject({ mode: v.picklist(['allowlist', 'all-except'], 'allowlist or all-except is expected'), headers: forwarded }),
-]);
+import { currentPage, name, notEnforced, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { type SentForwardHeaders, sentForwardHeaders, sentHeaders } from './sent-headers.ts';
 
 const capabilityName = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(2_048, 'at most 2,048 characters'));
 const toolNames = v.nullish(v.pipe(v.array(capabilityName), v.maxLength(1_000, 'at most 1,000 tools')));
@@ -80,11 +42,11 @@ export type SentOauthMetadata = v.InferOutput<typeof oauthMetadata>;
 const configurations = v.nullish(
   v.strictObject({
     oauth_metadata: v.nullish(oauthMetadata),
-    headers,
-    custom_headers: headers,
-    passthrough_headers: headers,
-    passthrough_header: headers,
-    forward_headers: v.nullish(forwardHeaders),
+    headers: sentHeaders,
+    custom_headers: sentHeaders,
+    passthrough_headers: sentHeaders,
+    passthrough_header: sentHeaders,
+    forward_headers: sentForwardHeaders,
     tools: v.nullish(v.strictObject({ allowed: toolNames, blocked: toolNames, pinned: v.optional(v.boolean()) })),
   }),
 );
@@ -92,7 +54,7 @@ export type SentConfigurations = v.InferOutput<typeof configurations>;
 
 /** Settings as they are stored: without header values. */
 export interface McpSettings {
-  forward_headers?: v.InferOutput<typeof forwardHeaders>;
+  forward_headers?: SentForwardHeaders;
   oauth_metadata?: Omit<SentOauthMetadata, 'client_secret'>;
   tools?: { allowed?: string[] | null | undefined; blocked?: string[] | null | undefined; pinned?: boolean | undefined };
   /** Names of the headers that were sent in `passthrough_headers`. */
@@ -136,16 +98,6 @@ export const listQuery = v.strictObject({
   type: v.optional(v.picklist(['workspace', 'organisation', 'all'], 'workspace, organisation or all is expected'), 'all'),
 });
 
-export const workspacesBody = v.strictObject({
-  organisation_id: v.optional(id),
-  workspaces: v.pipe(
-    v.array(v.strictObject({ id: idOrSlug, enabled: v.boolean() })),
-    v.maxLength(1_000, 'at most 1,000 workspaces at once'),
-  ),
-  global_workspace_access: v.optional(v.strictObject({ enabled: v.boolean() })),
-  override_existing_workspace_access: v.optional(v.boolean(), false),
-});
-
 const rowEntries = {
   id: uuid,
   slug: v.string(),
@@ -174,28 +126,9 @@ export const listReply = v.strictObject({
   data: v.array(v.strictObject({ ...rowEntries, workspaces_count: v.nullable(v.number()) })),
 });
 
-const globalAccess = v.strictObject({ enabled: v.boolean() });
-
 export const readReply = v.strictObject({ ...rowEntries, global_workspace_access: v.nullable(globalAccess) });
 
 export const createReply = v.strictObject({ id: uuid, slug: v.string(), object: v.literal('mcp-integration') });
-
-const accessRow = v.strictObject({
-  id: uuid,
-  enabled: v.boolean(),
-  status: v.picklist(['active', 'archived']),
-  created_at: time,
-  last_updated_at: time,
-});
-
-/** The list is repeated under `workspaces`, which older clients read. */
-export const workspacesReply = v.strictObject({
-  object: v.literal('list'),
-  total: v.number(),
-  data: v.array(accessRow),
-  workspaces: v.array(accessRow),
-  global_workspace_access: v.nullable(globalAccess),
-});
 
 export const metadataReply = v.strictObject({
   server_name: nullableText,

@@ -1,19 +1,18 @@
 import { LockMode } from '@mikro-orm/core';
 import type * as v from 'valibot';
-import { findWorkspace } from '../../access/resolve-workspace.ts';
+import { mayUse, type SentSharing, shareWithWorkspaces } from '../../access/workspace-sharing.ts';
 import { announceMcpServers } from '../../announce/mcp-servers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
-import { asReference, conflict, forbidden, invalid, notFound } from '../../http/errors.ts';
+import { conflict, forbidden, invalid, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { mcpServers } from '../mcp-servers/entity.ts';
-import type { Workspace } from '../workspaces/entity.ts';
-import { type McpIntegration, type McpIntegrationWorkspace, mcpIntegrations, mcpIntegrationWorkspaces } from './entity.ts';
+import { type McpIntegration, mcpIntegrations, mcpIntegrationWorkspaces } from './entity.ts';
 import { dropHeaders, putSettings } from './headers.ts';
-import type { createBody, updateBody, workspacesBody } from './schema.ts';
+import type { createBody, updateBody } from './schema.ts';
 
 interface Tenant {
   readonly organisationId: string;
@@ -96,44 +95,9 @@ export async function archiveMcpIntegration(change: Change, row: McpIntegration)
 }
 
 /** Opens an integration of the organisation to workspaces, or closes it. Closing stops calls at once. */
-export async function shareMcpIntegration(
-  change: Change,
-  row: McpIntegration,
-  body: v.InferOutput<typeof workspacesBody>,
-): Promise<void> {
-  const { tx } = change;
-  const named: Workspace[] = [];
-  for (const [index, { id }] of body.workspaces.entries()) {
-    const reference = asReference(`workspaces[${index}].id`, 'Workspace');
-    named.push(await findWorkspace(tx, row.organisationId, id).catch(reference));
-  }
-  if (row.workspaceId) throw invalid('workspaces: this integration belongs to one workspace and cannot be shared');
-  const access = body.global_workspace_access;
-  if (access !== undefined) {
-    row.globalWorkspaceAccess = access.enabled;
-    if (body.override_existing_workspace_access) {
-      const all = { organisationId: row.organisationId, integrationId: row.id };
-      await tx.nativeUpdate(mcpIntegrationWorkspaces, all, { enabled: access.enabled, lastUpdatedAt: new Date() });
-    }
-  }
-  for (const [index, one] of body.workspaces.entries()) {
-    const decision = await decisionOf(tx, row, (named[index] as Workspace).id);
-    decision.enabled = one.enabled;
-    decision.lastUpdatedAt = new Date();
-    await tx.flush();
-  }
-  row.lastUpdatedAt = new Date();
-  change.about(row.id);
+export async function shareMcpIntegration(change: Change, row: McpIntegration, body: SentSharing): Promise<void> {
+  await shareWithWorkspaces(change, mcpIntegrationWorkspaces, row, body);
   await announceMcpServers(change, row.id, 'upsert');
-}
-
-async function decisionOf(tx: EntityManager, row: McpIntegration, workspaceId: string): Promise<McpIntegrationWorkspace> {
-  const { id: integrationId, organisationId } = row;
-  const found = await tx.findOne(mcpIntegrationWorkspaces, { integrationId, workspaceId }, { refresh: true });
-  if (found) return found;
-  const now = new Date();
-  const fields = { id: newId(), organisationId, integrationId, workspaceId, enabled: false, createdAt: now, lastUpdatedAt: now };
-  return tx.create(mcpIntegrationWorkspaces, fields);
 }
 
 /** Returns an active integration that the actor owns. `for update` locks the row until the end of the transaction. Throws AB08. */
@@ -158,10 +122,8 @@ export async function findReadableMcpIntegration(em: EntityManager, call: Tenant
 }
 
 /** Returns true if the integration belongs to the workspace or is shared with it. */
-export async function mayUseMcpIntegration(em: EntityManager, row: McpIntegration, workspaceId: string): Promise<boolean> {
-  if (row.workspaceId) return row.workspaceId === workspaceId;
-  const access = await em.findOne(mcpIntegrationWorkspaces, { integrationId: row.id, workspaceId });
-  return access ? access.enabled : row.globalWorkspaceAccess;
+export function mayUseMcpIntegration(em: EntityManager, row: McpIntegration, workspaceId: string): Promise<boolean> {
+  return mayUse(em, mcpIntegrationWorkspaces, row, workspaceId);
 }
 
 /** Throws AB03 unless the actor may do this to integrations of this owner: those of the organisation have scopes of their own. */

@@ -1,6 +1,4 @@
-import type { EntityManager } from '../../db/open-database.ts';
-import { workspaces } from '../workspaces/entity.ts';
-import { type McpIntegration, mcpIntegrationWorkspaces } from './entity.ts';
+import type { McpIntegration } from './entity.ts';
 import { shownSettings } from './headers.ts';
 
 /** `isOwner` false: the reader only uses it, so it has no settings and no header names. */
@@ -24,30 +22,6 @@ export function toRow(row: McpIntegration, isOwner: boolean) {
     last_updated_at: row.lastUpdatedAt.toISOString(),
     object: 'mcp-integration',
   };
-}
-
-export function globalAccessOf(row: McpIntegration) {
-  return row.workspaceId ? null : { enabled: row.globalWorkspaceAccess };
-}
-
-/** Counts the active workspaces that may use each integration of the organisation, by its id. */
-export async function countWorkspaces(em: EntityManager, rows: readonly McpIntegration[]): Promise<Map<string, number>> {
-  const shared = rows.filter(({ workspaceId }) => !workspaceId);
-  const [first] = shared;
-  if (!first) return new Map();
-  const { organisationId } = first;
-  const active = new Set((await em.find(workspaces, { organisationId, status: 'active' })).map(({ id }) => id));
-  const decisions = await em.find(mcpIntegrationWorkspaces, {
-    organisationId,
-    integrationId: { $in: shared.map(({ id }) => id) },
-  });
-  return new Map(
-    shared.map((row) => {
-      const own = decisions.filter((one) => one.integrationId === row.id && active.has(one.workspaceId));
-      const opened = own.filter(({ enabled }) => enabled).length;
-      return [row.id, row.globalWorkspaceAccess ? active.size - (own.length - opened) : opened];
-    }),
-  );
 }
 
 /** The last reply of the server to `initialize`, and the state of its synchronisation. */

@@ -1,3 +1,4 @@
+import { userAccessBody, userAccessQuery } from '../../access/server-users.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
@@ -17,7 +18,7 @@ import { listServerCapabilities, setServerFlags } from './capabilities.ts';
 import type { McpServer } from './entity.ts';
 import { findMcpServer, workspacesWithMcpServer } from './service.ts';
 import { listUserAccess, setUserAccess } from './user-access.ts';
-import { userAccessBody, userAccessQuery, userAccessReply } from './user-access-schema.ts';
+import { userAccessReply } from './user-access-schema.ts';
 
 const shared = {
   resource: 'mcp_servers',

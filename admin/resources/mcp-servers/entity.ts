@@ -1,5 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { CapabilityType } from '../../../core/contract/protocol/mcp.ts';
+import { serverUsersTable } from '../../db/access-tables.ts';
 
 /** A workspace's use of an MCP integration; its slug is part of the path that clients call. */
 export const mcpServers = defineEntity({
@@ -43,19 +44,7 @@ export const mcpServerCapabilities = defineEntity({
 });
 
 /** Access of one user to a server. */
-export const mcpServerUsers = defineEntity({
-  name: 'McpServerUser',
-  tableName: 'mcp_server_users',
-  properties: {
-    id: p.uuid().primary(),
-    organisationId: p.uuid(),
-    workspaceId: p.uuid(),
-    serverId: p.uuid(),
-    userId: p.uuid(),
-    enabled: p.boolean(),
-    lastUpdatedAt: p.datetime(),
-  },
-});
+export const mcpServerUsers = serverUsersTable('McpServerUser', 'mcp_server_users');
 
 /** A guardrail that runs on calls of a server. */
 export const mcpServerGuardrails = defineEntity({

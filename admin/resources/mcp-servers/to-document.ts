@@ -1,9 +1,10 @@
-import type { CapabilityType, ForwardHeaders, McpServerDocument } from '../../../core/contract/protocol/mcp.ts';
+import type { CapabilityType, McpServerDocument } from '../../../core/contract/protocol/mcp.ts';
+import { userExceptions } from '../../access/server-users.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type DocumentSource, splitDocumentId } from '../../define-resource.ts';
 import { mcpCapabilities, mcpIntegrations } from '../mcp-integrations/entity.ts';
 import { openMcpHeaders, sealedForGateways } from '../mcp-integrations/headers.ts';
-import type { McpSettings } from '../mcp-integrations/schema.ts';
+import { toForwardHeaders } from '../mcp-integrations/sent-headers.ts';
 import { mayUseMcpIntegration } from '../mcp-integrations/service.ts';
 import { pinsOf } from '../mcp-integrations/tool-approvals.ts';
 import { type McpServer, mcpServerCapabilities, mcpServerGuardrails, mcpServers, mcpServerUsers } from './entity.ts';
@@ -43,7 +44,7 @@ export async function toMcpServerDocument(source: DocumentSource, id: string): P
     pins: tools?.pinned ? await pinsOf(em, integration) : null,
     guardrails: await guardrailsOf(em, row),
     toolSearch: row.toolSearch,
-    access: { default: row.defaultUserAccess, exceptions: await exceptionsOf(em, row) },
+    access: { default: row.defaultUserAccess, exceptions: await userExceptions(em, mcpServerUsers, row) },
   };
 }
 
@@ -65,16 +66,4 @@ async function guardrailsOf(em: EntityManager, { id: serverId, organisationId }:
     ...{ id: guardrailId, input: runOn.includes('input'), output: runOn.includes('output') },
     tools: capabilities.length === 0 ? null : capabilities.map(({ name }) => name),
   }));
-}
-
-/** Users with another access than the default. */
-async function exceptionsOf(em: EntityManager, row: McpServer): Promise<string[]> {
-  const { organisationId, id: serverId } = row;
-  const rows = await em.find(mcpServerUsers, { organisationId, serverId, enabled: row.defaultUserAccess === 'deny' });
-  return rows.map(({ userId }) => userId);
-}
-
-function toForwardHeaders(sent: NonNullable<McpSettings['forward_headers']>): ForwardHeaders {
-  const { mode, headers } = Array.isArray(sent) ? { mode: 'allowlist' as const, headers: sent } : sent;
-  return { mode, headers: headers.map((one) => (typeof one === 'string' ? { from: one, to: one } : one)) };
 }

@@ -13,6 +13,7 @@ import type { HeaderList, InboundRequest, RequestBody } from '../values/http.ts'
 import type { JsonObject } from '../values/json.ts';
 import type { Secret } from '../values/secret.ts';
 import { sumUsage, type Usage } from '../values/usage.ts';
+import type { AgentCall } from './agent-call.ts';
 import { CallTimes } from './call-times.ts';
 import type { ContentCapture } from './content-capture.ts';
 import type { GuardrailRecord } from './guardrail-result.ts';
@@ -52,7 +53,8 @@ export interface Endpoint {
     | 'renderPrompt'
     | 'listPromptVariables'
     | 'completePrompt'
-    | 'mcp';
+    | 'mcp'
+    | 'agent';
   /** The operation whose JSON is shaped; null = pass-through, the body is never parsed. */
   readonly operation: OperationName | null;
   /**
@@ -194,6 +196,8 @@ export class RequestContext {
   prompt: RequestPrompt | null = null;
   /** The MCP call; null for other requests, and until the server is known. */
   mcp: McpCall | null = null;
+  /** The call of an A2A agent; null for other requests, and until the agent is known. */
+  agent: AgentCall | null = null;
   configChoice: ConfigChoice | null = null;
   configSlug: string | null = null;
   configVersionId: string | null = null;

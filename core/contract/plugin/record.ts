@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { budgetRules } from '../protocol/budget-rules.ts';
+import { agentRecord } from './agent-call.ts';
 import { guardrailRecord } from './guardrail-result.ts';
 import { mcpRecord } from './mcp-call.ts';
 import { pluginTime } from './plugin-time.ts';
@@ -212,6 +213,8 @@ export const requestRecord = v.object({
   reservations: v.optional(v.array(reservationRecord)),
   /** Set for requests to MCP servers. */
   mcp: v.optional(mcpRecord),
+  /** Set for requests to A2A agents. */
+  agent: v.optional(agentRecord),
   /** Set for requests that create or belong to a batch. */
   batch: v.optional(batchRecord),
   /** Set for requests that became WebSocket sessions. */

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { savedContent } from '../plugin/guardrail-config.ts';
+import { type AgentServerDocument, agentServerDocument } from './agents.ts';
 import { publicJwk } from './key-set.ts';
 import { type McpConnectionDocument, mcpConnectionDocument } from './mcp-connection.ts';
 import { type McpEndpointDocument, mcpEndpointDocument } from './mcp-virtual.ts';
@@ -20,6 +21,7 @@ import { mappedSecretDocument } from './secret-reference.ts';
  * | `guardrail` | `<workspace id or organisation id>/<slug or id>`, and `…/<id>/<version id>` for one version |
  * | `prompt`, `prompt-partial` | `<workspace id>/<slug or id>`, if shared also `<organisation id>/<slug or id>`; `…/<id>/<number>` holds one version |
  * | `mcp-server` | `<workspace id>/<slug>`; a server or a virtual server |
+ * | `agent-server` | `<workspace id>/<slug>` |
  * | `mcp-connection` | `<server id>/<user id>`, or `<server id>/shared` |
  * | `workspace` | workspace id |
  * | `workspace-models` | workspace id; changes with every `provider` of the workspace |
@@ -37,6 +39,7 @@ export const documentKinds = [
   'prompt-partial',
   'mcp-server',
   'mcp-connection',
+  'agent-server',
   'workspace',
   'workspace-models',
   'workspace-policies',
@@ -311,6 +314,7 @@ export const documentSchemas = {
   'prompt-partial': promptPartialDocument,
   'mcp-server': mcpEndpointDocument,
   'mcp-connection': mcpConnectionDocument,
+  'agent-server': agentServerDocument,
   workspace: workspaceDocument,
   'workspace-models': workspaceModelsDocument,
   'workspace-policies': workspacePoliciesDocument,
@@ -342,6 +346,7 @@ export interface DocumentOf {
   'prompt-partial': PromptPartialDocument;
   'mcp-server': McpEndpointDocument;
   'mcp-connection': McpConnectionDocument;
+  'agent-server': AgentServerDocument;
   workspace: WorkspaceDocument;
   'workspace-models': WorkspaceModelsDocument;
   'workspace-policies': WorkspacePoliciesDocument;

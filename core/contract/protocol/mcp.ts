@@ -18,7 +18,7 @@ export type CapabilityType = (typeof capabilityTypes)[number];
  * Headers of the client that are sent to the server. `allowlist`: these, under the name `to`. `all-except`: all others. Names are in
  * lower case.
  */
-const forwardHeaders = v.object({
+export const forwardHeaders = v.object({
   mode: v.picklist(['allowlist', 'all-except']),
   headers: v.array(v.object({ from: v.string(), to: v.string() })),
 });

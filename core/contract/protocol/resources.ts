@@ -4,6 +4,8 @@
  * `.list`, with `_` for `-`. `own`: the paths and scopes of the resource are listed where they are defined.
  */
 const resources: Readonly<Record<string, 'standard' | 'own'>> = {
+  'agent-integrations': 'own',
+  'agent-servers': 'own',
   analytics: 'own',
   'api-keys': 'own',
   'audit-logs': 'own',

@@ -27,6 +27,9 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
     const server = { name: 'M', slug: 'mcp-one', mcp_integration_id: id };
     mcpServerId = (await plane.ask('POST', '/mcp-servers', { body: server })).body.id;
     await storeConnection(plane, mcpServerId);
+    const agent = { name: 'A', url: 'https://agent.example.com', auth_type: 'none', workspace_id: plane.workspaceId };
+    const { slug } = (await plane.ask('POST', '/agent-integrations', { body: agent })).body;
+    await plane.ask('POST', '/agent-servers', { body: { name: 'A', slug: 'agent-one', agent_integration_id: slug } });
     const jwt = { jwks_url: 'https://id.example.com/jwks' };
     await plane.ask('PUT', '/organisations/self/auth-settings', { body: { jwt } });
     await plane.ask('POST', '/configs', { body: { name: 'C', slug: 'c', config: { provider: '@mock' }, isDefault: 1 } });
@@ -43,6 +46,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
       'prompt-partial': `${plane.workspaceId}/${partialSlug}`,
       'mcp-server': `${plane.workspaceId}/mcp-one`,
       'mcp-connection': `${mcpServerId}/shared`,
+      'agent-server': `${plane.workspaceId}/agent-one`,
       workspace: plane.workspaceId,
       'workspace-models': plane.workspaceId,
       'workspace-policies': plane.workspaceId,

@@ -11,7 +11,7 @@ describe('hints for unknown paths', () => {
     ['POST', '/chat/completions', 404, 'Did you mean /v1/chat/completions? Set the base URL of the client with /v1 at its end.'],
     ['GET', '/v1/integratoins', 404, 'Did you mean /v1/integrations?'],
     ['PUT', '/v1/provdiers/prod', 404, 'Did you mean /v1/providers/prod?'],
-    ['POST', '/v1/agent/x', 404, 'To call the route of a provider, use /v1/proxy/agent/x.'],
+    ['POST', '/v1/registry/x', 404, 'To call the route of a provider, use /v1/proxy/registry/x.'],
     ['GET', '/v1/chat/completions', 405, 'GET is not allowed on /v1/chat/completions. Use POST.'],
     ['HEAD', '/v1/embeddings', 405, 'HEAD is not allowed on /v1/embeddings. Use POST.'],
     ['GET', '/v2/rerank', 405, 'Use POST.'],
@@ -39,7 +39,7 @@ describe('requests to unknown paths', () => {
     ['POST', '/v1/chat/completion', 404, undefined],
     ['GET', '/v1/chat/completions', 405, 'POST'],
     ['POST', '/v1/v1/messages', 404, undefined],
-    ['POST', '/v1/agent/x', 404, undefined],
+    ['POST', '/v1/registry/x', 404, undefined],
   ])('%s %s without a provider is %i', async (method, path, status, allow) => {
     const harness = createHarness();
     const reply = await harness.send({ method, path, headers: auth(harness.key), body: '{}' });
@@ -61,7 +61,7 @@ describe('requests to unknown paths', () => {
   it('never reach a provider if the path is reserved', async () => {
     const harness = createHarness();
     const headers = { ...auth(harness.key), 'x-svc-provider': '@one' };
-    for (const path of ['/v1/agent/x', '/v1/datasets', '/v1/gateway/tokenize', '/v1/v1/dataservice']) {
+    for (const path of ['/v1/agent', '/v1/agent/x/../y', '/v1/datasets', '/v1/gateway/tokenize', '/v1/v1/dataservice']) {
       expect((await harness.send({ method: 'POST', path, headers, body: '{}' })).status).toBe(404);
     }
     expect(harness.calls).toHaveLength(0);

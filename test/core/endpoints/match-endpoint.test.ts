@@ -56,7 +56,7 @@ describe('the methods of a path', () => {
 
 describe('paths reserved for the service', () => {
   it.each([
-    '/v1/agent/x',
+    '/v1/agent',
     '/v1/datasets',
     '/v1/datasets/d1',
     '/v1/gateway/tokenize',

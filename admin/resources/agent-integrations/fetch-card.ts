@@ -1,0 +1,34 @@
+import { type AgentCardReply, agentCardMs, agentCardPath, agentCardReply } from '../../../core/contract/protocol/agent-cards.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { askGateway } from '../../http/ask-gateway.ts';
+import type { AdminServices } from '../../http/route.ts';
+import type { Headers } from '../../secrets/sealed-headers.ts';
+import type { AgentIntegration } from './entity.ts';
+import { openAgentHeaders, sealedForGateways } from './headers.ts';
+
+/** Milliseconds that the reply may take longer than the exchange with the agent. */
+const slackMs = 400;
+
+type Services = Pick<AdminServices, 'settings' | 'log'>;
+
+/** Has a gateway fetch the card of an agent. Throws AB10 if no gateway replies. */
+export function fetchAgentCard(
+  services: Services,
+  { organisationId, url, headers }: { readonly organisationId: string; readonly url: string; readonly headers: Headers },
+): Promise<AgentCardReply> {
+  const sealed = sealedForGateways(services.settings.clusterKey, `agent-card/${organisationId}`, headers);
+  return askGateway(services, {
+    ...{ path: agentCardPath, body: { organisationId, url, headers: sealed }, reply: agentCardReply },
+    ...{ timeoutMs: agentCardMs + slackMs, what: 'call the agent' },
+  });
+}
+
+/** Has a gateway fetch the card of a stored agent, with its headers. */
+export async function fetchStoredCard(
+  em: EntityManager,
+  services: Services & Pick<AdminServices, 'vault'>,
+  row: AgentIntegration,
+): Promise<AgentCardReply> {
+  const headers = await openAgentHeaders(em, services.vault, row);
+  return fetchAgentCard(services, { organisationId: row.organisationId, url: row.url, headers });
+}

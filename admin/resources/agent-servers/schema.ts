@@ -1,0 +1,99 @@
+import * as v from 'valibot';
+import { agentAuthTypes } from '../../../core/contract/protocol/agents.ts';
+import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { userAccessEntries, userAccessPage } from '../../access/server-users.ts';
+import { nullableText, time, uuid } from '../../http/reply-schemas.ts';
+import { currentPage, idOrSlug, name, tenantEntries, unchanged, wholeNumber } from '../../http/schemas.ts';
+
+/** The slug is a segment of a path of the gateway. */
+const slug = v.pipe(
+  v.string(),
+  v.regex(/^[a-zA-Z0-9_-]{3,50}$/, '3 to 50 letters, digits, _ and - are expected'),
+  v.check((value) => !isUuid(value), 'must not be a UUID, because a UUID is read as an id'),
+);
+const description = v.nullish(v.pipe(v.string(), v.maxLength(500, 'at most 500 characters')));
+
+export const createBody = v.strictObject({
+  ...tenantEntries,
+  name,
+  description,
+  agent_integration_id: idOrSlug,
+  slug: v.optional(slug),
+});
+
+export const updateBody = v.strictObject({
+  ...tenantEntries,
+  name: v.optional(name),
+  description,
+  slug: unchanged,
+  agent_integration_id: unchanged,
+});
+
+export const listQuery = v.strictObject({
+  ...tenantEntries,
+  current_page: currentPage,
+  page_size: v.optional(wholeNumber(1, 100), '100'),
+  id: v.optional(idOrSlug),
+  search: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+});
+
+const entries = {
+  id: uuid,
+  slug: v.string(),
+  name: v.string(),
+  description: nullableText,
+  organisation_id: uuid,
+  workspace_id: uuid,
+  owner_id: uuid,
+  status: v.picklist(['active', 'archived']),
+  created_at: time,
+  last_updated_at: time,
+  agent_integration_id: uuid,
+  /** The address that clients call. */
+  url: v.string(),
+  /** The address of the card for clients. */
+  agent_card_url: v.string(),
+  object: v.literal('agent-server'),
+};
+
+export const listReply = v.strictObject({
+  object: v.literal('list'),
+  total: v.number(),
+  data: v.array(
+    v.strictObject({
+      ...entries,
+      agent_integration_slug: v.string(),
+      agent_integration_url: v.string(),
+      auth_type: v.picklist(agentAuthTypes),
+      workspace_name: v.string(),
+      workspace_slug: v.string(),
+    }),
+  ),
+});
+
+export const readReply = v.strictObject({
+  ...entries,
+  agent_integration_details: v.strictObject({
+    id: uuid,
+    slug: v.string(),
+    status: v.picklist(['active', 'archived']),
+    configurations: v.record(v.string(), v.unknown()),
+    url: v.string(),
+    auth_type: v.picklist(agentAuthTypes),
+  }),
+});
+
+export const createReply = v.strictObject({ id: uuid, slug: v.string(), object: v.literal('agent-server') });
+
+export const cardReply = v.record(v.string(), v.unknown());
+
+export const testReply = v.strictObject({
+  success: v.boolean(),
+  status_code: v.nullable(v.number()),
+  response_time_ms: v.number(),
+  url: v.string(),
+  agent_name: nullableText,
+  error: nullableText,
+});
+
+export const userAccessReply = userAccessPage(v.strictObject(userAccessEntries));

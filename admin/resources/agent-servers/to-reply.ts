@@ -1,0 +1,49 @@
+import type { Settings } from '../../../config/settings.ts';
+import type { AgentIntegration } from '../agent-integrations/entity.ts';
+import { shownSettings } from '../agent-integrations/headers.ts';
+import type { Workspace } from '../workspaces/entity.ts';
+import type { AgentServer } from './entity.ts';
+
+type Public = Pick<Settings, 'publicUrl'>;
+
+function toEntries({ publicUrl }: Public, row: AgentServer) {
+  const url = `${publicUrl}/v1/agent/${row.slug}`;
+  return {
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    description: row.description ?? null,
+    organisation_id: row.organisationId,
+    workspace_id: row.workspaceId,
+    owner_id: row.ownerId,
+    status: row.status,
+    created_at: row.createdAt.toISOString(),
+    last_updated_at: row.lastUpdatedAt.toISOString(),
+    agent_integration_id: row.integrationId,
+    url,
+    agent_card_url: `${url}/.well-known/agent-card.json`,
+    object: 'agent-server',
+  };
+}
+
+/** A server in a list. */
+export function toRow(settings: Public, row: AgentServer, workspace: Workspace, integration: AgentIntegration) {
+  return {
+    ...toEntries(settings, row),
+    agent_integration_slug: integration.slug,
+    agent_integration_url: integration.url,
+    auth_type: integration.authType,
+    workspace_name: workspace.name,
+    workspace_slug: workspace.slug,
+  };
+}
+
+/** A server alone. Settings of an integration that the organisation shares are not shown. */
+export function toDetail(settings: Public, row: AgentServer, integration: AgentIntegration) {
+  const { id, slug, status, url, authType } = integration;
+  const configurations = integration.workspaceId ? shownSettings(integration) : {};
+  return {
+    ...toEntries(settings, row),
+    agent_integration_details: { id, slug, status, url, auth_type: authType, configurations },
+  };
+}

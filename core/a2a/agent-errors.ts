@@ -1,0 +1,53 @@
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { Reply } from '../contract/plugin/plugin.ts';
+import type { GatewayError } from '../contract/values/errors.ts';
+import { errorBody, type RpcError, rpcCodes } from '../mcp/messages.ts';
+
+/** Code for messages that a guardrail rejects, as for tools. */
+const blocked = -32446;
+
+/** Names of google.rpc for the statuses that the gateway sends. */
+const statusNames: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  408: 'DEADLINE_EXCEEDED',
+  429: 'RESOURCE_EXHAUSTED',
+  502: 'UNAVAILABLE',
+  503: 'UNAVAILABLE',
+};
+
+/** Returns the reply to a message that the gateway rejects. Agents reply to such messages with the status 200. */
+export function rpcErrorReply({ rpcCode, id, message, data }: RpcError): Reply {
+  const body = errorBody(id, rpcCode, message, data);
+  return { status: 200, headers: ['content-type', 'application/json'], body, isDenial: true };
+}
+
+/** Returns the reply to a failed request in the form of its binding; null, before the agent is known: the gateway's usual error. */
+export function agentErrorReply(ctx: RequestContext, error: GatewayError): Reply | null {
+  const { agent } = ctx;
+  if (agent === null) return null;
+  const body = agent.binding === 'JSONRPC' ? rpcBody(ctx, error) : restBody(error);
+  const retry = error.retryAfterMs === null ? [] : ['retry-after', String(Math.max(1, Math.ceil(error.retryAfterMs / 1000)))];
+  return { status: error.status, headers: ['content-type', 'application/json', ...retry], body, isDenial: true };
+}
+
+function rpcBody({ agent }: RequestContext, error: GatewayError): string {
+  const code = error.code === 'request_denied' || error.code === 'response_denied' ? blocked : rpcCodes.internal;
+  if (agent) agent.errorCode = code;
+  return JSON.stringify({
+    ...{ jsonrpc: '2.0', id: agent?.id ?? null },
+    error: { code, message: error.message, data: [detailOf(error)] },
+  });
+}
+
+/** The form of errors of A2A 1.0 over REST. */
+function restBody(error: GatewayError): string {
+  const status = statusNames[error.status] ?? (error.status < 500 ? 'FAILED_PRECONDITION' : 'INTERNAL');
+  return JSON.stringify({ error: { code: error.status, status, message: error.message, details: [detailOf(error)] } });
+}
+
+function detailOf({ code }: GatewayError) {
+  return { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: code.toUpperCase(), domain: 'svc-gateway' };
+}

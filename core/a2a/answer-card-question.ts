@@ -1,0 +1,45 @@
+import { type AgentCardQuestion, type AgentCardReply, agentCardMs } from '../contract/protocol/agent-cards.ts';
+import type { UpstreamSender } from '../contract/provider/upstream.ts';
+import type { Clock } from '../contract/values/clock.ts';
+import { toGatewayError } from '../contract/values/errors.ts';
+import { addressFrom } from './agent-settings.ts';
+import { nameAgent } from './call-agent.ts';
+import { fetchCard } from './fetch-card.ts';
+
+export interface CardAnswerParts {
+  readonly sender: UpstreamSender;
+  readonly clock: Clock;
+  /** Checks a URL that is called unchanged. Throws GatewayError `invalid_custom_host`. */
+  parseUrl(url: string): { readonly origin: string; readonly path: string };
+  openHeaders(question: AgentCardQuestion): Record<string, string>;
+}
+
+/** Fetches the card of an agent for the control plane. Never rejects: errors are part of the reply. */
+export async function answerCardQuestion(parts: CardAnswerParts, question: AgentCardQuestion): Promise<AgentCardReply> {
+  const { sender, clock } = parts;
+  const startMs = clock.elapsed();
+  let status: number | null = null;
+  const reply = (rest: Pick<AgentCardReply, 'error' | 'url' | 'card'>): AgentCardReply => ({
+    ...{ status, durationMs: Math.round(clock.elapsed() - startMs) },
+    ...rest,
+  });
+  try {
+    const { url, card } = await fetchCard({
+      ...{ sender, tenant: question.organisationId, headers: parts.openHeaders(question) },
+      // Cards of 1.0 name the interfaces of all versions.
+      version: '1.0',
+      address: addressFrom(parts.parseUrl(question.url)),
+      // Several places are asked one after the other. Together they may not take longer.
+      timeouts() {
+        const leftMs = Math.max(1, agentCardMs - (clock.elapsed() - startMs));
+        return { connectMs: leftMs, firstByteMs: leftMs, idleMs: leftMs, totalMs: leftMs };
+      },
+      onStatus: (one) => {
+        status = one;
+      },
+    });
+    return reply({ error: null, url, card });
+  } catch (thrown) {
+    return reply({ error: nameAgent(toGatewayError(thrown)).message, url: null, card: null });
+  }
+}

@@ -1,0 +1,112 @@
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { UpstreamCall } from '../contract/provider/upstream.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import { findHeader, type HeaderList } from '../contract/values/http.ts';
+import { forwardedHeaders } from '../mcp/upstream-call.ts';
+import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
+import type { PipelineOptions } from '../pipeline/run.ts';
+import type { AgentAddress, AgentSettings } from './agent-settings.ts';
+
+/** Headers of the protocol in both versions. */
+const protocolHeaders: readonly string[] = [
+  ...['accept', 'content-type', 'a2a-version', 'a2a-extensions', 'x-a2a-extensions', 'last-event-id'],
+];
+
+/** Headers of an agent that clients of the protocol read. */
+const passed: readonly string[] = ['content-type', 'a2a-version', 'a2a-extensions', 'x-a2a-extensions', 'retry-after', 'allow'];
+
+export interface OutgoingCall {
+  readonly agent: AgentSettings;
+  readonly address: AgentAddress;
+  /** Path below the address. */
+  readonly rest: string;
+  readonly body: Uint8Array | null;
+  readonly connectTimeoutMs: number;
+  /** Milliseconds to the head of the reply, and between two chunks of it. */
+  readonly requestTimeoutMs: number;
+}
+
+export interface AgentResponse {
+  readonly status: number;
+  /** Those that pass to the client. */
+  readonly headers: HeaderList;
+  readonly isStream: boolean;
+  readonly stream: ExchangeStream;
+}
+
+/**
+ * Sends a request to the agent, and notes it as an attempt. Throws GatewayError for failures and for replies that clients must not see: those
+ * about the gateway's own credential, and redirects.
+ */
+export async function callAgent(ctx: RequestContext, options: PipelineOptions, outgoing: OutgoingCall): Promise<AgentResponse> {
+  const stream = exchangeStream(options.dispatcher.transport, upstreamCall(ctx, options, outgoing));
+  ctx.abortUpstream = () => stream.abort();
+  const { clock } = options.services;
+  const startMs = clock.elapsed();
+  const note = (status: number, error: GatewayError | null): void => {
+    ctx.attempts.push({
+      ...{ targetPath: 'agent', provider: 'agent', providerSlug: outgoing.agent.document.slug },
+      ...{ status, errorCode: error?.code ?? null, startMs: startMs - ctx.startedAtMs, durationMs: clock.elapsed() - startMs },
+      ...{ firstByteMs: 0, targetIndex: 0, ok: error === null && status < 400, error, retryAfterMs: null },
+    });
+  };
+  try {
+    const { status, headers } = await stream.head;
+    note(status, null);
+    requireUsable(status, stream);
+    const isStream = /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
+    return { status, headers: passedHeaders(headers), isStream, stream };
+  } catch (thrown) {
+    const error = nameAgent(toGatewayError(thrown));
+    if (error.code !== 'upstream_status') note(error.status, error);
+    throw error;
+  }
+}
+
+function upstreamCall(ctx: RequestContext, { prefixes }: PipelineOptions, outgoing: OutgoingCall): UpstreamCall {
+  const { agent, address, rest, body, connectTimeoutMs: connectMs, requestTimeoutMs: ms } = outgoing;
+  const { document, headers: own } = agent;
+  const headers: HeaderList = [];
+  for (const [name, value] of forwardedHeaders(ctx, document, prefixes)) {
+    if (own[name] === undefined && !protocolHeaders.includes(name)) headers.push(name, value);
+  }
+  for (const [name, value] of Object.entries(own)) headers.push(name, value);
+  for (const name of protocolHeaders) {
+    const value = ctx.request.header(name);
+    if (value !== undefined) headers.push(name, value);
+  }
+  headers.push('user-agent', 'svc-gateway');
+  const query = [address.query, ctx.request.query].filter((part) => part !== '').join('&');
+  const path = `${address.path}${rest}` || '/';
+  return {
+    ...{ tenant: document.workspaceId, origin: address.origin, path: query === '' ? path : `${path}?${query}` },
+    ...{ method: ctx.request.method, headers, body },
+    timeouts: { connectMs, firstByteMs: ms, idleMs: ms, totalMs: 0 },
+  };
+}
+
+function passedHeaders(headers: HeaderList): HeaderList {
+  const kept: HeaderList = [];
+  for (const name of passed) {
+    const value = findHeader(headers, name);
+    if (value !== undefined) kept.push(name, value);
+  }
+  return kept;
+}
+
+function requireUsable(status: number, stream: ExchangeStream): void {
+  if (status !== 401 && status !== 403 && (status < 300 || status >= 400)) return;
+  stream.abort();
+  const message =
+    status < 400
+      ? `The agent replied with a redirect (${status}). Redirects are not followed`
+      : `The agent rejected the credential of its integration (${status})`;
+  throw new GatewayError('upstream_status', { message });
+}
+
+/** Names the agent instead of a provider in errors of the transport. */
+export function nameAgent(error: GatewayError): GatewayError {
+  return /provider|MCP server/.test(error.message)
+    ? error.renamed(error.message.replace(/provider|MCP server/, 'agent'), error.param)
+    : error;
+}

@@ -1,0 +1,102 @@
+import type { UpstreamSender, UpstreamTimeouts } from '../contract/provider/upstream.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
+import { exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
+import type { AgentAddress } from './agent-settings.ts';
+
+/** The two places of a card. The second is that of versions before 0.3. */
+const wellKnown: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json'];
+
+export const cardBytesMax = 1_000_000;
+
+/** True for the path of a card below that of an agent. */
+export function isCardPath(rest: string): boolean {
+  return wellKnown.includes(rest);
+}
+
+export interface CardRequest {
+  readonly sender: UpstreamSender;
+  readonly tenant: string;
+  readonly address: AgentAddress;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Version of the protocol, for agents that have a card for each. */
+  readonly version: string;
+  /** Limits of one exchange. */
+  timeouts(): UpstreamTimeouts;
+  /** Called with the status of each reply. */
+  onStatus?(status: number): void;
+}
+
+export interface FoundCard {
+  readonly url: string;
+  readonly card: JsonObject;
+}
+
+/**
+ * Fetches the card of an agent: below its path, and then at the root of its host. Redirects are not followed. Throws GatewayError
+ * `upstream_…` with the reason if no place has a card.
+ */
+export async function fetchCard(request: CardRequest): Promise<FoundCard> {
+  const { origin, path } = request.address;
+  let failure: GatewayError | null = null;
+  for (const place of placesOf(path)) {
+    const found = await fetchFrom(request, place);
+    if (!(found instanceof GatewayError)) return { url: `${origin}${place}`, card: found };
+    failure ??= found;
+  }
+  throw failure;
+}
+
+function placesOf(path: string): string[] {
+  const named = wellKnown.find((one) => path.endsWith(one));
+  if (named !== undefined) return [path];
+  return [...new Set([...wellKnown.map((one) => path + one), ...wellKnown])];
+}
+
+async function fetchFrom(
+  { sender, tenant, address, headers, version, timeouts, onStatus }: CardRequest,
+  path: string,
+): Promise<JsonObject | GatewayError> {
+  const { origin, query } = address;
+  const exchange = exchangeStream(sender, {
+    ...{ tenant, origin, path: query === '' ? path : `${path}?${query}`, method: 'GET', body: null, timeouts: timeouts() },
+    headers: [
+      ...Object.entries(headers).flat(),
+      'accept',
+      'application/json',
+      'a2a-version',
+      version,
+      'user-agent',
+      'svc-gateway',
+    ],
+  });
+  const { status } = await exchange.head;
+  onStatus?.(status);
+  if (status !== 200) {
+    exchange.abort();
+    return new GatewayError('upstream_status', { message: `The agent replied with ${status} to ${path}` });
+  }
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of exchange.body) {
+    size += chunk.length;
+    if (size > cardBytesMax) {
+      exchange.abort();
+      return new GatewayError('upstream_invalid', { message: `The card at ${path} has more than ${cardBytesMax} bytes` });
+    }
+    chunks.push(chunk);
+  }
+  const card = parseObject(Buffer.concat(chunks).toString('utf8'));
+  if (card === null) return new GatewayError('upstream_invalid', { message: `The card at ${path} is not a JSON object` });
+  const missing = missingMember(card);
+  if (missing === null) return card;
+  return new GatewayError('upstream_invalid', { message: `The card at ${path} has no ${missing}` });
+}
+
+/** Returns the required member that a card does not have; null if it is complete. Cards of 1.0 have interfaces instead of `url`. */
+export function missingMember(card: JsonObject): string | null {
+  if (typeof card.name !== 'string' || card.name === '') return 'name';
+  if (typeof card.url === 'string' && card.url !== '') return null;
+  const interfaces = Array.isArray(card.supportedInterfaces) ? card.supportedInterfaces : [];
+  return interfaces.some((one) => isObject(one) && typeof one.url === 'string' && one.url !== '') ? null : 'url';
+}

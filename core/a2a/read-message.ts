@@ -1,0 +1,32 @@
+import type { RequestContext } from '../contract/plugin/context.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { JsonLimits } from '../pipeline/request/json-limits.ts';
+import { type BodyLimits, readBytes } from '../pipeline/request/read-body.ts';
+
+/** Maximum length of a message of a client in bytes. Files are part of messages. */
+const requestBytesMax = 16 * 1024 * 1024;
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** Reads the body of a request. Returns null for JSON that is a list. Throws GatewayError `invalid_json`, `body_too_large`, `bad_request`. */
+export async function readMessage(ctx: RequestContext, limits: BodyLimits): Promise<JsonObject | null> {
+  // A small body has been read already.
+  const body = ctx.body ?? (await readBytes(ctx, Math.min(requestBytesMax, limits.jsonBytesMax)));
+  ctx.body = body;
+  const counted = new JsonLimits(limits.jsonValuesMax);
+  counted.push(body);
+  ctx.holdBytes(counted.heapBytes);
+  const value = parse(body);
+  if (Array.isArray(value)) return null;
+  if (!isObject(value)) throw new GatewayError('invalid_json', { message: 'The body must be a JSON object' });
+  return value;
+}
+
+function parse(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(decoder.decode(body));
+  } catch {
+    throw new GatewayError('invalid_json', { message: 'The body is not valid JSON in UTF-8' });
+  }
+}

@@ -1,0 +1,190 @@
+import type { AgentCall } from '../contract/plugin/agent-call.ts';
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { Reply } from '../contract/plugin/plugin.ts';
+import type { AgentBinding, AgentServerDocument } from '../contract/protocol/agents.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import type { ReplySink } from '../contract/values/http.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { RpcError, rpcCodes } from '../mcp/messages.ts';
+import type { OpenStreams } from '../mcp/open-streams.ts';
+import { relayJson, relayStream } from '../mcp/relay-reply.ts';
+import type { AttemptReply } from '../pipeline/attempt-reply.ts';
+import type { EndpointHandler, PipelineOptions } from '../pipeline/run.ts';
+import { rpcErrorReply } from './agent-errors.ts';
+import { agentReader, noteRequest } from './agent-messages.ts';
+import { type AgentAddress, type AgentSettings, addressFrom } from './agent-settings.ts';
+import { callAgent, nameAgent } from './call-agent.ts';
+import { fetchCard, isCardPath } from './fetch-card.ts';
+import { findAgent } from './find-agent.ts';
+import { type AgentOperation, operationOfMethod, operationOfPath } from './operations.ts';
+import { pushTargets } from './push-targets.ts';
+import { readMessage } from './read-message.ts';
+import { rewriteCard } from './rewrite-card.ts';
+
+export interface AgentParts {
+  readonly settingsOf: (document: AgentServerDocument) => AgentSettings;
+  /** Checks a URL that is called unchanged. Throws GatewayError `invalid_custom_host`. */
+  readonly parseUrl: (url: string) => { readonly origin: string; readonly path: string };
+  /** Returns the reason why a URL of a client is refused; null if it is allowed. */
+  readonly checkUrl: (url: string) => string | null;
+  readonly publicUrl: string;
+  readonly openStreams: OpenStreams;
+  /** Milliseconds to the head of a reply, and between two chunks of it. */
+  readonly requestTimeoutMs: number;
+  readonly connectTimeoutMs: number;
+}
+
+interface Work {
+  readonly parts: AgentParts;
+  readonly options: PipelineOptions;
+  readonly ctx: RequestContext;
+  readonly call: AgentCall;
+  readonly sink: ReplySink;
+  readonly agent: AgentSettings;
+}
+
+/** Serves `/v1/agent/{agent}` (JSON-RPC) and the paths below it (REST, and the card). */
+export function createAgentHandler(parts: AgentParts): EndpointHandler {
+  return async (options, ctx, sink) => {
+    const document = await findAgent(ctx, options.services.documents);
+    const { rest = '' } = ctx.endpoint?.pathParams ?? {};
+    const binding = rest === '' ? 'JSONRPC' : 'HTTP+JSON';
+    const call = callOf(ctx, document, binding);
+    ctx.agent = call;
+    const work = { parts, options, ctx, call, sink, agent: parts.settingsOf(document) };
+    if (isCardPath(rest)) return { kind: 'replaced', reply: await cardReply(work) };
+    if (binding === 'HTTP+JSON') return serveRest(work, rest);
+    try {
+      return await serveRpc(work);
+    } catch (thrown) {
+      if (!(thrown instanceof RpcError)) throw thrown;
+      call.errorCode = thrown.rpcCode;
+      return { kind: 'replaced', reply: rpcErrorReply(thrown) };
+    }
+  };
+}
+
+/** Returns the stored card if it has the shape of the client's version. Otherwise asks the agent. */
+async function cardReply({ parts, options, call, agent }: Work): Promise<Reply> {
+  const { document, headers } = agent;
+  call.operation = 'GetAgentCard';
+  const version = call.version ?? '0.3';
+  const { connectTimeoutMs: connectMs, requestTimeoutMs: ms } = parts;
+  const stored = document.card;
+  const isFitting = stored !== null && (/^0\./.test(version) ? 'url' in stored : 'supportedInterfaces' in stored);
+  const fetched = isFitting
+    ? null
+    : await fetchCard({
+        ...{ sender: options.dispatcher.transport, tenant: document.workspaceId, headers, version },
+        address: addressFrom(parts.parseUrl(document.url)),
+        timeouts: () => ({ connectMs, firstByteMs: ms, idleMs: ms, totalMs: ms }),
+      }).catch((thrown: unknown) => {
+        if (stored === null) throw nameAgent(toGatewayError(thrown));
+        return null;
+      });
+  const card = (fetched?.card ?? stored) as JsonObject;
+  const body = JSON.stringify(rewriteCard(card, rewriteOf(parts, document)));
+  return { status: 200, headers: ['content-type', 'application/json'], body };
+}
+
+async function serveRpc(work: Work): Promise<AttemptReply> {
+  const { ctx, call, options } = work;
+  if (ctx.request.method !== 'POST') throw new GatewayError('method_not_allowed', { allow: ['POST'] });
+  const message = await readMessage(ctx, options.bodies).catch(refuseBody);
+  if (message === null) throw rpcError(call, rpcCodes.invalidRequest, 'Batches are not supported. Send one message per request');
+  call.id = idOf(message);
+  if (message.jsonrpc !== '2.0' || typeof message.method !== 'string') {
+    throw rpcError(call, rpcCodes.invalidRequest, 'A JSON-RPC 2.0 request is expected: jsonrpc must be "2.0" and method a text');
+  }
+  const operation = operationOfMethod(message.method);
+  if (operation === null) {
+    throw rpcError(call, rpcCodes.methodNotFound, `Method not found: ${message.method.slice(0, 200)} is not a method of A2A`);
+  }
+  call.operation = operation;
+  const { params = {} } = message;
+  if (!isObject(params)) throw rpcError(call, rpcCodes.invalidParams, 'params: an object is expected');
+  noteRequest(call, params);
+  const refused = refusedTarget(work, params);
+  if (refused !== null) throw rpcError(call, rpcCodes.invalidParams, refused);
+  return relay(work, '');
+}
+
+async function serveRest(work: Work, rest: string): Promise<AttemptReply> {
+  const { ctx, call, options } = work;
+  const found = operationOfPath(ctx.request.method, rest);
+  if (found === null) {
+    const shown = `${ctx.request.method} ${rest.slice(0, 200)}`;
+    throw new GatewayError('not_found', { message: `${shown} is not a path of A2A` });
+  }
+  call.operation = found.operation;
+  call.taskId = found.taskId?.slice(0, 2_048) ?? null;
+  if (ctx.request.body.length !== 0) {
+    const message = await readMessage(ctx, options.bodies);
+    if (message === null) throw new GatewayError('bad_request', { message: 'The body must be a JSON object, not a list' });
+    noteRequest(call, message);
+    const refused = refusedTarget(work, message);
+    if (refused !== null) throw new GatewayError('bad_request', { message: refused });
+  }
+  return relay(work, rest);
+}
+
+/** Sends the request to the agent, and its reply to the client. */
+async function relay(work: Work, rest: string): Promise<AttemptReply> {
+  const { parts, ctx, call, agent, options, sink } = work;
+  const { connectTimeoutMs, requestTimeoutMs } = parts;
+  const address: AgentAddress = agent.addressOf(call.binding, call.version ?? '0.3');
+  const body = ctx.body;
+  const reply = await callAgent(ctx, options, { agent, address, rest, body, connectTimeoutMs, requestTimeoutMs });
+  const { status, headers, stream } = reply;
+  const reader = agentReader({ call, card: rewriteOf(parts, agent.document), onText: () => {} });
+  try {
+    if (!reply.isStream) return await relayJson(status, headers, stream, reader);
+    const { clock } = options.services;
+    return await relayStream({
+      ...{ ctx, sink, status, headers, exchange: stream, reader, clock },
+      // A client subscribes to its task again, at another process.
+      listening: parts.openStreams,
+    });
+  } catch (thrown) {
+    throw nameAgent(toGatewayError(thrown));
+  }
+}
+
+/** Returns the reason to refuse a push notification URL of the request; null if there is none. */
+function refusedTarget({ parts, call }: Work, params: JsonObject): string | null {
+  for (const { path, url } of pushTargets(call.operation as AgentOperation, params)) {
+    const reason = parts.checkUrl(url);
+    if (reason !== null) return `${path}: ${reason}`;
+  }
+  return null;
+}
+
+function rewriteOf({ publicUrl }: AgentParts, { slug, disabledSkills }: AgentServerDocument) {
+  return { url: `${publicUrl}/v1/agent/${slug}`, disabledSkills };
+}
+
+function refuseBody(thrown: unknown): never {
+  const error = toGatewayError(thrown);
+  if (error.code === 'invalid_json') throw new RpcError(rpcCodes.parse, `Parse error: ${error.message}`);
+  throw error;
+}
+
+/** Returns the id of a request. Throws RpcError for an id that no reply could repeat. */
+function idOf({ id }: JsonObject): string | number | null {
+  if (id === undefined || id === null) return null;
+  if (typeof id === 'string' ? id.length <= 1_024 : Number.isFinite(id)) return id as string | number;
+  throw new RpcError(rpcCodes.invalidRequest, 'id: a number or a text of at most 1,024 characters is expected');
+}
+
+function rpcError({ id }: AgentCall, code: number, message: string): RpcError {
+  return new RpcError(code, message, { id });
+}
+
+function callOf(ctx: RequestContext, document: AgentServerDocument, binding: AgentBinding): AgentCall {
+  const stated = ctx.request.header('a2a-version') ?? new URLSearchParams(ctx.request.query).get('A2A-Version');
+  return {
+    ...{ id: null, serverId: document.id, server: document.slug, integrationId: document.integrationId, binding },
+    ...{ operation: null, version: stated?.slice(0, 64) ?? null, taskId: null, contextId: null, taskState: null },
+    ...{ callerAuth: ctx.token === null ? 'api_key' : 'jwt', upstreamAuth: document.authType, errorCode: null },
+  };
+}

@@ -1,0 +1,43 @@
+import * as v from 'valibot';
+import { forwardHeaders } from './mcp.ts';
+
+/** How the gateway authenticates to the agent: not at all, or with fixed headers. */
+export const agentAuthTypes = ['none', 'headers'] as const;
+export type AgentAuthType = (typeof agentAuthTypes)[number];
+
+/** Bindings of A2A that the gateway serves. gRPC is not among them. */
+export const agentBindings = ['JSONRPC', 'HTTP+JSON'] as const;
+export type AgentBinding = (typeof agentBindings)[number];
+
+/** An address of an agent, as its card names it. */
+const agentInterface = v.object({
+  binding: v.picklist(agentBindings),
+  url: v.string(),
+  /** `Major.Minor`; null if the card has none. */
+  version: v.nullable(v.string()),
+});
+export type AgentInterface = v.InferOutput<typeof agentInterface>;
+
+/** An A2A agent of a workspace, merged with its integration. */
+export const agentServerDocument = v.object({
+  id: v.string(),
+  slug: v.string(),
+  organisationId: v.string(),
+  workspaceId: v.string(),
+  integrationId: v.string(),
+  /** The address that was stored. It serves every binding that `interfaces` does not have. */
+  url: v.string(),
+  /** Addresses of the stored card that the gateway may use. */
+  interfaces: v.array(agentInterface),
+  authType: v.picklist(agentAuthTypes),
+  /** JSON of the headers of every call (`{"<name>": "<value>"}`), sealed with the transport key, aad `agent-server/<id>`. */
+  headers: v.nullable(v.string()),
+  forwardHeaders: v.nullable(forwardHeaders),
+  /** The stored card as the agent wrote it; null: the gateway asks the agent. */
+  card: v.nullable(v.record(v.string(), v.unknown())),
+  /** Ids of skills that either level disables. */
+  disabledSkills: v.array(v.string()),
+  /** Callers with the other access than `default` by user id. Callers without a user have the default access. */
+  access: v.object({ default: v.picklist(['allow', 'deny']), exceptions: v.array(v.string()) }),
+});
+export type AgentServerDocument = v.InferOutput<typeof agentServerDocument>;
