@@ -41,6 +41,7 @@ export const agentIntegrationsResource = defineResource({
         url: 'https://agent.example.com/a2a',
         auth_type: 'headers',
         configurations: { headers: { authorization: `Bearer ${mark}-secret-${n}` } },
+        agent_card: { name: `${mark} agent ${n}`, url: 'https://agent.example.com/a2a' },
       }),
       update: (tenant, _, mark) => ({ workspace_id: tenant.workspaceId, description: `${mark} changed` }),
       ofWorkspace: true,
