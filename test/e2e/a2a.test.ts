@@ -268,12 +268,15 @@ describe('an administrator', () => {
     ['a card without a name', (response) => response.end('{"url":"https://a.example.com"}'), 'has no name'],
     ['a card of 2 MB', (response) => response.end(`{"name":"${'x'.repeat(2_000_000)}"}`), 'more than 1000000 bytes'],
     ['a redirect', (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(), 'replied with 302'],
-  ] satisfies [string, (response: ServerResponse) => unknown, string][])('gets the reason if the agent sends %s instead of a card', async (_, reply, reason) => {
-    agent.override = (_request, response) => void reply(response);
-    const found = await gateway.admin.post('/agent-integrations/fetch-agent-card', { endpoint: agent.origin });
-    agent.override = null;
-    expect([found.status, found.body.data.message]).toEqual([400, expect.stringContaining(reason)]);
-  });
+  ] satisfies [string, (response: ServerResponse) => unknown, string][])(
+    'gets the reason if the agent sends %s instead of a card',
+    async (_, reply, reason) => {
+      agent.override = (_request, response) => void reply(response);
+      const found = await gateway.admin.post('/agent-integrations/fetch-agent-card', { endpoint: agent.origin });
+      agent.override = null;
+      expect([found.status, found.body.data.message]).toEqual([400, expect.stringContaining(reason)]);
+    },
+  );
 
   it('cannot have cards fetched from private addresses', async () => {
     for (const endpoint of ['http://10.0.0.1/', 'http://169.254.169.254/', 'file:///etc/passwd', 'https://a.example.com/#x']) {
