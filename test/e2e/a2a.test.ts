@@ -303,7 +303,7 @@ describe('the agent', () => {
   it.each([
     ['rejects the credential', 401, 'rejected the credential'],
     ['redirects', 307, 'Redirects are not followed'],
-  ])('that %s is a 502 with a JSON-RPC error', async (_, status, message) => {
+  ])('is a 502 with a JSON-RPC error if it %s', async (_, status, message) => {
     agent.override = (_request, response) => void response.writeHead(status, { location: 'http://10.0.0.1/' }).end();
     const reply = await send('sample', rpc('GetTask', { id: 'x' }), { headers: v1 });
     agent.override = null;
