@@ -75,6 +75,7 @@ const resources = {
   prompts: ['prompt-collections', 'prompt-labels', 'prompt-partials'],
   providers: ['configs', 'integrations', 'logs', 'secret-references'],
   repricings: ['integrations'],
+  'second-factors': ['sessions', 'users'],
   sessions: ['users'],
   'sso-connections': ['users'],
   'user-invites': ['api-keys', 'organisations', 'sessions', 'users', 'workspace-users'],

@@ -78,4 +78,13 @@ export const signedInEntries = {
   object: v.literal('session'),
 };
 
+/** Reply of a sign-in with the right password that needs a second factor. */
+export const pendingReply = v.strictObject({
+  pending_token: v.string(),
+  expires_at: v.string(),
+  /** Empty: the user must enrol a second factor first. */
+  methods: v.array(v.picklist(['totp', 'webauthn', 'recovery_code'])),
+  object: v.picklist(['second_factor_required', 'second_factor_enrolment_required']),
+});
+
 export const nothing = v.strictObject({});

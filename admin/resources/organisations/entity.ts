@@ -47,6 +47,8 @@ export interface AuthSettings {
   disable_auto_provision_user?: boolean;
   /** Passwords are for owners only, in case the identity provider fails. */
   require_sso?: boolean;
+  /** True: users with a password must have a second factor. */
+  require_second_factor?: boolean;
   /** JWTs that the organisation signs itself. */
   jwt?: JwtSettings | null;
 }

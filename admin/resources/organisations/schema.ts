@@ -74,6 +74,7 @@ export const authSettingsBody = v.strictObject({
   ),
   disable_auto_provision_user: v.optional(v.boolean()),
   require_sso: v.optional(v.boolean()),
+  require_second_factor: v.optional(v.boolean()),
   jwt: v.optional(jwtBody),
 });
 
@@ -119,6 +120,7 @@ export const authSettingsReply = v.strictObject({
     allowed_email_domains: v.array(v.strictObject({ domain: v.string(), allow_subdomains: v.boolean() })),
     disable_auto_provision_user: v.boolean(),
     require_sso: v.boolean(),
+    require_second_factor: v.boolean(),
     jwt: jwtReply,
   }),
 });

@@ -34,6 +34,7 @@ export function toAuthSettings(row: Organisation) {
     allowed_email_domains = [],
     disable_auto_provision_user = false,
     require_sso = false,
+    require_second_factor = false,
     jwt = null,
   } = row.authSettings ?? {};
   return {
@@ -41,6 +42,7 @@ export function toAuthSettings(row: Organisation) {
     allowed_email_domains,
     disable_auto_provision_user,
     require_sso,
+    require_second_factor,
     jwt: jwt && { ...jwt, max_token_ttl: jwt.max_token_ttl ?? null },
   };
 }

@@ -3,13 +3,13 @@ import { AdminError, forbidden, invalid } from '../../http/errors.ts';
 import { definePublicRoute, type PublicCall } from '../../http/public-route.ts';
 import { TooManyRequests } from '../../http/rate-limit.ts';
 import { verifyPassword } from '../../identity/passwords.ts';
-import { loginBody, signedInEntries } from '../../identity/schema.ts';
+import { loginBody, pendingReply, signedInEntries } from '../../identity/schema.ts';
 import { beginSignIn } from '../../sign-in/begin-sign-in.ts';
 import { findConnections } from '../../sign-in/find-connections.ts';
 import { connectionTypes, type SsoConnection } from '../sso-connections/entity.ts';
 import { users } from '../users/entity.ts';
 import { mayUsePassword } from '../users/may-use-password.ts';
-import { signIn } from './sign-in.ts';
+import { signInWithPassword } from './sign-in-with-password.ts';
 
 /** The same text for every cause, so that the reply does not reveal which accounts exist. */
 const refusal = 'The e-mail or the password is wrong. If several organisations have this e-mail, send organisation_id';
@@ -31,8 +31,8 @@ export const loginRoute = definePublicRoute({
   path: '/auth/login',
   resource: 'sessions',
   action: 'login',
-  summary: 'Sign in with e-mail and password; without a password, begin single sign-on',
-  reply: v.union([v.strictObject(signedInEntries), authorisationReply]),
+  summary: 'Sign in with e-mail and password; without a password, begin single sign-on. The reply names a missing second factor',
+  reply: v.variant('object', [v.strictObject(signedInEntries), pendingReply, authorisationReply]),
   body: loginBody,
   async handle(call) {
     const { email, password, organisation_id } = call.body;
@@ -57,7 +57,7 @@ export const loginRoute = definePublicRoute({
       return await call.write(person, async (change) => {
         const row = await change.tx.findOne(users, { id: user.id, organisationId: user.organisationId });
         if (!row) throw new AdminError('AB05', refusal);
-        return signIn(change, call, row);
+        return signInWithPassword(change, call, row);
       });
     } finally {
       // Errors of the service do not count as wrong guesses.

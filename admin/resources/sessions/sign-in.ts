@@ -5,10 +5,10 @@ import type { Change } from '../../publish/write-change.ts';
 import type { User } from '../users/entity.ts';
 import { toUserDetail } from '../users/to-reply.ts';
 
-type Call = Pick<PublicCall<never>, 'services' | 'origin' | 'clientIp' | 'userAgent' | 'header'>;
+export type SignInCall = Pick<PublicCall<never>, 'services' | 'origin' | 'clientIp' | 'userAgent' | 'header'>;
 
 /** Signs a user in within the current change and returns the reply. Pages of the service also receive the cookie. */
-export async function signIn(change: Change, call: Call, user: User, provider: Partial<ProviderSession> = {}) {
+export async function signIn(change: Change, call: SignInCall, user: User, provider: Partial<ProviderSession> = {}) {
   const { services, clientIp, userAgent } = call;
   const from = { clientIp, userAgent };
   const { row, token, refreshToken } = await startSession(change.tx, user, from, services.clock.now(), provider);

@@ -3,8 +3,8 @@ import { AdminError, forbidden, invalid } from '../../http/errors.ts';
 import { definePublicRoute } from '../../http/public-route.ts';
 import { hashOf } from '../../identity/one-time-secret.ts';
 import { hashPassword } from '../../identity/passwords.ts';
-import { acceptBody, signedInEntries } from '../../identity/schema.ts';
-import { signIn } from '../sessions/sign-in.ts';
+import { acceptBody, pendingReply, signedInEntries } from '../../identity/schema.ts';
+import { signInWithPassword } from '../sessions/sign-in-with-password.ts';
 import { mayUsePassword } from '../users/may-use-password.ts';
 import { insertUser } from '../users/service.ts';
 import { userInvites } from './entity.ts';
@@ -22,7 +22,10 @@ export const acceptInviteRoute = definePublicRoute({
   action: 'accept',
   summary:
     'Accept an invite with the token of its link and set a password; only this reply contains the keys that come with the invite',
-  reply: v.strictObject({ ...signedInEntries, api_keys: v.array(keyReply) }),
+  reply: v.variant('object', [
+    v.strictObject({ ...signedInEntries, api_keys: v.array(keyReply) }),
+    v.strictObject({ ...pendingReply.entries, api_keys: v.array(keyReply) }),
+  ]),
   body: acceptBody,
   async handle(call) {
     const { body, services } = call;
@@ -52,7 +55,7 @@ export const acceptInviteRoute = definePublicRoute({
       const sent = { organisationId, email, role, firstName: body.first_name, lastName: body.last_name, passwordHash };
       const user = await insertUser(change, sent, now);
       const keys = await joinWorkspaces(change, user, row, { apiKeyPepper: services.apiKeyPepper, now });
-      const signedIn = await signIn(change, call, user);
+      const signedIn = await signInWithPassword(change, call, user);
       change.about(row.id);
       return { ...signedIn, api_keys: keys };
     });

@@ -42,6 +42,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   providers: 'standard',
   reconciliations: 'own',
   repricings: 'own',
+  'second-factors': 'own',
   'secret-references': 'standard',
   sessions: 'own',
   'sso-connections': 'own',

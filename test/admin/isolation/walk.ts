@@ -188,6 +188,10 @@ const toolFlag = { name: 'attacker', type: 'tool', enabled: false };
 
 /** Bodies of routes that are neither create nor update. */
 const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, unknown>>> = {
+  'POST /auth/second-factors/enrolments': () => ({ kind: 'totp', name: 'attacker', current_password: 'x' }),
+  'POST /auth/second-factors/{factorId}/confirm': () => ({ passcode: '000000' }),
+  'DELETE /auth/second-factors/{factorId}': () => ({ current_password: 'x' }),
+  'POST /auth/recovery-codes': () => ({ current_password: 'x' }),
   'POST /auth/logout': () => ({}),
   'POST /webhooks/{slug}/rotate-secret': ({ workspaceId }) => ({ workspace_id: workspaceId }),
   'POST /webhooks/{slug}/test': ({ workspaceId }) => ({ workspace_id: workspaceId }),
