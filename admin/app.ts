@@ -12,8 +12,8 @@ import { serveHealth } from './http/serve-health.ts';
 import { servePublicRoute } from './http/serve-public-route.ts';
 import { serveRoute } from './http/serve-route.ts';
 import { errorReply, toAdminError } from './http/write-error.ts';
-import { linkPage } from './identity/link-page.ts';
 import { serveOpenApi } from './openapi/serve-openapi.ts';
+import { servePages } from './pages/serve-pages.ts';
 import { servePrices } from './pricing/serve-prices.ts';
 import { serveExportFiles } from './resources/log-exports/serve-file.ts';
 import { adminRoutes, publicRoutes } from './tables.ts';
@@ -67,7 +67,7 @@ export function createApp(services: AdminServices): Hono {
     for (const version of versions) app.on(route.method, `${version}${route.path}`, serve);
     if (route.path.startsWith('/oauth/')) app.on(route.method, route.path, serve);
   }
-  for (const version of versions) app.get(`${version}/auth/link`, linkPage);
+  servePages(app, versions, services);
   serveExportFiles(app, versions, services);
   servePrices(app, versions, services);
   serveOpenApi(app, versions, adminRoutes, publicRoutes, services);

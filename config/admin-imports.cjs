@@ -28,6 +28,7 @@ const folders = {
     ...['db', 'http', 'publish', 'secrets', 'access', 'identity', rows, 'define-resource\\.ts'],
     'resources/(api-keys/role-changed|sessions/sign-in|sso-connections/(addresses|secrets)|user-invites/(join-workspaces|service)|users/(check-email-domain|service)|workspace-users/memberships)\\.ts',
   ],
+  pages: ['http', 'identity'],
   'gateway-api': [
     ...['db', 'audit', 'http', 'publish', 'secrets', 'leases', 'pricing', 'identity', rows, 'define-resource\\.ts'],
     'resources/(api-keys/to-document|batches/store-routes|cached-replies/serve-cached-replies|deployments/instances|files/(store-routes|store-error)|integrations/read-pricing|logs/contents|mcp-connections/serve-tokens|mcp-integrations/capabilities|webhooks/add-deliveries)\\.ts',

@@ -11,7 +11,7 @@ type Purpose = OneTimeToken['purpose'];
 const goodMs: Readonly<Record<Purpose, number>> = { 'set-password': 3_600_000, 'verify-email': 86_400_000 };
 
 /**
- * Returns a link to the page of `link-page.ts`. The token follows `#`: browsers do not send that part, so it appears in no log
+ * Returns a link to the page of links. The token follows `#`: browsers do not send that part, so it appears in no log
  * and no referrer.
  */
 export function linkTo(settings: Pick<Settings, 'publicUrl'>, what: 'accept-invite' | Purpose, token: string): string {

@@ -33,6 +33,12 @@ export const requirements: readonly Requirement[] = [
     tests: 'the part of the TLS guide about a proxy',
   },
   {
+    name: 'Chromium',
+    isMissing: lacks('/usr/bin/chromium', '--version'),
+    enable: 'install Chromium (Debian: apt-get install chromium)',
+    tests: 'the pages for people in a browser, with axe-core',
+  },
+  {
     name: 'gcc',
     isMissing: lacks('gcc', '--version'),
     enable: 'install gcc (Debian: apt-get install gcc libc6-dev)',

@@ -5,7 +5,7 @@ import { escapeHtml, pageReply } from '../../http/page.ts';
 import { definePublicRoute, type PublicRoute } from '../../http/public-route.ts';
 import { RawReply } from '../../http/raw-reply.ts';
 import { hashOf } from '../../identity/one-time-secret.ts';
-import { signInPage } from '../../identity/sign-in-page.ts';
+import { signInRedirect } from '../../identity/sign-in-redirect.ts';
 import { signedInUser } from '../../identity/signed-in.ts';
 import { findUsableServer } from '../mcp-servers/may-use-server.ts';
 import { optionsOf } from './authorisation-server.ts';
@@ -28,7 +28,7 @@ export const mcpBrowserRoutes: readonly PublicRoute[] = [
     action: 'begin',
     async handle(call) {
       const session = await signedInUser(call);
-      if (!session) return signInPage();
+      if (!session) return signInRedirect(`/v1/oauth/connect/${encodeURIComponent(call.params.mcpServerId ?? '')}`);
       const { user } = session;
       const found = await findUsableServer(call.em, user, (call.params.mcpServerId ?? '').toLowerCase());
       if (found?.integration.authType !== 'oauth_auto') {
@@ -63,7 +63,8 @@ export const mcpBrowserRoutes: readonly PublicRoute[] = [
     query: v.looseObject({ state: text, code: text, iss: text, error: text, error_description: text }),
     async handle(call) {
       const session = await signedInUser(call);
-      if (!session) return signInPage();
+      if (!session)
+        return signInRedirect(`/v1/oauth/upstream-callback?${new URLSearchParams(call.query as Record<string, string>)}`);
       const { user } = session;
       const { em, services } = call;
       const where = { stateHash: hashOf(call.query.state ?? ''), organisationId: user.organisationId, userId: user.id };

@@ -1,10 +1,6 @@
 import * as v from 'valibot';
 import { pageReply } from '../../http/page.ts';
 import { definePublicRoute, type PublicRoute } from '../../http/public-route.ts';
-import { RawReply } from '../../http/raw-reply.ts';
-import { returnTo } from '../../identity/schema.ts';
-import { signInPage } from '../../identity/sign-in-page.ts';
-import { signedInUser } from '../../identity/signed-in.ts';
 
 const shared = {
   method: 'GET',
@@ -15,18 +11,8 @@ const shared = {
   body: null,
 } as const;
 
-/** Pages for browsers without a console. */
+/** Pages after a sign-in or logout. `admin/pages` has the other pages. */
 export const sessionPages: readonly PublicRoute[] = [
-  definePublicRoute({
-    ...shared,
-    path: '/auth/sign-in',
-    summary: 'The page to sign in, with a password or at the identity provider of the e-mail',
-    query: v.strictObject({ return_to: v.optional(returnTo) }),
-    async handle(call) {
-      if ((await signedInUser(call)) === null) return signInPage();
-      return new RawReply('', { location: call.query.return_to ?? '/v1/auth/signed-in' }, 303);
-    },
-  }),
   definePublicRoute({
     ...shared,
     path: '/auth/signed-in',

@@ -86,8 +86,11 @@ describe.each(ruleDatabases)('browsers, on %s', (database) => {
       expect(policy).toContain("frame-ancestors 'none'");
       expect(policy).not.toContain('unsafe');
       const page = await reply.text();
-      expect(page).not.toMatch(/(src|href)=/);
-      expect(page).toContain('history.replaceState');
+      expect(page).not.toMatch(/<script>|<style>|style=|(src|href)="(?!assets\/)/);
+      const script = /src="(assets\/link-[0-9a-f]{12}\.js)"/.exec(page)?.[1] ?? '';
+      const asset = await fetch(new URL(script, reply.url));
+      expect(asset.headers.get('cache-control')).toContain('immutable');
+      expect(await asset.text()).toContain('history.replaceState');
     }
   });
 });

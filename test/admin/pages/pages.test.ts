@@ -1,0 +1,165 @@
+import { TOTP } from 'otpauth';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { consentPage } from '../../../admin/pages/consent-page.ts';
+import { browserMissing, launchBrowser, violations } from '../support/browser.ts';
+import { newPerson, type Person } from '../support/people.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabases } from '../support/test-database.ts';
+
+const origin = 'http://localhost';
+
+describe('pages for people', () => {
+  let plane: Plane;
+  let browser: Browser;
+  beforeAll(async () => {
+    plane = await startPlane(ruleDatabases[0] ?? 'PGlite', { PUBLIC_URL: origin });
+    if (browserMissing === null) browser = await launchBrowser(`MAP localhost:80 127.0.0.1:${new URL(plane.url).port}`);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await plane?.close();
+  });
+
+  const post = (path: string, form: Record<string, string>, headers: Record<string, string>) =>
+    fetch(`${plane.url}/v1/auth/${path}`, { method: 'POST', body: new URLSearchParams(form), headers, redirect: 'manual' });
+
+  it.each(['sign-in', 'forgot-password', 'link'])('%s runs no script of its own and cannot be framed', async (path) => {
+    const reply = await fetch(`${plane.url}/v1/auth/${path}`);
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('content-security-policy')).toMatch(/default-src 'none'.*frame-ancestors 'none'/);
+    expect(reply.headers.get('content-security-policy')).not.toContain('unsafe');
+    expect(await reply.text()).not.toMatch(/<script>|<style>| style=| on[a-z]+=/);
+  });
+
+  it('forms of other sites are rejected, so that they cannot sign a visitor in', async () => {
+    const { email, password } = await newPerson(plane);
+    const foreign: Record<string, string>[] = [
+      { 'sec-fetch-site': 'cross-site' },
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      {},
+    ];
+    for (const headers of foreign) {
+      const reply = await post('sign-in', { email, password }, headers);
+      expect({ status: reply.status, cookie: reply.headers.get('set-cookie') }).toEqual({ status: 403, cookie: null });
+    }
+    const own = await post('sign-in', { email, password, return_to: '/v1/auth/account' }, { 'sec-fetch-site': 'same-origin' });
+    expect(own.status).toBe(303);
+    expect(own.headers.get('location')).toBe('/v1/auth/account');
+  });
+
+  it.each(['//evil.example', '/\\evil.example', 'https://evil.example', 'javascript:alert(1)'])(
+    'a sign-in never leads to %s',
+    async (return_to) => {
+      const { email, password } = await newPerson(plane);
+      const reply = await post('sign-in', { email, password, return_to }, { 'sec-fetch-site': 'same-origin' });
+      expect(reply.headers.get('location')).toBe('/v1/auth/account');
+    },
+  );
+
+  it('the account page leads to the sign-in without a session', async () => {
+    const reply = await fetch(`${plane.url}/v1/auth/account`, { redirect: 'manual' });
+    expect(reply.headers.get('location')).toBe('sign-in');
+  });
+
+  it('the consent page shows names of clients as text', async () => {
+    const text = await (
+      await consentPage({
+        clientName: '<script>x</script>',
+        clientHost: null,
+        redirectHost: 'app.example.com',
+        user: 'ada@example.com',
+        scopes: ['Call tools of "github"'],
+        action: 'authorize',
+        fields: { request: '"><b>' },
+      })
+    ).text();
+    expect(text).toContain('&lt;script&gt;x&lt;/script&gt;');
+    expect(text).not.toContain('"><b>');
+  });
+
+  describe.skipIf(browserMissing !== null)(`in Chromium${browserMissing ? ` (${browserMissing})` : ''}`, () => {
+    async function opened(context: BrowserContext, person: Person): Promise<Page> {
+      const page = await context.newPage();
+      await page.goto(`${origin}/v1/auth/sign-in`);
+      await page.getByLabel('E-mail').fill(person.email);
+      await page.getByLabel('Password').fill(person.password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      return page;
+    }
+
+    it('an authenticator app is set up and used without JavaScript', async () => {
+      const person = await newPerson(plane);
+      const context = await browser.newContext({ javaScriptEnabled: false });
+      const page = await opened(context, person);
+      await page.getByText('Add an authenticator app').click();
+      const form = page.locator('form').filter({ has: page.locator('button[value="add-app"]') });
+      await form.getByLabel('Password').fill(person.password);
+      await form.getByRole('button', { name: 'Add' }).click();
+      const secret = (await page.locator('dd code').textContent()) ?? '';
+      expect(await page.locator('.code svg').count()).toBe(1);
+      const now = Date.now();
+      await page.getByLabel('Code of six digits').fill(new TOTP({ secret }).generate({ timestamp: now }));
+      await page.getByRole('button', { name: 'Confirm' }).click();
+      const codes = ((await page.locator('pre').textContent()) ?? '').split('\n');
+      expect(codes).toHaveLength(10);
+      await context.clearCookies();
+      const again = await opened(context, person);
+      expect(await again.title()).toBe('Second factor');
+      // The next time step: the code of this one was used.
+      await again.getByLabel('Code of six digits').fill(new TOTP({ secret }).generate({ timestamp: now + 30_000 }));
+      await again.getByRole('button', { name: 'Continue' }).click();
+      expect(await again.getByRole('heading', { level: 1 }).textContent()).toBe('Account security');
+      await context.close();
+    });
+
+    it('a security key is set up and used, and every page is accessible', async () => {
+      const person = await newPerson(plane);
+      const context = await browser.newContext();
+      const page = await opened(context, person);
+      const cdp = await context.newCDPSession(page);
+      await cdp.send('WebAuthn.enable');
+      const options = { protocol: 'ctap2', transport: 'usb', automaticPresenceSimulation: true } as const;
+      await cdp.send('WebAuthn.addVirtualAuthenticator', { options });
+      const found = new Map<string, string[]>();
+      const check = async (name: string) => found.set(name, await violations(page));
+
+      await page.getByText('Add a security key').click();
+      const form = page.locator('form[data-webauthn="enrol"]');
+      await form.getByLabel('Password').fill(person.password);
+      await check('account');
+      await form.getByRole('button', { name: 'Add' }).click();
+      await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
+      await check('new codes');
+      await page.goto(`${origin}/v1/auth/account`);
+      await check('account with a factor');
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await check('sign-in');
+      await page.getByLabel('E-mail').fill(person.email);
+      await page.getByLabel('Password').fill('not this one');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('alert').first().waitFor();
+      await check('sign-in with an error');
+      await page.getByLabel('Password').fill(person.password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { name: 'Second factor' }).waitFor();
+      await check('second factor');
+      await page.getByRole('button', { name: 'Use a security key' }).click();
+      await page.getByRole('heading', { name: 'Account security' }).waitFor();
+
+      const invite = await plane.ask('POST', '/admin/users/invites', { body: { email: 'invited@example.com', role: 'member' } });
+      await page.goto(invite.body.invite_link);
+      await page.getByRole('heading', { name: 'Accept the invitation' }).waitFor();
+      await check('invite');
+      await page.goto(`${origin}/v1/auth/forgot-password`);
+      await check('forgot password');
+      const scopes = ['Call the tools of github'];
+      const consent = { clientName: 'App', clientHost: 'app.example.com', redirectHost: 'app.example.com', user: 'a', scopes };
+      await page.setContent(await (await consentPage({ ...consent, action: 'authorize', fields: {} })).text());
+      await check('consent');
+      expect(Object.fromEntries(found)).toEqual(Object.fromEntries([...found.keys()].map((name) => [name, []])));
+      await context.close();
+    });
+  });
+});
