@@ -17,7 +17,7 @@ if (major === 22 && minor >= 18) {
   const node = installedNode();
   if (node === null) {
     process.stderr.write(
-      `node: got ${process.version}, expected 22.18 or a later 22 (none was installed beside this package either)\n`,
+      `node: got ${process.version}, expected 22.19 or a later 22 (none was installed beside this package either)\n`,
     );
     process.exitCode = 78;
   } else {
