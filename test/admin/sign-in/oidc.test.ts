@@ -196,6 +196,18 @@ describe.each(ruleDatabases)('sign-in with OpenID Connect, on %s', (database) =>
     await expectRefusal(reply, 'invalid_response', text);
   });
 
+  it('does not call a private address that the provider names', async () => {
+    await plane.ask('PUT', '/admin/sso-connections/gateway', { body: { name: 'Main' } });
+    const metadata = { token_endpoint: 'http://169.254.169.254/token' };
+    const reply = await lying({ metadata }, () => signIn('ada', {}, { email: 'ada@example.com', sso_client_id: 'gateway' }));
+    const shown = { status: reply.status, message: reply.body.data.message };
+    expect(shown).toEqual({
+      status: 503,
+      message: expect.stringMatching(/could not be called: .*must not be a metadata service/),
+    });
+    await plane.ask('PUT', '/admin/sso-connections/gateway', { body: { name: 'Main' } });
+  });
+
   it('rejects a code without its verifier, and a code for another attempt even if the provider ignores the verifier', async () => {
     const [victim, attacker] = [newBrowser(plane), newBrowser(plane)];
     const codeOf = (address: string) => new URL(address).searchParams.get('code') ?? '';
