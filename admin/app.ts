@@ -61,6 +61,8 @@ export function createApp(services: AdminServices): Hono {
   for (const route of adminRoutes) {
     const serve = serveRoute(route, services);
     for (const version of versions) app.on(route.method, `${version}${route.path}`, serve);
+    // Clients of registries expect this path.
+    if (route.path === '/mcp-registry/servers') app.on(route.method, '/v0.1/servers', serve);
   }
   for (const route of publicRoutes) {
     const serve = servePublicRoute(route, services);

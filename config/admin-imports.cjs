@@ -65,6 +65,7 @@ const resources = {
   'log-exports': ['logs', 'organisations'],
   'mcp-connections': ['mcp-integrations', 'mcp-servers'],
   'mcp-integrations': ['integrations', 'webhooks'],
+  'mcp-registry': ['mcp-integrations'],
   'mcp-servers': ['guardrails', 'mcp-integrations'],
   'mcp-virtual-servers': ['mcp-servers'],
   'model-configs': ['integrations'],

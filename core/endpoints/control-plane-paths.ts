@@ -27,6 +27,7 @@ export const controlPlaneSegments: readonly string[] = [
   'ledger',
   'logs',
   'mcp-integrations',
+  'mcp-registry',
   'mcp-servers',
   'mcp-virtual-servers',
   'model-configs',
@@ -69,6 +70,9 @@ const owners: ReadonlyMap<string, PathOwner> = new Map([
 /** `.` and `..`, also percent-encoded. A URL parser resolves them, so the path could leave `/v1` and `/v2`. */
 const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
+/** The registry of MCP servers, with the version of the registry's API. */
+const registryPath = '/v0.1/servers';
+
 /** Paths of OAuth: the callback for authorisation servers of MCP servers. */
 const oauthPath = /^\/oauth\/upstream-callback$/;
 
@@ -80,6 +84,7 @@ export function ownerOf(path: string): PathOwner | null {
   // Public prices and OAuth have no version in their path.
   if (path.startsWith('/v2/') || path.startsWith('/model-configs/') || oauthPath.test(path))
     return dotSegment.test(path) ? null : 'control-plane';
+  if (path === registryPath) return 'control-plane';
   if (!path.startsWith('/v1/')) return null;
   const end = path.indexOf('/', 4);
   const owner = owners.get(end === -1 ? path.slice(4) : path.slice(4, end)) ?? null;

@@ -24,6 +24,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   logs: 'own',
   'mcp-connections': 'own',
   'mcp-integrations': 'own',
+  'mcp-registry': 'own',
   'mcp-servers': 'own',
   'mcp-virtual-servers': 'own',
   'model-configs': 'own',
