@@ -1,3 +1,4 @@
+import type { AgentCall } from '../contract/plugin/agent-call.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
@@ -28,16 +29,21 @@ export function rpcErrorReply({ rpcCode, id, message, data }: RpcError): Reply {
 export function agentErrorReply(ctx: RequestContext, error: GatewayError): Reply | null {
   const { agent } = ctx;
   if (agent === null) return null;
-  const body = agent.binding === 'JSONRPC' ? rpcBody(ctx, error) : restBody(error);
+  const body = errorBodyOf(agent, error);
   const retry = error.retryAfterMs === null ? [] : ['retry-after', String(Math.max(1, Math.ceil(error.retryAfterMs / 1000)))];
   return { status: error.status, headers: ['content-type', 'application/json', ...retry], body, isDenial: true };
 }
 
-function rpcBody({ agent }: RequestContext, error: GatewayError): string {
+/** Returns the body of an error in the form of the binding, and notes its code. */
+export function errorBodyOf(call: AgentCall, error: GatewayError): string {
+  return call.binding === 'JSONRPC' ? rpcBody(call, error) : restBody(error);
+}
+
+function rpcBody(call: AgentCall, error: GatewayError): string {
   const code = error.code === 'request_denied' || error.code === 'response_denied' ? blocked : rpcCodes.internal;
-  if (agent) agent.errorCode = code;
+  call.errorCode = code;
   return JSON.stringify({
-    ...{ jsonrpc: '2.0', id: agent?.id ?? null },
+    ...{ jsonrpc: '2.0', id: call.id },
     error: { code, message: error.message, data: [detailOf(error)] },
   });
 }

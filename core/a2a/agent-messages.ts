@@ -1,64 +1,69 @@
 import type { AgentCall } from '../contract/plugin/agent-call.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
 import type { MessageReader } from '../mcp/server-messages.ts';
+import { errorBodyOf } from './agent-errors.ts';
+import type { MessageChecks } from './check-messages.ts';
+import { charactersOf, partTexts } from './message-parts.ts';
 import { type CardRewrite, rewriteCard } from './rewrite-card.ts';
 
-/** Messages up to this length are read for the record. Longer ones only if they must be changed. */
+/** Messages up to this length are read for the record. Longer ones only if they must be checked or changed. */
 const recordedLength = 1024 * 1024;
 
 export interface ReaderParts {
   readonly call: AgentCall;
   /** For replies that are cards. */
   readonly card: CardRewrite;
-  /** Receives the text of replies to messages. */
-  onText(text: string): void;
+  /** Null: replies pass without checks. */
+  readonly checkReply: MessageChecks['checkReply'];
+  /** Receives the number of characters in each reply to a message. */
+  onCharacters(characters: number): void;
 }
 
-/** Reads the replies of an agent: notes task, state and error, and rewrites cards. */
-export function agentReader({ call, card, onText }: ReaderParts): MessageReader {
-  const mustRead = call.operation === 'GetExtendedAgentCard';
-  const hasText = call.operation === 'SendMessage' || call.operation === 'SendStreamingMessage';
+/** Reads the replies of an agent: notes task, state and error, runs guardrails, and rewrites cards. */
+export function agentReader({ call, card, checkReply, onCharacters }: ReaderParts): MessageReader {
+  const isCard = call.operation === 'GetExtendedAgentCard';
+  const isRpc = call.binding === 'JSONRPC';
+  const isCounted = isMessage(call);
   return {
     read(json) {
-      if (!mustRead && json.length > recordedLength) return null;
+      if (checkReply === null && !isCard && json.length > recordedLength) return null;
       const message = parseObject(json);
-      if (message === null) return null;
-      const isRpc = call.binding === 'JSONRPC';
+      if (message === null) {
+        if (checkReply === null) return null;
+        throw new GatewayError('upstream_invalid', { message: 'The agent sent a reply that is no message' });
+      }
       if (isRpc && isObject(message.error) && typeof message.error.code === 'number') call.errorCode = message.error.code;
       const result = isRpc ? message.result : message;
       if (!isObject(result)) return null;
-      if (mustRead) {
+      if (isCard) {
         const rewritten = typeof result.name === 'string' ? rewriteCard(result, card) : result;
         return JSON.stringify(isRpc ? { ...message, result: rewritten } : rewritten);
       }
       noteTask(call, result);
-      if (hasText) for (const text of textsOf(eventOf(result))) onText(text);
-      return null;
+      if (isCounted) onCharacters(charactersOf(partTexts(withoutHistory(eventOf(result)))));
+      return checkReply === null ? null : checked(message, result, call, checkReply);
     },
   };
 }
 
-/** Texts of a message, a task, or an event, without earlier messages of the task. */
-function* textsOf(event: JsonObject): Generator<string> {
-  yield* textsOfParts(event.parts);
-  if (isObject(event.status) && isObject(event.status.message)) yield* textsOfParts(event.status.message.parts);
-  const artifacts = Array.isArray(event.artifacts) ? event.artifacts : [event.artifact];
-  for (const artifact of artifacts) if (isObject(artifact)) yield* textsOfParts(artifact.parts);
-}
-
-/** Texts of the message that a client sends. */
-export function* textsOfRequest(params: JsonObject): Generator<string> {
-  if (isObject(params.message)) yield* textsOfParts(params.message.parts ?? params.message.content);
-}
-
-function* textsOfParts(parts: unknown): Generator<string> {
-  if (!Array.isArray(parts)) return;
-  for (const part of parts) {
-    if (!isObject(part)) continue;
-    if (typeof part.text === 'string') yield part.text;
-    // 0.3 has `data`, 1.0 has any JSON value in it.
-    else if (part.data !== undefined) yield JSON.stringify(part.data);
+/** Runs the guardrails on a reply. A denial becomes the reply. */
+async function checked(
+  message: JsonObject,
+  result: JsonObject,
+  call: AgentCall,
+  check: NonNullable<MessageChecks['checkReply']>,
+): Promise<string | null> {
+  try {
+    return (await check(result)) ? JSON.stringify(message) : null;
+  } catch (thrown) {
+    return errorBodyOf(call, toGatewayError(thrown));
   }
+}
+
+/** True for the operations that send a message. */
+export function isMessage({ operation }: AgentCall): boolean {
+  return operation === 'SendMessage' || operation === 'SendStreamingMessage';
 }
 
 /** 1.0 wraps results by their kind. 0.3 names the kind in the result. */
@@ -68,6 +73,11 @@ function eventOf(result: JsonObject): JsonObject {
     if (isObject(inner)) return inner;
   }
   return result;
+}
+
+/** Earlier messages of a task were counted when they were sent. */
+function withoutHistory({ history: _, ...event }: JsonObject): JsonObject {
+  return event;
 }
 
 function noteTask(call: AgentCall, result: JsonObject): void {

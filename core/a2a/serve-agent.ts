@@ -5,17 +5,21 @@ import type { AgentBinding, AgentServerDocument } from '../contract/protocol/age
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { ReplySink } from '../contract/values/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { emptyUsage, type Usage } from '../contract/values/usage.ts';
 import { RpcError, rpcCodes } from '../mcp/messages.ts';
 import type { OpenStreams } from '../mcp/open-streams.ts';
 import { relayJson, relayStream } from '../mcp/relay-reply.ts';
+import type { ToolGuardrails } from '../mcp/tool-guardrails.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { EndpointHandler, PipelineOptions } from '../pipeline/run.ts';
 import { rpcErrorReply } from './agent-errors.ts';
-import { agentReader, noteRequest } from './agent-messages.ts';
+import { agentReader, isMessage, noteRequest } from './agent-messages.ts';
 import { type AgentAddress, type AgentSettings, addressFrom } from './agent-settings.ts';
 import { callAgent, nameAgent } from './call-agent.ts';
+import { messageChecks } from './check-messages.ts';
 import { fetchCard, isCardPath } from './fetch-card.ts';
 import { findAgent } from './find-agent.ts';
+import { charactersOf, partTexts } from './message-parts.ts';
 import { type AgentOperation, operationOfMethod, operationOfPath } from './operations.ts';
 import { pushTargets } from './push-targets.ts';
 import { readMessage } from './read-message.ts';
@@ -29,6 +33,7 @@ export interface AgentParts {
   readonly checkUrl: (url: string) => string | null;
   readonly publicUrl: string;
   readonly openStreams: OpenStreams;
+  readonly guardrails: ToolGuardrails;
   /** Milliseconds to the head of a reply, and between two chunks of it. */
   readonly requestTimeoutMs: number;
   readonly connectTimeoutMs: number;
@@ -106,7 +111,7 @@ async function serveRpc(work: Work): Promise<AttemptReply> {
   noteRequest(call, params);
   const refused = refusedTarget(work, params);
   if (refused !== null) throw rpcError(call, rpcCodes.invalidParams, refused);
-  return relay(work, '');
+  return relay(work, { rest: '', message, params });
 }
 
 async function serveRest(work: Work, rest: string): Promise<AttemptReply> {
@@ -118,25 +123,46 @@ async function serveRest(work: Work, rest: string): Promise<AttemptReply> {
   }
   call.operation = found.operation;
   call.taskId = found.taskId?.slice(0, 2_048) ?? null;
+  let message: JsonObject | null = null;
   if (ctx.request.body.length !== 0) {
-    const message = await readMessage(ctx, options.bodies);
+    message = await readMessage(ctx, options.bodies);
     if (message === null) throw new GatewayError('bad_request', { message: 'The body must be a JSON object, not a list' });
     noteRequest(call, message);
     const refused = refusedTarget(work, message);
     if (refused !== null) throw new GatewayError('bad_request', { message: refused });
   }
-  return relay(work, rest);
+  return relay(work, { rest, message, params: message ?? {} });
+}
+
+/** A request that was read. */
+interface Incoming {
+  /** Path below that of the agent. */
+  readonly rest: string;
+  /** The body; null if there is none. */
+  readonly message: JsonObject | null;
+  /** The part of the body with the parameters of the operation. */
+  readonly params: JsonObject;
 }
 
 /** Sends the request to the agent, and its reply to the client. */
-async function relay(work: Work, rest: string): Promise<AttemptReply> {
+async function relay(work: Work, { rest, message, params }: Incoming): Promise<AttemptReply> {
   const { parts, ctx, call, agent, options, sink } = work;
   const { connectTimeoutMs, requestTimeoutMs } = parts;
   const address: AgentAddress = agent.addressOf(call.binding, call.version ?? '0.3');
-  const body = ctx.body;
+  const checks = await messageChecks(parts.guardrails, ctx, agent.document);
+  const isChanged = (await checks?.checkRequest(params)) ?? false;
+  const body = isChanged ? Buffer.from(JSON.stringify(message)) : ctx.body;
+  const sent = isMessage(call) ? charactersOf(partTexts(params)) : 0;
   const reply = await callAgent(ctx, options, { agent, address, rest, body, connectTimeoutMs, requestTimeoutMs });
   const { status, headers, stream } = reply;
-  const reader = agentReader({ call, card: rewriteOf(parts, agent.document), onText: () => {} });
+  let received = 0;
+  const count = (characters: number): void => {
+    received += characters;
+    if (sent + received > 0) ctx.usage = estimatedUsage(sent, received);
+  };
+  count(0);
+  const card = rewriteOf(parts, agent.document);
+  const reader = agentReader({ call, card, checkReply: checks?.checkReply ?? null, onCharacters: count });
   try {
     if (!reply.isStream) return await relayJson(status, headers, stream, reader);
     const { clock } = options.services;
@@ -148,6 +174,15 @@ async function relay(work: Work, rest: string): Promise<AttemptReply> {
   } catch (thrown) {
     throw nameAgent(toGatewayError(thrown));
   }
+}
+
+/** Characters of text per token, roughly. */
+const charactersPerToken = 4;
+
+/** Agents report no usage, so the tokens of messages are estimated by their length. */
+function estimatedUsage(sent: number, received: number): Usage {
+  const tokensOf = (characters: number): number => Math.ceil(characters / charactersPerToken);
+  return { ...emptyUsage(), inputTokens: tokensOf(sent), outputTokens: tokensOf(received), estimated: true };
 }
 
 /** Returns the reason to refuse a push notification URL of the request; null if there is none. */

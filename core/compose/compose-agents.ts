@@ -1,10 +1,13 @@
 import type { Settings } from '../../config/settings.ts';
+import { createToolGuard } from '../../plugins/guardrails/tool-guard.ts';
 import { agentErrorReply } from '../a2a/agent-errors.ts';
 import { agentSettings } from '../a2a/agent-settings.ts';
 import { createAgentHandler } from '../a2a/serve-agent.ts';
+import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import { createOpenStreams } from '../mcp/open-streams.ts';
+import { createToolGuardrails } from '../mcp/tool-guardrails.ts';
 import type { ProtocolHandlers } from './endpoint-handlers.ts';
-import { agentHeaderOpener } from './open-sealed.ts';
+import { agentHeaderOpener, guardrailOpener } from './open-sealed.ts';
 import type { OutboundParsers } from './outbound-parsers.ts';
 
 /** The gateway for A2A agents of a process. */
@@ -19,6 +22,7 @@ type AgentSettings = Pick<Settings, 'clusterKey' | 'publicUrl' | 'requestTimeout
 export function composeAgents(
   settings: AgentSettings,
   { parseTokenUrl: parseUrl, checkCustomHost }: OutboundParsers,
+  services: CoreServices,
 ): ComposedAgents {
   const openStreams = createOpenStreams();
   const handle = createAgentHandler({
@@ -27,6 +31,13 @@ export function composeAgents(
     checkUrl: checkCustomHost,
     publicUrl: settings.publicUrl,
     openStreams,
+    // Defaults of workspaces are for tools. Agents have those that their integration names.
+    guardrails: createToolGuardrails(
+      createToolGuard(services),
+      guardrailOpener(settings.clusterKey),
+      services.documents,
+      () => undefined,
+    ),
     requestTimeoutMs: settings.requestTimeoutMs,
     connectTimeoutMs: settings.connectTimeoutMs,
   });

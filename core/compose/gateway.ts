@@ -246,7 +246,7 @@ export async function startGateway(
   const ownStoreAdapter = { ...ownStore, inProcess: { origin: ownStoreOrigin, ...ownStoreCalls } };
   const sessions = openSessions(settings, clock);
   const mcp = composeMcp(settings, outbound, transport, services, { fetch, log });
-  const agent = composeAgents(settings, outbound);
+  const agent = composeAgents(settings, outbound, services);
   const handle = composePipeline({
     chain: composed,
     transport,

@@ -1,7 +1,7 @@
 import type { Identity, RequestContext } from '../contract/plugin/context.ts';
 import { ruleOfSaved } from '../contract/plugin/guardrail-config.ts';
 import type { CompiledToolGuardrail, ToolGuard, ToolSide } from '../contract/plugin/tool-guard.ts';
-import type { GuardrailDocument } from '../contract/protocol/documents.ts';
+import type { GuardrailDocument, WorkspaceDocument } from '../contract/protocol/documents.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import { isPromise, type JsonObject, type Maybe } from '../contract/values/json.ts';
 import { loadGuardrails, type OpenGuardrail, type SavedGuardrails } from '../pipeline/plan/saved-guardrails.ts';
@@ -23,20 +23,28 @@ export interface ToolGuardrails {
    * Returns the guardrails of a call, those of the workspace before those of the server; null: there are none. Throws GatewayError
    * `invalid_config` if one of them does not exist: a call never runs without one of its guardrails.
    */
-  of(ctx: RequestContext, server: McpServerDocument, tool: string): Maybe<ToolChecks | null>;
+  of(ctx: RequestContext, server: Pick<McpServerDocument, 'guardrails'>, tool: string): Maybe<ToolChecks | null>;
 }
+
+type ToolDefaults = WorkspaceDocument['toolGuardrails'];
 
 type Documents = PipelineOptions['services']['documents'];
 
-export function createToolGuardrails(guard: ToolGuard, openGuardrail: OpenGuardrail, documents: Documents): ToolGuardrails {
+/** `defaultsOf` returns the guardrails that run on every call of a workspace. */
+export function createToolGuardrails(
+  guard: ToolGuard,
+  openGuardrail: OpenGuardrail,
+  documents: Documents,
+  defaultsOf: (ctx: RequestContext) => ToolDefaults = ({ workspace }) => workspace?.toolGuardrails,
+): ToolGuardrails {
   const compiled = { input: new Compiled(guard, openGuardrail, 'input'), output: new Compiled(guard, openGuardrail, 'output') };
   return {
-    exist: ({ workspace }, { guardrails = [] }) => {
-      const { input = [], output = [] } = workspace?.toolGuardrails ?? {};
+    exist: (ctx, { guardrails = [] }) => {
+      const { input = [], output = [] } = defaultsOf(ctx) ?? {};
       return guardrails.length + input.length + output.length > 0;
     },
     of(ctx, server, tool) {
-      const names = namesOf(ctx, server, tool);
+      const names = namesOf(defaultsOf(ctx), server, tool);
       if (names === null) return null;
       const all = [...new Set([...names.input, ...names.output])];
       const references = all.map((name) => ({ path: '', name, versionId: null, type: 'guardrail' as const, actions: {} }));
@@ -53,8 +61,7 @@ export function createToolGuardrails(guard: ToolGuard, openGuardrail: OpenGuardr
 }
 
 /** Ids of the guardrails of both sides; null if there are none. */
-function namesOf({ workspace }: RequestContext, { guardrails = [] }: McpServerDocument, tool: string) {
-  const defaults = workspace?.toolGuardrails;
+function namesOf(defaults: ToolDefaults, { guardrails = [] }: Pick<McpServerDocument, 'guardrails'>, tool: string) {
   const own = guardrails.filter(({ tools }) => tools === null || tools.includes(tool));
   const input = [...(defaults?.input ?? []), ...own.filter((one) => one.input).map(({ id }) => id)];
   const output = [...(defaults?.output ?? []), ...own.filter((one) => one.output).map(({ id }) => id)];

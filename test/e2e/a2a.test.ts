@@ -330,3 +330,55 @@ describe('the agent', () => {
     expect(last?.$case === 'statusUpdate' ? last.value.status?.state : last).toBe(TaskState.TASK_STATE_COMPLETED);
   });
 });
+
+describe('guardrails of an agent', () => {
+  const block = async (slug: string, word: string) => {
+    const made = await gateway.admin.create('/guardrails', {
+      ...{ name: slug, target: 'mcp_tools', workspace_id: gateway.workspaceId, actions: { deny: true } },
+      checks: [{ id: 'default.contains', parameters: { words: [word], operator: 'none' } }],
+    });
+    return String(made.slug);
+  };
+
+  it('deny messages and replies, plain and in streams; denied messages never reach the agent', async () => {
+    const [input, output] = [await block('a2a-in', 'forbidden'), await block('a2a-out', 'leaked')];
+    const configurations = { input_guardrails: [input], output_guardrails: [output] };
+    await addAgent('guarded', agent.url, { configurations });
+    const passed = await send('guarded', rpc('SendMessage', said('hello')), { headers: v1 });
+    expect(passed.body.result.message.parts[0].text).toBe('hello');
+    const count = agent.received.length;
+    const denied = await send('guarded', rpc('SendMessage', said('forbidden')), { headers: v1 });
+    expect([denied.status, denied.body]).toMatchObject([446, { id: 7, error: { code: -32446 } }]);
+    expect(agent.received.length).toBe(count);
+    const leaked = await send('guarded', rpc('SendMessage', said('leaked')), { headers: v1 });
+    expect(leaked.body).toMatchObject({ id: 7, error: { code: -32446, data: [{ reason: 'RESPONSE_DENIED' }] } });
+    const streamed = await fetch(urlOf('guarded'), {
+      ...{ method: 'POST', body: JSON.stringify(rpc('SendStreamingMessage', said('task leaked'))) },
+      headers: { 'content-type': 'application/json', 'x-svc-api-key': gateway.workspaceKey, ...v1 },
+    });
+    const events = await streamed.text();
+    expect(events).toContain('-32446');
+    expect(events).not.toContain('task leaked');
+  });
+
+  it('must be for tools, and exist', async () => {
+    const of = (name: string) => ({ name: 'x', url: agent.url, auth_type: 'none', configurations: { input_guardrails: [name] } });
+    const made = await gateway.admin.post('/agent-integrations', of('missing'));
+    expect([made.status, made.body.data.message]).toEqual([404, expect.stringContaining('configurations.input_guardrails[0]')]);
+  });
+});
+
+describe('limits and usage', () => {
+  it('counts requests, and estimates the tokens of messages and replies', async () => {
+    const { key } = await gateway.admin.createKey({
+      ...{ scopes: ['agents.invoke'], rate_limits: [{ type: 'requests', unit: 'rpd', value: 1 }] },
+    });
+    const headers = { ...v1, 'x-svc-api-key': key };
+    const reply = await send('sample', rpc('SendMessage', said('x'.repeat(400))), { headers });
+    expect(reply.status, JSON.stringify(reply.body)).toBe(200);
+    expect((await logOf(reply)).metrics).toMatchObject({ req_units: 100, res_units: 100 });
+    const limited = await send('sample', rpc('GetTask', { id: 'x' }), { headers });
+    expect(limited.status).toBe(429);
+    expect(limited.headers.get('retry-after')).not.toBeNull();
+  });
+});

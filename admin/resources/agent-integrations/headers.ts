@@ -2,10 +2,12 @@ import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
 import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { originOf } from '../../http/check-host.ts';
-import { invalid } from '../../http/errors.ts';
+import { invalid, unknownReference } from '../../http/errors.ts';
+import { itemOf } from '../../http/find-item.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
 import { type Headers, lowerCased, sealedHeaders, unchangedHeaders } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
+import { guardrails } from '../guardrails/entity.ts';
 import type { AgentIntegration } from './entity.ts';
 import type { SentConfigurations } from './schema.ts';
 
@@ -39,8 +41,46 @@ export async function putSettings(
   const before = await sealed.open(em, vault, row);
   const all = given === undefined ? before : unchangedHeaders(before, given ?? {});
   if (movedFrom !== null && originOf(movedFrom) !== originOf(row.url)) refuseMove(all, lowerCased(given ?? {}));
-  if (forward !== undefined) row.configurations = forward === null ? {} : { forward_headers: forward };
+  row.configurations = {
+    ...changed('forward_headers', row.configurations.forward_headers, forward),
+    ...changed('input_guardrails', row.configurations.input_guardrails, await guardrailIds(em, row, sent, 'input_guardrails')),
+    ...changed('output_guardrails', row.configurations.output_guardrails, await guardrailIds(em, row, sent, 'output_guardrails')),
+  };
   await sealed.put(em, vault, row, all);
+}
+
+/** The member after a change: omitted keeps the stored value, null and an empty list remove it. */
+function changed<Name extends string, Value>(name: Name, stored: Value | undefined, sent: Value | null | undefined) {
+  const value = sent === undefined ? stored : sent;
+  const isEmpty = value === null || value === undefined || (Array.isArray(value) && value.length === 0);
+  return (isEmpty ? {} : { [name]: value }) as { [Key in Name]?: Value };
+}
+
+/** Returns the ids of the guardrails that were sent by id or slug. Throws AB02 for an unknown one, AB01 for one of models. */
+async function guardrailIds(
+  em: EntityManager,
+  { organisationId, workspaceId }: AgentIntegration,
+  sent: SentConfigurations,
+  member: 'input_guardrails' | 'output_guardrails',
+): Promise<string[] | null | undefined> {
+  const names = sent?.[member];
+  if (!names) return names;
+  const ids: string[] = [];
+  for (const [index, name] of names.entries()) {
+    const path = `configurations.${member}[${index}]`;
+    const owners = [null, ...(workspaceId ? [workspaceId] : [])];
+    const where = {
+      ...itemOf({ organisationId, workspaceId: null }, name),
+      status: 'active' as const,
+      $or: owners.map((id) => ({ workspaceId: id })),
+    };
+    const found = await em.findOne(guardrails, where);
+    if (!found) throw unknownReference(path, `Guardrail ${name}`);
+    if (found.target !== 'mcp_tools')
+      throw invalid(`${path}: the guardrail ${name} is for models. Choose one with target mcp_tools`);
+    ids.push(found.id);
+  }
+  return ids;
 }
 
 /** Removes all header values. */

@@ -2,18 +2,30 @@ import * as v from 'valibot';
 import { agentAuthTypes } from '../../../core/contract/protocol/agents.ts';
 import { globalAccess } from '../../access/workspace-sharing.ts';
 import { nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, id, name, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { currentPage, id, idOrSlug, name, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
 import { type SentForwardHeaders, sentForwardHeaders, sentHeaders } from '../mcp-integrations/sent-headers.ts';
 import { agentCard } from './card-schema.ts';
 
+/** Ids or slugs of guardrails for tools. */
+const guardrailList = v.nullish(v.pipe(v.array(idOrSlug), v.maxLength(20, 'at most 20 guardrails')));
+
 const configurations = v.nullish(
-  v.strictObject({ headers: sentHeaders, custom_headers: sentHeaders, forward_headers: sentForwardHeaders }),
+  v.strictObject({
+    headers: sentHeaders,
+    custom_headers: sentHeaders,
+    forward_headers: sentForwardHeaders,
+    input_guardrails: guardrailList,
+    output_guardrails: guardrailList,
+  }),
 );
 export type SentConfigurations = v.InferOutput<typeof configurations>;
 
 /** Settings as they are stored: without header values. */
 export interface AgentConfigurations {
   forward_headers?: SentForwardHeaders;
+  /** Ids. */
+  input_guardrails?: string[];
+  output_guardrails?: string[];
 }
 
 const url = v.pipe(

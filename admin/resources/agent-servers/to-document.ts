@@ -2,7 +2,7 @@ import type { AgentServerDocument } from '../../../core/contract/protocol/agents
 import { userExceptions } from '../../access/server-users.ts';
 import { type DocumentSource, splitDocumentId } from '../../define-resource.ts';
 import { usableInterfaces } from '../agent-integrations/card-schema.ts';
-import { agentIntegrations } from '../agent-integrations/entity.ts';
+import { type AgentIntegration, agentIntegrations } from '../agent-integrations/entity.ts';
 import { openAgentHeaders, sealedForGateways } from '../agent-integrations/headers.ts';
 import { mayUseAgentIntegration } from '../agent-integrations/service.ts';
 import { integrationFlags } from '../agent-integrations/skills.ts';
@@ -39,6 +39,13 @@ export async function toAgentServerDocument(source: DocumentSource, id: string):
     forwardHeaders: forward ? toForwardHeaders(forward) : null,
     card: integration.agentCard ?? null,
     disabledSkills: [...new Set(flags.filter(([, enabled]) => !enabled).map(([skill]) => skill))],
+    guardrails: guardrailsOf(integration.configurations),
     access: { default: row.defaultUserAccess, exceptions: await userExceptions(em, agentServerUsers, row) },
   };
+}
+
+function guardrailsOf(configurations: AgentIntegration['configurations']): AgentServerDocument['guardrails'] {
+  const { input_guardrails: input = [], output_guardrails: output = [] } = configurations;
+  const all = [...new Set([...input, ...output])];
+  return all.map((id) => ({ id, input: input.includes(id), output: output.includes(id), tools: null }));
 }

@@ -37,6 +37,8 @@ export const agentServerDocument = v.object({
   card: v.nullable(v.record(v.string(), v.unknown())),
   /** Ids of skills that either level disables. */
   disabledSkills: v.array(v.string()),
+  /** Guardrails on messages (`input`) and replies (`output`), by id. */
+  guardrails: v.array(v.object({ id: v.string(), input: v.boolean(), output: v.boolean(), tools: v.null() })),
   /** Callers with the other access than `default` by user id. Callers without a user have the default access. */
   access: v.object({ default: v.picklist(['allow', 'deny']), exceptions: v.array(v.string()) }),
 });

@@ -38,8 +38,8 @@ export class GenAiMetrics {
   observe(record: RequestRecord): void {
     const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, firstByteMs, attempts, stream } = record;
     const last = attempts.at(-1);
-    // A call of an MCP server is no operation of a model.
-    if (!last || record.mcp) return;
+    // A call of an MCP server or an agent is no operation of a model.
+    if (!last || record.mcp || record.agent) return;
     for (const { provider, status, errorCode, durationMs } of attempts) {
       this.#add('duration', record, provider, durationMs / 1000, { 'error.type': errorType(status, errorCode) });
     }

@@ -37,6 +37,13 @@ export const genAi = {
   toolDefinitions: 'gen_ai.tool.definitions',
 } as const;
 
+/** Names of the conventions for agents in the same version. */
+export const agent = {
+  invoke: 'invoke_agent',
+  name: 'gen_ai.agent.name',
+  conversation: 'gen_ai.conversation.id',
+} as const;
+
 /** Names of the conventions for MCP in the same version. Tool calls also have the names of those for generative AI. */
 export const mcp = {
   method: 'mcp.method.name',

@@ -1,5 +1,6 @@
 import type { AttemptRecord, RequestRecord } from '../../contract/plugin/record.ts';
 import { childSpanId, guardrailSpans, requestSpanId, w3cSpanId, w3cTraceId } from '../../contract/values/trace-ids.ts';
+import { agentSpan } from './agent-span.ts';
 import { attributesOf, type KeyValue, unixNano } from './attributes.ts';
 import { genAi, genAiOperation } from './gen-ai.ts';
 import { mcpSpan } from './mcp-span.ts';
@@ -102,7 +103,7 @@ function attemptSpan(attempt: AttemptRecord, index: number, parent: Parent): Spa
   const operation = genAiOperation(record.endpoint);
   const isLast = index === record.attempts.length - 1;
   const startMs = parent.startMs + (attempt.startMs ?? 0);
-  const call = record.mcp && mcpSpan(record.mcp);
+  const call = record.mcp ? mcpSpan(record.mcp) : record.agent ? agentSpan(record.agent) : undefined;
   const failure = errorType(attempt.status, attempt.errorCode) ?? call?.error ?? null;
   return {
     traceId,

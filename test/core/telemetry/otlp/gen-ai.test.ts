@@ -219,3 +219,23 @@ it.each([
   series.observe(record);
   expect(series.metrics('1', '2')).toEqual([]);
 });
+
+it('spans of A2A agents name the agent and have no provider of models', () => {
+  const [attempt] = sampleRecord({}).attempts;
+  const call = { serverId: 's', server: 'travel', integrationId: 'i', binding: 'JSONRPC', operation: 'SendMessage' } as const;
+  const task = { version: '1.0', taskId: 't', contextId: 'c', taskState: 'TASK_STATE_FAILED' };
+  const attempts = [{ ...attempt, provider: 'agent', status: 200, errorCode: null } as never];
+  const rest = { callerAuth: 'api_key', upstreamAuth: 'none', errorCode: -32001 } as const;
+  const record = sampleRecord({ endpoint: 'agent', model: null, attempts, agent: { ...call, ...task, ...rest } });
+  const [, span] = requestSpans({ record, costNanoUsd: null }, (provider) => provider);
+  expect(span?.name).toBe('invoke_agent travel');
+  const found = attributesAsObject(span?.attributes);
+  expect(found).toMatchObject({
+    ...{ 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'travel', 'gen_ai.conversation.id': 'c' },
+    ...{ 'svc.a2a.operation': 'SendMessage', 'svc.a2a.task.id': 't', 'error.type': '-32001' },
+  });
+  expect(found).not.toHaveProperty(['gen_ai.provider.name']);
+  const series = new GenAiMetrics((provider) => provider, 5);
+  series.observe(record);
+  expect(series.metrics('1', '2')).toEqual([]);
+});

@@ -1,0 +1,67 @@
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { AgentServerDocument } from '../contract/protocol/agents.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { JsonObject } from '../contract/values/json.ts';
+import { RpcError } from '../mcp/messages.ts';
+import type { ToolChecks, ToolGuardrails } from '../mcp/tool-guardrails.ts';
+import { partTexts } from './message-parts.ts';
+
+/** The guardrails of one call of an agent. */
+export interface MessageChecks {
+  /** Changes the parts in place. Returns true if one was changed. Throws GatewayError `request_denied`. */
+  checkRequest(params: JsonObject): Promise<boolean>;
+  /** Null: replies pass unread. The function changes the parts in place, and throws GatewayError `response_denied`. */
+  readonly checkReply: ((reply: JsonObject) => Promise<boolean>) | null;
+}
+
+/** Returns the guardrails of an agent; null: it has none. Throws GatewayError `invalid_config` if one of them does not exist. */
+export async function messageChecks(
+  guardrails: ToolGuardrails,
+  ctx: RequestContext,
+  { guardrails: named }: AgentServerDocument,
+): Promise<MessageChecks | null> {
+  const checks = named.length === 0 ? null : await guardrails.of(ctx, { guardrails: named }, '');
+  if (checks === null) return null;
+  const { checkResult } = checks;
+  return {
+    checkRequest: (params) =>
+      denying(
+        'request_denied',
+        checkParts(params, (texts) => checkSent(checks, texts)),
+      ),
+    checkReply:
+      checkResult === null
+        ? null
+        : (reply) =>
+            denying(
+              'response_denied',
+              checkParts(reply, async (content) => (await checkResult(null, { content })).content),
+            ),
+  };
+}
+
+async function checkSent(checks: ToolChecks, content: readonly unknown[]): Promise<unknown> {
+  const params = { name: '', arguments: { content } };
+  const checked = await checks.checkArguments({ kind: 'request', id: null, method: 'SendMessage', params });
+  return (checked.params.arguments as JsonObject).content;
+}
+
+/** Runs `check` on the list of all texts, and writes its changes back. */
+async function checkParts(value: JsonObject, check: (content: readonly unknown[]) => Promise<unknown>): Promise<boolean> {
+  const texts = partTexts(value);
+  if (texts.length === 0) return false;
+  const content = texts.map(({ part, member }) => part[member]);
+  const checked = await check(content);
+  if (checked === content || !Array.isArray(checked)) return false;
+  for (const [index, { part, member }] of texts.entries()) part[member] = checked[index];
+  return true;
+}
+
+async function denying<Value>(code: 'request_denied' | 'response_denied', checked: Promise<Value>): Promise<Value> {
+  try {
+    return await checked;
+  } catch (thrown) {
+    if (!(thrown instanceof RpcError)) throw thrown;
+    throw new GatewayError(code, { message: thrown.message });
+  }
+}
