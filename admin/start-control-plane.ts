@@ -94,7 +94,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
   });
   const onStored = (rows: readonly NewRecord[]) => {
     requestExport.stored(rows);
-    metrics.observe(rows);
+    void metrics.observe(rows);
   };
   const nats = settings.natsUrl === null ? null : connectNats(settings.natsUrl, deps.log);
   try {

@@ -6,13 +6,14 @@ import type { Database } from '../db/open-database.ts';
 import type { NewRecord } from '../define-resource.ts';
 import { databaseState, fromState } from './database-gauges.ts';
 import { gatewayInstances, sumOf } from './gateway-instances.ts';
+import { keyNames } from './key-names.ts';
 import { UsageSeries } from './usage-series.ts';
 
 export interface ControlPlaneMetrics {
   /** Metrics of this process, with the label `process`. */
   readonly registry: Registry;
-  /** Counts records after they were stored. */
-  observe(rows: readonly NewRecord[]): void;
+  /** Counts records after they were stored. Never rejects. */
+  observe(rows: readonly NewRecord[]): Promise<void>;
   /** Returns the numbers of gateways that report and that do not, at most five seconds old. */
   instances(): Promise<{ readonly healthy: number; readonly unhealthy: number }>;
 }
@@ -36,6 +37,7 @@ export function createControlPlaneMetrics(options: ControlPlaneMetricsOptions): 
   for (const name of misnamedDefaults) registry.removeSingleMetric(name);
 
   const usage = new UsageSeries(settings.metricsLabels, settings.metricsSeriesMax);
+  const namesOf = settings.metricsLabels.includes('key_name') ? keyNames(database, settings.metricsSeriesMax) : null;
   const by = 'by provider and METRICS_LABELS';
   addSamples(registry, 'svc_usage_requests_total', 'counter', `Stored requests ${by}`, () => usage.requests());
   addSamples(registry, 'svc_usage_tokens_total', 'counter', `LLM tokens of stored requests by type, ${by}`, () => usage.tokens());
@@ -110,7 +112,12 @@ export function createControlPlaneMetrics(options: ControlPlaneMetricsOptions): 
   );
   return {
     registry,
-    observe: (rows) => usage.observe(rows),
+    async observe(rows) {
+      const ids = rows.flatMap(({ record }) => record.apiKeyId ?? []);
+      // Without the database the records count under the ids of their keys.
+      if (namesOf !== null) usage.observe(rows, await namesOf(ids).catch(() => new Map()));
+      else usage.observe(rows);
+    },
     instances: () => instances().then(sumOf),
   };
 }

@@ -11,11 +11,17 @@ interface Series {
   cost: number;
 }
 
+/** Names of API keys by their id. */
+export type KeyNames = ReadonlyMap<string, string>;
+
+type Reader = (record: RequestRecord, names: KeyNames) => string | null | undefined;
+
 /** Values of the labels that METRICS_LABELS can name, besides metadata. */
-const readers: Readonly<Record<string, (record: RequestRecord) => string | null>> = {
+const readers: Readonly<Record<string, Reader>> = {
   model: (record) => record.model,
   workspace: (record) => record.workspaceId,
   key: (record) => record.apiKeyId,
+  key_name: ({ apiKeyId }, names) => (apiKeyId === null ? null : (names.get(apiKeyId) ?? apiKeyId)),
   config: (record) => record.configSlug,
 };
 
@@ -28,7 +34,7 @@ const valueCharsMax = 100;
  */
 export class UsageSeries {
   readonly #names: readonly string[];
-  readonly #readers: readonly ((record: RequestRecord) => string | null | undefined)[];
+  readonly #readers: readonly Reader[];
   readonly #seriesMax: number;
   readonly #series = new Map<string, Series>();
 
@@ -39,9 +45,10 @@ export class UsageSeries {
     this.#seriesMax = seriesMax;
   }
 
-  observe(rows: readonly NewRecord[]): void {
+  /** Counts records. `names` are needed for the label `key_name` only; a key without a name counts under its id. */
+  observe(rows: readonly NewRecord[], names: KeyNames = noNames): void {
     for (const { record, cost, before } of rows) {
-      const series = this.#of(record);
+      const series = this.#of(record, names);
       // A later record of a session counts the difference only. Counters never shrink.
       if (!before) series.requests += 1;
       series.input += Math.max(0, inputOf(record) - (before ? inputOf(before.record) : 0));
@@ -69,8 +76,8 @@ export class UsageSeries {
     return [...this.#series.values()].flatMap(read);
   }
 
-  #of(record: RequestRecord): Series {
-    const values = this.#readers.map((read) => (read(record) ?? 'none').slice(0, valueCharsMax));
+  #of(record: RequestRecord, names: KeyNames): Series {
+    const values = this.#readers.map((read) => (read(record, names) ?? 'none').slice(0, valueCharsMax));
     const known = this.#series.get(JSON.stringify(values));
     if (known) return known;
     return this.#add(this.#series.size < this.#seriesMax - 1 ? values : values.map(() => 'other'));
@@ -87,8 +94,10 @@ export class UsageSeries {
   }
 }
 
-function readerOf(label: string): (record: RequestRecord) => string | null | undefined {
-  if (!label.startsWith(metadataPrefix)) return readers[label] as (record: RequestRecord) => string | null;
+const noNames: KeyNames = new Map();
+
+function readerOf(label: string): Reader {
+  if (!label.startsWith(metadataPrefix)) return readers[label] as Reader;
   const name = label.slice(metadataPrefix.length);
   return ({ metadata }) => (Object.hasOwn(metadata, name) ? metadata[name] : null);
 }

@@ -23,11 +23,11 @@ export const observation = {
   ),
   metricsLabels: list(
     'METRICS_LABELS',
-    'Comma list of further labels of the control plane’s usage metrics: model, workspace, key, config, metadata.<name>.',
+    'Comma list of further labels of the control plane’s usage metrics: model, workspace, key (its id), key_name, config, metadata.<name>.',
     listOf(
       text(
-        /^(?:model|workspace|key|config|metadata\.[A-Za-z_][A-Za-z0-9_]{0,62})$/,
-        'model, workspace, key, config or metadata.<name>',
+        /^(?:model|workspace|key|key_name|config|metadata\.[A-Za-z_][A-Za-z0-9_]{0,62})$/,
+        'model, workspace, key, key_name, config or metadata.<name>',
       ),
     ),
   ),

@@ -1,7 +1,10 @@
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { UsageSeries } from '../../../admin/telemetry/usage-series.ts';
 import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
+import { until } from '../../support/until.ts';
+import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
 const row = (changes: Partial<RequestRecord>, cost: number | null = 2_000_000) => ({
   ...{ record: sampleRecord(changes), cost, source: null },
@@ -48,4 +51,34 @@ it('usage metrics: a later record of a session counts the difference', () => {
   expect(usage.requests()[0]?.value).toBe(1);
   expect(usage.tokens()[1]?.value).toBe(25);
   expect(usage.cost()[0]?.value).toBeCloseTo(3e-6);
+});
+
+describe.each(ruleDatabases)('usage metrics, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database, { METRICS_LABELS: 'key_name' });
+  });
+  afterAll(() => plane?.close());
+
+  it('have the names of API keys; keys without one count under their id', async () => {
+    const body = { name: 'Billing "A"', scopes: ['completions.write'], workspace_id: plane.workspaceId };
+    const { id } = (await plane.ask('POST', '/api-keys/workspace/service', { body })).body;
+    const { organisationId, workspaceId } = plane;
+    const of = (apiKeyId: string | null) => sampleRecord({ organisationId, workspaceId, apiKeyId });
+    const records = [of(id), of(id), of('deleted-key'), of(null)];
+    expect((await plane.internal('POST', '/records', records)).body).toMatchObject({ inserted: 4 });
+    const counted = await until(
+      async () => {
+        const text = await (await fetch(`${plane.url}/metrics`)).text();
+        const found = [...text.matchAll(/^svc_usage_requests_total\{.*?key_name="((?:[^"\\]|\\.)*)".*\} (\d+)$/gm)];
+        return found.length === 3 && found.map(([, name, value]) => [name, value]);
+      },
+      { what: 'three series' },
+    );
+    expect(counted).toEqual([
+      ['Billing \\"A\\"', '2'],
+      ['deleted-key', '1'],
+      ['none', '1'],
+    ]);
+  });
 });
