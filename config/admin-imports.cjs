@@ -21,9 +21,10 @@ const folders = {
   openapi: ['http'],
   telemetry: ['db', 'define-resource\\.ts'],
   analytics: ['db', 'define-resource\\.ts'],
+  scim: ['http'],
   announce: ['db', 'publish', rows],
   access: ['db', 'http', 'publish', 'announce', rows],
-  identity: ['db', 'audit', 'http', 'mail', 'publish', 'access', rows],
+  identity: ['db', 'audit', 'http', 'mail', 'publish', 'scim', 'access', rows],
   'sign-in': [
     ...['db', 'http', 'publish', 'secrets', 'access', 'identity', rows, 'define-resource\\.ts'],
     'resources/(api-keys/role-changed|sessions/sign-in|sso-connections/(addresses|secrets)|user-invites/(join-workspaces|service)|users/(check-email-domain|service)|workspace-users/memberships)\\.ts',
@@ -46,7 +47,7 @@ const folders = {
 /** What every resource may import. */
 const forResources = [
   ...['db', 'audit', 'publish', 'secrets', 'mail', 'jobs', 'http', 'limits', 'pricing', 'leases', 'openapi', 'analytics'],
-  ...['announce', 'access', 'identity', 'sign-in', rows, 'define-resource\\.ts'],
+  ...['scim', 'announce', 'access', 'identity', 'sign-in', rows, 'define-resource\\.ts'],
 ];
 
 /** Resources whose other files a resource may import, except routes and declarations. There are no circles. */
@@ -78,6 +79,8 @@ const resources = {
   providers: ['configs', 'integrations', 'logs', 'secret-references'],
   repricings: ['integrations'],
   'second-factors': ['sessions', 'users'],
+  'scim-groups': ['api-keys', 'organisations', 'scim-users', 'workspace-users', 'workspaces'],
+  'scim-users': ['api-keys', 'users', 'workspace-users'],
   sessions: ['users'],
   'sso-connections': ['users'],
   'user-invites': ['api-keys', 'organisations', 'sessions', 'users', 'workspace-users'],

@@ -7,10 +7,10 @@ import { forbidden } from '../http/errors.ts';
  * Throws AB03 if the role has changed since the request began.
  */
 export async function holdRole(tx: EntityManager, organisationId: string, session: SignedIn): Promise<void> {
-  const held = await tx.execute<{ role: string }[]>('select role from users where id = ? and organisation_id = ? for share', [
-    session.userId,
-    organisationId,
-  ]);
+  const held = await tx.execute<{ role: string }[]>(
+    'select role from users where id = ? and organisation_id = ? and deactivated_at is null for share',
+    [session.userId, organisationId],
+  );
   const memberships = await tx.execute<{ workspace_id: string; role: string }[]>(
     'select workspace_id, role from workspace_members where user_id = ? and organisation_id = ? order by id for share',
     [session.userId, organisationId],

@@ -32,7 +32,7 @@ export function maskValues(value: unknown): unknown {
 
 /** Masks secrets of keys, sessions and links of this service in a text, in case one was sent in the wrong field. */
 export function maskKeys(text: string): string {
-  return text.replace(/\b(svc_(?:[a-z]+_[0-9A-Za-z]{12}|session|refresh|browser|pending|invite|link)_)[\w-]{32,}/g, '$1***');
+  return text.replace(/\b(svc_(?:[a-z]+_[0-9A-Za-z]{12}|session|refresh|browser|pending|invite|link|scim)_)[\w-]{32,}/g, '$1***');
 }
 
 /**

@@ -56,7 +56,8 @@ function pick(name: keyof Naming, query: Naming, body: Naming | undefined): stri
 /** Throws AB12 unless `if-match` is absent or names the revision. */
 export function matchRevision(wanted: string | undefined, revision: number): void {
   if (wanted === undefined || wanted.trim() === '*') return;
-  const named = wanted.split(',').map((tag) => tag.trim());
+  // SCIM has weak tags. A revision identifies the item either way.
+  const named = wanted.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   if (!named.includes(`"${revision}"`))
     throw new AdminError('AB12', 'if-match: the item has changed since this version. Read it again');
 }

@@ -16,10 +16,11 @@ import type { Vault } from '../secrets/vault.ts';
 import type { Actor } from './actor.ts';
 import type { AttemptLimit } from './attempt-limit.ts';
 import type { Callers } from './callers.ts';
+import type { AdminError } from './errors.ts';
 import type { LogRejection } from './log-rejection.ts';
 import type { RateLimit } from './rate-limit.ts';
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
  * One route as data. Its requirements are declared, never decided in its handler. A route without scope, tenant, audit action or
@@ -71,6 +72,8 @@ export interface AdminRoute {
   readonly reply: v.GenericSchema;
   /** Media type of the reply instead of JSON, if the client asks for it (`RawReply`). */
   readonly alsoProduces?: string;
+  /** Set on routes of a protocol with replies and errors of its own. Their handlers reply with `RawReply`. */
+  readonly protocol?: ReplyProtocol;
   /** Action of the audit entry: `create`, `update`, … */
   readonly action: string;
   readonly query: v.GenericSchema;
@@ -79,6 +82,16 @@ export interface AdminRoute {
   /** Reads bodies of other media types than JSON. They may hold content, so audit entries do not repeat them. Throws AdminError. */
   readonly readBody?: (request: HonoRequest) => Promise<unknown>;
   handle(call: AdminCall<never, never>): Promise<unknown>;
+}
+
+/** How a protocol replies. */
+export interface ReplyProtocol {
+  readonly mediaType: string;
+  /** Statuses of success. Those without a body are 204 and 304. */
+  readonly done: readonly number[];
+  /** JSON Schema of the errors. */
+  readonly errorSchema: Readonly<Record<string, unknown>>;
+  errorReply(error: AdminError, headers: Record<string, string>): Response;
 }
 
 export interface AdminServices {
@@ -137,6 +150,8 @@ export interface AdminCall<Query, Body> {
   readonly contentType: string;
   /** The `accept` header, empty when there is none. */
   readonly accept: string;
+  /** The `if-none-match` header, empty when there is none. */
+  readonly ifNoneMatch: string;
   /** For reading. Changes go through `write`. */
   readonly em: EntityManager;
   readonly services: AdminServices;

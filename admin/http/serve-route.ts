@@ -40,7 +40,7 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
       const reply = call.run(expired.signal);
       reply.catch(() => {});
       const result = await Promise.race([reply, late]);
-      if (result instanceof RawReply) return c.body(result.body, result.status, { ...call.headers, ...result.headers });
+      if (result instanceof RawReply) return c.newResponse(result.body, result.status, { ...call.headers, ...result.headers });
       return c.json(result as object, 200, call.headers);
     } catch (thrown) {
       const error = toAdminError(thrown);
@@ -54,7 +54,7 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
         services.logRejection(error, { route: `${route.method} ${route.path}`, requestId, keyId, workspaceId, durationMs });
       }
       await call.trail.noteRefusal(error);
-      return errorReply(error, call.headers);
+      return (route.protocol?.errorReply ?? errorReply)(error, call.headers);
     } finally {
       clearTimeout(timer);
     }
@@ -170,6 +170,7 @@ class RouteCall {
       organisationId: actor.organisationId,
       contentType: request.header('content-type') ?? '',
       accept: request.header('accept') ?? '',
+      ifNoneMatch: request.header('if-none-match') ?? '',
       em,
       services: this.#services,
       tag: (revision) => {

@@ -13,6 +13,7 @@ import type { AdminServices } from '../http/route.ts';
 import { requestOrigin } from '../http/same-origin.ts';
 import { type ApiKey, apiKeys } from '../resources/api-keys/entity.ts';
 import { organisations } from '../resources/organisations/entity.ts';
+import { authenticateDirectory, scimTokenPrefix } from './authenticate-directory.ts';
 import { authenticateToken } from './jwt/authenticate-token.ts';
 import { readSessionCookie } from './session-cookie.ts';
 import { findSession, sessionPrefix } from './sessions.ts';
@@ -30,6 +31,7 @@ export async function authenticate(
   const { settings } = services;
   const credential = credentialOf(credentials.header, [settings.headerPrefix, ...settings.headerPrefixAliases]);
   if (credential?.startsWith(sessionPrefix)) return authenticateSession(em, credential, services);
+  if (credential?.startsWith(scimTokenPrefix)) return authenticateDirectory(em, credential, services.clock.now());
   if (credential !== null && credentials.dataService && isClusterKey(credential, settings)) {
     return authenticateDataService(em, credentials.dataService);
   }

@@ -92,7 +92,8 @@ async function recipientsOf(em: EntityManager, organisationId: string, owner: Ow
   const people = await em.execute<{ email: string }[]>(
     `select u.email from users u
        left join workspace_members m on m.user_id = u.id and m.workspace_id = ?::uuid and m.organisation_id = u.organisation_id
-     where u.organisation_id = ? and (u.role in ('owner', 'admin') or m.role in ('admin', 'manager') or u.id = ?::uuid)`,
+     where u.organisation_id = ? and u.deactivated_at is null
+       and (u.role in ('owner', 'admin') or m.role in ('admin', 'manager') or u.id = ?::uuid)`,
     [owner.workspace_id, organisationId, owner.user_id],
   );
   return [...new Set([...people.map((person) => person.email), ...owner.alert_emails])];

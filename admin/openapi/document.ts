@@ -6,7 +6,7 @@ import { noControlCharacters } from '../http/schemas.ts';
 import { apiText } from './api-text.ts';
 import { dataPlaneOperations, gatewayErrorSchema, gatewayFailures } from './data-plane.ts';
 import { exampleOf } from './example-of.ts';
-import { adminErrorSchema, failureResponses, failuresOf, type Replying, replyHeaders } from './responses.ts';
+import { adminErrorSchema, failureResponses, failuresOf, protocolFailuresOf, type Replying, replyHeaders } from './responses.ts';
 import { serviceOperations } from './service-routes.ts';
 import { describe, type JsonSchema, type SharedSchemas } from './to-json-schema.ts';
 
@@ -88,7 +88,7 @@ export function openApiDocument(
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key, the token of a session, or a JWT of the organisation',
+          description: 'An API key, the token of a session, a JWT of the organisation, or for its directory a SCIM token',
         },
         clusterKey: { type: 'http', scheme: 'bearer', description: 'CLUSTER_KEY, for services of the deployment' },
       },
@@ -105,7 +105,13 @@ function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, hea
   const query = route.query === undefined ? [] : queryParameters(route.query, operationId, shared);
   const reply = describe(route.reply, 'output', `${operationId}Reply`, shared);
   const also = route.alsoProduces ? { [route.alsoProduces]: { schema: { type: 'string' } } } : {};
-  const content = { 'application/json': { schema: reply }, ...also };
+  const protocol = 'protocol' in route ? route.protocol : undefined;
+  const content = { [protocol?.mediaType ?? 'application/json']: { schema: reply }, ...also };
+  const headers = replyHeaders(replying, headerPrefix);
+  const done = (protocol?.done ?? [200]).map((status) => [
+    status,
+    { description: 'Done', headers, ...(status === 204 || status === 304 ? {} : { content }) },
+  ]);
   return {
     operationId,
     summary: route.summary,
@@ -115,7 +121,10 @@ function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, hea
     'x-svc-scopes': isPublic ? [] : route.scopes,
     parameters: [...pathParameters(route.path), ...query, ...headerParameters(route.method, isPublic)],
     ...(route.body ? { requestBody: bodyOf(route, route.body, operationId, shared) } : {}),
-    responses: { 200: { description: 'Done', headers: replyHeaders(replying, headerPrefix), content }, ...failuresOf(replying) },
+    responses: {
+      ...Object.fromEntries(done),
+      ...(protocol ? protocolFailuresOf(replying, protocol) : failuresOf(replying)),
+    },
   };
 }
 

@@ -31,7 +31,8 @@ export function exampleOf(schema: JsonSchema, name = ''): unknown {
   if (schema.const !== undefined) return schema.const;
   if (Array.isArray(schema.enum)) return schema.enum.includes(byName[name]) ? byName[name] : schema.enum[0];
   if (schema.type === 'array') return [exampleOf((schema.items ?? {}) as JsonSchema, name)];
-  if (Object.hasOwn(byName, name)) return byName[name];
+  // SCIM has an object with the parts of a name.
+  if (Object.hasOwn(byName, name) && (schema.type !== 'object' || typeof byName[name] === 'object')) return byName[name];
   if (schema.type === 'object') return objectOf(schema);
   const alternatives = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined;
   if (alternatives?.[0]) return exampleOf(alternatives[0], name);

@@ -1,4 +1,5 @@
 import { adminErrorTable } from '../http/errors.ts';
+import type { ReplyProtocol } from '../http/route.ts';
 import type { JsonSchema } from './to-json-schema.ts';
 
 /** The parts of a control-plane route that determine its replies. */
@@ -99,6 +100,24 @@ export function failureRefs(statuses: readonly number[]): Record<string, JsonSch
     Object.entries(failures)
       .filter(([, [status]]) => statuses.includes(status))
       .map(([name, [status]]) => [status, { $ref: `#/components/responses/${name}` }]),
+  );
+}
+
+/** Like `failuresOf`, for a protocol with errors of its own. Errors outside of its routes, such as 405, have the common body. */
+export function protocolFailuresOf(
+  route: Replying,
+  protocol: Pick<ReplyProtocol, 'mediaType' | 'errorSchema'>,
+): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    Object.values(failures)
+      .filter(([, , sends]) => sends(route))
+      .map(([status, description]) => {
+        const { content, ...rest } = failureOf(status, description);
+        return [
+          status,
+          { ...rest, content: { ...(content as JsonSchema), [protocol.mediaType]: { schema: protocol.errorSchema } } },
+        ];
+      }),
   );
 }
 

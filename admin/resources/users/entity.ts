@@ -1,6 +1,15 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 import type { OrganisationRole } from '../../http/actor.ts';
 
+/** Attributes that only directories read and write, in the form in which they are shown. */
+export interface DirectoryAttributes {
+  displayName?: string;
+  title?: string;
+  /** The full name. */
+  formatted?: string;
+  emails?: { value: string; type?: string; primary?: boolean }[];
+}
+
 /** A user in one organisation. The same e-mail in two organisations is two unrelated rows. */
 export const users = defineEntity({
   name: 'User',
@@ -16,11 +25,24 @@ export const users = defineEntity({
     role: p.text().$type<OrganisationRole>(),
     /** See `identity/passwords.ts`; null: cannot sign in with a password yet. */
     passwordHash: p.text().nullable().lazy(),
+    /** Set: the directory has deactivated the user. */
+    deactivatedAt: p.datetime().nullable(),
+    /** `userName` of the directory. Null: the directory has not provisioned the user, and the e-mail stands for it. */
+    userName: p.text().nullable(),
+    /** The id of the directory. */
+    externalId: p.text().nullable(),
+    /** Further attributes of the directory. */
+    directory: p.json().$type<DirectoryAttributes>().nullable().lazy(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
     /** Counts up with every change; the `etag`. */
     revision: p.integer().version(),
   },
+  // Deactivated users do not exist for queries that do not ask for them, so that no way to sign in can forget to check.
+  filters: { active: { name: 'active', cond: { deactivatedAt: null }, default: true } },
 });
+
+/** Option of queries that also return deactivated users. */
+export const withDeactivated = { filters: { active: false } } as const;
 
 export type User = InferEntity<typeof users>;

@@ -8,12 +8,15 @@ import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
 import { conflict, notFound } from '../../http/errors.ts';
+import { oneTimeTokens } from '../../identity/entity.ts';
+import { endSessions } from '../../identity/sessions.ts';
 import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { roleChanged } from '../api-keys/role-changed.ts';
+import { workspaceMembers } from '../workspace-users/entity.ts';
 import { findMemberships, type Making, setMemberships } from '../workspace-users/memberships.ts';
 import { checkEmailDomain } from './check-email-domain.ts';
-import { type User, users } from './entity.ts';
+import { type User, users, withDeactivated } from './entity.ts';
 import type { createBody, updateBody } from './schema.ts';
 
 /** Adds a user without a password. Throws AB07 if the organisation already has a user with this e-mail. */
@@ -49,7 +52,9 @@ export async function insertUser(
   now: number,
 ): Promise<User> {
   const { organisationId, email } = sent;
-  if ((await change.tx.count(users, { organisationId, email })) > 0) throw conflict('A user with this e-mail already exists');
+  const taken = await change.tx.findOne(users, { organisationId, email }, withDeactivated);
+  if (taken?.deactivatedAt) throw conflict('The directory has deactivated the user with this e-mail. Activate the user there');
+  if (taken) throw conflict('A user with this e-mail already exists');
   const user = change.tx.create(users, {
     id: newId(),
     organisationId,
@@ -104,17 +109,29 @@ export async function updateUser(
  * Removes a user. Their API keys, sessions, links and memberships end with the change. Keys they granted to others keep their scopes.
  */
 export async function deleteUser(change: Change, actor: Actor, user: User, dependents: Dependents): Promise<void> {
-  const { organisationId, id } = user;
+  const { id } = user;
   requireRank(actor, user.role);
   if (user.role === 'owner') await keepAnOwner(change.tx, user);
-  await closeUser(change.tx, organisationId, id);
-  for (const { remove } of dependents.user) await remove?.(change, user, dependents);
-  // Always announce: a removed user is no longer in the list that is announced when the organisation enables JWT authentication
-  // again.
-  announceUser(change, organisationId, user.email);
+  await endAccess(change, user, dependents);
   // Foreign keys delete sessions, links and memberships.
   change.tx.remove(user);
   change.about(id);
+}
+
+/**
+ * Ends what gives a user access, in the transaction of the change: API keys, sessions, links and memberships. The row stays.
+ */
+export async function endAccess(change: Change, user: User, dependents: Dependents): Promise<void> {
+  const { tx } = change;
+  const { organisationId, id: userId } = user;
+  await closeUser(tx, organisationId, userId);
+  for (const { remove } of dependents.user) await remove?.(change, user, dependents);
+  await tx.nativeDelete(workspaceMembers, { organisationId, userId });
+  await tx.nativeDelete(oneTimeTokens, { organisationId, userId });
+  await endSessions(tx, user, null);
+  // Always announce: a removed user is no longer in the list that is announced when the organisation enables JWT authentication
+  // again.
+  announceUser(change, organisationId, user.email);
 }
 
 /** A user of the caller's organisation by id. Throws AB08. */
@@ -127,7 +144,7 @@ export async function findUser(em: EntityManager, organisationId: string, id: st
 /** Locks the owners. A concurrent second removal waits here and then sees the result of the first. */
 async function keepAnOwner(tx: EntityManager, user: User): Promise<void> {
   const owners = await tx.execute<{ id: string }[]>(
-    "select id from users where organisation_id = ? and role = 'owner' order by id for update",
+    "select id from users where organisation_id = ? and role = 'owner' and deactivated_at is null order by id for update",
     [user.organisationId],
   );
   if (!owners.some((owner) => owner.id !== user.id)) throw conflict('This is the last owner of the organisation');

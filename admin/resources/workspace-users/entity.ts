@@ -11,6 +11,8 @@ export const workspaceMembers = defineEntity({
     workspaceId: p.uuid(),
     userId: p.uuid(),
     role: p.text().$type<WorkspaceRole>(),
+    /** True if a group of the directory made the membership, which then follows the group. */
+    byGroup: p.boolean().onCreate(() => false),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
     /** Counts up with every change; the `etag`. */

@@ -91,6 +91,8 @@ export function describeIsolation(database: DatabaseName): void {
       }
       // No request has left a log here, no event a delivery, no export has run, and no test set. Groups need the name of a dimension.
       answered.delete('/logs/:id');
+      // Only SCIM tokens reach these; the tests of SCIM walk them.
+      for (const path of answered.keys()) if (path.startsWith('/scim/:organisationId/')) answered.delete(path);
       answered.delete('/logs/exports/:exportId/download');
       answered.delete('/logs/groups/:groupBy');
       answered.delete('/webhooks/:slug/deliveries/:deliveryId');

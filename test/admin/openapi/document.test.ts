@@ -48,9 +48,10 @@ describe('the API description', () => {
         const name = `${method.toUpperCase()} ${path}`;
         expect(operation.summary, name).not.toBe('');
         if (operation['x-svc-plane'] === 'data' || service.has(path)) continue;
-        const reply = operation.responses['200'] as { content: Record<string, { schema: object }> };
-        const isPage = reply.content['text/html'] !== undefined;
-        if (!isPage) expect(Object.keys(reply.content['application/json']?.schema ?? {}), name).not.toEqual([]);
+        const { mediaType = 'application/json', done = [200] } = routes.get(name)?.protocol ?? {};
+        const { content = {} } = operation.responses[String(done[0])] as { content?: Record<string, { schema: object }> };
+        const isEmpty = done[0] === 204 || content['text/html'] !== undefined;
+        if (!isEmpty) expect(Object.keys(content[mediaType]?.schema ?? {}), name).not.toEqual([]);
         if (operation.requestBody) {
           const [body] = Object.values(operation.requestBody.content);
           expect(Object.keys(body?.schema ?? {}), name).not.toEqual([]);

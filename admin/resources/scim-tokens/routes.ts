@@ -1,0 +1,110 @@
+import { requireRank } from '../../access/may-give-role.ts';
+import { type AdminRoute, defineRoute } from '../../http/route.ts';
+import { pageOf } from '../../http/schemas.ts';
+import { nothing } from '../../identity/schema.ts';
+import { scimTokens } from './entity.ts';
+import { createBody, listQuery, newTokenReply, organisationQuery, rotateBody, tokenListReply, tokenReply } from './schema.ts';
+import { createToken, findToken, rotateToken, toReply } from './service.ts';
+
+const ofTokens = { tenant: 'organisation', resource: 'scim_tokens' } as const;
+
+/** Routes of SCIM tokens. They need the rights of an admin, because directories create and remove users. */
+export const scimTokenRoutes: readonly AdminRoute[] = [
+  defineRoute({
+    ...ofTokens,
+    method: 'GET',
+    path: '/scim/tokens',
+    scopes: ['organisation_settings.read'],
+    action: 'list',
+    summary: 'List the SCIM tokens of the organisation',
+    reply: tokenListReply,
+    query: listQuery,
+    body: null,
+    async handle({ em, organisationId, query }) {
+      const [rows, total] = await em.findAndCount(
+        scimTokens,
+        { organisationId },
+        { ...pageOf(query), orderBy: { createdAt: 'asc', id: 'asc' } },
+      );
+      return { object: 'list', total, data: rows.map(toReply) };
+    },
+  }),
+  defineRoute({
+    ...ofTokens,
+    method: 'POST',
+    path: '/scim/tokens',
+    scopes: ['organisation_settings.update'],
+    action: 'create',
+    summary: 'Create a SCIM token for a directory; only this reply contains it',
+    reply: newTokenReply,
+    query: organisationQuery,
+    body: createBody,
+    async handle(call) {
+      const made = await call.write((change) => createToken(change, call.actor, call.body));
+      call.tag(made.row.revision);
+      return { ...toReply(made.row), token: made.token, base_url: baseUrl(call) };
+    },
+  }),
+  defineRoute({
+    ...ofTokens,
+    method: 'GET',
+    path: '/scim/tokens/:scimTokenId',
+    scopes: ['organisation_settings.read'],
+    action: 'read',
+    summary: 'Read a SCIM token without its secret',
+    reply: tokenReply,
+    query: organisationQuery,
+    body: null,
+    async handle(call) {
+      const row = await findToken(call.em, call.organisationId, call.params.scimTokenId ?? '');
+      call.tag(row.revision);
+      return toReply(row);
+    },
+  }),
+  defineRoute({
+    ...ofTokens,
+    method: 'POST',
+    path: '/scim/tokens/:scimTokenId/rotate',
+    scopes: ['organisation_settings.update'],
+    action: 'rotate',
+    summary: 'Give a SCIM token a new secret; the old one stays valid for transition_period_ms',
+    reply: newTokenReply,
+    query: organisationQuery,
+    body: rotateBody,
+    async handle(call) {
+      const made = await call.write(async (change) => {
+        const row = await findToken(change.tx, call.organisationId, call.params.scimTokenId ?? '');
+        call.match(row.revision);
+        return { row, token: await rotateToken(change, call.actor, row, call.body) };
+      });
+      call.tag(made.row.revision);
+      return { ...toReply(made.row), token: made.token, base_url: baseUrl(call) };
+    },
+  }),
+  defineRoute({
+    ...ofTokens,
+    method: 'DELETE',
+    path: '/scim/tokens/:scimTokenId',
+    scopes: ['organisation_settings.update'],
+    action: 'delete',
+    summary: 'Delete a SCIM token; the directory loses access at once',
+    reply: nothing,
+    query: organisationQuery,
+    body: null,
+    async handle(call) {
+      await call.write(async (change) => {
+        const row = await findToken(change.tx, call.organisationId, call.params.scimTokenId ?? '');
+        call.match(row.revision);
+        requireRank(call.actor, 'admin');
+        change.tx.remove(row);
+        change.about(row.id);
+      });
+      return {};
+    },
+  }),
+];
+
+/** The address that directories are configured with. */
+function baseUrl(call: { services: { settings: { publicUrl: string } }; organisationId: string }): string {
+  return `${call.services.settings.publicUrl}/v1/scim/${call.organisationId}`;
+}

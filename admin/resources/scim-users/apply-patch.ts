@@ -1,0 +1,145 @@
+import { type Filter, filter as matcher } from 'scim2-parse-filter';
+import * as v from 'valibot';
+import { isObject } from '../../../core/contract/values/json.ts';
+import type { PatchStep } from '../../scim/patch.ts';
+import { ScimError } from '../../scim/scim-error.ts';
+import { type DirectoryUser, directoryBoolean } from './attributes.ts';
+
+const simple: Readonly<Record<string, string>> = {
+  username: 'userName',
+  externalid: 'externalId',
+  displayname: 'displayName',
+  title: 'title',
+  active: 'active',
+};
+const nameParts: Readonly<Record<string, string>> = { formatted: 'formatted', familyname: 'familyName', givenname: 'givenName' };
+const emailParts: Readonly<Record<string, string>> = { value: 'value', type: 'type', primary: 'primary' };
+const readOnly: ReadonlySet<string> = new Set(['id', 'meta', 'roles', 'groups', 'schemas']);
+
+type Attributes = Record<string, unknown>;
+
+/**
+ * Returns the user after these operations, not yet validated. Attributes that are not stored are ignored. Throws `mutability` for
+ * a named read-only attribute.
+ */
+export function applyPatch(user: DirectoryUser, steps: readonly PatchStep[]): Attributes {
+  const next = structuredClone(user) as unknown as Attributes;
+  for (const step of steps) apply(next, step);
+  return next;
+}
+
+function apply(user: Attributes, step: PatchStep): void {
+  const { op, path } = step;
+  const [attribute = '', dotted] = path.attribute.split('.');
+  const sub = path.sub ?? dotted ?? null;
+  if (readOnly.has(attribute)) {
+    if (step.isNamed) throw new ScimError('mutability', `${attribute}: read-only`);
+    return;
+  }
+  if (attribute === 'emails') return patchEmails(user, step, sub);
+  if (attribute === 'name') return patchName(user, step, sub);
+  const name = simple[attribute];
+  if (name === undefined) return;
+  if (op !== 'remove') {
+    user[name] = unwrap(step.value);
+    return;
+  }
+  if (name === 'userName') throw new ScimError('mutability', 'userName: required, so it cannot be removed');
+  delete user[name];
+}
+
+/** Older clients send a simple value as `[{"value": …}]`. */
+function unwrap(value: unknown): unknown {
+  const one = Array.isArray(value) && value.length === 1 ? value[0] : value;
+  return isObject(one) && 'value' in one ? one.value : one;
+}
+
+function patchName(user: Attributes, { op, value }: PatchStep, sub: string | null): void {
+  const name: Attributes = isObject(user.name) ? user.name : {};
+  user.name = name;
+  if (sub !== null) {
+    const part = nameParts[sub];
+    if (part === undefined) return;
+    if (op === 'remove') delete name[part];
+    else name[part] = unwrap(value);
+    return;
+  }
+  if (op === 'remove') delete user.name;
+  else Object.assign(name, partsOf(value, nameParts, 'name'));
+}
+
+function patchEmails(user: Attributes, { op, path, value }: PatchStep, sub: string | null): void {
+  const emails = user.emails as Attributes[];
+  if (path.filter === null && sub === null) {
+    const sent = op === 'remove' && value === undefined ? null : listOf(value);
+    if (op === 'replace') user.emails = sent;
+    else if (op === 'remove')
+      user.emails = sent === null ? [] : emails.filter((one) => !sent.some((other) => other.value === one.value));
+    else for (const one of sent ?? []) addEmail(emails, one);
+    return;
+  }
+  const test = path.filter === null ? () => true : matcher(withBooleans(path.filter));
+  const chosen = emails.filter(test);
+  if (op === 'remove') {
+    const part = sub === null ? undefined : emailParts[sub];
+    if (part === undefined || part === 'value') user.emails = emails.filter((one) => !chosen.includes(one));
+    else for (const one of chosen) delete one[part];
+    return;
+  }
+  const change = sub === null ? partsOf(unwrapList(value), emailParts, 'emails') : { [emailParts[sub] ?? sub]: unwrap(value) };
+  if (chosen.length === 0) chosen.push(newEmail(emails, path.filter));
+  for (const one of chosen) Object.assign(one, change);
+  if (change.primary !== undefined && v.is(directoryBoolean, change.primary)) keepOnePrimary(emails, chosen[0] as Attributes);
+}
+
+/** Entra ID sets `emails[type eq "work"].value` of users without such an address. Other filters have no target. */
+function newEmail(emails: Attributes[], filter: Filter | null): Attributes {
+  const made: Attributes = {};
+  const conditions = filter === null ? [] : filter.op === 'and' ? filter.filters : [filter];
+  for (const one of conditions) {
+    if (one.op !== 'eq') throw new ScimError('noTarget', 'emails: no address matches the filter');
+    const part = emailParts[one.attrPath.toLowerCase()];
+    if (part !== undefined) made[part] = one.compValue;
+  }
+  emails.push(made);
+  return made;
+}
+
+function addEmail(emails: Attributes[], one: Attributes): void {
+  const same = emails.find((other) => String(other.value).toLowerCase() === String(one.value).toLowerCase());
+  if (same) Object.assign(same, one);
+  else emails.push(one);
+  if (one.primary !== undefined && v.is(directoryBoolean, one.primary)) keepOnePrimary(emails, same ?? one);
+}
+
+function keepOnePrimary(emails: readonly Attributes[], chosen: Attributes): void {
+  if (v.parse(directoryBoolean, chosen.primary) !== true) return;
+  for (const one of emails) if (one !== chosen) delete one.primary;
+}
+
+function listOf(value: unknown): Attributes[] {
+  const list = Array.isArray(value) ? value : [value];
+  return list.map((one) => (isObject(one) ? partsOf(one, emailParts, 'emails') : { value: one }));
+}
+
+function unwrapList(value: unknown): unknown {
+  return Array.isArray(value) && value.length === 1 ? value[0] : value;
+}
+
+function partsOf(value: unknown, parts: Readonly<Record<string, string>>, field: string): Attributes {
+  if (!isObject(value)) throw new ScimError('invalidValue', `${field}: an object is expected`);
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) => {
+      const part = parts[key.toLowerCase()];
+      return part === undefined ? [] : [[part, inner]];
+    }),
+  );
+}
+
+/** `primary eq "True"` compares a text; the stored value is a boolean. */
+function withBooleans(filter: Filter): Filter {
+  if ('filters' in filter) return { ...filter, filters: filter.filters.map(withBooleans) };
+  if ('filter' in filter) return { ...filter, filter: withBooleans(filter.filter) };
+  if (!('compValue' in filter) || filter.attrPath.toLowerCase() !== 'primary') return filter;
+  return { ...filter, compValue: String(filter.compValue).toLowerCase() === 'true' };
+}

@@ -1,0 +1,55 @@
+import * as v from 'valibot';
+import { notFound } from '../http/errors.ts';
+import type { RawReply } from '../http/raw-reply.ts';
+import { type AdminCall, type AdminRoute, defineRoute } from '../http/route.ts';
+import { mediaType } from './reply.ts';
+import { errorSchema, scimErrorReply } from './scim-error.ts';
+import { scimScope } from './scope.ts';
+
+/** Statuses of success by method. A PATCH of a group has no body. */
+const done = { GET: [200, 304], POST: [201], PUT: [200], PATCH: [200, 204], DELETE: [204] } as const;
+
+/** Members of a query that every SCIM route accepts. Unknown ones are ignored. */
+export const attributesQuery = v.object({
+  attributes: v.optional(v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'))),
+  excludedAttributes: v.optional(v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'))),
+});
+
+/** A route below `/scim/{organisationId}` with the errors of RFC 7644. Only the organisation of the token exists. */
+export function defineScimRoute<Query extends v.GenericSchema, Body extends v.GenericSchema | null>(
+  route: Pick<AdminRoute, 'method' | 'resource' | 'action' | 'summary'> & {
+    readonly path: string;
+    readonly query: Query;
+    readonly body: Body;
+    handle(
+      call: AdminCall<v.InferOutput<Query>, Body extends v.GenericSchema ? v.InferOutput<Body> : undefined>,
+    ): Promise<RawReply>;
+  },
+): AdminRoute {
+  return defineRoute<Query, Body>({
+    ...route,
+    path: `/scim/:organisationId${route.path}`,
+    tenant: 'organisation',
+    scopes: [scimScope],
+    protocol: { mediaType, errorSchema, errorReply: scimErrorReply, done: done[route.method] },
+    reply: v.looseObject({}),
+    async handle(call) {
+      if (call.params.organisationId?.toLowerCase() !== call.organisationId) throw notFound('Organisation');
+      return route.handle(call);
+    },
+  });
+}
+
+type Addressed = Pick<AdminCall<unknown, unknown>, 'organisationId'> & {
+  readonly services: { readonly settings: { readonly publicUrl: string } };
+};
+
+/** The URL of `/scim/{organisationId}`, for `location` and `$ref`. */
+export function baseOf({ organisationId, services }: Addressed): string {
+  return `${services.settings.publicUrl}/v1/scim/${organisationId}`;
+}
+
+/** True if the caller already has this revision (`if-none-match`). */
+export function isNotModified(call: Pick<AdminCall<unknown, unknown>, 'ifNoneMatch'>, revision: number): boolean {
+  return call.ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === `"${revision}"`);
+}

@@ -1,0 +1,26 @@
+import * as v from 'valibot';
+import { attributesQuery } from './define-scim-route.ts';
+
+/** Maximum number of resources of a page, also stated by ServiceProviderConfig. */
+export const pageMax = 200;
+
+const number = (fallback: string) =>
+  v.optional(v.pipe(v.string(), v.regex(/^-?\d{1,9}$/, 'a whole number is expected'), v.transform(Number)), fallback);
+
+/** Query of every list. A `startIndex` below 1 counts as 1 and a negative `count` as 0 (RFC 7644 §3.4.2.4). */
+export const listQuery = v.object({
+  ...attributesQuery.entries,
+  filter: v.optional(v.string()),
+  sortBy: v.optional(v.pipe(v.string(), v.maxLength(255, 'at most 255 characters'))),
+  sortOrder: v.optional(v.picklist(['ascending', 'descending'], 'ascending or descending is expected'), 'ascending'),
+  startIndex: v.pipe(
+    number('1'),
+    v.transform((value) => Math.max(value, 1)),
+  ),
+  count: v.pipe(
+    number('100'),
+    v.transform((value) => Math.min(Math.max(value, 0), pageMax)),
+  ),
+});
+
+export type ListQuery = v.InferOutput<typeof listQuery>;

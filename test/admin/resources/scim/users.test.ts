@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { login, newPerson } from '../../support/people.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { patch, type ScimAsk, scimClient, scimClientWith } from '../../support/scim-client.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
+
+const userSchema = 'urn:ietf:params:scim:schemas:core:2.0:User';
+
+describe.each(ruleDatabases)('SCIM users, on %s', (database) => {
+  let plane: Plane;
+  let scim: ScimAsk;
+  let made = 0;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+    scim = await scimClient(plane);
+  });
+  afterAll(() => plane?.close());
+
+  async function newUser(more: object = {}) {
+    const userName = `scim-${++made}@example.com`;
+    const reply = await scim('POST', '/Users', { schemas: [userSchema], userName, ...more });
+    expect(reply.body).toMatchObject({ userName });
+    return reply.body;
+  }
+
+  it('are created, read, replaced and removed', async () => {
+    const sent = {
+      schemas: [userSchema],
+      userName: 'Ada@example.com',
+      externalId: 'e-1',
+      name: { givenName: 'Ada', familyName: 'Lovelace', formatted: 'Ada Lovelace' },
+      displayName: 'Ada L.',
+      title: 'Analyst',
+      emails: [{ value: 'ada@example.com', type: 'work', primary: true }],
+      active: true,
+    };
+    const created = await scim('POST', '/Users', sent);
+    expect(created.status).toBe(201);
+    expect(created.headers.get('content-type')).toBe('application/scim+json');
+    const { id } = created.body;
+    expect(created.headers.get('location')).toBe(created.body.meta.location);
+    expect(created.body).toEqual({
+      ...sent,
+      id,
+      roles: [{ value: 'member', primary: true }],
+      groups: [],
+      meta: expect.objectContaining({ resourceType: 'User', version: created.headers.get('etag') }),
+    });
+    expect((await scim('GET', `/Users/${id}`)).body).toEqual(created.body);
+    const unchanged = await scim('GET', `/Users/${id}`, undefined, { 'if-none-match': created.body.meta.version });
+    expect(unchanged.status).toBe(304);
+    const shown = (await plane.ask('GET', `/admin/users/${id}`)).body;
+    expect(shown).toMatchObject({ email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace', role: 'member' });
+
+    const put = await scim('PUT', `/Users/${id}`, { schemas: [userSchema], userName: 'ada@example.com', emails: sent.emails });
+    expect(put.status).toBe(200);
+    expect(put.body).not.toHaveProperty('title');
+    expect(put.body).toMatchObject({ userName: 'ada@example.com', active: true });
+    const stale = await scim('PUT', `/Users/${id}`, sent, { 'if-match': created.body.meta.version });
+    expect(stale.status).toBe(412);
+
+    expect((await scim('DELETE', `/Users/${id}`)).status).toBe(204);
+    expect((await scim('GET', `/Users/${id}`)).status).toBe(404);
+    expect((await plane.ask('GET', `/admin/users/${id}`)).status).toBe(404);
+  });
+
+  it('write nothing if nothing changes', async () => {
+    const user = await newUser({ name: { givenName: 'A' }, emails: [{ value: `same-${made}@example.com`, type: 'work' }] });
+    const before = await plane.auditCount();
+    const { id, userName, name, emails } = user;
+    const put = await scim('PUT', `/Users/${id}`, { schemas: [userSchema], userName, name, emails, active: true });
+    const patched = await scim('PATCH', `/Users/${id}`, patch({ op: 'Replace', path: 'name.givenName', value: 'A' }));
+    expect([put.body, patched.body]).toEqual([user, user]);
+    expect(await plane.auditCount()).toBe(before);
+  });
+
+  it('lose keys, sessions and memberships in the transaction that deactivates them, and cannot sign in', async () => {
+    const person = await newPerson(plane, 'member', [{ id: plane.workspaceId, role: 'member' }]);
+    const key = await plane.ask('POST', '/api-keys/workspace/user', {
+      body: { name: 'K', scopes: ['completions.write'], user_id: person.id, workspace_id: plane.workspaceId },
+    });
+    expect(key.status).toBe(200);
+    const from = plane.notices.length;
+    const off = await scim('PATCH', `/Users/${person.id}`, patch({ op: 'Replace', path: 'active', value: 'False' }));
+    expect(off.body).toMatchObject({ id: person.id, active: false });
+    expect(plane.notices.slice(from)).toContainEqual(expect.objectContaining({ kind: 'api-key', op: 'delete' }));
+    expect((await plane.ask('GET', '/auth/sessions', { key: person.token })).status).toBe(401);
+    expect((await plane.ask('GET', `/api-keys/${key.body.id}`)).status).toBe(404);
+    expect((await plane.ask('GET', `/admin/workspaces/${plane.workspaceId}/users/${person.id}`)).status).toBe(404);
+    expect((await plane.ask('GET', `/admin/users/${person.id}`)).status).toBe(404);
+    expect((await login(plane, person.email, person.password)).status).toBe(401);
+    const again = await plane.ask('POST', '/users', { body: { email: person.email, role: 'member' } });
+    expect(again).toMatchObject({ status: 409, body: { data: { message: expect.stringContaining('deactivated') } } });
+    expect((await scim('GET', `/Users?filter=${encodeURIComponent(`userName eq "${person.email}"`)}`)).body).toMatchObject({
+      totalResults: 1,
+      Resources: [{ id: person.id, active: false }],
+    });
+
+    const on = await scim('PATCH', `/Users/${person.id}`, patch({ op: 'replace', value: { active: true } }));
+    expect(on.body.active).toBe(true);
+    expect((await plane.ask('GET', `/admin/users/${person.id}`)).body.email).toBe(person.email);
+    expect((await login(plane, person.email, person.password)).status).toBe(200);
+  });
+
+  it('that own the organisation cannot be deactivated, removed or renamed', async () => {
+    const owner = await newPerson(plane, 'owner');
+    const changes: [string, unknown?][] = [
+      ['DELETE'],
+      ['PATCH', patch({ op: 'replace', path: 'active', value: false })],
+      ['PATCH', patch({ op: 'replace', path: 'emails', value: [{ value: 'attacker@example.com', primary: true }] })],
+    ];
+    for (const [method, body] of changes) {
+      expect(await scim(method, `/Users/${owner.id}`, body)).toMatchObject({ status: 403, body: { status: '403' } });
+    }
+    const demoted = await scim(
+      'PATCH',
+      `/Users/${owner.id}`,
+      patch({ op: 'replace', path: 'roles', value: [{ value: 'member' }] }),
+    );
+    expect(demoted).toMatchObject({ status: 400, body: { scimType: 'mutability' } });
+    expect((await plane.ask('GET', `/admin/users/${owner.id}`)).body).toMatchObject({ role: 'owner', email: owner.email });
+  });
+
+  it('refuse invalid and taken values with the name of the field', async () => {
+    const user = await newUser();
+    const cases: [body: unknown, status: number, scimType: string, detail: string][] = [
+      [{ schemas: [userSchema] }, 400, 'invalidValue', 'userName: '],
+      [{ userName: 'no address' }, 400, 'invalidValue', 'emails: '],
+      [{ userName: 'x@example.com', emails: [{ value: 'nothing' }] }, 400, 'invalidValue', 'emails[0].value: '],
+      [{ userName: user.userName.toUpperCase() }, 409, 'uniqueness', 'emails: '],
+      [{ userName: user.userName.toUpperCase(), emails: [{ value: 'free@example.com' }] }, 409, 'uniqueness', 'userName: '],
+      ['"text"', 400, 'invalidSyntax', 'body: '],
+    ];
+    for (const [body, status, scimType, detail] of cases) {
+      const reply = await scim('POST', '/Users', body);
+      expect(reply.body).toEqual({
+        schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+        status: String(status),
+        scimType,
+        detail: expect.stringContaining(detail),
+      });
+      expect(reply.status).toBe(status);
+    }
+  });
+
+  it('belong to the organisation of the token, which reaches nothing else', async () => {
+    const other = await plane.newTenant();
+    const theirs = await scimClient(plane, other);
+    const user = await newUser();
+    expect((await theirs('GET', `/Users/${user.id}`)).status).toBe(404);
+    expect((await theirs('DELETE', `/Users/${user.id}`)).status).toBe(404);
+    expect((await theirs('GET', '/Users')).body.totalResults).toBe(0);
+    const token = (await plane.ask('POST', '/scim/tokens', { body: {} })).body.token;
+    expect((await scimClientWith(plane, other.organisationId, token)('GET', '/Users')).status).toBe(404);
+    for (const path of ['/admin/users', '/scim/tokens', '/organisations/self', '/configs']) {
+      expect((await plane.ask('GET', path, { key: token })).status).toBe(403);
+    }
+    expect((await scimClientWith(plane, plane.organisationId, plane.adminKey)('GET', '/Users')).status).toBe(403);
+    expect((await scimClientWith(plane, plane.organisationId, `svc_scim_${'a'.repeat(43)}`)('GET', '/Users')).status).toBe(401);
+  });
+});
+
+describe.each(ruleDatabases)('SCIM tokens, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  it('are shown once, rotate with a transition, and end at once when deleted', async () => {
+    const made = (await plane.ask('POST', '/scim/tokens', { body: { name: 'Entra ID' } })).body;
+    expect(made.base_url).toContain(`/v1/scim/${plane.organisationId}`);
+    const status = async (token: string) => (await scimClientWith(plane, plane.organisationId, token)('GET', '/Schemas')).status;
+    expect(await status(made.token)).toBe(200);
+    const read = await plane.ask('GET', `/scim/tokens/${made.id}`);
+    expect(read.body).toMatchObject({ name: 'Entra ID', last_used_at: expect.any(String) });
+    expect(JSON.stringify([read.body, (await plane.ask('GET', '/scim/tokens')).body])).not.toContain(made.token);
+    const rotated = (await plane.ask('POST', `/scim/tokens/${made.id}/rotate`, { body: { transition_period_ms: 60_000 } })).body;
+    expect([await status(made.token), await status(rotated.token)]).toEqual([200, 200]);
+    const last = (await plane.ask('POST', `/scim/tokens/${made.id}/rotate`, { body: {} })).body;
+    expect([await status(rotated.token), await status(last.token)]).toEqual([401, 200]);
+    expect((await plane.ask('DELETE', `/scim/tokens/${made.id}`)).status).toBe(200);
+    expect(await status(last.token)).toBe(401);
+  });
+
+  it('need the rights of an admin', async () => {
+    const key = await plane.newKey(['organisation_settings.update', 'organisation_settings.read'], 'organisation/service');
+    expect((await plane.ask('POST', '/scim/tokens', { key, body: {} })).status).toBe(403);
+  });
+});
