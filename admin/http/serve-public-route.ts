@@ -44,7 +44,7 @@ export function servePublicRoute(route: PublicRoute, services: AdminServices): (
       attemptReply.catch(() => {});
       const reply = await Promise.race([attemptReply, late]);
       for (const cookie of cookies) c.header('set-cookie', cookie, { append: true });
-      if (reply instanceof RawReply) return c.body(reply.body, reply.status, { ...headers, ...reply.headers });
+      if (reply instanceof RawReply) return c.newResponse(reply.body, reply.status, { ...headers, ...reply.headers });
       return c.json(allowReply(route, reply, services.strictReplies, services.log) as object, 200, headers);
     } catch (thrown) {
       const error = toAdminError(thrown);

@@ -134,7 +134,7 @@ export function resourceTypeDocuments(base: string): { readonly id: string }[] {
   return [one('User', userSchema), one('Group', groupSchema)];
 }
 
-/** What this service supports. */
+/** Describes the supported parts of the protocol. */
 export function serviceProviderConfig(base: string): object {
   return {
     schemas: [configSchema],

@@ -88,7 +88,11 @@ async function accountOf(
 ): Promise<Account> {
   const { organisationId, type, issuer, subject } = identity;
   const row = await change.tx.findOne(externalIdentities, { organisationId, type, issuer, subject });
-  if (row) return { row, user: await change.tx.findOneOrFail(users, { id: row.userId, organisationId }) };
+  if (row) {
+    const user = await change.tx.findOne(users, { id: row.userId, organisationId });
+    if (user) return { row, user };
+    throw new SignInRefusal('user_deactivated', 'The directory has deactivated this user. Activate the user in the directory');
+  }
   const email = await usableEmail(change.tx, identity);
   const existing = await change.tx.findOne(users, { organisationId, email });
   if (existing) await requireUnlinked(change.tx, existing, identity);

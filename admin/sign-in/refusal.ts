@@ -15,7 +15,8 @@ export type RefusalReason =
   | 'domain_not_allowed'
   | 'identity_conflict'
   | 'no_group'
-  | 'provisioning_disabled';
+  | 'provisioning_disabled'
+  | 'user_deactivated';
 
 /** A rejected sign-in. The message names the cause and the next step, and contains no secret. */
 export class SignInRefusal extends AdminError {

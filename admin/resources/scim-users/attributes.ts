@@ -4,7 +4,7 @@ import { noControlCharacters } from '../../http/schemas.ts';
 import { email } from '../../identity/schema.ts';
 import { userSchema } from '../../scim/urns.ts';
 
-/** What a directory can set about a user. Absent attributes have no value. */
+/** Attributes of a user that a directory can set. Absent attributes have no value. */
 export interface DirectoryUser {
   userName: string;
   externalId?: string | undefined;

@@ -32,7 +32,7 @@ function documentRoutes(path: string, summary: string, documents: (base: string)
   ];
 }
 
-/** What the service supports (RFC 7644 §4). */
+/** Routes that describe the service (RFC 7644 §4). */
 export const discoveryRoutes: readonly AdminRoute[] = [
   defineScimRoute({
     ...shared,

@@ -11,11 +11,11 @@ import { email as emailSchema } from '../../identity/schema.ts';
 import type { Dependents } from '../../publish/dependents.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { ScimError } from '../../scim/scim-error.ts';
-import { checkEmailDomain } from '../users/check-email-domain.ts';
 import { type DirectoryAttributes, type User, users, withDeactivated } from '../users/entity.ts';
 import { endAccess } from '../users/service.ts';
 import type { Making } from '../workspace-users/memberships.ts';
 import { type DirectoryUser, directoryUser } from './attributes.ts';
+import { checkDirectoryEmail } from './check-domain.ts';
 import { followGroups } from './follow-groups.ts';
 import { toDirectoryUser } from './to-resource.ts';
 
@@ -36,7 +36,7 @@ export async function createDirectoryUser(
 ): Promise<User> {
   const now = new Date(making.now);
   const accountEmail = emailOf(sent, null);
-  await checkEmailDomain(change.tx, organisationId, accountEmail);
+  await checkDirectoryEmail(change.tx, organisationId, accountEmail);
   await requireFree(change.tx, organisationId, sent.userName, accountEmail, null);
   const row = change.tx.create(users, {
     id: newId(),
@@ -84,7 +84,7 @@ export async function updateDirectoryUser(
   if (!isActive && !row.deactivatedAt) requireNoOwner(row, 'active');
   if (accountEmail !== row.email) {
     requireNoOwner(row, 'emails');
-    await checkEmailDomain(change.tx, organisationId, accountEmail);
+    await checkDirectoryEmail(change.tx, organisationId, accountEmail);
   }
   await requireFree(change.tx, organisationId, sent.userName, accountEmail, userId);
   const before = { email: row.email, isActive: !row.deactivatedAt };

@@ -7,7 +7,7 @@ import type { DirectoryUser } from './attributes.ts';
 /** A user as SCIM shows it. */
 export type UserResource = DirectoryUser & { readonly id: string; readonly [attribute: string]: unknown };
 
-/** What the directory has set about a user. Users that it has not provisioned have their e-mail as `userName`. */
+/** Returns the attributes of a user that the directory has set. Users that it has not provisioned have their e-mail as `userName`. */
 export function toDirectoryUser(row: User): DirectoryUser {
   const { directory, firstName, lastName, externalId, email } = row;
   const { formatted, displayName, title, emails = [{ value: email, primary: true }] } = directory ?? {};

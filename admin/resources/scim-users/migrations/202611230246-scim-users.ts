@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** What directories write about users. */
+/** Attributes of users that directories write. */
 export class ScimUsers extends Migration {
   override up(): void {
     this.addSql(`alter table users

@@ -102,7 +102,7 @@ describe.each(ruleDatabases)('SCIM users, on %s', (database) => {
     expect((await login(plane, person.email, person.password)).status).toBe(200);
   });
 
-  it('that own the organisation cannot be deactivated, removed or renamed', async () => {
+  it('cannot deactivate, remove or rename owners of the organisation', async () => {
     const owner = await newPerson(plane, 'owner');
     const changes: [string, unknown?][] = [
       ['DELETE'],
