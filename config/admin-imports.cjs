@@ -80,7 +80,7 @@ const resources = {
   repricings: ['integrations'],
   'second-factors': ['sessions', 'users'],
   'scim-groups': ['api-keys', 'organisations', 'scim-users', 'workspace-users', 'workspaces'],
-  'scim-users': ['api-keys', 'users', 'workspace-users'],
+  'scim-users': ['api-keys', 'organisations', 'users', 'workspace-users'],
   sessions: ['users'],
   'sso-connections': ['users'],
   'user-invites': ['api-keys', 'organisations', 'sessions', 'users', 'workspace-users'],

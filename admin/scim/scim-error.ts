@@ -57,5 +57,6 @@ function scimTypeOf(error: AdminError): ScimType | null {
   if (error instanceof ScimError) return error.scimType;
   if (error.status === 409) return 'uniqueness';
   if (error.status !== 400) return null;
+  if (error.errors?.some((one) => /^(query\.)?filter\b/.test(one))) return 'invalidFilter';
   return error.errors?.some((one) => one.startsWith('body: ')) ? 'invalidSyntax' : 'invalidValue';
 }

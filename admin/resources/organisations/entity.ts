@@ -49,6 +49,15 @@ export interface AuthSettings {
   require_sso?: boolean;
   /** True: users with a password must have a second factor. */
   require_second_factor?: boolean;
+  /** Groups of directories. */
+  scim?: {
+    /** Beginning of the group names that stand for a workspace and a role. */
+    workspace_prefix?: string;
+    /** Text between the workspace and the role. */
+    role_separator?: string;
+    /** Deactivated users become active when a group receives them. */
+    group_based_user_provisioning?: boolean;
+  };
   /** JWTs that the organisation signs itself. */
   jwt?: JwtSettings | null;
 }

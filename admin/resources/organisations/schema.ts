@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { noControlCharacters } from '../../http/schemas.ts';
 import { jwtBody, jwtReply } from '../../identity/jwt/schema.ts';
 import { metadataSchema } from './metadata-schema.ts';
 import {
@@ -59,6 +60,19 @@ const domain = v.pipe(
   v.regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/, 'a domain such as example.com is expected'),
 );
 
+const namePart = v.pipe(
+  v.string(),
+  v.minLength(1, 'must not be empty'),
+  v.maxLength(64, 'at most 64 characters'),
+  noControlCharacters,
+);
+
+const scimBody = v.strictObject({
+  workspace_prefix: v.optional(namePart),
+  role_separator: v.optional(namePart),
+  group_based_user_provisioning: v.optional(v.boolean()),
+});
+
 export const authSettingsBody = v.strictObject({
   session_settings: v.optional(v.strictObject({ max_session_ttl: v.optional(sessionTtl) })),
   allowed_email_domains: v.optional(
@@ -76,6 +90,7 @@ export const authSettingsBody = v.strictObject({
   require_sso: v.optional(v.boolean()),
   require_second_factor: v.optional(v.boolean()),
   jwt: v.optional(jwtBody),
+  scim: v.optional(scimBody),
 });
 
 const guardrailNames = v.optional(v.pipe(v.array(v.string()), v.maxLength(100, 'at most 100 guardrails')));
@@ -122,6 +137,11 @@ export const authSettingsReply = v.strictObject({
     require_sso: v.boolean(),
     require_second_factor: v.boolean(),
     jwt: jwtReply,
+    scim: v.strictObject({
+      workspace_prefix: v.string(),
+      role_separator: v.string(),
+      group_based_user_provisioning: v.boolean(),
+    }),
   }),
 });
 

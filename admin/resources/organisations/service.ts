@@ -67,7 +67,8 @@ export async function updateAuthSettings(
 ): Promise<void> {
   const takesTokens = Boolean(row.authSettings?.jwt);
   const sent = body.jwt ? { ...body, jwt: checkJwtSettings(body.jwt, settings) } : body;
-  row.authSettings = merged(row.authSettings, sent);
+  const scim = body.scim && { ...row.authSettings?.scim, ...body.scim };
+  row.authSettings = merged(row.authSettings, { ...sent, scim });
   touch(change, row);
   if (body.jwt !== undefined) await announceTokens(change, row.id, takesTokens);
 }

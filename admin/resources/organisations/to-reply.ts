@@ -1,4 +1,5 @@
 import type { Organisation } from './entity.ts';
+import { scimSettings } from './scim-settings.ts';
 import { overridableSections } from './setting-sections.ts';
 import { toSettingReply } from './to-setting-reply.ts';
 
@@ -44,5 +45,6 @@ export function toAuthSettings(row: Organisation) {
     require_sso,
     require_second_factor,
     jwt: jwt && { ...jwt, max_token_ttl: jwt.max_token_ttl ?? null },
+    scim: scimSettings(row.authSettings ?? {}),
   };
 }

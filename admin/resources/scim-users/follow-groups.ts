@@ -1,9 +1,153 @@
+import { holdWorkspace } from '../../access/hold-workspace.ts';
+import { announceUser } from '../../announce/users.ts';
+import { newId } from '../../db/new-id.ts';
 import type { Change } from '../../publish/write-change.ts';
+import { roleChanged } from '../api-keys/role-changed.ts';
+import { deleteKeysOfUser, provisionUserKey } from '../api-keys/user-keys.ts';
+import { effectiveKeySettings } from '../organisations/key-settings.ts';
+import { users } from '../users/entity.ts';
 import type { Making } from '../workspace-users/memberships.ts';
 
+/** A membership that differs from what the groups of the user give. */
+interface Difference {
+  readonly user_id: string;
+  readonly workspace_id: string;
+  /** Null: no group gives a role. */
+  readonly wanted: string | null;
+  /** Null: not a member. */
+  readonly current: string | null;
+}
+
+/**
+ * Gives users the memberships of their groups: the strongest role of each workspace. Memberships that an administrator made stay as they
+ * are. Works on sets, so that a group of thousands is a few statements. Call it after the groups are written.
+ */
 export async function followGroups(
-  _change: Change,
-  _organisationId: string,
-  _userIds: readonly string[],
-  _making: Making,
-): Promise<void> {}
+  change: Change,
+  organisationId: string,
+  userIds: readonly string[],
+  making: Making,
+): Promise<void> {
+  if (userIds.length === 0) return;
+  const { tx } = change;
+  const differences = await tx.execute<Difference[]>(
+    `with affected as (select jsonb_array_elements_text(?::jsonb)::uuid as id),
+     wanted as (
+       select m.user_id, w.workspace_id,
+         (array['member', 'manager', 'admin'])[max(array_position(array['member', 'manager', 'admin'], w.role))] as role
+       from affected a join scim_group_members m on m.user_id = a.id
+         join scim_group_workspaces w on w.group_id = m.group_id
+         join users u on u.id = m.user_id and u.deactivated_at is null
+         join workspaces s on s.id = w.workspace_id and s.status = 'active'
+       where m.organisation_id = ? group by m.user_id, w.workspace_id),
+     present as (
+       select p.user_id, p.workspace_id, p.role, p.by_group from affected a join workspace_members p on p.user_id = a.id
+       where p.organisation_id = ?)
+     select coalesce(w.user_id, p.user_id) as user_id, coalesce(w.workspace_id, p.workspace_id) as workspace_id,
+       w.role as wanted, p.role as current
+     from wanted w full join present p on p.user_id = w.user_id and p.workspace_id = w.workspace_id
+     where p.user_id is null or (p.by_group and w.role is distinct from p.role)
+     order by 2, 1`,
+    [JSON.stringify(userIds), organisationId, organisationId],
+  );
+  if (differences.length === 0) return;
+  for (const id of new Set(differences.map((one) => one.workspace_id))) await holdWorkspace(tx, organisationId, id);
+  const joined = differences.filter((one) => one.current === null);
+  const changed = differences.filter((one) => one.current !== null && one.wanted !== null);
+  const left = differences.filter((one) => one.wanted === null);
+  await writeMemberships(change, organisationId, { joined, changed, left }, new Date(making.now));
+  await followRoles(change, organisationId, changed, left);
+  await announceAll(change, organisationId, differences);
+  await provisionKeys(change, organisationId, joined, making);
+}
+
+async function writeMemberships(
+  { tx }: Change,
+  organisationId: string,
+  { joined, changed, left }: Readonly<Record<'joined' | 'changed' | 'left', readonly Difference[]>>,
+  now: Date,
+): Promise<void> {
+  if (joined.length > 0) {
+    const rows = joined.map((one) => ({ id: newId(), ...one }));
+    await tx.execute(
+      `insert into workspace_members
+         (id, organisation_id, workspace_id, user_id, role, by_group, created_at, last_updated_at, revision)
+       select r.id, ?, r.workspace_id, r.user_id, r.wanted, true, ?, ?, 1
+       from jsonb_to_recordset(?::jsonb) as r (id uuid, workspace_id uuid, user_id uuid, wanted text)
+       on conflict do nothing`,
+      [organisationId, now, now, JSON.stringify(rows)],
+      'run',
+    );
+  }
+  if (changed.length > 0) {
+    await tx.execute(
+      `update workspace_members m set role = r.wanted, last_updated_at = ?, revision = m.revision + 1
+       from jsonb_to_recordset(?::jsonb) as r (workspace_id uuid, user_id uuid, wanted text)
+       where m.organisation_id = ? and m.workspace_id = r.workspace_id and m.user_id = r.user_id`,
+      [now, JSON.stringify(changed), organisationId],
+      'run',
+    );
+  }
+  if (left.length > 0) {
+    await tx.execute(
+      `delete from workspace_members m using jsonb_to_recordset(?::jsonb) as r (workspace_id uuid, user_id uuid)
+       where m.organisation_id = ? and m.workspace_id = r.workspace_id and m.user_id = r.user_id`,
+      [JSON.stringify(left), organisationId],
+      'run',
+    );
+  }
+}
+
+/** Applies new and lost roles to the keys of these users and to the keys they granted. Users without such keys cost nothing. */
+async function followRoles(
+  change: Change,
+  organisationId: string,
+  changed: readonly Difference[],
+  left: readonly Difference[],
+): Promise<void> {
+  const pairs = await change.tx.execute<{ user_id: string; workspace_id: string }[]>(
+    `select distinct r.user_id, r.workspace_id from jsonb_to_recordset(?::jsonb) as r (workspace_id uuid, user_id uuid)
+       join api_keys k on k.workspace_id = r.workspace_id and (k.user_id = r.user_id or k.granted_by_user_id = r.user_id)
+     where k.organisation_id = ?`,
+    [JSON.stringify([...changed, ...left]), organisationId],
+  );
+  if (pairs.length === 0) return;
+  const rows = await change.tx.find(users, { organisationId, id: { $in: pairs.map((one) => one.user_id) } });
+  const gone = new Set(left.map((one) => `${one.user_id}/${one.workspace_id}`));
+  for (const { user_id: userId, workspace_id: workspaceId } of pairs) {
+    const user = rows.find((row) => row.id === userId);
+    if (!user) continue;
+    // Owners and admins can still use the workspace, and keep their keys.
+    if (user.role === 'member' && gone.has(`${userId}/${workspaceId}`)) {
+      await deleteKeysOfUser(change, { organisationId, workspaceId, userId });
+      await change.tx.flush();
+    }
+    await roleChanged(change, user, workspaceId);
+  }
+}
+
+/** Announces the users to gateways, if the organisation attributes JWTs to users. */
+async function announceAll(change: Change, organisationId: string, differences: readonly Difference[]): Promise<void> {
+  const found = await change.tx.execute<{ email: string }[]>(
+    `select u.email from users u join organisations o on o.id = u.organisation_id
+     where o.id = ? and jsonb_typeof(o.auth_settings->'jwt') = 'object'
+       and u.id in (select jsonb_array_elements_text(?::jsonb)::uuid)`,
+    [organisationId, JSON.stringify([...new Set(differences.map((one) => one.user_id))])],
+  );
+  for (const { email } of found) announceUser(change, organisationId, email);
+}
+
+async function provisionKeys(
+  change: Change,
+  organisationId: string,
+  joined: readonly Difference[],
+  { apiKeyPepper }: Making,
+): Promise<void> {
+  for (const workspaceId of new Set(joined.map((one) => one.workspace_id))) {
+    const { autoCreate } = await effectiveKeySettings(change.tx, organisationId, workspaceId);
+    if (!autoCreate) continue;
+    for (const { user_id: userId } of joined.filter((one) => one.workspace_id === workspaceId)) {
+      await provisionUserKey(change, apiKeyPepper, { organisationId, workspaceId, userId });
+    }
+  }
+}

@@ -104,6 +104,7 @@ describe.each(ruleDatabases)('the organisation, on %s', (database) => {
           { domain: 'b.org', allow_subdomains: false },
         ],
         jwt: null,
+        scim: { workspace_prefix: 'ws-', role_separator: '-role-', group_based_user_provisioning: false },
       },
     });
     await plane.ask('PUT', path, { body: { session_settings: { max_session_ttl: null } } });

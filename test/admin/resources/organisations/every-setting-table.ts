@@ -1,5 +1,6 @@
 import { login, newPerson } from '../../support/people.ts';
 import type { Plane } from '../../support/plane.ts';
+import { scimClient } from '../../support/scim-client.ts';
 import { arrive, newConnection } from '../../support/sign-in.ts';
 
 /** A setting and its effect. */
@@ -165,6 +166,8 @@ export const ofOrganisation: Readonly<Record<string, Readonly<Record<string, Row
 
 /** Settings of `PUT /organisations/{id}/auth-settings`. Tokens have tests of their own. */
 export const ofSignIn: Readonly<Record<string, Row>> = {
+  // Each part has its effect in test/admin/resources/scim/groups.test.ts.
+  scim: { value: { workspace_prefix: 'team-' }, shows: rolesByName, before: 0, after: 1 },
   session_settings: {
     value: { max_session_ttl: 900 },
     // New sessions end earlier. The end of older sessions needs a clock: test/admin/identity/login.test.ts.
@@ -204,3 +207,14 @@ export const ofWorkspace: Readonly<Record<string, Row>> = {
   user_api_key_ttl: { value: 7_200, shows: secondsOfLife, before: null, after: 7_200 },
   user_api_key_count: { value: 1, shows: statusOfSecondKey, before: 200, after: 403 },
 };
+
+let groups = 0;
+
+/** Number of mappings that a new group named `team-…` makes. */
+async function rolesByName(plane: Plane): Promise<number> {
+  const count = async () => (await plane.ask('GET', '/scim/workspaces')).body.total_count as number;
+  const before = await count();
+  const scim = await scimClient(plane);
+  await scim('POST', '/Groups', { displayName: `team-${++groups}-role-member` });
+  return (await count()) - before;
+}

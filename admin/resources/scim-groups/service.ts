@@ -1,0 +1,244 @@
+import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { newId } from '../../db/new-id.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import type { Actor } from '../../http/actor.ts';
+import { notFound } from '../../http/errors.ts';
+import { validate } from '../../http/validate.ts';
+import type { Dependents } from '../../publish/dependents.ts';
+import type { Change } from '../../publish/write-change.ts';
+import { filterToSql } from '../../scim/filter-to-sql.ts';
+import type { PatchStep } from '../../scim/patch.ts';
+import { ScimError } from '../../scim/scim-error.ts';
+import { groupSchema } from '../../scim/urns.ts';
+import { organisations } from '../organisations/entity.ts';
+import { scimSettings } from '../organisations/scim-settings.ts';
+import { followGroups } from '../scim-users/follow-groups.ts';
+import type { Making } from '../workspace-users/memberships.ts';
+import { type ScimGroup, scimGroups, scimGroupWorkspaces } from './entity.ts';
+import { archiveUnused, mapByName } from './mappings.ts';
+import { addMembers, deleteWhere, keepMembers, removeMembers } from './members.ts';
+import { displayName, externalId, type GroupBody, memberList } from './schema.ts';
+
+/** The parts of a request that a change of a group needs. */
+export interface Context {
+  readonly actor: Actor;
+  readonly making: Making;
+  readonly dependents: Dependents;
+}
+
+/** Thrown to roll back a change that would change nothing, so that it leaves no audit entry either. */
+export class Unchanged extends Error {}
+
+/** A group of the organisation by id. Throws AB08. */
+export async function findGroup(em: EntityManager, organisationId: string, id: string): Promise<ScimGroup> {
+  const row = isUuid(id) ? await em.findOne(scimGroups, { id, organisationId }) : null;
+  if (!row) throw notFound('Group');
+  return row;
+}
+
+/** Like `findGroup`, and locks the group: changes of one group follow each other. */
+export async function holdGroup(tx: EntityManager, organisationId: string, id: string): Promise<ScimGroup> {
+  if (!isUuid(id)) throw notFound('Group');
+  await tx.execute('select 1 from scim_groups where id = ? and organisation_id = ? for update', [id, organisationId]);
+  return findGroup(tx, organisationId, id);
+}
+
+/** Adds a group. Throws `uniqueness` if the name is taken. */
+export async function createGroup(change: Change, body: GroupBody, context: Context): Promise<ScimGroup> {
+  const { organisationId } = context.actor;
+  const row = await insertGroup(change, organisationId, body, context.making.now);
+  const added = await addMembers(change.tx, row, body.members ?? []);
+  await applied(change, row, { touched: added, added, isRenamed: true }, context);
+  return row;
+}
+
+/** Inserts the row of a group, without members and mappings. */
+export async function insertGroup(
+  change: Change,
+  organisationId: string,
+  { displayName: name, externalId: external }: Pick<GroupBody, 'displayName' | 'externalId'>,
+  now: number,
+): Promise<ScimGroup> {
+  await requireFree(change.tx, organisationId, name, null);
+  const row = change.tx.create(scimGroups, {
+    id: newId(),
+    organisationId,
+    displayName: name,
+    externalId: external ?? null,
+    createdAt: new Date(now),
+    lastUpdatedAt: new Date(now),
+  });
+  await change.tx.flush();
+  change.about(row.id);
+  return row;
+}
+
+/** Replaces name, external id and members of a group. Absent members stay. Throws Unchanged. */
+export async function replaceGroup(change: Change, row: ScimGroup, body: GroupBody, context: Context): Promise<void> {
+  const edit = new GroupEdit(change, row);
+  await edit.rename(body.displayName);
+  edit.setExternalId(body.externalId ?? null);
+  if (body.members) await edit.replaceMembers(body.members);
+  await edit.finish(context);
+}
+
+/** Applies the operations of a PATCH, each as changes of rows. Throws Unchanged. */
+export async function patchGroup(change: Change, row: ScimGroup, steps: readonly PatchStep[], context: Context): Promise<void> {
+  const edit = new GroupEdit(change, row);
+  for (const step of steps) await edit.apply(step);
+  await edit.finish(context);
+}
+
+/** Removes a group with its mappings. Memberships that only it gave end. */
+export async function deleteGroup(change: Change, row: ScimGroup, context: Context): Promise<void> {
+  const { organisationId, id: groupId } = row;
+  const made = await change.tx.find(scimGroupWorkspaces, { organisationId, groupId });
+  const members = await deleteWhere(change.tx, row, 'true', []);
+  await change.tx.nativeDelete(scimGroupWorkspaces, { organisationId, groupId });
+  change.tx.remove(row);
+  await change.tx.flush();
+  change.about(groupId);
+  await followGroups(change, organisationId, members, context.making);
+  await archiveUnused(change, context.actor, made, context.dependents);
+}
+
+/** Changes of one group in one transaction. */
+class GroupEdit {
+  readonly #change: Change;
+  readonly #row: ScimGroup;
+  readonly #touched = new Set<string>();
+  readonly #added = new Set<string>();
+  #isRenamed = false;
+  #isChanged = false;
+
+  constructor(change: Change, row: ScimGroup) {
+    this.#change = change;
+    this.#row = row;
+  }
+
+  async apply(step: PatchStep): Promise<void> {
+    const { op, path, value, isNamed } = step;
+    switch (path.attribute) {
+      case 'displayname':
+        if (op === 'remove') throw new ScimError('mutability', 'displayName: required, so it cannot be removed');
+        return this.rename(validate(displayName, value, 'displayName'));
+      case 'externalid':
+        return this.setExternalId(op === 'remove' ? null : (validate(externalId, value, 'externalId') ?? null));
+      case 'members':
+        return this.#applyToMembers(step);
+      case 'id':
+      case 'meta':
+      case 'schemas':
+        // Okta repeats the id in an object without path.
+        if (isNamed) throw new ScimError('mutability', `${path.attribute}: read-only`);
+    }
+  }
+
+  /** Entra ID removes members with a value beside the path `members`. Only a `remove` without both empties the group. */
+  async #applyToMembers({ op, path, value }: PatchStep): Promise<void> {
+    const { tx } = this.#change;
+    if (path.filter !== null) {
+      if (op !== 'remove') throw new ScimError('noTarget', 'members: elements can be added, replaced as a whole, or removed');
+      const { sql, values } = filterToSql({ op: '[]', attrPath: 'members', valFilter: path.filter }, elementColumns, groupSchema);
+      return this.#removed(await deleteWhere(tx, this.#row, sql, values));
+    }
+    const ids =
+      value === undefined || value === null ? null : validate(memberList, Array.isArray(value) ? value : [value], 'members');
+    if (op === 'remove') {
+      return this.#removed(ids === null ? await deleteWhere(tx, this.#row, 'true', []) : await removeMembers(tx, this.#row, ids));
+    }
+    if (op === 'replace') return this.replaceMembers(ids ?? []);
+    this.#addedTo(await addMembers(tx, this.#row, ids ?? []));
+  }
+
+  async replaceMembers(ids: readonly string[]): Promise<void> {
+    const { tx } = this.#change;
+    this.#addedTo(await addMembers(tx, this.#row, ids));
+    this.#removed(await keepMembers(tx, this.#row, ids));
+  }
+
+  async rename(name: string): Promise<void> {
+    if (name === this.#row.displayName) return;
+    await requireFree(this.#change.tx, this.#row.organisationId, name, this.#row.id);
+    this.#row.displayName = name;
+    this.#isRenamed = true;
+    this.#isChanged = true;
+  }
+
+  setExternalId(value: string | null): void {
+    if (value === (this.#row.externalId ?? null)) return;
+    this.#row.externalId = value;
+    this.#isChanged = true;
+  }
+
+  async finish(context: Context): Promise<void> {
+    if (!this.#isChanged && this.#touched.size === 0) throw new Unchanged();
+    const { id } = this.#row;
+    this.#row.lastUpdatedAt = new Date(context.making.now);
+    this.#change.about(id);
+    await this.#change.tx.flush();
+    const touched = { touched: [...this.#touched], added: [...this.#added], isRenamed: this.#isRenamed };
+    await applied(this.#change, this.#row, touched, context);
+  }
+
+  #addedTo(ids: readonly string[]): void {
+    for (const id of ids) this.#added.add(id);
+    for (const id of ids) this.#touched.add(id);
+  }
+
+  #removed(ids: readonly string[]): void {
+    for (const id of ids) this.#added.delete(id);
+    for (const id of ids) this.#touched.add(id);
+  }
+}
+
+const elementColumns = {
+  members: {
+    type: 'list' as const,
+    any: (condition: string) => condition,
+    members: { value: { type: 'uuid' as const, sql: 'm.user_id' } },
+  },
+};
+
+/** Applies the effects of a changed group: mapping by name, reactivation, memberships. */
+async function applied(
+  change: Change,
+  row: ScimGroup,
+  { touched, added, isRenamed }: { touched: readonly string[]; added: readonly string[]; isRenamed: boolean },
+  { actor, making }: Context,
+): Promise<void> {
+  const { organisationId, id } = row;
+  const { authSettings } = await change.tx.findOneOrFail(organisations, { id: organisationId });
+  const settings = scimSettings(authSettings ?? {});
+  const isMapped = isRenamed && (await mapByName(change, actor, row, settings, making));
+  if (settings.group_based_user_provisioning && added.length > 0) await reactivate(change, organisationId, added, making.now);
+  await followGroups(change, organisationId, isMapped ? [...touched, ...(await membersOf(change.tx, row))] : touched, making);
+  change.about(id);
+}
+
+/** Returns the ids of all members. */
+export async function membersOf(tx: EntityManager, { id, organisationId }: ScimGroup): Promise<string[]> {
+  const rows = await tx.execute<{ user_id: string }[]>(
+    'select user_id from scim_group_members where organisation_id = ? and group_id = ?',
+    [organisationId, id],
+  );
+  return rows.map((row) => row.user_id);
+}
+
+/** Activates deactivated users (`group_based_user_provisioning`). */
+async function reactivate({ tx }: Change, organisationId: string, ids: readonly string[], now: number): Promise<void> {
+  await tx.execute(
+    `update users set deactivated_at = null, last_updated_at = ?, revision = revision + 1
+     where organisation_id = ? and deactivated_at is not null and id in (select jsonb_array_elements_text(?::jsonb)::uuid)`,
+    [new Date(now), organisationId, JSON.stringify(ids)],
+    'run',
+  );
+}
+
+async function requireFree(tx: EntityManager, organisationId: string, name: string, own: string | null): Promise<void> {
+  const taken = await tx.execute<unknown[]>(
+    'select 1 from scim_groups where organisation_id = ? and lower(display_name) = lower(?::text) and id is distinct from ?::uuid limit 1',
+    [organisationId, name, own],
+  );
+  if (taken.length > 0) throw new ScimError('uniqueness', 'displayName: another group already has this name');
+}

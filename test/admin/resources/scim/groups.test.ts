@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newPerson } from '../../support/people.ts';
+import { type Plane, startPlane } from '../../support/plane.ts';
+import { patch, type ScimAsk, scimClient } from '../../support/scim-client.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
+
+describe.each(ruleDatabases)('SCIM groups, on %s', (database) => {
+  let plane: Plane;
+  let scim: ScimAsk;
+  let ids: string[];
+  let made = 0;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+    scim = await scimClient(plane);
+    ids = [];
+    for (let n = 0; n < 4; n++) ids.push((await scim('POST', '/Users', { userName: `member-${n}@example.com` })).body.id);
+  });
+  afterAll(() => plane?.close());
+
+  const refs = (...members: number[]) => members.map((n) => ({ value: ids[n] }));
+
+  async function newGroup(displayName = `Group ${++made}`, members: object[] = []) {
+    const reply = await scim('POST', '/Groups', { displayName, members });
+    expect(reply.body).toMatchObject({ displayName });
+    return reply.body;
+  }
+
+  async function membersOf(id: string): Promise<number[]> {
+    const { body } = await scim('GET', `/Groups/${id}`);
+    return body.members.map((one: { value: string }) => ids.indexOf(one.value)).sort();
+  }
+
+  async function membersOfWorkspace(id: string): Promise<Record<string, string>> {
+    const { body } = await plane.ask('GET', `/admin/workspaces/${id}/users`);
+    return Object.fromEntries(body.data.map((one: { id: string; role: string }) => [ids.indexOf(one.id), one.role]));
+  }
+
+  async function mappings(groupId: string) {
+    return (await plane.ask('GET', `/scim/workspaces?scim_group_id=${groupId}`)).body.mappings;
+  }
+
+  it('change members as Entra ID and Okta send it', async () => {
+    const { id } = await newGroup('Shapes', refs(0));
+    const cases: [operations: object[], expected: number[]][] = [
+      [[{ op: 'Add', path: 'members', value: [{ $ref: null, value: ids[1] }] }], [0, 1]],
+      [[{ op: 'add', path: 'members', value: { value: ids[2] } }], [0, 1, 2]],
+      [[{ op: 'Remove', path: 'members', value: [{ value: ids[1] }] }], [0, 2]],
+      [[{ op: 'remove', path: `members[value eq "${ids[2]}"]` }], [0]],
+      [[{ op: 'add', value: { members: refs(1, 2, 3) } }], [0, 1, 2, 3]],
+      [[{ op: 'remove', path: `members[value eq "${ids[1]}" or value eq "${ids[2]}"]` }], [0, 3]],
+      [[{ op: 'replace', path: 'members', value: refs(1, 2) }], [1, 2]],
+      [
+        [
+          { op: 'remove', path: `members[value eq "${ids[1]}"]` },
+          { op: 'add', path: 'members', value: refs(3) },
+        ],
+        [2, 3],
+      ],
+      [[{ op: 'replace', value: { id, displayName: 'Shapes 2' } }], [2, 3]],
+      [[{ op: 'replace', path: 'urn:ietf:params:scim:schemas:core:2.0:Group:displayName', value: 'Shapes 3' }], [2, 3]],
+      [[], [2, 3]],
+      [[{ op: 'remove', path: 'members' }], []],
+    ];
+    for (const [operations, expected] of cases) {
+      const reply = await scim('PATCH', `/Groups/${id}`, patch(...operations));
+      expect({ operations, status: reply.status, body: reply.body }).toEqual({ operations, status: 204, body: null });
+      expect({ operations, members: await membersOf(id) }).toEqual({ operations, members: expected });
+    }
+    const asked = await scim(
+      'PATCH',
+      `/Groups/${id}?attributes=displayName`,
+      patch({ op: 'add', path: 'externalId', value: 'x' }),
+    );
+    expect(asked).toMatchObject({ status: 200, body: { id, displayName: 'Shapes 3' } });
+    expect(asked.body).not.toHaveProperty('members');
+  });
+
+  it('write nothing if nothing changes, and count revisions otherwise', async () => {
+    const group = await newGroup('Quiet', refs(0, 1));
+    const before = await plane.auditCount();
+    await scim('PATCH', `/Groups/${group.id}`, patch({ op: 'add', path: 'members', value: refs(0) }));
+    const same = await scim('PUT', `/Groups/${group.id}`, { displayName: 'Quiet', members: refs(1, 0) });
+    expect(same.body).toEqual(group);
+    expect(await plane.auditCount()).toBe(before);
+    const more = await scim('PATCH', `/Groups/${group.id}`, patch({ op: 'add', path: 'members', value: refs(2) }));
+    expect(more.headers.get('etag')).not.toBe(group.meta.version);
+    const stale = await scim('PATCH', `/Groups/${group.id}`, patch({ op: 'remove', path: 'members' }), {
+      'if-match': group.meta.version,
+    });
+    expect(stale.status).toBe(412);
+    expect(await membersOf(group.id)).toEqual([0, 1, 2]);
+  });
+
+  it('are found by every operator, sorted and in pages', async () => {
+    await newGroup('Zebra', refs(0));
+    await newGroup('zeta', refs(1));
+    const cases: [filter: string, names: string[]][] = [
+      ['displayName eq "ZEBRA"', ['Zebra']],
+      ['displayName sw "ze"', ['Zebra', 'zeta']],
+      ['displayName co "ebr" or displayName ew "TA"', ['Zebra', 'zeta']],
+      ['displayName sw "z" and not (displayName eq "zeta")', ['Zebra']],
+      ['displayName gt "zebra" and displayName le "zeta"', ['zeta']],
+      [`members eq "${ids[0]}" and displayName sw "z"`, ['Zebra']],
+      [`members[value eq "${ids[1]}"] and displayName ge "z"`, ['zeta']],
+      ['displayName sw "z" and externalId pr', []],
+      ['displayName sw "z" and meta.created gt "2020-01-01T00:00:00Z"', ['Zebra', 'zeta']],
+      ['displayName eq "x\' or 1=1 --"', []],
+      ['displayName co "%"', []],
+    ];
+    for (const [filter, names] of cases) {
+      const { body } = await scim('GET', `/Groups?sortBy=displayName&filter=${encodeURIComponent(filter)}`);
+      expect({ filter, names: body.Resources?.map((one: { displayName: string }) => one.displayName) }).toEqual({
+        filter,
+        names,
+      });
+    }
+    const wrong = [
+      'displayName',
+      'password eq "x"',
+      'displayName eq',
+      '"'.concat('\n'.repeat(30)),
+      `${'('.repeat(3000)}`,
+      'constructor eq "x"',
+    ];
+    for (const filter of wrong) {
+      const reply = await scim('GET', `/Groups?filter=${encodeURIComponent(filter)}`);
+      expect(reply).toMatchObject({ status: 400, body: { scimType: 'invalidFilter' } });
+    }
+    const page = (
+      await scim('GET', '/Groups?sortBy=displayName&sortOrder=descending&startIndex=2&count=1&excludedAttributes=members')
+    ).body;
+    expect(page).toMatchObject({ startIndex: 2, itemsPerPage: 1, Resources: [{ displayName: 'Zebra' }] });
+    expect(page.Resources[0]).not.toHaveProperty('members');
+    expect(page.totalResults).toBeGreaterThan(2);
+  });
+
+  it('give the role of their name in the workspace of their name, which they create, and take it back', async () => {
+    const group = await newGroup('ws-Finance-role-Manager', refs(0, 1));
+    const [mapping] = await mappings(group.id);
+    expect(mapping).toMatchObject({ scim_group: 'ws-Finance-role-Manager', scim_group_id: group.id, role: 'manager' });
+    const workspaceId = mapping.workspace_id;
+    expect((await plane.ask('GET', `/admin/workspaces/${workspaceId}`)).body.name).toBe('Finance');
+    expect(await membersOfWorkspace(workspaceId)).toEqual({ 0: 'manager', 1: 'manager' });
+
+    const admins = await newGroup('ws-Finance-role-admin', refs(1, 2));
+    expect(await membersOfWorkspace(workspaceId)).toEqual({ 0: 'manager', 1: 'admin', 2: 'admin' });
+    await scim('PATCH', `/Groups/${group.id}`, patch({ op: 'remove', path: `members[value eq "${ids[0]}"]` }));
+    await scim('DELETE', `/Groups/${admins.id}`);
+    expect(await membersOfWorkspace(workspaceId)).toEqual({ 1: 'manager' });
+
+    await scim('PATCH', `/Groups/${group.id}`, patch({ op: 'replace', path: 'displayName', value: 'Finance people' }));
+    expect(await mappings(group.id)).toEqual([]);
+    expect(await membersOfWorkspace(workspaceId)).toEqual({});
+  });
+
+  it('give no other role by their name', async () => {
+    for (const name of [
+      'ws-X-role-owner',
+      'WS-X-role-admin',
+      'ws--role-admin',
+      'ws-X-role-admin ok',
+      'X-role-admin',
+      'ws-X-role-viewer',
+    ]) {
+      const group = await newGroup(name, refs(0));
+      expect({ name, mappings: await mappings(group.id) }).toEqual({ name, mappings: [] });
+    }
+    expect((await plane.ask('GET', `/admin/users/${ids[0]}`)).body).toMatchObject({ role: 'member', workspace_ids: [] });
+  });
+
+  it('follow administrators: mappings are idempotent, with one role per group, and members stay when they end', async () => {
+    const group = await newGroup('Mapped', refs(0));
+    const body = { workspace_id: plane.workspaceId, role: 'MEMBER', scim_group_id: group.id };
+    const made = await plane.ask('POST', '/scim/workspaces', { body });
+    expect(made.body).toEqual({
+      id: expect.any(String),
+      workspace_id: plane.workspaceId,
+      scim_group: 'Mapped',
+      scim_group_id: group.id,
+      role: 'member',
+    });
+    expect((await plane.ask('POST', '/scim/workspaces', { body })).body).toEqual(made.body);
+    const other = await plane.ask('POST', '/scim/workspaces', { body: { ...body, role: 'admin' } });
+    expect(other).toMatchObject({ status: 400, body: { data: { errors: [expect.stringContaining('role: ')] } } });
+    expect(await membersOfWorkspace(plane.workspaceId)).toEqual({ 0: 'member' });
+    expect((await plane.ask('DELETE', `/scim/workspaces/${made.body.id}`)).body).toEqual({ success: true });
+    expect(await membersOfWorkspace(plane.workspaceId)).toEqual({ 0: 'member' });
+    await scim('PATCH', `/Groups/${group.id}`, patch({ op: 'remove', path: 'members' }));
+    expect(await membersOfWorkspace(plane.workspaceId)).toEqual({ 0: 'member' });
+
+    const named = await plane.ask('POST', '/scim/workspaces', {
+      body: { workspace_id: plane.workspaceId, role: 'member', scim_group_name: 'Made here' },
+    });
+    expect((await plane.ask('GET', '/scim/groups?search=made')).body).toMatchObject({
+      total_count: 1,
+      groups: [{ id: named.body.scim_group_id, name: 'Made here' }],
+    });
+    const wrong: [object, number, string][] = [
+      [{ ...body, scim_group_name: 'x' }, 400, 'scim_group_id'],
+      [{ workspace_id: plane.workspaceId, role: 'member' }, 400, 'scim_group_id'],
+      [{ workspace_id: plane.workspaceId, role: 'owner', scim_group_id: group.id }, 400, 'role'],
+      [{ workspace_id: plane.workspaceId, role: 'member', scim_group_name: 'ws-A-role-member' }, 400, 'scim_group_name'],
+    ];
+    for (const [sent, status, field] of wrong) {
+      const reply = await plane.ask('POST', '/scim/workspaces', { body: sent });
+      expect(reply).toMatchObject({ status, body: { data: { errors: [expect.stringContaining(field)] } } });
+    }
+  });
+
+  it('end the keys of those who leave, and activate the deactivated only if the organisation says so', async () => {
+    const person = await newPerson(plane, 'member');
+    const group = await newGroup('ws-Keys-role-member', [{ value: person.id }]);
+    const [{ workspace_id }] = await mappings(group.id);
+    const key = await plane.ask('POST', '/api-keys/workspace/user', {
+      body: { name: 'K', scopes: ['completions.write'], user_id: person.id, workspace_id },
+    });
+    expect(key.status).toBe(200);
+    const from = plane.notices.length;
+    await scim('PATCH', `/Groups/${group.id}`, patch({ op: 'remove', path: 'members', value: [{ value: person.id }] }));
+    expect(plane.notices.slice(from)).toContainEqual(expect.objectContaining({ kind: 'api-key', op: 'delete' }));
+    expect((await plane.ask('GET', `/api-keys/${key.body.id}`)).status).toBe(404);
+
+    await scim('PATCH', `/Users/${person.id}`, patch({ op: 'replace', path: 'active', value: false }));
+    const add = patch({ op: 'add', path: 'members', value: [{ value: person.id }] });
+    await scim('PATCH', `/Groups/${group.id}`, add);
+    expect((await scim('GET', `/Users/${person.id}`)).body).toMatchObject({ active: false, groups: [{ value: group.id }] });
+    await plane.ask('PUT', '/organisations/self/auth-settings', { body: { scim: { group_based_user_provisioning: true } } });
+    await scim('PATCH', `/Groups/${group.id}`, patch({ op: 'remove', path: 'members' }));
+    await scim('PATCH', `/Groups/${group.id}`, add);
+    expect((await scim('GET', `/Users/${person.id}`)).body.active).toBe(true);
+    const { data } = (await plane.ask('GET', `/admin/workspaces/${workspace_id}/users`)).body;
+    expect(data.map((one: { id: string }) => one.id)).toEqual([person.id]);
+  });
+
+  it('take no users and groups of other organisations', async () => {
+    const other = await plane.newTenant();
+    const theirs = await scimClient(plane, other);
+    const foreign = (await theirs('POST', '/Users', { userName: 'foreign@example.com' })).body.id;
+    const group = await newGroup('Own', refs(0));
+    const add = await scim('PATCH', `/Groups/${group.id}`, patch({ op: 'add', path: 'members', value: [{ value: foreign }] }));
+    expect(add).toMatchObject({ status: 400, body: { scimType: 'invalidValue', detail: 'members[0].value: User not found' } });
+    for (const [method, body] of [['GET'], ['PATCH', patch()], ['PUT', { displayName: 'x' }], ['DELETE']] as const) {
+      expect((await theirs(method, `/Groups/${group.id}`, body)).status).toBe(404);
+    }
+    const mapped = await plane.ask('POST', '/scim/workspaces', {
+      key: other.adminKey,
+      body: { workspace_id: plane.workspaceId, role: 'admin', scim_group_name: 'theirs' },
+    });
+    expect(mapped.status).toBe(404);
+    expect(await membersOf(group.id)).toEqual([0]);
+  });
+});
