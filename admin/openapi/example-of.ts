@@ -24,7 +24,7 @@ const byName: Readonly<Record<string, unknown>> = {
 };
 
 /** Optional members that an example shows. */
-const shown: ReadonlySet<string> = new Set(['name', 'description']);
+const shown: ReadonlySet<string> = new Set(['name', 'description', 'scim_group_name']);
 
 /** Returns a value that a schema allows: required members, and the optional ones that most requests contain. */
 export function exampleOf(schema: JsonSchema, name = ''): unknown {
