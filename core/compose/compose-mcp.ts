@@ -1,12 +1,17 @@
+import { LRUCache } from 'lru-cache';
 import type { Settings } from '../../config/settings.ts';
+import { createExternalTokens } from '../../plugins/guardrails/checks/jwt/external-tokens.ts';
 import { createToolGuard } from '../../plugins/guardrails/tool-guard.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
 import { keyPurposes } from '../contract/protocol/documents.ts';
+import type { ExternalTokenRules, ExternalTokens } from '../contract/protocol/external-tokens.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
+import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
-import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
+import type { HeaderList, InboundRequest, ReplySink } from '../contract/values/http.ts';
 import type { Log } from '../contract/values/log.ts';
 import { deriveKey } from '../contract/values/secret.ts';
+import { createIdentitySigner, type IdentitySigner } from '../jwt/sign-identity.ts';
 import { createOpenStreams } from '../mcp/open-streams.ts';
 import { openSession } from '../mcp/own-client.ts';
 import { createOwnSessions } from '../mcp/own-sessions.ts';
@@ -20,7 +25,7 @@ import { createToolGuardrails } from '../mcp/tool-guardrails.ts';
 import { createToolLists } from '../mcp/tool-lists.ts';
 import { createUpstreamTokens } from '../mcp/upstream-tokens.ts';
 import type { ProtocolHandlers } from './endpoint-handlers.ts';
-import { guardrailOpener, mcpHeaderOpener, mcpTokenOpener } from './open-sealed.ts';
+import { externalTokenOpener, guardrailOpener, mcpHeaderOpener, mcpTokenOpener, signingKeyOpener } from './open-sealed.ts';
 import type { OutboundParsers } from './outbound-parsers.ts';
 
 /** The MCP gateway of a process. */
@@ -46,6 +51,7 @@ export function composeMcp(
   const openStreams = createOpenStreams();
   const timeouts = { connectMs, firstByteMs: ms, idleMs: ms, totalMs: ms };
   const routedSessions = createOwnSessions(sender, clock, timeouts, openSession);
+  const signer = createIdentitySigner({ documents, clock, openKey: signingKeyOpener(settings.clusterKey) });
   const handle = createMcpHandler({
     settingsOf: serverSettings({ openHeaders: mcpHeaderOpener(settings.clusterKey), parseUrl: parseTokenUrl }),
     origins: new Set([new URL(publicUrl).origin, ...settings.corsOrigins.map((origin) => origin.toLowerCase())]),
@@ -55,6 +61,8 @@ export function composeMcp(
     toolLists: createToolLists(routedSessions, clock, createToolReports(reports.fetch, reports.log)),
     openStreams,
     toolGuardrails: createToolGuardrails(createToolGuard(services), guardrailOpener(settings.clusterKey), documents),
+    externalTokensOf: externalTokens(externalTokenOpener(settings.clusterKey), services),
+    signIdentity: signer.sign,
     requestTimeoutMs: ms,
     connectTimeoutMs: connectMs,
     tokens: createUpstreamTokens({ documents, clock, fetch: reports.fetch, openToken: mcpTokenOpener(settings.clusterKey) }),
@@ -63,6 +71,38 @@ export function composeMcp(
     handle,
     errorReply: (ctx, error) => mcpErrorReply(ctx, error, publicUrl),
     endStreams: () => openStreams.close(),
-    replyMetadata: (request, sink) => replyResourceMetadata(publicUrl, request, sink),
+    replyMetadata: (request, sink) => replyResourceMetadata(publicUrl, request, sink) || replyKeySet(signer, request, sink),
   };
+}
+
+/** Validation of external tokens. Servers with the same rules share keys and verdicts. */
+function externalTokens(
+  open: ReturnType<typeof externalTokenOpener>,
+  services: CoreServices,
+): (document: McpServerDocument) => ExternalTokens | null {
+  const known = new LRUCache<string, ExternalTokens>({ max: 1_000 });
+  const ofDocument = new WeakMap<McpServerDocument, ExternalTokens>();
+  return (document) => {
+    if (!document.externalTokens) return null;
+    let tokens = ofDocument.get(document);
+    if (!tokens) {
+      const rules = open(document) as ExternalTokenRules;
+      const name = JSON.stringify([document.integrationId, rules]);
+      tokens = known.get(name) ?? createExternalTokens(rules, services);
+      known.set(name, tokens);
+      ofDocument.set(document, tokens);
+    }
+    return tokens;
+  };
+}
+
+/** Replies to a request for the keys that sign the identity of callers. Returns false for other paths. */
+function replyKeySet(signer: IdentitySigner, request: InboundRequest, sink: ReplySink): boolean {
+  if (request.method !== 'GET' || request.path !== '/.well-known/jwks.json') return false;
+  const headers: HeaderList = ['content-type', 'application/json'];
+  signer.keySet().then(
+    (keys) => sink.send(200, [...headers, 'cache-control', 'public, max-age=300'], JSON.stringify(keys)),
+    () => sink.send(503, [...headers, 'retry-after', '1'], '{"error":"unavailable"}'),
+  );
+  return true;
 }

@@ -1,9 +1,12 @@
+import * as v from 'valibot';
 import type { AgentCardQuestion } from '../contract/protocol/agent-cards.ts';
 import type { AgentServerDocument } from '../contract/protocol/agents.ts';
 import { type GuardrailDocument, keyPurposes, type ProviderDocument } from '../contract/protocol/documents.ts';
+import { type ExternalTokenRules, externalTokenRules } from '../contract/protocol/external-tokens.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import { type McpConnectionDocument, mcpTokenContext } from '../contract/protocol/mcp-connection.ts';
 import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';
+import type { SigningKeyDocument } from '../contract/protocol/signing-key.ts';
 import type { Credentials } from '../contract/provider/provider.ts';
 import { isObject } from '../contract/values/json.ts';
 import { deriveKey, type Sealed, Secret, unseal } from '../contract/values/secret.ts';
@@ -68,6 +71,19 @@ export function agentHeaderOpener(clusterKey: Uint8Array): (document: AgentServe
 export function cardHeaderOpener(clusterKey: Uint8Array): (question: AgentCardQuestion) => Record<string, string> {
   const key = deriveKey(clusterKey, keyPurposes.transport);
   return ({ organisationId, headers }) => openJson(key, headers, `agent-card/${organisationId}`);
+}
+
+/** Opens the rules for external tokens of an MCP server; null: there are none. Throws if they have another form. */
+export function externalTokenOpener(clusterKey: Uint8Array): (document: McpServerDocument) => ExternalTokenRules | null {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return ({ id, externalTokens = null }) =>
+    externalTokens === null ? null : v.parse(externalTokenRules, openJson(key, externalTokens, `mcp-server/${id}/tokens`));
+}
+
+/** Opens the private key that signs the identity of callers. */
+export function signingKeyOpener(clusterKey: Uint8Array): (entry: SigningKeyDocument['keys'][number]) => string {
+  const key = deriveKey(clusterKey, keyPurposes.transport);
+  return ({ publicKey, privateKey }) => unseal(key, privateKey, `signing-key/${publicKey.kid}`).toString('utf8');
 }
 
 /** Opens the sealed headers of the models of provider documents. */

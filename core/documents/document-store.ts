@@ -91,6 +91,7 @@ export class DocumentStore implements DocumentReader {
       'mcp-server': shelf('mcp-server', 0.02),
       'mcp-connection': shelf('mcp-connection', 0.02),
       'agent-server': shelf('agent-server', 0.01),
+      'signing-key': shelf('signing-key', 0),
       workspace: shelf('workspace', 0.09),
       'workspace-models': shelf('workspace-models', 0.01),
       'workspace-policies': shelf('workspace-policies', 0.01),

@@ -1,22 +1,26 @@
 import type { Identity, RequestContext } from '../contract/plugin/context.ts';
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
+import type { ExternalTokens } from '../contract/protocol/external-tokens.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http.ts';
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
+import type { SignIdentity } from './identity-headers.ts';
 import { type ClientMessage, RpcError, rpcCodes } from './messages.ts';
 import type { OpenStreams } from './open-streams.ts';
 import { rejectedDetail } from './own-client.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import { passedHeaders, relayJson, relayStream } from './relay-reply.ts';
 import { routedBody, routingHeaders } from './routed-message.ts';
+import { enterCircuit } from './server-circuit.ts';
 import { messageReader } from './server-messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 import { callerOf, type SessionIds } from './session-id.ts';
 import type { ToolChecks, ToolGuardrails } from './tool-guardrails.ts';
 import type { ToolLists } from './tool-lists.ts';
+import { toolUsage } from './tool-usage.ts';
 import { upstreamCall } from './upstream-call.ts';
 import type { UpstreamTokens } from './upstream-tokens.ts';
 
@@ -31,6 +35,9 @@ export interface McpParts {
   readonly toolLists: ToolLists;
   readonly openStreams: OpenStreams;
   readonly toolGuardrails: ToolGuardrails;
+  /** Returns the validation of external tokens of a server; null: it needs none. */
+  readonly externalTokensOf: (document: McpServerDocument) => ExternalTokens | null;
+  readonly signIdentity: SignIdentity;
   /** Milliseconds to the head of a reply, and between two chunks of the reply to a message. */
   readonly requestTimeoutMs: number;
   readonly connectTimeoutMs: number;
@@ -72,12 +79,16 @@ export async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptR
   const reader = messageReader({ server, call, checkResult: outgoing.checkResult, session: sessionOf(work) });
   const isStream = /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
   const listening = status === 200 && isListening(work) ? work.parts.openStreams : null;
-  if (!isStream && listening === null) return relayJson(status, reply, stream, reader);
   const { clock } = options.services;
-  return relayStream({
-    ...{ ctx, sink, status, headers: reply, exchange: stream, clock, listening },
-    reader: isStream ? reader : null,
-  });
+  try {
+    if (!isStream && listening === null) return await relayJson(status, reply, stream, reader);
+    return await relayStream({
+      ...{ ctx, sink, status, headers: reply, exchange: stream, clock, listening },
+      reader: isStream ? reader : null,
+    });
+  } finally {
+    if (call.method === 'tools/call') ctx.usage = toolUsage(call);
+  }
 }
 
 /** Returns whether replies on the stream of a session must be checked; null for other requests. */
@@ -121,7 +132,7 @@ async function sendInSession(work: Work, outgoing: Outgoing): Promise<Answered> 
   const isRouted = outgoing.routed !== null;
   const named = outgoing.isOpening || isRouted ? null : upstreamSessionOf(work);
   if (named !== null || outgoing.isOpening || outgoing.hasRoutingHeaders) return send(work, outgoing, named);
-  const caller = callerOf(ctx.identity as Identity);
+  const caller = callerOf(ctx.identity as Identity, server);
   const sessions = isRouted ? parts.routedSessions : parts.ownSessions;
   const own = await sessions.get(server, caller).catch(renamed);
   const first = await send(work, outgoing, own.sessionId, own.revision);
@@ -134,9 +145,9 @@ async function sendInSession(work: Work, outgoing: Outgoing): Promise<Answered> 
 
 async function send(work: Work, outgoing: Outgoing, sessionId: string | null, revision: string | null = null): Promise<Answered> {
   const { ctx, server, options, parts } = work;
-  const timeoutMs = parts.requestTimeoutMs;
   const { routed, hasRoutingHeaders } = outgoing;
   const body = routed !== null && revision !== null ? routedBody(routed, revision) : outgoing.body;
+  const timeoutMs = server.document.timeoutMs ?? parts.requestTimeoutMs;
   const call = upstreamCall(ctx, {
     ...{ server, sessionId, revision, body, hasRoutingHeaders },
     ownRouting: routed !== null && revision !== null ? routingHeaders(routed, revision) : [],
@@ -149,14 +160,17 @@ async function send(work: Work, outgoing: Outgoing, sessionId: string | null, re
     },
     prefixes: options.prefixes,
   });
+  const circuit = enterCircuit(server.document, options.services.circuits);
   const stream = exchangeStream(options.dispatcher.transport, call);
   ctx.abortUpstream = () => stream.abort();
   const attempt = beginAttempt(work);
   try {
     const head = await stream.head;
     attempt.ended(head.status);
+    circuit?.end(head.status);
     return { ...head, stream };
   } catch (thrown) {
+    circuit?.end(ctx.aborted ? null : 502);
     throw attempt.failed(nameServer(toGatewayError(thrown)));
   }
 }
@@ -185,14 +199,14 @@ function requireUsable(status: number, stream: ExchangeStream): void {
 function upstreamSessionOf({ parts, ctx, call, server }: Work): string | null {
   const id = ctx.request.header('mcp-session-id');
   if (id === undefined) return null;
-  const session = parts.sessionIds.open(server.document.id, callerOf(ctx.identity as Identity), id);
+  const session = parts.sessionIds.open(server.document.id, callerOf(ctx.identity as Identity, server), id);
   if (session !== null && session.settings === server.fingerprint) return session.upstream;
   throw new RpcError(rpcCodes.sessionNotFound, 'Session not found. Initialize a new one', { status: 404, id: call.id });
 }
 
 function sealSession({ parts, ctx, server }: Work, upstream: string): string {
   const state = { upstream, settings: server.fingerprint };
-  return parts.sessionIds.seal(server.document.id, callerOf(ctx.identity as Identity), state);
+  return parts.sessionIds.seal(server.document.id, callerOf(ctx.identity as Identity, server), state);
 }
 
 /** Notes the call of the server for the record. */

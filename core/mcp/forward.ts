@@ -44,7 +44,7 @@ export async function forward(
   requireEnabled(given.server, message);
   const work = await authorised(given);
   const { server } = work;
-  await requireApproved(parts.toolLists, server, callerOf(ctx.identity as Identity), message);
+  await requireApproved(parts.toolLists, server, callerOf(ctx.identity as Identity, server), message);
   if (message.method !== 'tools/call') return exchange(work, { ...outgoing, checkResult: null });
   await takeFromLimits(work, message);
   const checks = await parts.toolGuardrails.of(ctx, server.document, call.name ?? '');
@@ -68,7 +68,9 @@ function withMessage<Sent extends Pick<Outgoing, 'body' | 'routed'>>(
 
 /** Counts a call of a tool. Throws GatewayError if a limit refuses it. */
 export async function takeFromLimits({ ctx }: Pick<Work, 'ctx'>, { method }: ClientMessage): Promise<void> {
-  if (method === 'tools/call') for (const hook of ctx.plan.onToolCall) await hook(ctx);
+  if (method !== 'tools/call') return;
+  if (ctx.mcp) ctx.mcp.argumentsLength = ctx.body?.length ?? 0;
+  for (const hook of ctx.plan.onToolCall) await hook(ctx);
 }
 
 /**
@@ -100,7 +102,7 @@ export function callTool(
 export async function listTools({ parts, ctx }: Pick<Work, 'parts' | 'ctx'>, server: ServerSettings): Promise<ToolList> {
   const identity = ctx.identity as Identity;
   const { server: own } = await parts.tokens.authorise(server, identity, null, null);
-  return parts.toolLists.get(own, callerOf(identity));
+  return parts.toolLists.get(own, callerOf(identity, server));
 }
 
 function shortName(message: ClientMessage): string | null {

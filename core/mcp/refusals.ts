@@ -7,10 +7,11 @@ import { errorBody, type RpcError, rpcCodes, toRpcError } from './messages.ts';
 export class Refusal extends Error {
   readonly reply: Reply;
 
-  constructor(status: number, error: 'forbidden' | 'not_found', description: string) {
+  constructor(status: number, error: 'forbidden' | 'not_found' | 'unauthorized', description: string) {
     super(description);
     const body = JSON.stringify({ error, error_description: description });
-    this.reply = { status, headers: ['content-type', 'application/json'], body, isDenial: true };
+    const challenge = status === 401 ? ['www-authenticate', 'Bearer error="invalid_token"'] : [];
+    this.reply = { status, headers: ['content-type', 'application/json', ...challenge], body, isDenial: true };
   }
 }
 

@@ -52,6 +52,8 @@ export async function relayJson(
   return { kind: 'replaced', reply: { status, headers, body: changed ?? body } };
 }
 
+const opening = Buffer.from(': open\n\n');
+
 export interface StreamParts {
   readonly ctx: RequestContext;
   readonly sink: ReplySink;
@@ -78,6 +80,8 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
   const frames = new EventFrames((bytes) => ctx.holdBytes(bytes));
   const closed = listening?.add(() => exchange.abort());
   try {
+    // The head is sent with the first bytes, and the stream of a session may have no event for a long time.
+    if (ctx.request.method === 'GET') await write(opening);
     for await (const chunk of exchange.body) {
       if (reader === null) await write(chunk);
       else for (const frame of frames.push(chunk)) await writeFrame(reader, frame);

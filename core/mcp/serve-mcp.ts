@@ -2,6 +2,7 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import { isVirtual } from '../contract/protocol/mcp-virtual.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { EndpointHandler } from '../pipeline/run.ts';
+import { admit } from './admit.ts';
 import { callOf } from './call-of.ts';
 import { authorised, exchange, type McpParts, type Work } from './exchange.ts';
 import { findServer } from './find-server.ts';
@@ -23,7 +24,7 @@ export function createMcpHandler(parts: McpParts): EndpointHandler {
       if (isVirtual(document)) return await serveVirtual({ parts, options, ctx, sink }, document);
       const call = callOf(ctx, document);
       ctx.mcp = call;
-      const work = { parts, options, ctx, call, sink, server: parts.settingsOf(document), tokenId: null };
+      const work = { parts, options, ctx, call, sink, server: await admit(parts, ctx, document), tokenId: null };
       return await (ctx.request.method === 'POST' ? serveMessage(work) : serveSession(work));
     } catch (thrown) {
       if (thrown instanceof Refusal) return { kind: 'replaced', reply: thrown.reply };

@@ -39,12 +39,15 @@ export function messageReader({ server, call, checkResult, session }: Reading): 
   };
   return {
     read(json) {
+      call.replyLength += json.length;
       if (!mustRead && json.length > recordedLength) return null;
       const message = parseObject(json);
       if (message === null) {
         if (mustRead) throw new GatewayError('upstream_invalid', { message: 'The MCP server sent a reply that is no message' });
         return null;
       }
+      // Only a response can be that of another request.
+      if (message.result === undefined && message.error === undefined) return null;
       if (message.method !== undefined || message.id === null) return null;
       if (message.id !== call.id) return session === 'open' ? null : '';
       note(call, message);

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { CapabilityType, ForwardHeaders, McpServerDocument } from '../contract/protocol/mcp.ts';
+import type { JsonObject } from '../contract/values/json.ts';
 import { type ToolPins, toolPins } from './pinning/tool-pins.ts';
 
 /** The document of a server, prepared for calls. */
@@ -11,6 +12,10 @@ export interface ServerSettings extends ToolPins {
   /** Headers of every call, by name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly forwardHeaders: ForwardHeaders | null;
+  /** Header with the external token of the caller, which is not sent on; null: there is none. */
+  readonly tokenHeader: string | null;
+  /** Claims of the external token of the caller; null: the server needs none. */
+  readonly externalClaims: JsonObject | null;
   /** Identifies URL and headers: sessions end when they change. */
   readonly fingerprint: string;
   /** True if lists must be filtered. */
@@ -58,6 +63,8 @@ function prepare(
     path,
     headers,
     forwardHeaders,
+    tokenHeader: null,
+    externalClaims: null,
     fingerprint: hash('sha256', JSON.stringify([url, transport, authType, sorted]), 'base64url').slice(0, 22),
     hasFilters: document.pins !== null || allowed !== null || Object.values(off).some((names) => names.size > 0),
     isEnabled: (type, name) => !off[type].has(name) && (type !== 'tool' || allowed === null || allowed.has(name)),

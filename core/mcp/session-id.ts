@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { Identity } from '../contract/plugin/context.ts';
 import { seal, unseal } from '../contract/values/secret.ts';
+import type { ServerSettings } from './server-settings.ts';
 
 /** The state of a session of a client, sealed into its id: any gateway process can continue it. */
 const state = v.object({
@@ -31,7 +32,15 @@ export function createSessionIds(key: Uint8Array): SessionIds {
   };
 }
 
-/** Names a caller within its workspace. Nothing of one caller is used for another. */
-export function callerOf({ keyId, userId, tokenSubject }: Identity): string {
-  return JSON.stringify([keyId, userId, tokenSubject ?? null]);
+/**
+ * Names a caller of a server within its workspace. Nothing of one caller is used for another. An external token may name another person
+ * with the same key.
+ */
+export function callerOf(
+  { keyId, userId, tokenSubject }: Identity,
+  { externalClaims: external }: Pick<ServerSettings, 'externalClaims'>,
+): string {
+  const person =
+    external === null ? [] : [external.iss ?? null, external.sub ?? external.username ?? external.client_id ?? external];
+  return JSON.stringify([keyId, userId, tokenSubject ?? null, ...person]);
 }

@@ -60,7 +60,7 @@ export function upstreamCall(ctx: RequestContext, parts: CallParts): UpstreamCal
 /** Yields the headers of the client that the rules allow. Credentials and headers of the gateway are never among them. */
 export function* forwardedHeaders(
   ctx: RequestContext,
-  { forwardHeaders }: Pick<ServerSettings, 'forwardHeaders'>,
+  { forwardHeaders, tokenHeader = null }: Pick<ServerSettings, 'forwardHeaders'> & Partial<Pick<ServerSettings, 'tokenHeader'>>,
   prefixes: readonly string[],
 ): Generator<[string, string]> {
   if (forwardHeaders === null) return;
@@ -70,7 +70,7 @@ export function* forwardedHeaders(
     const name = sent[i] as string;
     const value = sent[i + 1] as string;
     if (!isForwardable(name) || isGatewayHeader(name, prefixes)) continue;
-    if (name === ctx.keyHeader || name === 'user-agent' || holdsCredential(value, ctx.token)) continue;
+    if (name === ctx.keyHeader || name === tokenHeader || name === 'user-agent' || holdsCredential(value, ctx.token)) continue;
     const rule = named.find(({ from }) => from === name);
     if (mode === 'allowlist' ? rule : !rule) yield [mode === 'allowlist' ? (rule?.to ?? name) : name, value];
   }

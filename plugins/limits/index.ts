@@ -4,7 +4,7 @@ import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } 
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import type { ProviderDocument, WorkspaceDocument } from '../../core/contract/protocol/documents.ts';
 import type { Leases, ModelRates } from '../../core/contract/protocol/leases.ts';
-import type { WorkspacePoliciesDocument } from '../../core/contract/protocol/policies.ts';
+import type { UsagePolicy, WorkspacePoliciesDocument } from '../../core/contract/protocol/policies.ts';
 import type { GatewayError } from '../../core/contract/values/errors.ts';
 import { isPromise, type Maybe } from '../../core/contract/values/json.ts';
 import { type Meter, metersOf } from './meters.ts';
@@ -75,8 +75,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     },
 
     onToolCall(ctx) {
-      if (!ctx.workspace?.hasPolicies) return undefined;
-      const document = documents.get('workspace-policies', ctx.workspace.id);
+      const document = ctx.workspace?.hasPolicies ? documents.get('workspace-policies', ctx.workspace.id) : null;
       return isPromise(document) ? document.then((found) => admitTool(ctx, found)) : admitTool(ctx, document);
     },
 
@@ -110,18 +109,29 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     },
   };
 
+  /** Requests of key and workspace were counted before. Their tokens are counted for tools only, by estimates. */
   function admitTool(ctx: RequestContext, document: WorkspacePoliciesDocument | null): Maybe<undefined> {
-    if (!document || document.toolRate.length === 0) return undefined;
-    let policies = toolPolicies.get(document);
-    if (!policies) {
-      policies = new WorkspacePolicies(leases, { ...document, usage: [], rate: document.toolRate });
-      toolPolicies.set(document, policies);
-    }
-    // Results have no usage yet, so only requests can be counted.
-    const meters = policies.metersOf({ ctx, target: null, providerId: null }).filter(({ unit }) => unit === 'requests');
+    const identity = ctx.identity as Identity;
+    const known = ofCaller.get(identity);
+    const all = known && known.workspace === ctx.workspace ? known.meters : callerMeters(identity, ctx.workspace);
+    const own = all.filter(({ unit }) => unit === 'tokens');
+    const meters = document ? [...own, ...toolMeters(ctx, document)].sort(budgetsFirst) : own;
     if (meters.length === 0) return undefined;
     const state = (ctx.slots[slot] as Reservations | undefined) ?? stateOf(ctx);
     return state.admit(meters, state.own);
+  }
+
+  function toolMeters(ctx: RequestContext, document: WorkspacePoliciesDocument): readonly Meter[] {
+    let policies = toolPolicies.get(document);
+    if (!policies) {
+      policies = new WorkspacePolicies(leases, {
+        ...document,
+        usage: document.usage.filter(countsTools),
+        rate: document.toolRate,
+      });
+      toolPolicies.set(document, policies);
+    }
+    return policies.metersOf({ ctx, target: null, providerId: null });
   }
 
   function enterWith(
@@ -238,6 +248,15 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     ofProvider.set(document, meters);
     return meters;
   }
+}
+
+/** Tools have no cost. A budget of requests counts them if it names servers or tools. */
+function countsTools({ type, conditions, groupBy }: UsagePolicy): boolean {
+  return type === 'tokens' || (type === 'requests' && [...conditions.map(({ key }) => key), ...groupBy].some(isToolKey));
+}
+
+function isToolKey(key: string): boolean {
+  return key === 'mcp_server' || key === 'mcp_tool';
 }
 
 /** Returns null if nothing is limited, which is the usual case. */

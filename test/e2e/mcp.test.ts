@@ -43,7 +43,7 @@ describe('the client of the official SDK', () => {
     expect(client.getServerVersion()).toMatchObject({ name: 'sample', version: '1.2.3' });
     expect(client.getInstructions()).toBe('Use the tools.');
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(['echo', 'add', 'fail', 'progress', 'ask']);
+    expect(tools.map(({ name }) => name)).toEqual(['echo', 'add', 'fail', 'progress', 'ask', 'choose']);
     const echoed = await client.callTool({ name: 'echo', arguments: { text: 'grüß dich' } });
     expect(echoed.content).toEqual([{ type: 'text', text: 'grüß dich' }]);
     expect((await client.callTool({ name: 'fail' })).isError).toBe(true);
@@ -236,7 +236,7 @@ describe('an administrator', () => {
     await gateway.admin.put(`/mcp-servers/${server}/capabilities`, prompt);
     const listed = async (method: string) => messageOf((await post('limited', request(method))).text).result;
     await until(async () => (await listed('prompts/list')).prompts.length === 0, { what: 'the flags in the gateway' });
-    expect((await listed('tools/list')).tools.map(({ name }: { name: string }) => name)).toEqual(['echo', 'progress']);
+    expect((await listed('tools/list')).tools.map(({ name }: { name: string }) => name)).toEqual(['echo', 'progress', 'choose']);
     for (const name of ['ask', 'fail', 'add']) {
       const refused = await post('limited', request('tools/call', { name, arguments: {} }));
       expect([refused.status, messageOf(refused.text).error]).toEqual([

@@ -111,6 +111,11 @@ function sampleServer(): McpServer {
     });
     return text(`the client said ${asked.content.type === 'text' ? asked.content.text : ''}`);
   });
+  server.registerTool('choose', {}, async () => {
+    const schema = { type: 'object' as const, properties: { colour: { type: 'string' as const } } };
+    const chosen = await server.server.elicitInput({ message: 'Which colour?', requestedSchema: schema });
+    return text(String(chosen.content?.colour));
+  });
   server.registerPrompt('greet', { argsSchema: { name: z.string() } }, ({ name }) => ({
     messages: [{ role: 'user', content: { type: 'text', text: `Say hi to ${name}` } }],
   }));

@@ -27,6 +27,8 @@ export const mcpIntegrations = defineEntity({
     headerNames: p.json().$type<Record<string, string>>(),
     /** OAuth client secret, sealed by the organisation's data key. */
     clientSecret: p.text().nullable(),
+    /** Client secret of the introspection endpoint, sealed by the organisation's data key; null: none. */
+    tokenSecret: p.text().nullable(),
     globalWorkspaceAccess: p.boolean(),
     /** Reply of the server to `initialize` at the last synchronisation; null before the first. */
     serverInfo: p.json().$type<Record<string, unknown>>().nullable(),
@@ -69,5 +71,20 @@ export const mcpCapabilities = defineEntity({
   },
 });
 
+/** A key that signs the identity of callers for MCP servers. All organisations share the newest one. */
+export const mcpSigningKeys = defineEntity({
+  name: 'McpSigningKey',
+  tableName: 'mcp_signing_keys',
+  properties: {
+    number: p.integer().primary(),
+    /** JWK. */
+    publicKey: p.json().$type<Record<string, unknown>>(),
+    /** Private key in PKCS #8, sealed with a key from CLUSTER_KEY. */
+    sealed: p.text(),
+    createdAt: p.datetime(),
+  },
+});
+
+export type McpSigningKey = InferEntity<typeof mcpSigningKeys>;
 export type McpIntegration = InferEntity<typeof mcpIntegrations>;
 export type McpCapability = InferEntity<typeof mcpCapabilities>;

@@ -6,6 +6,7 @@ import { invalid } from '../../http/errors.ts';
 import { isMasked, masked } from '../../secrets/sealed-fields.ts';
 import { type Headers, lowerCased, sealedHeaders, unchangedHeaders } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
+import { changedCallSettings } from './call-settings.ts';
 import { putClientSecret } from './client-secret.ts';
 import type { McpIntegration } from './entity.ts';
 import type { McpSettings, SentConfigurations, SentOauthMetadata } from './schema.ts';
@@ -33,7 +34,17 @@ export async function putSettings(
   movedFrom: string | null,
 ): Promise<void> {
   const before = await sealed.open(em, vault, row);
-  const { forward_headers, tools, oauth_metadata, ...groups } = sent ?? {};
+  const {
+    forward_headers,
+    tools,
+    oauth_metadata,
+    request_timeout,
+    cb_config,
+    user_identity_forwarding,
+    jwt_validation,
+    ...groups
+  } = sent ?? {};
+  const calls = { request_timeout, cb_config, user_identity_forwarding, jwt_validation };
   const own = pick(groups, 'headers', 'custom_headers');
   const passed = pick(groups, 'passthrough_headers', 'passthrough_header');
   const passthrough = passed ? Object.keys(lowerCased(passed)) : (row.configurations.passthrough ?? []);
@@ -44,12 +55,15 @@ export async function putSettings(
   refuseSecretMove(row, oauth_metadata, movedFrom);
   if (oauth_metadata !== undefined)
     await putClientSecret(em, vault, row, oauth_metadata === null ? null : oauth_metadata.client_secret);
-  row.configurations = settingsOf({
-    oauth_metadata: oauth_metadata === undefined ? row.configurations.oauth_metadata : withoutSecret(oauth_metadata),
-    forward_headers: forward_headers === undefined ? row.configurations.forward_headers : forward_headers,
-    tools: tools === undefined ? row.configurations.tools : tools,
-    passthrough: passthrough.filter((name) => all[name] !== undefined),
-  });
+  row.configurations = {
+    ...settingsOf({
+      oauth_metadata: oauth_metadata === undefined ? row.configurations.oauth_metadata : withoutSecret(oauth_metadata),
+      forward_headers: forward_headers === undefined ? row.configurations.forward_headers : forward_headers,
+      tools: tools === undefined ? row.configurations.tools : tools,
+      passthrough: passthrough.filter((name) => all[name] !== undefined),
+    }),
+    ...(await changedCallSettings(em, vault, row, calls)),
+  };
   await sealed.put(em, vault, row, all);
 }
 
@@ -57,6 +71,7 @@ export async function putSettings(
 export function dropHeaders(row: McpIntegration): void {
   row.clientSecret = null;
   row.customHeaders = null;
+  row.tokenSecret = null;
   row.headerNames = {};
 }
 
@@ -118,7 +133,9 @@ function withoutSecret(sent: SentOauthMetadata | null): McpSettings['oauth_metad
   return rest;
 }
 
-function settingsOf(given: { [K in keyof McpSettings]: McpSettings[K] | null | undefined }): McpSettings {
+type Plain = Pick<McpSettings, 'forward_headers' | 'tools' | 'passthrough' | 'oauth_metadata'>;
+
+function settingsOf(given: { [K in keyof Plain]: Plain[K] | null | undefined }): Plain {
   const { forward_headers, tools, passthrough, oauth_metadata } = given;
   return {
     ...(oauth_metadata ? { oauth_metadata } : {}),

@@ -1,19 +1,21 @@
 import { defineResource, slugOfReply } from '../../define-resource.ts';
 import { toolApprovalRoutes } from './approval-routes.ts';
 import { mcpCapabilityRoutes } from './capability-routes.ts';
-import { mcpCapabilities, mcpIntegrations, mcpIntegrationWorkspaces } from './entity.ts';
+import { mcpCapabilities, mcpIntegrations, mcpIntegrationWorkspaces, mcpSigningKeys } from './entity.ts';
 import { McpIntegrations } from './migrations/202611222340-mcp-integrations.ts';
 import { ToolApprovals } from './migrations/202611230245-tool-approvals.ts';
+import { McpCallSettings } from './migrations/202611230310-mcp-call-settings.ts';
 import { mcpIntegrationRoutes } from './routes.ts';
 import { archiveMcpIntegration } from './service.ts';
 
 export const mcpIntegrationsResource = defineResource({
   name: 'mcp-integrations',
   after: ['workspaces', 'webhooks'],
-  entities: [mcpIntegrations, mcpIntegrationWorkspaces, mcpCapabilities],
+  entities: [mcpIntegrations, mcpIntegrationWorkspaces, mcpCapabilities, mcpSigningKeys],
   migrations: [
     { name: '202611222340-mcp-integrations', class: McpIntegrations },
     { name: '202611230245-tool-approvals', class: ToolApprovals },
+    { name: '202611230310-mcp-call-settings', class: McpCallSettings },
   ],
   routes: [...mcpIntegrationRoutes, ...mcpCapabilityRoutes, ...toolApprovalRoutes],
   dependents: {

@@ -12,6 +12,7 @@ import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
 import { searchIn } from '../../http/search-in.ts';
+import { calledUrls } from './call-settings.ts';
 import { type McpIntegration, mcpIntegrations, mcpIntegrationWorkspaces } from './entity.ts';
 import { createBody, createReply, listQuery, listReply, metadataReply, readReply, updateBody } from './schema.ts';
 import {
@@ -71,6 +72,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
       const { organisationId, workspaceId, actor, body, services } = call;
       requireMcpOwner(actor, workspaceId, 'create');
       checkHost(services.settings, body.url, 'url', true);
+      for (const [path, url] of calledUrls(body.configurations)) checkHost(services.settings, url, path, true);
       const made = await call.write((change) =>
         createMcpIntegration(change, services.vault, { organisationId, workspaceId }, actor, body),
       );
@@ -104,6 +106,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { body, services } = call;
       if (body.url !== undefined) checkHost(services.settings, body.url, 'url', true);
+      for (const [path, url] of calledUrls(body.configurations)) checkHost(services.settings, url, path, true);
       await call.write(async (change) => {
         const row = await findOwnMcpIntegration(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
         requireMcpOwner(call.actor, row.workspaceId, 'update');

@@ -3,6 +3,7 @@ import { mcpAuthTypes, mcpTransports } from '../../../core/contract/protocol/mcp
 import { globalAccess } from '../../access/workspace-sharing.ts';
 import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
 import { currentPage, name, notEnforced, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { type CallSettings, callSettings } from './call-settings-schema.ts';
 import { type SentForwardHeaders, sentForwardHeaders, sentHeaders } from './sent-headers.ts';
 
 const capabilityName = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(2_048, 'at most 2,048 characters'));
@@ -48,12 +49,13 @@ const configurations = v.nullish(
     passthrough_header: sentHeaders,
     forward_headers: sentForwardHeaders,
     tools: v.nullish(v.strictObject({ allowed: toolNames, blocked: toolNames, pinned: v.optional(v.boolean()) })),
+    ...callSettings,
   }),
 );
 export type SentConfigurations = v.InferOutput<typeof configurations>;
 
 /** Settings as they are stored: without header values. */
-export interface McpSettings {
+export interface McpSettings extends CallSettings {
   forward_headers?: SentForwardHeaders;
   oauth_metadata?: Omit<SentOauthMetadata, 'client_secret'>;
   tools?: { allowed?: string[] | null | undefined; blocked?: string[] | null | undefined; pinned?: boolean | undefined };

@@ -46,6 +46,7 @@ export async function createMcpIntegration(
     customHeaders: null,
     headerNames: {},
     clientSecret: null,
+    tokenSecret: null,
     globalWorkspaceAccess: false,
     serverInfo: null,
     syncStatus: null,

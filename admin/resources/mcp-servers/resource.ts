@@ -7,6 +7,7 @@ import { McpServerGuardrails } from './migrations/202611230240-mcp-server-guardr
 import { ToolSearch } from './migrations/202611230300-tool-search.ts';
 import { mcpServerRoutes } from './routes.ts';
 import { archiveMcpServer } from './service.ts';
+import { toSigningKeyDocument } from './signing-key.ts';
 
 export const mcpServersResource = defineResource({
   name: 'mcp-servers',
@@ -18,6 +19,7 @@ export const mcpServersResource = defineResource({
     { name: '202611230300-tool-search', class: ToolSearch },
   ],
   routes: [...mcpServerRoutes, ...mcpServerAccessRoutes, ...mcpGuardrailRoutes],
+  documents: [{ kind: 'signing-key', read: toSigningKeyDocument }],
   dependents: {
     workspace: [
       {

@@ -2,6 +2,7 @@ import type { CapabilityType, McpServerDocument } from '../../../core/contract/p
 import { userExceptions } from '../../access/server-users.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type DocumentSource, splitDocumentId } from '../../define-resource.ts';
+import { callPart } from '../mcp-integrations/call-settings.ts';
 import { mcpCapabilities, mcpIntegrations } from '../mcp-integrations/entity.ts';
 import { openMcpHeaders, sealedForGateways } from '../mcp-integrations/headers.ts';
 import { toForwardHeaders } from '../mcp-integrations/sent-headers.ts';
@@ -42,6 +43,7 @@ export async function toMcpServerDocument(source: DocumentSource, id: string): P
     toolsAllowed: tools?.allowed ?? null,
     disabled,
     pins: tools?.pinned ? await pinsOf(em, integration) : null,
+    ...(await callPart(em, source, integration, row.id)),
     guardrails: await guardrailsOf(em, row),
     toolSearch: row.toolSearch,
     access: { default: row.defaultUserAccess, exceptions: await userExceptions(em, mcpServerUsers, row) },

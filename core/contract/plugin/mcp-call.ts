@@ -34,4 +34,8 @@ export type McpRecord = v.InferOutput<typeof mcpRecord>;
 export interface McpCall extends McpRecord {
   /** Id of the JSON-RPC request; null for notifications and streams. */
   id: string | number | null;
+  /** Characters of the arguments of a tool, as JSON. */
+  argumentsLength: number;
+  /** Characters of the messages of the reply. */
+  replyLength: number;
 }

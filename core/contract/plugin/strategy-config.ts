@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { BreakerSettings } from './circuits.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import { compileQuery } from './routing-query.ts';
 
@@ -11,7 +12,8 @@ export const status = whole(100, 599);
 /** Shortest cool-down of a circuit in milliseconds. Shorter ones are raised to it. */
 export const breakerCooldownMsMin = 30_000;
 
-const breaker = v.pipe(
+/** Settings of a circuit breaker. */
+export const breakerConfig = v.pipe(
   v.strictObject({
     failure_threshold: v.optional(whole(1, 1_000_000)),
     failure_threshold_percentage: v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(100))),
@@ -25,6 +27,19 @@ const breaker = v.pipe(
     'needs failure_threshold or failure_threshold_percentage, else the circuit never opens',
   ),
 );
+
+const requestsMinDefault = 5;
+
+/** Returns the conditions of a circuit from its settings. */
+export function breakerSettingsOf(own: v.InferOutput<typeof breakerConfig>): BreakerSettings {
+  return {
+    failureThreshold: own.failure_threshold ?? null,
+    failurePercent: own.failure_threshold_percentage ?? null,
+    requestsMin: own.minimum_requests ?? requestsMinDefault,
+    cooldownMs: Math.max(own.cooldown_interval, breakerCooldownMsMin),
+    statusCodes: own.failure_status_codes ?? null,
+  };
+}
 
 const outlier = v.pipe(
   v.strictObject({
@@ -80,7 +95,7 @@ export const strategy = v.strictObject({
     }),
   ),
   /** Circuit breaker of every target below. Applies to saved configs and stored providers only. */
-  cb_config: v.optional(breaker),
+  cb_config: v.optional(breakerConfig),
   /** loadbalance, fallback: targets that fail repeatedly move to the end of the order for a time. */
   outlier: v.optional(outlier),
 });

@@ -7,6 +7,7 @@ import { type McpEndpointDocument, mcpEndpointDocument } from './mcp-virtual.ts'
 import { type WorkspacePoliciesDocument, workspacePoliciesDocument } from './policies.ts';
 import { type PromptDocument, type PromptPartialDocument, promptDocument, promptPartialDocument } from './prompts.ts';
 import { mappedSecretDocument } from './secret-reference.ts';
+import { type SigningKeyDocument, signingKeyDocument } from './signing-key.ts';
 
 /**
  * Documents through which a gateway reads the control plane's data: one per entity. A gateway fetches a document on demand by
@@ -23,6 +24,7 @@ import { mappedSecretDocument } from './secret-reference.ts';
  * | `mcp-server` | `<workspace id>/<slug>`; a server or a virtual server |
  * | `agent-server` | `<workspace id>/<slug>` |
  * | `mcp-connection` | `<server id>/<user id>`, or `<server id>/shared` |
+ * | `signing-key` | `mcp` |
  * | `workspace` | workspace id |
  * | `workspace-models` | workspace id; changes with every `provider` of the workspace |
  * | `workspace-policies` | workspace id; read only if the workspace document has `hasPolicies` |
@@ -40,6 +42,7 @@ export const documentKinds = [
   'mcp-server',
   'mcp-connection',
   'agent-server',
+  'signing-key',
   'workspace',
   'workspace-models',
   'workspace-policies',
@@ -315,6 +318,7 @@ export const documentSchemas = {
   'mcp-server': mcpEndpointDocument,
   'mcp-connection': mcpConnectionDocument,
   'agent-server': agentServerDocument,
+  'signing-key': signingKeyDocument,
   workspace: workspaceDocument,
   'workspace-models': workspaceModelsDocument,
   'workspace-policies': workspacePoliciesDocument,
@@ -347,6 +351,7 @@ export interface DocumentOf {
   'mcp-server': McpEndpointDocument;
   'mcp-connection': McpConnectionDocument;
   'agent-server': AgentServerDocument;
+  'signing-key': SigningKeyDocument;
   workspace: WorkspaceDocument;
   'workspace-models': WorkspaceModelsDocument;
   'workspace-policies': WorkspacePoliciesDocument;
@@ -377,6 +382,8 @@ export const keyPurposes = {
   transport: 'svc internal transport v1',
   /** from CLUSTER_KEY: seals the state of MCP sessions into their ids */
   mcpSession: 'svc mcp session v1',
+  /** from CLUSTER_KEY: seals the keys that sign the identity of callers, in the database */
+  storedSigningKey: 'svc stored signing key v1',
   /** from CLUSTER_KEY: seals replies in the shared cache */
   cachedReply: 'svc cached reply v1',
   /** from CLUSTER_KEY: seals the vectors of the semantic cache in the database */

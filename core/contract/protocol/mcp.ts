@@ -32,6 +32,29 @@ const disabled = v.object({
   resource_template: v.array(v.string()),
 });
 
+/** How the server learns who calls. */
+export const identityMethods = ['claims_header', 'bearer', 'jwt_header'] as const;
+
+const identityForwarding = v.object({
+  method: v.picklist(identityMethods),
+  /** Names of claims; null: the usual ones. */
+  claims: v.nullable(v.array(v.string())),
+  /** In lower case. */
+  header: v.string(),
+  /** Lifetime of a JWT. */
+  expirySeconds: v.number(),
+});
+export type IdentityForwarding = v.InferOutput<typeof identityForwarding>;
+
+/** Conditions of the circuit of a server, as `BreakerSettings`. */
+const circuit = v.object({
+  failureThreshold: v.nullable(v.number()),
+  failurePercent: v.nullable(v.number()),
+  requestsMin: v.number(),
+  cooldownMs: v.number(),
+  statusCodes: v.nullable(v.array(v.number())),
+});
+
 /** A saved guardrail that runs on calls of tools. */
 const toolGuardrail = v.object({
   id: v.string(),
@@ -61,6 +84,17 @@ export const mcpServerDocument = v.object({
   disabled,
   /** Hashes of the approved tools by name (`toolHash`). All other tools are quarantined. Null: tools need no approval. */
   pins: v.optional(v.nullable(v.record(v.string(), v.string())), null),
+  /** Milliseconds to the head of a reply, and of silence within it; absent or null: those of the deployment. */
+  timeoutMs: v.optional(v.nullable(v.number())),
+  /** Absent or null: the server has no circuit. */
+  circuit: v.optional(v.nullable(circuit)),
+  /** Absent or null: nothing about the caller is sent. */
+  identity: v.optional(v.nullable(identityForwarding)),
+  /**
+   * JSON of `externalTokenRules`, sealed with the transport key, aad `mcp-server/<id>/tokens`. Callers need such a token in addition to
+   * their credential. Absent or null: they need none.
+   */
+  externalTokens: v.optional(v.nullable(v.string())),
   /** Guardrails of this server and of its integration; absent: none. */
   guardrails: v.optional(v.array(toolGuardrail)),
   /** True: clients see `search_tools` and `call_tool` instead of all tools. */

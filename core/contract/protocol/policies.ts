@@ -6,7 +6,10 @@ export type PolicyTarget = (typeof policyTargets)[number];
 
 /** Keys of conditions and groups, besides `metadata.<key>`. */
 export const policyKeys = {
-  usage: ['api_key', 'virtual_key', 'provider', 'config', 'prompt', 'model', 'workspace_id', 'organisation_id'],
+  usage: [
+    ...['api_key', 'virtual_key', 'provider', 'config', 'prompt', 'model', 'workspace_id', 'organisation_id'],
+    ...['mcp_server', 'mcp_tool'],
+  ],
   llm: ['api_key', 'virtual_key', 'provider', 'config', 'prompt', 'model', 'endpoint_type', 'workspace_id', 'organisation_id'],
   mcp_tools: ['api_key', 'workspace_id', 'mcp_server', 'mcp_tool'],
 } as const;

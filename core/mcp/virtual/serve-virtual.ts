@@ -1,5 +1,6 @@
 import type { McpVirtualServerDocument } from '../../contract/protocol/mcp-virtual.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
+import { admit } from '../admit.ts';
 import { virtualCallOf } from '../call-of.ts';
 import type { Work } from '../exchange.ts';
 import { findUsable } from '../find-server.ts';
@@ -30,7 +31,7 @@ export async function serveVirtual(
     document,
     async find(server) {
       const found = await findUsable(ctx, options.services.documents, server);
-      return found === null ? null : parts.settingsOf(found);
+      return found === null ? null : admit(parts, ctx, found);
     },
     list: (server) => listTools(work, server),
     call: (server, routed, shown) => callTool(work, server, routed, shown),

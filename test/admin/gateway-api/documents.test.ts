@@ -47,6 +47,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
       'mcp-server': `${plane.workspaceId}/mcp-one`,
       'mcp-connection': `${mcpServerId}/shared`,
       'agent-server': `${plane.workspaceId}/agent-one`,
+      'signing-key': 'mcp',
       workspace: plane.workspaceId,
       'workspace-models': plane.workspaceId,
       'workspace-policies': plane.workspaceId,

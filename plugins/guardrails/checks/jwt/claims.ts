@@ -1,57 +1,13 @@
 import { RE2JS } from 're2js';
-import * as v from 'valibot';
+import type { ClaimRule, ClaimRules } from '../../../../core/contract/plugin/token-rules.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 
 export type Claims = Readonly<JsonObject>;
 
-const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255));
-const pattern = v.pipe(
-  v.string(),
-  v.maxLength(256),
-  v.check((text) => {
-    try {
-      RE2JS.compile(text);
-      return true;
-    } catch {
-      return false;
-    }
-  }, 'not a valid RE2 pattern'),
-);
-const value = v.union([v.string(), v.number(), v.boolean()]);
-const values = v.union([
-  v.pipe(
-    value,
-    v.transform((one) => [one]),
-  ),
-  v.pipe(v.array(value), v.minLength(1), v.maxLength(100)),
-]);
-const rule = v.union([
-  v.strictObject({
-    values: v.union([
-      v.pipe(
-        pattern,
-        v.transform((one) => [one]),
-      ),
-      v.array(pattern),
-    ]),
-    matchType: v.literal('regex'),
-  }),
-  v.strictObject({ values, matchType: v.optional(v.picklist(['exact', 'contains', 'containsAll']), 'exact') }),
-]);
-
-/** Parameters about the claims of a valid token. */
-export const claimRules = {
-  requiredClaims: v.optional(v.pipe(v.array(name), v.maxLength(32)), []),
-  claimValues: v.optional(v.record(name, rule), {}),
-  /** Names of headers whose value must be that of the claim with the same name. */
-  headerPayloadMatch: v.optional(v.pipe(v.array(name), v.maxLength(32)), []),
-};
-type Rules = { readonly [Key in keyof typeof claimRules]: v.InferOutput<(typeof claimRules)[Key]> };
-
 /** Returns what is wrong with the claims, and a summary per parameter that was used. */
 export function claimFaults(
   claims: Claims,
-  { requiredClaims, claimValues, headerPayloadMatch }: Rules,
+  { requiredClaims, claimValues, headerPayloadMatch }: ClaimRules,
   header: (name: string) => string | undefined,
 ): { faults: string[]; validations: JsonObject } {
   const faults: string[] = [];
@@ -79,7 +35,7 @@ export function claimFaults(
 }
 
 /** A claim that is a list, or a text of words such as `scope`, counts as its items. */
-function matches(claim: unknown, { values: wanted, matchType }: v.InferOutput<typeof rule>): boolean {
+function matches(claim: unknown, { values: wanted, matchType }: ClaimRule): boolean {
   if (claim === undefined || claim === null) return false;
   const list: unknown[] = Array.isArray(claim) ? claim : [claim];
   const items = Array.isArray(claim) ? list : [claim, ...(typeof claim === 'string' ? claim.split(/[ ,]+/) : [])];

@@ -1,31 +1,32 @@
 import * as v from 'valibot';
+import {
+  algorithms,
+  claimRules,
+  introspectionTypes,
+  keySet,
+  seconds,
+  tokenAge,
+  tokenHeader,
+} from '../../../../core/contract/plugin/token-rules.ts';
 import { type Check, defineCheck, type Outcome, requestSides, type Subject } from '../check.ts';
 import { serviceUrl } from '../outgoing-headers.ts';
-import { type Claims, claimFaults, claimRules } from './claims.ts';
+import { type Claims, claimFaults } from './claims.ts';
 import { createIntrospection } from './introspection.ts';
-import { createKeys, keySet } from './keys.ts';
-import { algorithms, verify } from './verify.ts';
+import { createKeys } from './keys.ts';
+import { verify } from './verify.ts';
 
-const seconds = (byDefault: number, max: number) => v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(max)), byDefault);
 const claimName = v.pipe(v.string(), v.minLength(1), v.maxLength(255));
-const headerName = v.pipe(v.string(), v.regex(/^[A-Za-z0-9-]{1,128}$/, 'expected letters, digits and hyphens'), v.toLowerCase());
 
 const parameters = v.strictObject({
   jwks: v.optional(keySet),
   jwksUri: v.optional(serviceUrl),
   introspectEndpoint: v.optional(serviceUrl),
-  introspectContentType: v.optional(v.picklist(['application/json', 'application/x-www-form-urlencoded']), 'application/json'),
+  introspectContentType: v.optional(v.picklist(introspectionTypes), 'application/json'),
   introspectCacheMaxAge: seconds(0, 3600),
-  headerKey: v.optional(headerName, 'authorization'),
+  headerKey: v.optional(tokenHeader, 'authorization'),
   cacheMaxAge: seconds(86_400, 604_800),
   clockTolerance: seconds(5, 600),
-  maxTokenAge: v.optional(
-    v.union([
-      v.pipe(v.number(), v.minValue(1)),
-      v.pipe(v.string(), v.regex(/^\d{1,6} ?[smhdwy]$/, 'expected a time such as 1d')),
-    ]),
-    '1d',
-  ),
+  maxTokenAge: v.optional(tokenAge, '1d'),
   algorithms: v.optional(v.pipe(v.array(v.picklist(algorithms)), v.minLength(1)), ['RS256']),
   ...claimRules,
   extractClaims: v.optional(v.pipe(v.array(claimName), v.maxLength(32)), []),
@@ -51,7 +52,10 @@ export const jwt: Check = defineCheck({
       const header = subject.ctx.request.header(given.headerKey);
       if (!header) return failed('Missing authorization header');
       const token = header.replace(/^Bearer\s+/i, '').trim();
-      const checked = given.introspectEndpoint === undefined ? await verify(token, keys, given) : await introspect(token);
+      const checked =
+        given.introspectEndpoint === undefined
+          ? await verify(token, keys, { ...given, ageOptional: true })
+          : await introspect(token);
       if (!checked.ok)
         return failed(checked.explanation, checked.isSigned === undefined ? {} : { signatureValid: checked.isSigned });
       return judgeClaims(subject, checked.claims, given);

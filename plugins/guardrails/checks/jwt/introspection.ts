@@ -13,15 +13,20 @@ interface Rules {
   readonly introspectEndpoint?: string | undefined;
   readonly introspectContentType: string;
   readonly introspectCacheMaxAge: number;
+  /** Credentials of the caller of the endpoint, sent with HTTP Basic. */
+  readonly introspectClientId?: string | undefined;
+  readonly introspectClientSecret?: string | undefined;
 }
 
 /** Asks an endpoint whether a token is active (RFC 7662). Active tokens are remembered by their SHA-256. Rejects if it gives no reply. */
 export function createIntrospection(
-  { introspectEndpoint, introspectContentType, introspectCacheMaxAge }: Rules,
+  { introspectEndpoint, introspectContentType, introspectCacheMaxAge, introspectClientId, introspectClientSecret = '' }: Rules,
   services: CheckServices,
 ): (token: string) => Promise<Checked> {
   const known = new LRUCache<string, Claims>({ max: 1000, ttl: Math.max(1, introspectCacheMaxAge * 1000) });
   const inactive: Checked = { ok: false, explanation: 'JWT validation error: the token is not active', isSigned: false };
+  const authorization =
+    introspectClientId === undefined ? [] : ['authorization', basic(introspectClientId, introspectClientSecret)];
   return async (token) => {
     if (token === '' || token.length > charsMax) return inactive;
     const key = hash('sha256', token, 'hex');
@@ -30,7 +35,7 @@ export function createIntrospection(
     const isJson = introspectContentType === 'application/json';
     const { status, body } = await callService(services, {
       url: introspectEndpoint as string,
-      headers: ['content-type', introspectContentType, 'accept', 'application/json'],
+      headers: ['content-type', introspectContentType, 'accept', 'application/json', ...authorization],
       body: isJson ? { token } : String(new URLSearchParams({ token })),
       timeoutMs,
     });
@@ -44,4 +49,10 @@ export function createIntrospection(
 
 function isCurrent({ exp }: Claims): boolean {
   return typeof exp !== 'number' || exp * 1000 > Date.now();
+}
+
+/** RFC 6749, 2.3.1: both parts are form-encoded first. */
+function basic(id: string, secret: string): string {
+  const encode = (text: string) => new URLSearchParams({ a: text }).toString().slice(2);
+  return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`;
 }

@@ -1,19 +1,9 @@
 import { importJWK } from 'jose';
 import * as v from 'valibot';
+import { type Jwk, jwk } from '../../../../core/contract/plugin/token-rules.ts';
 import { callService } from '../call-service.ts';
 import type { CheckServices } from '../check.ts';
 
-const jwk = v.looseObject({
-  kty: v.picklist(['RSA', 'EC', 'OKP', 'oct']),
-  kid: v.optional(v.string()),
-  alg: v.optional(v.string()),
-});
-/** A JSON Web Key Set, also as its JSON text. */
-export const keySet = v.union([
-  v.looseObject({ keys: v.pipe(v.array(jwk), v.minLength(1), v.maxLength(100)) }),
-  v.pipe(v.string(), v.parseJson(), v.looseObject({ keys: v.pipe(v.array(jwk), v.minLength(1), v.maxLength(100)) })),
-]);
-type Jwk = v.InferOutput<typeof jwk>;
 type Key = Awaited<ReturnType<typeof importJWK>>;
 
 /** Returns the key of a `kid` for an algorithm; null if there is none. Rejects if the keys cannot be read. */

@@ -2,10 +2,6 @@ import { decodeProtectedHeader, errors, jwtVerify } from 'jose';
 import type { Claims } from './claims.ts';
 import type { FindKey } from './keys.ts';
 
-export const algorithms = [
-  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'HS256', 'HS384', 'HS512'],
-] as const;
-
 export type Checked =
   | { readonly ok: true; readonly claims: Claims }
   | { readonly ok: false; readonly explanation: string; readonly isSigned?: boolean };
@@ -13,7 +9,9 @@ export type Checked =
 interface Rules {
   readonly algorithms: readonly string[];
   readonly clockTolerance: number;
-  readonly maxTokenAge: string | number;
+  /** Null: any age. With an age, a token without an issue time is refused, unless `ageOptional` is set. */
+  readonly maxTokenAge: string | number | null;
+  readonly ageOptional?: boolean;
 }
 
 const charsMax = 16_384;
@@ -22,7 +20,7 @@ const charsMax = 16_384;
 export async function verify(
   token: string,
   findKey: FindKey,
-  { algorithms: allowed, clockTolerance, maxTokenAge }: Rules,
+  { algorithms: allowed, clockTolerance, maxTokenAge, ageOptional = false }: Rules,
 ): Promise<Checked> {
   const header = token.length > charsMax ? null : headerOf(token);
   if (header === null) return { ok: false, explanation: 'JWT validation error: Invalid JWT' };
@@ -34,8 +32,8 @@ export async function verify(
   try {
     const options = { algorithms: [...allowed], clockTolerance };
     const { payload } = await jwtVerify(token, key, options);
-    // A token without an issue time has no age.
-    if (payload.iat !== undefined) await jwtVerify(token, key, { ...options, maxTokenAge });
+    if (maxTokenAge !== null && (payload.iat !== undefined || !ageOptional))
+      await jwtVerify(token, key, { ...options, maxTokenAge });
     return { ok: true, claims: payload };
   } catch (thrown) {
     if (!(thrown instanceof errors.JOSEError)) throw thrown;

@@ -90,6 +90,28 @@ describe.each(databases)('MCP integrations and servers, on %s', (database) => {
     expect(await documentOf('issues')).toBeNull();
   });
 
+  it('the secret of an introspection endpoint is sealed, masked, and bound to its host', async () => {
+    const rules = {
+      introspectEndpoint: 'https://a.example/active',
+      introspectClientId: 'me',
+      introspectClientSecret: 'secret-of-the-endpoint',
+    };
+    const { id } = await shared('validated', { configurations: { jwt_validation: rules }, auth_type: 'none' });
+    const row = await plane.control.services.database.em().findOneOrFail(mcpIntegrations, { id });
+    expect(JSON.stringify(row)).not.toContain(rules.introspectClientSecret);
+    const { configurations } = (await plane.ask('GET', `/mcp-integrations/${id}`)).body;
+    expect(configurations.jwt_validation).toMatchObject({ introspectClientSecret: '****oint', algorithms: ['RS256'] });
+    const put = (more: object) =>
+      plane.ask('PUT', `/mcp-integrations/${id}`, {
+        body: { configurations: { jwt_validation: { ...configurations.jwt_validation, ...more } } },
+      });
+    expect((await put({ maxTokenAge: '1h' })).status).toBe(200);
+    const document = await documentOf('validated');
+    const key = deriveKey(plane.settings.clusterKey, keyPurposes.transport);
+    expect(JSON.parse(unseal(key, document.externalTokens, `mcp-server/${document.id}/tokens`).toString())).toMatchObject(rules);
+    await expectRefusal(plane, () => put({ introspectEndpoint: 'https://b.example/active' }), 400, 'AB01', true);
+  });
+
   it('archiving an integration archives its servers', async () => {
     const { id, server } = await shared('to-archive');
     await expectChange(plane, () => plane.ask('DELETE', `/mcp-integrations/${id}`), {
@@ -123,6 +145,21 @@ describe.each(databases)('MCP integrations and servers, on %s', (database) => {
     ['configurations.forward_headers', { configurations: { forward_headers: ['X-aws-ec2-metadata-token-ttl-seconds'] } }],
     ['configurations.forward_headers', { configurations: { forward_headers: [{ from: 'x-a', to: 'authorization' }] } }],
     ['configurations.jwt_validation', { configurations: { jwt_validation: {} } }],
+    ['configurations.jwt_validation.jwksUri', { configurations: { jwt_validation: { jwksUri: 'http://169.254.169.254/' } } }],
+    [
+      'configurations.jwt_validation.algorithms',
+      { configurations: { jwt_validation: { jwksUri: 'https://a.example', algorithms: ['HS256'] } } },
+    ],
+    [
+      'introspectClientSecret',
+      { configurations: { jwt_validation: { introspectEndpoint: 'https://a.example', introspectClientSecret: 's' } } },
+    ],
+    [
+      'configurations.user_identity_forwarding',
+      { configurations: { user_identity_forwarding: { method: 'bearer', header_name: 'mcp-method' } } },
+    ],
+    ['configurations.cb_config', { configurations: { cb_config: { cooldown_interval: 1 } } }],
+    ['configurations.request_timeout', { configurations: { request_timeout: 1 } }],
     ['secret_mappings', { secret_mappings: [{ target_field: 'x', secret_reference_id: 'y' }] }],
   ])('an integration names the field %s of a bad value', async (field, more) => {
     const reply = await expectRefusal(

@@ -1,0 +1,49 @@
+import * as v from 'valibot';
+import { breakerConfig } from '../../../core/contract/plugin/strategy-config.ts';
+import { externalTokenRules } from '../../../core/contract/protocol/external-tokens.ts';
+import { identityMethods } from '../../../core/contract/protocol/mcp.ts';
+import { isProtocolHeader } from '../../../core/contract/protocol/mcp-headers.ts';
+import { isUnforwardedHeader } from '../../../core/contract/values/unforwarded-headers.ts';
+
+const headerName = v.pipe(
+  v.string(),
+  v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'not a header name'),
+  v.toLowerCase(),
+  v.check((name) => !isUnforwardedHeader(name) && !isProtocolHeader(name) && name !== 'cookie', 'this header cannot be set'),
+);
+const claimName = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(255, 'at most 255 characters'));
+
+const identityForwarding = v.strictObject({
+  method: v.picklist(identityMethods, 'claims_header, bearer or jwt_header is expected'),
+  include_claims: v.optional(
+    v.pipe(v.array(claimName), v.minLength(1, 'at least one claim'), v.maxLength(50, 'at most 50 claims')),
+  ),
+  header_name: v.optional(headerName),
+  jwt_expiry_seconds: v.optional(
+    v.pipe(v.number(), v.integer(), v.minValue(30, 'at least 30'), v.maxValue(3_600, 'at most 3600')),
+  ),
+});
+
+const tokenRules = v.pipe(
+  externalTokenRules,
+  v.check(
+    ({ jwks, jwksUri, introspectEndpoint }) =>
+      [jwks, jwksUri, introspectEndpoint].filter((one) => one !== undefined).length === 1,
+    'expected exactly one of jwks, jwksUri and introspectEndpoint',
+  ),
+);
+
+/** Settings of calls among `configurations`. */
+export const callSettings = {
+  /** Milliseconds. */
+  request_timeout: v.nullish(
+    v.pipe(v.number(), v.integer(), v.minValue(100, 'at least 100'), v.maxValue(3_600_000, 'at most 3600000')),
+  ),
+  cb_config: v.nullish(breakerConfig),
+  user_identity_forwarding: v.nullish(identityForwarding),
+  jwt_validation: v.nullish(tokenRules),
+};
+export type SentCallSettings = v.InferOutput<v.StrictObjectSchema<typeof callSettings, undefined>>;
+
+/** The same as they are stored: the secret among them is a mask. */
+export type CallSettings = { [K in keyof SentCallSettings]?: NonNullable<SentCallSettings[K]> };

@@ -1,0 +1,32 @@
+import type { RequestContext } from '../contract/plugin/context.ts';
+import type { ExternalTokens } from '../contract/protocol/external-tokens.ts';
+import type { McpServerDocument } from '../contract/protocol/mcp.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { JsonObject } from '../contract/values/json.ts';
+import type { McpParts } from './exchange.ts';
+import { withIdentity } from './identity-headers.ts';
+import { Refusal } from './refusals.ts';
+import type { ServerSettings } from './server-settings.ts';
+
+type Parts = Pick<McpParts, 'settingsOf' | 'externalTokensOf' | 'signIdentity'>;
+
+/**
+ * Returns the settings of a server for this request: with the claims of the caller's external token, and the header that states who calls.
+ * Throws Refusal 401 for an external token that is missing or not valid, and GatewayError `unavailable` if it cannot be validated now.
+ */
+export async function admit(parts: Parts, ctx: RequestContext, document: McpServerDocument): Promise<ServerSettings> {
+  const settings = parts.settingsOf(document);
+  const tokens = parts.externalTokensOf(document);
+  if (tokens === null) return withIdentity(ctx, settings, parts.signIdentity);
+  const externalClaims = await validate(tokens, ctx);
+  return withIdentity(ctx, { ...settings, tokenHeader: tokens.header, externalClaims }, parts.signIdentity);
+}
+
+async function validate(tokens: ExternalTokens, ctx: RequestContext): Promise<JsonObject> {
+  try {
+    return await tokens.validate(ctx);
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError) || thrown.status !== 401) throw thrown;
+    throw new Refusal(401, 'unauthorized', thrown.message);
+  }
+}

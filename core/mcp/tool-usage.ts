@@ -1,0 +1,14 @@
+import type { McpCall } from '../contract/plugin/mcp-call.ts';
+import { emptyUsage, type Usage } from '../contract/values/usage.ts';
+
+/** Characters of JSON per token, for estimates. */
+const charactersPerToken = 4;
+
+/** Estimates the tokens that a model spends on the call of a tool: its arguments are output of the model, its result is input. */
+export function toolUsage({ argumentsLength, replyLength }: McpCall): Usage {
+  const usage = emptyUsage();
+  usage.inputTokens = Math.ceil(replyLength / charactersPerToken);
+  usage.outputTokens = Math.ceil(argumentsLength / charactersPerToken);
+  usage.estimated = true;
+  return usage;
+}

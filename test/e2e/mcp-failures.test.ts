@@ -1,0 +1,228 @@
+import { once } from 'node:events';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../core/contract/values/json.ts';
+import { callTool, echo, initialize, mcpClient, messageOf, request } from '../support/mcp-client.ts';
+import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import { until } from '../support/until.ts';
+
+/** Servers that fail, and limits of servers and tools. */
+let gateway: SharedGateway;
+let client: Awaited<ReturnType<typeof mcpClient>>;
+let sound: McpUpstream;
+let broken: McpUpstream;
+
+beforeAll(async () => {
+  [gateway, sound, broken] = await Promise.all([shareGateway(), startMcpUpstream(), startMcpUpstream({ sessions: false })]);
+  client = await mcpClient(gateway);
+  await client.addServer('sound', sound.url);
+  await client.addServer('broken', broken.url);
+});
+afterAll(async () => {
+  await Promise.all([sound?.close(), broken?.close()]);
+});
+
+const post = async (slug: string, body: unknown, headers?: Record<string, string>) => {
+  const { status, text, headers: sent } = await client.post(slug, body, headers);
+  return { status, message: text.startsWith('{') || text.includes('data:') ? messageOf(text) : text, headers: sent };
+};
+const replyWith = (status: number, headers: Record<string, string>, body = '') => {
+  broken.override = (_, response) => void response.writeHead(status, headers).end(body);
+};
+
+describe('a server', () => {
+  it('is given up after its timeout if it does not reply', async () => {
+    await client.addServer('hanging', broken.url, { configurations: { request_timeout: 200 } });
+    broken.override = () => {};
+    const reply = await post('hanging', initialize);
+    expect([reply.status, reply.message.error.data.code]).toEqual([408, 'request_timeout']);
+    broken.override = (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{');
+    const half = await post('hanging', initialize);
+    expect([half.status, half.message.error.data.code]).toEqual([408, 'request_timeout']);
+  });
+
+  it('is not called for a time once its circuit has opened', async () => {
+    const cb_config = { failure_threshold: 2, cooldown_interval: 60_000, failure_status_codes: [500] };
+    await client.addServer('circuit', broken.url, { configurations: { cb_config } });
+    replyWith(500, { 'content-type': 'application/json' }, '{}');
+    const opened = await until(
+      async () => {
+        const got = await post('circuit', initialize);
+        return got.status === 503 && got;
+      },
+      { what: 'an open circuit' },
+    );
+    expect(opened.message.error).toMatchObject({ code: -32603, message: expect.stringContaining('circuit is not called') });
+    expect(opened.headers.get('retry-after')).toBe('60');
+    expect((await post('broken', initialize)).status).toBe(500);
+  });
+
+  it.each<[string, string, number, string]>([
+    ['a JSON reply of 100 MB', 'application/json', 100, 'upstream_invalid'],
+    ['an event of 100 MB', 'text/event-stream', 100, ''],
+  ])('is cut off if it sends %s', async (_, type, megabytes, code) => {
+    const chunk = 'x'.repeat(1024 * 1024);
+    let sent = 0;
+    broken.override = (_request, response) => {
+      response.writeHead(200, { 'content-type': type });
+      response.write(type.includes('json') ? '{"jsonrpc":"2.0","id":1,"result":{"text":"' : 'data: {"text":"');
+      const more = (): void => {
+        while (sent < megabytes && !response.destroyed) {
+          sent += 1;
+          if (!response.write(chunk)) return void response.once('drain', more);
+        }
+      };
+      response.on('error', () => {});
+      more();
+    };
+    if (code === '') await expect(client.post('broken', initialize)).rejects.toThrow();
+    else expect((await post('broken', initialize)).message.error.data.code).toBe(code);
+    expect(sent).toBeLessThan(megabytes);
+  });
+
+  it('cannot redirect the gateway to a private address', async () => {
+    let reached = 0;
+    const target = await startMcpUpstream();
+    target.override = (_, response) => {
+      reached += 1;
+      response.end();
+    };
+    for (const status of [301, 302, 303, 307, 308]) {
+      replyWith(status, { location: target.url });
+      const reply = await post('broken', initialize);
+      expect([reply.status, reply.message.error.data.code, reply.headers.get('location')]).toEqual([
+        502,
+        'upstream_status',
+        null,
+      ]);
+    }
+    expect(reached).toBe(0);
+    await target.close();
+  });
+
+  it.each([
+    ['application/json', '{"jsonrpc":"2.0","id":4711,"result":{}}', 502],
+    ['text/event-stream', 'data: {"jsonrpc":"2.0","id":4711,"result":{}}\n\n', 200],
+  ])('cannot send the client a reply to another request, in %s', async (type, body, status) => {
+    replyWith(200, { 'content-type': type }, body);
+    const reply = await client.post('broken', initialize);
+    expect(reply.status).toBe(status);
+    expect(reply.text).not.toContain('4711');
+  });
+
+  it('serves the calls that it still can while its tools change', async () => {
+    broken.override = null;
+    const calls = Array.from({ length: 20 }, (_, at) =>
+      post('broken', callTool(at % 2 === 0 ? 'echo' : 'gone', { text: `t${at}` })),
+    );
+    for (const [at, { status, message }] of (await Promise.all(calls)).entries()) {
+      expect(status).toBe(200);
+      if (at % 2 === 0) expect(message.result.content[0].text).toBe(`t${at}`);
+      else expect(JSON.stringify(message)).toContain('gone');
+    }
+  });
+});
+
+describe('a client', () => {
+  it('cancels the call of the server by disconnecting', async () => {
+    let closed: Promise<unknown> | null = null;
+    let arrived = () => {};
+    const isCalled = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    broken.override = (incoming) => {
+      closed = once(incoming.socket, 'close');
+      arrived();
+    };
+    const gone = new AbortController();
+    const sent = fetch(client.urlOf('broken'), {
+      method: 'POST',
+      headers: { accept: 'application/json, text/event-stream', 'x-svc-api-key': gateway.workspaceKey },
+      body: JSON.stringify(initialize),
+      signal: gone.signal,
+    }).catch(() => null);
+    await isCalled;
+    gone.abort();
+    await sent;
+    await closed;
+  });
+
+  it('cancels a request with a notice, which reaches the server', async () => {
+    const bodies: string[] = [];
+    broken.override = (incoming, response) => {
+      incoming.on('data', (chunk) => void bodies.push(String(chunk)));
+      incoming.on('end', () => void response.writeHead(202).end());
+    };
+    const notice = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 3 } };
+    expect((await client.post('broken', notice, { 'mcp-session-id': '' })).status).toBe(404);
+    const stateless = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'notifications/cancelled' };
+    const reply = await client.post('broken', notice, stateless);
+    expect([reply.status, bodies]).toEqual([202, [JSON.stringify(notice)]]);
+  });
+
+  it('answers a question of the server', async () => {
+    const sdk = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
+    sdk.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept' as const, content: { colour: 'green' } }));
+    const transport = new StreamableHTTPClientTransport(new URL(client.urlOf('sound')), {
+      requestInit: { headers: { 'x-svc-api-key': gateway.workspaceKey } },
+    });
+    await sdk.connect(transport as Parameters<Client['connect']>[0]);
+    const asked = await sdk.callTool({ name: 'choose' });
+    expect(asked.content).toEqual([{ type: 'text', text: 'green' }]);
+    await sdk.close();
+  });
+
+  it('receives only events of its own session', async () => {
+    const [mine, other] = [await client.begin('sound'), await client.begin('sound')];
+    const gone = new AbortController();
+    const stream = await fetch(client.urlOf('sound'), {
+      headers: { ...mine, accept: 'text/event-stream', 'x-svc-api-key': gateway.workspaceKey },
+      signal: gone.signal,
+    });
+    expect(stream.status).toBe(200);
+    const token = { _meta: { progressToken: 'other-token' } };
+    const called = await client.post('sound', request('tools/call', { name: 'progress', ...token }), other);
+    expect(called.text).toContain('other-token');
+    sound.addTool('announced');
+    const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
+    let seen = '';
+    while (!seen.includes('list_changed')) seen += Buffer.from((await reader.read()).value ?? []).toString();
+    expect(seen).not.toContain('other-token');
+    gone.abort();
+  });
+});
+
+describe('tokens of tool calls', () => {
+  it('are estimated for the log and charged to budgets', async () => {
+    const policy = (fields: JsonObject) =>
+      gateway.admin.post('/policies/usage-limits', {
+        ...{ workspace_id: gateway.workspaceId, name: 'tools', type: 'tokens', credit_limit: 400 },
+        ...{ conditions: [{ key: 'mcp_tool', value: 'echo' }], group_by: [{ key: 'mcp_server' }] },
+        ...fields,
+      });
+    const made = await policy({});
+    expect(made.status, JSON.stringify(made.body)).toBe(200);
+    const { status, headers } = await post('sound', echo('x'.repeat(400)));
+    expect(status).toBe(200);
+    const log = await until(
+      async () => {
+        const path = `/logs?trace_id=${headers.get('x-svc-trace-id')}&workspace_id=${gateway.workspaceId}`;
+        return (await gateway.admin.get(path)).body.data[0];
+      },
+      { what: 'the log of the call' },
+    );
+    expect(log.metrics ?? log).toMatchObject({ req_units: expect.any(Number) });
+    const refused = await until(
+      async () => {
+        const got = await post('sound', echo('y'.repeat(400)));
+        return got.status !== 200 && got;
+      },
+      { what: 'a used-up budget' },
+    );
+    expect([refused.status, refused.message.error.data.code]).toEqual([412, 'usage_policy_limit']);
+    expect((await post('sound', callTool('add', { a: 1, b: 2 }))).status).toBe(200);
+  });
+});
