@@ -27,7 +27,7 @@ const folders = {
   identity: ['db', 'audit', 'http', 'mail', 'publish', 'scim', 'access', rows],
   'sign-in': [
     ...['db', 'http', 'publish', 'secrets', 'access', 'identity', rows, 'define-resource\\.ts'],
-    'resources/(api-keys/role-changed|sessions/sign-in|sso-connections/(addresses|secrets)|user-invites/(join-workspaces|service)|users/(check-email-domain|service)|workspace-users/memberships)\\.ts',
+    'resources/(api-keys/role-changed|sessions/sign-in|sso-connections/(addresses|saml-settings|secrets)|user-invites/(join-workspaces|service)|users/(check-email-domain|service)|workspace-users/memberships)\\.ts',
   ],
   pages: ['http', 'identity'],
   'gateway-api': [
@@ -47,7 +47,7 @@ const folders = {
 /** What every resource may import. */
 const forResources = [
   ...['db', 'audit', 'publish', 'secrets', 'mail', 'jobs', 'http', 'limits', 'pricing', 'leases', 'openapi', 'analytics'],
-  ...['scim', 'announce', 'access', 'identity', 'sign-in', rows, 'define-resource\\.ts'],
+  ...['scim', 'announce', 'access', 'identity', 'sign-in', 'pages', rows, 'define-resource\\.ts'],
 ];
 
 /** Resources whose other files a resource may import, except routes and declarations. There are no circles. */

@@ -32,6 +32,11 @@ if (field && /^#[a-z-]+=[A-Za-z0-9_-]+$/.test(location.hash)) {
 }
 `;
 
+/** Sends the form of a SAML response once more, from a page of this service. */
+const resend = `'use strict';
+document.getElementById('resend').requestSubmit();
+`;
+
 /** Security keys: the only part of the pages that needs JavaScript. */
 const webauthn = `'use strict';
 const post = async (path, body) => {
@@ -90,10 +95,11 @@ interface Asset {
 const files: Readonly<Record<string, Asset>> = {
   'pages.css': { type: 'text/css; charset=utf-8', text: style },
   'link.js': { type: 'text/javascript; charset=utf-8', text: link },
+  'resend.js': { type: 'text/javascript; charset=utf-8', text: resend },
   'webauthn.js': { type: 'text/javascript; charset=utf-8', text: webauthn },
 };
 
-export type AssetName = 'pages.css' | 'link.js' | 'webauthn.js';
+export type AssetName = 'pages.css' | 'link.js' | 'resend.js' | 'webauthn.js';
 
 /** Names with a hash of the content, so that browsers never mix versions. */
 const hashed = new Map(

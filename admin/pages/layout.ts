@@ -9,6 +9,8 @@ export interface Page {
   readonly body: Html;
   readonly scripts?: readonly AssetName[];
   readonly status?: 200 | 400 | 401 | 403 | 404 | 429 | 500 | 503;
+  /** Path from the page to the other pages; empty: they are siblings. */
+  readonly root?: string;
   /** Opened at once, in addition to the link on the page. */
   readonly continueTo?: string;
 }
@@ -28,7 +30,7 @@ const policy = [
 ].join('; ');
 
 /** Returns a complete page. */
-export async function pageReply({ title, body, scripts = [], status = 200, continueTo }: Page): Promise<Response> {
+export async function pageReply({ title, body, scripts = [], status = 200, root = '', continueTo }: Page): Promise<Response> {
   const text = await html`<!doctype html>
 <html lang="en">
 <head>
@@ -36,14 +38,14 @@ export async function pageReply({ title, body, scripts = [], status = 200, conti
 <meta name="viewport" content="width=device-width,initial-scale=1">
 ${continueTo === undefined ? '' : html`<meta http-equiv="refresh" content="0;url=${continueTo}">`}
 <title>${title}</title>
-<link rel="stylesheet" href="${assetPath('pages.css')}">
+<link rel="stylesheet" href="${root}${assetPath('pages.css')}">
 </head>
 <body>
 <main>
 <h1>${title}</h1>
 ${body}
 </main>
-${scripts.map((name) => html`<script src="${assetPath(name)}" defer></script>`)}
+${scripts.map((name) => html`<script src="${root}${assetPath(name)}" defer></script>`)}
 </body>
 </html>
 `;

@@ -2,7 +2,8 @@ import type { EntityManager } from '../db/open-database.ts';
 import type { PublicCall } from '../http/public-route.ts';
 import type { ConnectionType, SsoConnection } from '../resources/sso-connections/entity.ts';
 import { beginOidc } from './oidc/begin.ts';
-import { auditRefusals, SignInRefusal } from './refusal.ts';
+import { auditRefusals } from './refusal.ts';
+import { beginSaml } from './saml/begin.ts';
 
 export interface SignInWish {
   /** Sent to the provider as a hint; null: none. */
@@ -31,9 +32,7 @@ export type BeginSignIn = (
 
 const protocols: Readonly<Record<ConnectionType, BeginSignIn>> = {
   oidc: beginOidc,
-  saml: async () => {
-    throw new SignInRefusal('connection_disabled', 'SAML connections are not supported by this version');
-  },
+  saml: beginSaml,
 };
 
 /**

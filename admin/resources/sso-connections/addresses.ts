@@ -14,3 +14,8 @@ export function oidcAddresses(
     jwks_uri: `${publicUrl}/v2/auth/jwks/${id}`,
   };
 }
+
+/** The same for SAML. `id` is that of the connection, or of the organisation. */
+export function samlAddresses({ publicUrl }: Pick<Settings, 'publicUrl'>, id: string) {
+  return { acs_url: `${publicUrl}/v2/auth/saml/callback/${id}`, entity_id: `${publicUrl}/v2/auth/saml/metadata/${id}` };
+}

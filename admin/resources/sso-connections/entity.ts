@@ -43,7 +43,7 @@ export const ssoConnections = defineEntity({
     name: p.text(),
     type: p.text().$type<ConnectionType>(),
     isEnabled: p.boolean(),
-    /** `OidcSettings` for `oidc`; the settings of `saml` are its own. */
+    /** `OidcSettings` or `SamlSettings`. */
     settings: p.json().$type<Readonly<Record<string, unknown>>>(),
     groupRules: p.json().$type<readonly GroupRule[]>(),
     /** Secrets by name as JSON, sealed. */
@@ -102,3 +102,15 @@ export const signInAttempts = defineEntity({
 });
 
 export type SignInAttempt = InferEntity<typeof signInAttempts>;
+
+/** An accepted SAML assertion. Stores the hash of its id until it has expired. */
+export const samlAssertions = defineEntity({
+  name: 'SamlAssertion',
+  tableName: 'saml_assertions',
+  properties: {
+    connectionId: p.uuid().primary(),
+    assertionHash: p.text().primary(),
+    organisationId: p.uuid(),
+    expiresAt: p.datetime(),
+  },
+});

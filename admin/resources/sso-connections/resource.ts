@@ -1,20 +1,29 @@
 import { defineResource, slugOfReply } from '../../define-resource.ts';
 import { forgetAttempts } from '../../sign-in/attempts.ts';
 import { ssoCallbackRoutes } from './callback-route.ts';
-import { externalIdentities, signInAttempts, ssoConnections } from './entity.ts';
+import { externalIdentities, samlAssertions, signInAttempts, ssoConnections } from './entity.ts';
 import { SingleSignOn } from './migrations/202611230245-single-sign-on.ts';
+import { SamlAssertions } from './migrations/202611230340-saml-assertions.ts';
 import { ssoProviderRoutes } from './provider-routes.ts';
 import { ssoConnectionRoutes } from './routes.ts';
+import { samlRoutes } from './saml-routes.ts';
 import { ssoUserRoutes } from './user-routes.ts';
 
 export const ssoConnectionsResource = defineResource({
   name: 'sso-connections',
   after: ['users'],
-  entities: [ssoConnections, externalIdentities, signInAttempts],
-  migrations: [{ name: '202611230245-single-sign-on', class: SingleSignOn }],
+  entities: [ssoConnections, externalIdentities, signInAttempts, samlAssertions],
+  migrations: [
+    { name: '202611230245-single-sign-on', class: SingleSignOn },
+    { name: '202611230340-saml-assertions', class: SamlAssertions },
+  ],
   routes: [...ssoConnectionRoutes, ...ssoUserRoutes],
-  publicRoutes: [...ssoCallbackRoutes, ...ssoProviderRoutes],
+  publicRoutes: [...samlRoutes, ...ssoCallbackRoutes, ...ssoProviderRoutes],
   housekeeping: [
+    {
+      name: 'delete ids of expired SAML assertions',
+      run: ({ database }) => database.em().nativeDelete(samlAssertions, { expiresAt: { $lte: new Date() } }),
+    },
     { name: 'delete sign-ins that were not finished', run: ({ database }) => forgetAttempts(database.em(), new Date()) },
   ],
   samples: [

@@ -3,6 +3,7 @@ import { workspaceRoles } from '../../http/actor.ts';
 import { listOf, nullableText, time, uuid } from '../../http/reply-schemas.ts';
 import { id, idOrSlug, name, pageEntries, slug, tenantEntries, unchanged } from '../../http/schemas.ts';
 import { clientAuthMethods, connectionTypes } from './entity.ts';
+import { samlChange, samlReply } from './saml-schema.ts';
 
 const shortText = (message: string) => v.pipe(v.string(), v.regex(/^[^\u0000-\u0020\u007f]{1,512}$/, message));
 
@@ -72,9 +73,11 @@ export const createBody = v.strictObject({
   organisation_id: v.optional(id),
   name,
   slug: v.optional(slug),
-  type: v.literal('oidc', 'oidc is expected'),
+  type: v.picklist(connectionTypes, 'oidc or saml is expected'),
   enabled: v.optional(v.boolean(), true),
-  oidc: oidcBody,
+  /** Settings of the type of the connection; exactly one of the two. */
+  oidc: v.optional(oidcBody),
+  saml: v.optional(samlChange),
   group_rules: v.optional(groupRules, []),
 });
 export type CreateBody = v.InferOutput<typeof createBody>;
@@ -86,6 +89,7 @@ export const updateBody = v.strictObject({
   type: v.optional(v.picklist(connectionTypes)),
   enabled: v.optional(v.boolean()),
   oidc: v.optional(oidcChange),
+  saml: v.optional(samlChange),
   group_rules: v.optional(groupRules),
 });
 export type UpdateBody = v.InferOutput<typeof updateBody>;
@@ -112,6 +116,7 @@ export const readReply = v.strictObject({
   type: v.picklist(connectionTypes),
   enabled: v.boolean(),
   oidc: v.nullable(oidcReply),
+  saml: v.nullable(samlReply),
   group_rules: v.array(
     v.strictObject({
       group: v.string(),

@@ -13,12 +13,14 @@ import { isMasked } from '../../secrets/sealed-fields.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { newClientKey } from './client-key.ts';
 import { type GroupRule, type OidcSettings, type SsoConnection, ssoConnections } from './entity.ts';
+import { putSaml } from './put-saml.ts';
+import type { ProviderMetadata } from './saml-metadata.ts';
 import type { CreateBody, OidcChange, UpdateBody } from './schema.ts';
 import { connectionSecrets } from './secrets.ts';
 
 const connectionsMax = 50;
 
-type Services = Pick<AdminServices, 'vault' | 'settings'>;
+type Services = Pick<AdminServices, 'vault' | 'settings' | 'clock'>;
 
 /**
  * Adds a connection. Its provider can sign anyone of the organisation in, owners included, so only owners may add and change
@@ -29,6 +31,7 @@ export async function createConnection(
   services: Services,
   actor: Actor,
   sent: CreateBody,
+  metadata: ProviderMetadata | null,
 ): Promise<SsoConnection> {
   requireRank(actor, 'owner');
   const { tx } = change;
@@ -48,7 +51,7 @@ export async function createConnection(
     createdAt: now,
     lastUpdatedAt: now,
   });
-  await putOidc(tx, services, row, sent.oidc);
+  await putSettings(tx, services, row, sent, metadata);
   await tx.flush();
   change.about(row.id);
   return row;
@@ -61,15 +64,15 @@ export async function updateConnection(
   actor: Actor,
   row: SsoConnection,
   sent: UpdateBody,
+  metadata: ProviderMetadata | null,
 ): Promise<void> {
   requireRank(actor, 'owner');
   requireUnchanged('slug', sent.slug, row.slug);
   requireUnchanged('type', sent.type, row.type);
-  if (sent.oidc !== undefined && row.type !== 'oidc') throw invalid(`oidc: this connection has the type ${row.type}`);
   if (sent.name !== undefined) row.name = sent.name;
   if (sent.enabled !== undefined) row.isEnabled = sent.enabled;
   if (sent.group_rules !== undefined) row.groupRules = await toGroupRules(change.tx, row.organisationId, sent.group_rules);
-  if (sent.oidc !== undefined) await putOidc(change.tx, services, row, sent.oidc);
+  if (sent.oidc !== undefined || sent.saml !== undefined) await putSettings(change.tx, services, row, sent, metadata);
   row.lastUpdatedAt = new Date();
   change.about(row.id);
 }
@@ -92,6 +95,24 @@ export async function findConnection(
   const found = await em.findOne(ssoConnections, itemOf({ organisationId, workspaceId: null }, idOrSlug), options);
   if (!found) throw notFound('SSO connection');
   return found;
+}
+
+/** Writes the settings of the connection's type. Throws AB01 for those of the other one. */
+async function putSettings(
+  tx: EntityManager,
+  services: Services,
+  row: SsoConnection,
+  { oidc, saml }: Pick<UpdateBody, 'oidc' | 'saml'>,
+  metadata: ProviderMetadata | null,
+): Promise<void> {
+  const foreign = row.type === 'oidc' ? 'saml' : 'oidc';
+  if ({ oidc, saml }[foreign] !== undefined) throw invalid(`${foreign}: this connection has the type ${row.type}`);
+  if (row.type === 'oidc') {
+    if (oidc === undefined) throw invalid('oidc: required for connections of this type');
+    return putOidc(tx, services, row, oidc);
+  }
+  if (saml === undefined) throw invalid('saml: required for connections of this type');
+  return putSaml(tx, services, row, saml, metadata);
 }
 
 async function putOidc(tx: EntityManager, { vault, settings }: Services, row: SsoConnection, sent: OidcChange): Promise<void> {

@@ -1,7 +1,8 @@
 import type { Settings } from '../../../config/settings.ts';
 import { masked } from '../../secrets/sealed-fields.ts';
-import { oidcAddresses } from './addresses.ts';
+import { oidcAddresses, samlAddresses } from './addresses.ts';
 import type { OidcSettings, SsoConnection } from './entity.ts';
+import type { SamlSettings } from './saml-settings.ts';
 
 /** A connection as replies show it, without its secrets. */
 export function toReply(settings: Pick<Settings, 'publicUrl'>, row: SsoConnection) {
@@ -17,6 +18,7 @@ export function toReply(settings: Pick<Settings, 'publicUrl'>, row: SsoConnectio
       row.type === 'oidc'
         ? { ...own, client_secret: hint === undefined ? null : masked(hint), ...oidcAddresses(settings, row) }
         : null,
+    saml: row.type === 'saml' ? { ...(row.settings as unknown as SamlSettings), ...samlAddresses(settings, row.id) } : null,
     group_rules: row.groupRules,
     organisation_id: row.organisationId,
     created_at: row.createdAt.toISOString(),

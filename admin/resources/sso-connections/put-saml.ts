@@ -1,0 +1,79 @@
+import type { EntityManager } from '../../db/open-database.ts';
+import { checkHost } from '../../http/check-host.ts';
+import { invalid } from '../../http/errors.ts';
+import { createOutboundFetch, OutboundError } from '../../http/outbound-fetch.ts';
+import type { AdminServices } from '../../http/route.ts';
+import type { SsoConnection } from './entity.ts';
+import { newSamlKey } from './saml-key.ts';
+import { checkCertificates, type ProviderMetadata, readProviderMetadata } from './saml-metadata.ts';
+import type { SamlChange } from './saml-schema.ts';
+import type { SamlSettings } from './saml-settings.ts';
+import { connectionSecrets } from './secrets.ts';
+
+const defaults = {
+  metadata_url: null,
+  sign_requests: true,
+  want_assertion_signed: true,
+  want_response_signed: false,
+  allow_idp_initiated: false,
+  clock_skew_seconds: 30,
+  email_attribute: null,
+  first_name_attribute: null,
+  last_name_attribute: null,
+  group_attribute: null,
+} as const;
+
+/** Reads the metadata that a request names or contains; null if there is none. Before the transaction, because it may call the provider. */
+export async function readMetadata(
+  services: Pick<AdminServices, 'settings' | 'log'>,
+  organisationId: string,
+  sent: SamlChange | undefined,
+): Promise<ProviderMetadata | null> {
+  const url = sent?.metadata_url ?? undefined;
+  if (url !== undefined && sent?.metadata_xml !== undefined)
+    throw invalid('saml.metadata_xml: send either metadata_url or metadata_xml');
+  if (sent?.metadata_xml !== undefined) return readProviderMetadata(sent.metadata_xml, 'saml.metadata_xml');
+  if (url === undefined) return null;
+  checkHost(services.settings, url, 'saml.metadata_url');
+  const reply = await createOutboundFetch(services, organisationId)(url, { method: 'GET', headers: {}, body: null }).catch(
+    (error) => {
+      throw error instanceof OutboundError ? invalid(`saml.metadata_url: ${error.message}`) : error;
+    },
+  );
+  if (!reply.ok) throw invalid(`saml.metadata_url: the host replied with status ${reply.status}`);
+  return readProviderMetadata(await reply.text(), 'saml.metadata_url');
+}
+
+/** Writes the settings of a SAML connection. Throws AB01 if the result could not verify responses. */
+export async function putSaml(
+  tx: EntityManager,
+  { vault, clock }: Pick<AdminServices, 'vault' | 'clock'>,
+  row: SsoConnection,
+  sent: SamlChange,
+  metadata: ProviderMetadata | null,
+): Promise<void> {
+  const { metadata_xml: _, certificates, ...fields } = sent;
+  const entered = certificates === undefined ? {} : { certificates: checkCertificates(certificates, 'saml.certificates') };
+  const after = {
+    ...defaults,
+    ...(row.settings as Partial<SamlSettings>),
+    ...fields,
+    ...entered,
+    ...metadata,
+  } as Partial<SamlSettings>;
+  for (const field of ['idp_entity_id', 'sso_url'] as const) {
+    if (!after[field]) throw invalid(`saml.${field}: required without metadata_url and metadata_xml`);
+  }
+  if (!/^https?:$/.test(URL.parse(after.sso_url ?? '')?.protocol ?? ''))
+    throw invalid('saml.sso_url: an http or https URL is expected');
+  // Without a certificate nothing could be verified, and a connection that verifies nothing admits everyone.
+  if (!after.certificates?.length) throw invalid('saml.certificates: at least one certificate is required');
+  if (!after.want_assertion_signed && !after.want_response_signed) {
+    throw invalid('saml.want_assertion_signed: the assertion or the response must be signed');
+  }
+  if (after.own_certificate === undefined) {
+    const { key, certificate } = await newSamlKey(clock.now());
+    await connectionSecrets.put(tx, vault, row, { saml_key: key });
+    row.settings = { ...after, own_certificate: certificate };
+  } else row.settings = { ...after };
+}

@@ -1,0 +1,92 @@
+import { X509Certificate } from 'node:crypto';
+import { createRequire } from 'node:module';
+import { invalid } from '../../http/errors.ts';
+
+/** The part of a provider's metadata that a connection needs. */
+export interface ProviderMetadata {
+  readonly idp_entity_id: string;
+  readonly sso_url: string;
+  readonly certificates: readonly string[];
+}
+
+interface Element {
+  readonly parentNode: Element | null;
+  readonly textContent: string | null;
+  getAttribute(name: string): string | null;
+  getElementsByTagNameNS(namespace: string, name: string): ArrayLike<Element>;
+}
+
+// Imported without its types, which would add those of browsers to the whole project.
+const { DOMParser } = createRequire(import.meta.url)('@xmldom/xmldom') as {
+  readonly DOMParser: new (
+    options: object,
+  ) => {
+    parseFromString(xml: string, type: string): { readonly documentElement: Element | null } | undefined;
+  };
+};
+
+const md = 'urn:oasis:names:tc:SAML:2.0:metadata';
+const ds = 'http://www.w3.org/2000/09/xmldsig#';
+const redirect = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect';
+const certificatesMax = 10;
+
+/** Reads the metadata of a SAML identity provider. `field` names the source in errors. Throws AB01. */
+export function readProviderMetadata(xml: string, field: string): ProviderMetadata {
+  // Entities are the only way in which a small document can become a large one, or name other files.
+  if (/<!(DOCTYPE|ENTITY)/i.test(xml)) throw invalid(`${field}: must not contain a document type`);
+  const descriptors = elements(parse(xml, field), md, 'IDPSSODescriptor');
+  const [descriptor] = descriptors;
+  if (!descriptor) throw invalid(`${field}: contains no IDPSSODescriptor. The metadata of an identity provider is expected`);
+  if (descriptors.length > 1) throw invalid(`${field}: describes several identity providers. Send the metadata of one`);
+  const entityId = descriptor.parentNode?.getAttribute('entityID') ?? '';
+  if (entityId === '') throw invalid(`${field}: EntityDescriptor has no entityID`);
+  const service = elements(descriptor, md, 'SingleSignOnService').find((one) => one.getAttribute('Binding') === redirect);
+  if (!service) throw invalid(`${field}: has no SingleSignOnService with the binding HTTP-Redirect`);
+  const keys = elements(descriptor, md, 'KeyDescriptor').filter((one) => one.getAttribute('use') !== 'encryption');
+  const certificates = keys.flatMap((key) => elements(key, ds, 'X509Certificate').map((one) => one.textContent ?? ''));
+  return {
+    idp_entity_id: entityId,
+    sso_url: service.getAttribute('Location') ?? '',
+    certificates: checkCertificates(certificates, `${field}: KeyDescriptor`),
+  };
+}
+
+/**
+ * Returns certificates as PEM, each once. Throws AB01 if there is none: without a certificate nothing could be verified. Also throws
+ * for keys that are too short. Validity times are not checked, because providers use certificates only as containers of keys.
+ */
+export function checkCertificates(sent: readonly string[], field: string): string[] {
+  const all = new Set<string>();
+  for (const text of sent) all.add(toPem(text, field));
+  if (all.size === 0) throw invalid(`${field}: at least one certificate is required, because responses are verified with it`);
+  if (all.size > certificatesMax) throw invalid(`${field}: at most ${certificatesMax} certificates`);
+  return [...all];
+}
+
+function toPem(text: string, field: string): string {
+  const body = text.replace(/-----(BEGIN|END) CERTIFICATE-----/g, '').replace(/\s/g, '');
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(Buffer.from(body, 'base64'));
+  } catch {
+    throw invalid(`${field}: not an X.509 certificate. PEM, or its base64 part, is expected`);
+  }
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = certificate.publicKey;
+  const isStrong = (type === 'rsa' && (details?.modulusLength ?? 0) >= 2_048) || type === 'ec';
+  if (!isStrong) throw invalid(`${field}: an RSA key of at least 2,048 bits or an EC key is expected`);
+  return certificate.toString();
+}
+
+function parse(xml: string, field: string): Element {
+  const fail = () => {
+    throw invalid(`${field}: not well-formed XML`);
+  };
+  const handlers = { warning: () => {}, error: fail, fatalError: fail };
+  const root = new DOMParser({ errorHandler: handlers }).parseFromString(xml, 'text/xml')?.documentElement;
+  if (!root) throw invalid(`${field}: not well-formed XML`);
+  return root;
+}
+
+function elements(parent: Element, namespace: string, name: string): Element[] {
+  return Array.from(parent.getElementsByTagNameNS(namespace, name));
+}

@@ -1,0 +1,127 @@
+import { html } from 'hono/html';
+import * as v from 'valibot';
+import { isUuid } from '../../../core/contract/values/uuid.ts';
+import type { EntityManager } from '../../db/open-database.ts';
+import { notFound } from '../../http/errors.ts';
+import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
+import { RawReply } from '../../http/raw-reply.ts';
+import { readForm } from '../../http/read-form.ts';
+import { signedInEntries } from '../../identity/schema.ts';
+import { hidden, pageReply } from '../../pages/layout.ts';
+import { findAttempt } from '../../sign-in/attempts.ts';
+import { finishSignIn } from '../../sign-in/finish-sign-in.ts';
+import { auditRefusals, SignInRefusal } from '../../sign-in/refusal.ts';
+import { finishSaml } from '../../sign-in/saml/finish.ts';
+import { samlAddresses } from './addresses.ts';
+import { type SsoConnection, ssoConnections } from './entity.ts';
+import type { SamlSettings } from './saml-settings.ts';
+import { connectionSecrets } from './secrets.ts';
+
+const responseForm = v.objectWithRest(
+  {
+    // The size is checked with the document, so that the refusal has an audit entry.
+    SAMLResponse: v.string(),
+    RelayState: v.optional(v.pipe(v.string(), v.maxLength(512, 'at most 512 characters'))),
+  },
+  v.string(),
+);
+
+type Call = PublicCall<v.InferOutput<typeof responseForm>>;
+
+/** The addresses that a SAML provider is configured with. */
+export const samlRoutes: readonly PublicRoute[] = [
+  definePublicRoute({
+    method: 'POST',
+    path: '/auth/saml/callback/:connectionId',
+    resource: 'sessions',
+    action: 'login',
+    summary:
+      'Finish a sign-in at a SAML provider (assertion consumer service); browsers are redirected, other clients get the session',
+    reply: v.strictObject(signedInEntries),
+    alsoProduces: 'text/html',
+    body: responseForm,
+    readBody: readForm,
+    handle: receive,
+  }),
+  definePublicRoute({
+    method: 'GET',
+    path: '/auth/saml/metadata/:connectionId',
+    resource: 'sso_connections',
+    action: 'read',
+    summary: 'The SAML metadata of this service, for the identity provider of a connection',
+    reply: v.string(),
+    alsoProduces: 'application/samlmetadata+xml',
+    body: null,
+    async handle({ em, params, services }) {
+      const id = params.connectionId ?? '';
+      const connection = await findSamlConnection(em, id);
+      const { generateServiceProviderMetadata } = await import('@node-saml/node-saml');
+      const { saml_key: key = '' } = await connectionSecrets.open(em, services.vault, connection);
+      const own = connection.settings as unknown as SamlSettings;
+      const { acs_url: callbackUrl, entity_id: issuer } = samlAddresses(services.settings, id);
+      const xml = generateServiceProviderMetadata({
+        ...{ issuer, callbackUrl, identifierFormat: null, wantAssertionsSigned: own.want_assertion_signed },
+        ...{ decryptionPvk: key, decryptionCert: own.own_certificate },
+        ...(own.sign_requests
+          ? { privateKey: key, publicCerts: own.own_certificate, signatureAlgorithm: 'sha256' as const }
+          : {}),
+      });
+      return new RawReply(xml, { 'content-type': 'application/samlmetadata+xml; charset=utf-8' });
+    },
+  }),
+];
+
+async function receive(call: Call): Promise<unknown> {
+  const isBrowser = call.requestHeader('accept')?.includes('text/html') ?? false;
+  // Browsers send the cookie of the sign-in only with requests from our own pages, so one of them sends the form once more.
+  if (call.origin === 'cross') return toRawReply(await resendPage(call.body));
+  try {
+    const { session, returnTo } = await signedIn(call);
+    return isBrowser ? new RawReply('', { location: returnTo ?? '/v1/auth/account' }, 303) : session;
+  } catch (thrown) {
+    if (!isBrowser || !(thrown instanceof SignInRefusal)) throw thrown;
+    const body = html`<p role="alert">${thrown.message}.</p><p><a href="${rootOfPages}sign-in">Sign in</a></p>`;
+    return toRawReply(await pageReply({ title: 'The sign-in was not possible', body, root: rootOfPages }));
+  }
+}
+
+async function signedIn(call: Call) {
+  const { em, params, body } = call;
+  const address = params.connectionId ?? '';
+  const connection = await findSamlConnection(em, address);
+  const { organisationId, id: connectionId } = connection;
+  const attempt = body.RelayState === undefined ? null : await findAttempt(em, body.RelayState);
+  const identity = await auditRefusals(call, { organisationId, connectionId }, async () => {
+    if (attempt !== null && attempt.connectionId !== connectionId) {
+      throw new SignInRefusal('invalid_response', 'SAML: the response arrived at the address of another connection');
+    }
+    return finishSaml(call, connection, attempt, { response: body.SAMLResponse, address });
+  });
+  return { session: await finishSignIn(call, identity), returnTo: attempt?.returnTo ?? null };
+}
+
+/** `id` names a connection, or an organisation with one SAML connection. Throws AB08. */
+async function findSamlConnection(em: EntityManager, id: string): Promise<SsoConnection> {
+  const enabled = { type: 'saml', isEnabled: true } as const;
+  const found = isUuid(id)
+    ? await em.find(ssoConnections, { ...enabled, $or: [{ id }, { organisationId: id }] }, { limit: 2 })
+    : [];
+  if (found.length !== 1 || !found[0]) throw notFound('SAML connection');
+  return found[0];
+}
+
+/** Path of the pages, relative to the callback. */
+const rootOfPages = '../../';
+
+function resendPage({ SAMLResponse, RelayState }: v.InferOutput<typeof responseForm>): Promise<Response> {
+  const body = html`<form method="post" id="resend">
+${hidden('SAMLResponse', SAMLResponse)}${RelayState === undefined ? '' : hidden('RelayState', RelayState)}
+<p>Your identity provider has confirmed who you are.</p>
+<p><button>Continue</button></p>
+</form>`;
+  return pageReply({ title: 'Sign in', body, scripts: ['resend.js'], root: rootOfPages });
+}
+
+async function toRawReply(page: Response): Promise<RawReply> {
+  return new RawReply(await page.text(), Object.fromEntries(page.headers));
+}
