@@ -67,7 +67,7 @@ export function createApp(services: AdminServices): Hono {
   for (const route of publicRoutes) {
     const serve = servePublicRoute(route, services);
     for (const version of versions) app.on(route.method, `${version}${route.path}`, serve);
-    if (route.path.startsWith('/oauth/')) app.on(route.method, route.path, serve);
+    if (/^\/(oauth|\.well-known)\//.test(route.path)) app.on(route.method, route.path, serve);
   }
   servePages(app, versions, services);
   serveExportFiles(app, versions, services);

@@ -6,7 +6,15 @@ import { noControlCharacters } from '../http/schemas.ts';
 import { apiText } from './api-text.ts';
 import { dataPlaneOperations, gatewayErrorSchema, gatewayFailures } from './data-plane.ts';
 import { exampleOf } from './example-of.ts';
-import { adminErrorSchema, failureResponses, failuresOf, protocolFailuresOf, type Replying, replyHeaders } from './responses.ts';
+import {
+  adminErrorSchema,
+  failureResponses,
+  failuresOf,
+  oauthReplies,
+  protocolFailuresOf,
+  type Replying,
+  replyHeaders,
+} from './responses.ts';
 import { serviceOperations } from './service-routes.ts';
 import { describe, type JsonSchema, type SharedSchemas } from './to-json-schema.ts';
 
@@ -101,6 +109,7 @@ export function openApiDocument(
 function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, headerPrefix: string): Operation {
   const operationId = operationIdOf(route);
   const isPublic = !('scopes' in route);
+  const hasOAuthErrors = !('scopes' in route) && route.hasOAuthErrors === true;
   const replying: Replying = { method: route.method, isPublic, hasBody: route.body !== null };
   const query = route.query === undefined ? [] : queryParameters(route.query, operationId, shared);
   const reply = describe(route.reply, 'output', `${operationId}Reply`, shared);
@@ -124,6 +133,7 @@ function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, hea
     responses: {
       ...Object.fromEntries(done),
       ...(protocol ? protocolFailuresOf(replying, protocol) : failuresOf(replying)),
+      ...(hasOAuthErrors ? oauthReplies : {}),
     },
   };
 }

@@ -85,6 +85,29 @@ export function failureResponses(): Record<string, JsonSchema> {
   );
 }
 
+const oauthErrorSchema: JsonSchema = {
+  type: 'object',
+  required: ['error', 'error_description'],
+  properties: { error: { type: 'string' }, error_description: { type: 'string' } },
+};
+
+const oauthFailure = (description: string): JsonSchema => ({
+  description,
+  content: { 'application/json': { schema: { anyOf: [{ $ref: '#/components/schemas/Error' }, oauthErrorSchema] } } },
+});
+
+/** Replies of OAuth routes by status, in addition to those of all routes and in place of them. */
+export const oauthReplies: Readonly<Record<string, JsonSchema>> = {
+  201: { description: 'The client is registered', content: { 'application/json': { schema: { type: 'object' } } } },
+  302: { description: 'Redirect of the browser to the client' },
+  303: { description: 'Redirect of the browser to the page for signing in' },
+  400: oauthFailure('The request, the client, the code or the token is not valid'),
+  401: oauthFailure('The session has ended'),
+  403: oauthFailure('The decision does not come from a page of the service, or the user has no access'),
+  429: oauthFailure('Too many registrations; `retry-after` is the time to wait in seconds'),
+  503: oauthFailure('Too many unused clients, or the database cannot be reached'),
+};
+
 /** Returns the errors that a route can send, by status. */
 export function failuresOf(route: Replying): Record<string, JsonSchema> {
   return Object.fromEntries(

@@ -200,6 +200,7 @@ export async function startGateway(
     keys: {
       apiKeyPepper: deriveKey(settings.encryptionKey, keyPurposes.apiKeyPepper),
       jobCredentialKey: deriveKey(settings.clusterKey, keyPurposes.jobCredential),
+      oauthTokenKey: deriveKey(settings.clusterKey, keyPurposes.oauthToken),
     },
     services: {
       documents: loaded.documents,

@@ -57,6 +57,9 @@ export interface Shelf {
 /** Maximum number of unknown ids per kind. Enough to absorb a flood of made-up keys, and small enough to be discarded soon. */
 const absencesMax = 10_000;
 
+/** Kinds that let callers in, or hold their credentials. */
+const waiting: ReadonlySet<DocumentKind> = new Set(['api-key', 'organisation', 'user', 'mcp-connection', 'oauth-grant']);
+
 export function createShelf(kind: DocumentKind, entriesMax: number): Shelf {
   return {
     kind,
@@ -64,7 +67,7 @@ export function createShelf(kind: DocumentKind, entriesMax: number): Shelf {
     absences: newEntryCache(Math.min(absencesMax, entriesMax)),
     flights: new Map(),
     views: [],
-    waitsForFresh: kind === 'api-key' || kind === 'organisation' || kind === 'user' || kind === 'mcp-connection',
+    waitsForFresh: waiting.has(kind),
   };
 }
 

@@ -92,6 +92,7 @@ export class DocumentStore implements DocumentReader {
       'mcp-connection': shelf('mcp-connection', 0.02),
       'agent-server': shelf('agent-server', 0.01),
       'signing-key': shelf('signing-key', 0),
+      'oauth-grant': shelf('oauth-grant', 0.02),
       workspace: shelf('workspace', 0.09),
       'workspace-models': shelf('workspace-models', 0.01),
       'workspace-policies': shelf('workspace-policies', 0.01),

@@ -4,7 +4,7 @@ import { messageOf } from '../contract/values/message-of.ts';
 import { CompileFailure, Entry, type Shelf } from './document-shelf.ts';
 
 /** Kinds that determine a caller's identity. */
-const letsIn: ReadonlySet<DocumentKind> = new Set(['api-key', 'organisation', 'workspace-name', 'user']);
+const letsIn: ReadonlySet<DocumentKind> = new Set(['api-key', 'organisation', 'workspace-name', 'user', 'oauth-grant']);
 
 /**
  * Returns an entry for a document as it was read, or the reason why there is none: it fails its schema, it belongs to another id,

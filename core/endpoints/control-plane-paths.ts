@@ -10,6 +10,7 @@ export type PathOwner = 'control-plane' | 'reserved';
  */
 export const controlPlaneSegments: readonly string[] = [
   ...standardResources,
+  '.well-known',
   'admin',
   'agent-integrations',
   'agent-servers',
@@ -54,7 +55,6 @@ export const controlPlaneSegments: readonly string[] = [
 const owners: ReadonlyMap<string, PathOwner> = new Map([
   ...ownedBy('control-plane', controlPlaneSegments),
   ...ownedBy('reserved', [
-    '.well-known',
     'agent',
     'datasets',
     'dataservice',
@@ -73,8 +73,9 @@ const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 /** The registry of MCP servers, with the version of the registry's API. */
 const registryPath = '/v0.1/servers';
 
-/** Paths of OAuth: the callback for authorisation servers of MCP servers. */
-const oauthPath = /^\/oauth\/upstream-callback$/;
+/** Paths of OAuth without a version: the authorisation server for MCP clients, and the callback for those of MCP servers. */
+const oauthPath =
+  /^\/(?:oauth\/(?:upstream-callback|authorize|token|register|revoke|introspect)|\.well-known\/oauth-authorization-server)$/;
 
 /**
  * Returns the owner of a path; null when it belongs to no part of the service. A path with a dot segment is never the control

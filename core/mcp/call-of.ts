@@ -22,7 +22,7 @@ function newCall(ctx: RequestContext, { id, slug }: { readonly id: string; reado
     method: null,
     name: null,
     revision: ctx.request.header('mcp-protocol-version')?.slice(0, 64) ?? null,
-    callerAuth: ctx.token === null ? 'api_key' : 'jwt',
+    callerAuth: ctx.identity?.mcpServerId !== undefined ? 'oauth' : ctx.token === null ? 'api_key' : 'jwt',
     errorCode: null,
     isToolError: false,
     argumentsLength: 0,

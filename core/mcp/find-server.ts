@@ -19,6 +19,9 @@ export async function findServer(ctx: RequestContext, documents: DocumentReader)
     const path = workspace === undefined ? server : `${workspace}/${server}`;
     throw new Refusal(404, 'not_found', `Server '${path}' not found`);
   }
+  if (identity.mcpServerId !== undefined && identity.mcpServerId !== document.id) {
+    throw new Refusal(403, 'forbidden', 'Token is not authorized to access this MCP server');
+  }
   // The access rules of the servers behind a virtual server apply to each of its tools.
   if (!isVirtual(document) && !isAllowed(document, identity)) {
     throw new Refusal(403, 'forbidden', 'You do not have access to this MCP server');

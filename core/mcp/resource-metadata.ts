@@ -11,6 +11,7 @@ export function replyResourceMetadata(publicUrl: string, request: InboundRequest
   if (path === undefined) return false;
   const body = JSON.stringify({
     resource: `${publicUrl}${path}`,
+    authorization_servers: [publicUrl],
     scopes_supported: ['mcp.invoke'],
     bearer_methods_supported: ['header'],
   });

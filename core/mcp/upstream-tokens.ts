@@ -17,7 +17,7 @@ import { RpcError, type RpcId, rpcCodes } from './messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** Settings of a server with the credential of one caller. */
-export interface Authorised {
+interface Authorised {
   readonly server: ServerSettings;
   /** Identifies the token; null if the server needs none. */
   readonly tokenId: string | null;

@@ -5,6 +5,7 @@ import type { Identity, RequestContext } from '../../core/contract/plugin/contex
 import { type CoreHooks, type CorePlugin, type CoreServices, defineCorePlugin } from '../../core/contract/plugin/core-plugin.ts';
 import { type ApiKeyDocument, keyOptionsOf } from '../../core/contract/protocol/documents.ts';
 import { isJobCredential, readJobCredential } from '../../core/contract/protocol/job-credential.ts';
+import { isOAuthToken } from '../../core/contract/protocol/oauth-token.ts';
 import { isToken } from '../../core/contract/protocol/tokens.ts';
 import { ownBatchPrefix } from '../../core/contract/provider/own-store.ts';
 import { type ParsedApiKey, parseApiKey, type StoredKey, verifyApiKey } from '../../core/contract/values/api-key.ts';
@@ -14,6 +15,7 @@ import { requireScope } from './access.ts';
 import { findCredential } from './credential.ts';
 import { FailureLimit } from './failure-limit.ts';
 import { malformedKeyReason } from './malformed-key.ts';
+import { createOAuthGate } from './oauth-gate.ts';
 import { createTokenGate } from './token-gate.ts';
 
 /** Keys that verify callers. Only this plugin gets them. */
@@ -22,6 +24,8 @@ export interface AuthKeys {
   readonly apiKeyPepper: Uint8Array;
   /** Verifies the credentials of the control plane's jobs; absent: jobs cannot call. */
   readonly jobCredentialKey?: Uint8Array;
+  /** Proves access tokens of OAuth clients; absent: none is accepted. */
+  readonly oauthTokenKey?: Uint8Array;
 }
 
 /** Identifies the caller: finds the API key, checks it against its document, and refuses keys that may not use the route. */
@@ -48,6 +52,7 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
   const verified = newEntryCache<string, Verified>(verifiedMax);
   const failures = new FailureLimit(services.clock);
   const admitToken = createTokenGate(services, failures);
+  const admitOAuth = createOAuthGate(services, failures, keys.oauthTokenKey);
 
   return {
     onRequest(ctx) {
@@ -58,13 +63,14 @@ function createHooks(services: CoreServices, keys: AuthKeys): CoreHooks {
         });
       if (isToken(credential)) return admitToken(ctx, credential);
       if (isJobCredential(credential)) return admitJob(ctx, credential);
+      if (isOAuthToken(credential)) return admitOAuth(ctx, credential);
       return admitKey(ctx, credential);
     },
 
     onSessionLook(ctx) {
       const credential = findCredential(ctx);
       // A token limits the time in which a session may begin. A session that began in time may continue up to its own maximum.
-      if (credential === null || isToken(credential) || isJobCredential(credential)) return null;
+      if (credential === null || isToken(credential) || isJobCredential(credential) || isOAuthToken(credential)) return null;
       return refusalOf(() => admitKey(ctx, credential));
     },
   };

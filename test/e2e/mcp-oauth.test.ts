@@ -1,6 +1,8 @@
+import { createHash, randomBytes } from 'node:crypto';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
 import { browse, type OAuthUpstream, startOAuthUpstream } from '../support/oauth-upstream.ts';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
 import { until } from '../support/until.ts';
@@ -11,6 +13,9 @@ let upstream: OAuthUpstream;
 let workspaceSlug: string;
 let serverId: string;
 
+let plain: McpUpstream;
+const accepting = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+
 interface User {
   readonly id: string;
   readonly key: string;
@@ -18,7 +23,7 @@ interface User {
 }
 
 beforeAll(async () => {
-  [gateway, upstream] = await Promise.all([shareGateway(), startOAuthUpstream()]);
+  [gateway, upstream, plain] = await Promise.all([shareGateway(), startOAuthUpstream(), startMcpUpstream()]);
   const workspace_id = gateway.workspaceId;
   workspaceSlug = (await gateway.admin.get(`/admin/workspaces/${workspace_id}`)).body.slug;
   const fields = { name: 'Issues', url: upstream.url, transport: 'http', auth_type: 'oauth_auto', workspace_id };
@@ -33,6 +38,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await upstream?.close();
+  await plain?.close();
 });
 
 /** A user of the workspace who has signed in with a browser. */
@@ -58,12 +64,82 @@ async function newUser(email: string): Promise<User> {
 async function post(key: string, method: string, params: object = {}) {
   const reply = await fetch(`${gateway.origin}/${workspaceSlug}/issues/mcp`, {
     method: 'POST',
-    headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json', 'x-svc-api-key': key },
+    headers: { ...accepting, 'x-svc-api-key': key },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   });
   const text = await reply.text();
   return { status: reply.status, message: JSON.parse(text.startsWith('{') ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? 'null')) };
 }
+
+describe('an OAuth client of an MCP server', () => {
+  it('finds the authorisation server, and calls with an access token until it is revoked', async () => {
+    const { cookie } = await newUser('eve@oauth.example.com');
+    const path = `/${workspaceSlug}/plain/mcp`;
+    const workspace_id = gateway.workspaceId;
+    for (const slug of ['plain', 'other']) {
+      const fields = { name: slug, url: plain.url, transport: 'http', auth_type: 'none', workspace_id };
+      const { id } = await gateway.admin.create('/mcp-integrations', { ...fields, slug: `${slug}-${workspaceSlug}` });
+      await gateway.admin.create('/mcp-servers', { name: slug, slug, workspace_id, mcp_integration_id: id });
+    }
+    const call = async (token: string, to = path) => {
+      const reply = await fetch(`${gateway.origin}${to}`, {
+        method: 'POST',
+        headers: { ...accepting, authorization: `Bearer ${token}` },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+      });
+      return { status: reply.status, challenge: reply.headers.get('www-authenticate') ?? '', text: await reply.text() };
+    };
+    const json = async (to: string, init: RequestInit = {}) =>
+      (await (await fetch(`${gateway.origin}${to}`, init)).json()) as Record<string, string>;
+
+    const { challenge } = await call('svc_oauth_made_up');
+    const metadataUrl = new URL(/resource_metadata="([^"]+)"/.exec(challenge)?.[1] ?? '');
+    const { resource, authorization_servers } = await json(metadataUrl.pathname);
+    const server = await json('/.well-known/oauth-authorization-server');
+    expect(authorization_servers).toEqual([server.issuer]);
+    const redirect_uri = 'http://127.0.0.1:9999/back';
+    const posted = (body: object, headers = {}) => ({
+      ...{ method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) },
+    });
+    const { client_id } = await json(
+      new URL(server.registration_endpoint as string).pathname,
+      posted({ redirect_uris: [redirect_uri] }),
+    );
+    const code_verifier = randomBytes(32).toString('base64url');
+    const query = new URLSearchParams({
+      ...{ client_id: client_id as string, redirect_uri, resource: resource as string },
+      ...{ response_type: 'code', code_challenge_method: 'S256' },
+      code_challenge: createHash('sha256').update(code_verifier).digest('base64url'),
+    });
+    const page = await browse(`${gateway.origin}/oauth/authorize?${query}`, { svc_session: cookie });
+    const resume_state = /name="resume_state" value="([^"]+)"/.exec(page.text)?.[1];
+    const ofPage = { cookie: `svc_session=${cookie}`, origin: gateway.origin };
+    const decided = await json('/oauth/authorize', posted({ approved: true, resume_state }, ofPage));
+    const code = new URL(decided.redirect_uri as string).searchParams.get('code') as string;
+    const exchanged = { grant_type: 'authorization_code', code, client_id, redirect_uri, code_verifier, resource } as Record<
+      string,
+      string
+    >;
+    const tokens = await json('/oauth/token', { method: 'POST', body: new URLSearchParams(exchanged) });
+
+    const access_token = tokens.access_token as string;
+    expect((await call(access_token)).status).toBe(200);
+    expect(plain.received.map(({ headers }) => JSON.stringify(headers)).join()).not.toContain(access_token);
+    // The token is for this server only, and for nothing else.
+    const elsewhere = await call(access_token, `/${workspaceSlug}/other/mcp`);
+    expect([elsewhere.status, elsewhere.text]).toEqual([
+      403,
+      expect.stringContaining('not authorized to access this MCP server'),
+    ]);
+    const models = await fetch(`${gateway.baseUrl}/models`, { headers: { authorization: `Bearer ${access_token}` } });
+    expect(models.status).toBe(403);
+    const altered = await call(access_token.replace(/_(\d+)_/, (_: string, time: string) => `_${Number(time) + 1}_`));
+    expect([altered.status, altered.challenge]).toEqual([401, expect.stringContaining('resource_metadata=')]);
+
+    await json('/oauth/revoke', { method: 'POST', body: new URLSearchParams({ token: tokens.refresh_token as string }) });
+    await until(async () => (await call(access_token)).status === 401, { what: 'the end of the token at the gateway' });
+  });
+});
 
 describe('an MCP server with OAuth', () => {
   it('is used by each user with an account of their own', async () => {

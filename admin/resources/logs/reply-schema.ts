@@ -143,7 +143,7 @@ const logReply = v.strictObject({
       method: v.nullable(v.string()),
       name: v.nullable(v.string()),
       revision: v.nullable(v.string()),
-      auth_type: v.picklist(['api_key', 'jwt']),
+      auth_type: v.picklist(['api_key', 'jwt', 'oauth']),
       upstream_auth_type: v.string(),
       error_code: v.nullable(v.number()),
       is_tool_error: v.boolean(),

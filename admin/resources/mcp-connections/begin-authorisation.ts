@@ -26,7 +26,7 @@ const pendingAuthorisation = v.object({
   scope: v.nullable(v.string()),
   url: v.string(),
 });
-export type PendingAuthorisation = v.InferOutput<typeof pendingAuthorisation>;
+type PendingAuthorisation = v.InferOutput<typeof pendingAuthorisation>;
 
 /** Returns a fetch for one organisation, in the form of the protocol library. */
 export function oauthFetch(services: Pick<AdminServices, 'settings' | 'log'>, organisationId: string): OAuthFetch {

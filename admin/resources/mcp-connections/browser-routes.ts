@@ -15,7 +15,7 @@ import { authenticationOf, callbackUrl, clientDocumentUrl, clientMetadata } from
 import { OAuthIssue, toOAuthIssue } from './oauth-issue.ts';
 import { connectionEvent, storeNewTokens } from './store-tokens.ts';
 
-const shared = { resource: 'mcp_connections', reply: v.unknown(), body: null, alsoProduces: 'text/html' } as const;
+const shared = { resource: 'mcp_connections', reply: v.strictObject({}), body: null, alsoProduces: 'text/html' } as const;
 const text = v.optional(v.pipe(v.string(), v.maxLength(4_096, 'at most 4,096 characters')));
 
 /** Routes that browsers open to connect a user's account at an MCP server. The user must be signed in. */
@@ -122,6 +122,7 @@ export const mcpBrowserRoutes: readonly PublicRoute[] = [
     ...shared,
     method: 'GET',
     path: '/oauth/client.json',
+    reply: v.looseObject({ client_id: v.string() }),
     summary: 'Read the metadata of this service as an OAuth client of MCP servers',
     action: 'read',
     async handle({ services }) {

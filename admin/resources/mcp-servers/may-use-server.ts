@@ -1,4 +1,4 @@
-import { membershipsOf } from '../../access/session-actor.ts';
+import { scopesOfKnownUser } from '../../access/user-scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type McpIntegration, mcpIntegrations } from '../mcp-integrations/entity.ts';
 import { mayUseMcpIntegration } from '../mcp-integrations/service.ts';
@@ -17,7 +17,7 @@ export async function findUsableServer(
   const { organisationId } = user;
   const server = await em.findOne(mcpServers, { id: serverId, organisationId, status: 'active' });
   if (!server) return null;
-  if (user.role === 'member' && !(await membershipsOf(em, user)).has(server.workspaceId)) return null;
+  if (!(await scopesOfKnownUser(em, user, server.workspaceId))?.has('mcp.invoke')) return null;
   const access = await em.findOne(mcpServerUsers, { organisationId, serverId, userId: user.id });
   if (!(access?.enabled ?? server.defaultUserAccess === 'allow')) return null;
   const integration = await em.findOne(mcpIntegrations, { id: server.integrationId, organisationId, status: 'active' });

@@ -119,6 +119,8 @@ export interface Identity extends KeyOptions {
   /** Subject of a JWT, from the first of its subject claims; absent for API keys. */
   readonly tokenSubject?: string | null;
   readonly scopes: ReadonlySet<string>;
+  /** The only MCP server that an OAuth access token is for; absent for other credentials. */
+  readonly mcpServerId?: string;
   /** Limits of the key; null or absent: none. */
   readonly limits?: EntityLimits | null;
   readonly defaults: {

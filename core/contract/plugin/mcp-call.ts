@@ -18,7 +18,7 @@ export const mcpRecord = v.object({
   /** Revision of the protocol that the client stated; null if it stated none. */
   revision: v.nullable(text),
   /** Credential of the caller. */
-  callerAuth: v.picklist(['api_key', 'jwt']),
+  callerAuth: v.picklist(['api_key', 'jwt', 'oauth']),
   /** Authentication to the server. */
   upstreamAuth: v.string(),
   /** JSON-RPC code of an error reply; null for results and for replies that were not read. */

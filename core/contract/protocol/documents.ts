@@ -4,6 +4,7 @@ import { type AgentServerDocument, agentServerDocument } from './agents.ts';
 import { publicJwk } from './key-set.ts';
 import { type McpConnectionDocument, mcpConnectionDocument } from './mcp-connection.ts';
 import { type McpEndpointDocument, mcpEndpointDocument } from './mcp-virtual.ts';
+import { type OAuthGrantDocument, oauthGrantDocument } from './oauth-token.ts';
 import { type WorkspacePoliciesDocument, workspacePoliciesDocument } from './policies.ts';
 import { type PromptDocument, type PromptPartialDocument, promptDocument, promptPartialDocument } from './prompts.ts';
 import { mappedSecretDocument } from './secret-reference.ts';
@@ -25,6 +26,7 @@ import { type SigningKeyDocument, signingKeyDocument } from './signing-key.ts';
  * | `agent-server` | `<workspace id>/<slug>` |
  * | `mcp-connection` | `<server id>/<user id>`, or `<server id>/shared` |
  * | `signing-key` | `mcp` |
+ * | `oauth-grant` | id of the grant |
  * | `workspace` | workspace id |
  * | `workspace-models` | workspace id; changes with every `provider` of the workspace |
  * | `workspace-policies` | workspace id; read only if the workspace document has `hasPolicies` |
@@ -43,6 +45,7 @@ export const documentKinds = [
   'mcp-connection',
   'agent-server',
   'signing-key',
+  'oauth-grant',
   'workspace',
   'workspace-models',
   'workspace-policies',
@@ -319,6 +322,7 @@ export const documentSchemas = {
   'mcp-connection': mcpConnectionDocument,
   'agent-server': agentServerDocument,
   'signing-key': signingKeyDocument,
+  'oauth-grant': oauthGrantDocument,
   workspace: workspaceDocument,
   'workspace-models': workspaceModelsDocument,
   'workspace-policies': workspacePoliciesDocument,
@@ -352,6 +356,7 @@ export interface DocumentOf {
   'mcp-connection': McpConnectionDocument;
   'agent-server': AgentServerDocument;
   'signing-key': SigningKeyDocument;
+  'oauth-grant': OAuthGrantDocument;
   workspace: WorkspaceDocument;
   'workspace-models': WorkspaceModelsDocument;
   'workspace-policies': WorkspacePoliciesDocument;
@@ -384,6 +389,8 @@ export const keyPurposes = {
   mcpSession: 'svc mcp session v1',
   /** from CLUSTER_KEY: seals the keys that sign the identity of callers, in the database */
   storedSigningKey: 'svc stored signing key v1',
+  /** from CLUSTER_KEY: proves tokens of OAuth clients, and seals requests that wait for consent */
+  oauthToken: 'svc oauth token v1',
   /** from CLUSTER_KEY: seals replies in the shared cache */
   cachedReply: 'svc cached reply v1',
   /** from CLUSTER_KEY: seals the vectors of the semantic cache in the database */

@@ -28,7 +28,7 @@ export function mcpConnectionId(serverId: string, userId: string | null): string
 }
 
 /** A token is not used in its last seconds, because calls take time and clocks differ. */
-export const mcpTokenMarginMs = 20_000;
+const mcpTokenMarginMs = 20_000;
 
 /** True if a token that ends at this time can still be used. */
 export function isFresh(expiresAt: string | null, nowMs: number): boolean {

@@ -28,6 +28,7 @@ const resources: Readonly<Record<string, 'standard' | 'own'>> = {
   'mcp-servers': 'own',
   'mcp-virtual-servers': 'own',
   'model-configs': 'own',
+  'oauth-grants': 'own',
   'organisation-members': 'own',
   'organisation-utilities': 'own',
   organisations: 'own',

@@ -1,10 +1,13 @@
 import * as v from 'valibot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../../admin/db/new-id.ts';
 import { outbox } from '../../../admin/publish/entity.ts';
 import { storeNewTokens } from '../../../admin/resources/mcp-connections/store-tokens.ts';
+import { oauthGrants } from '../../../admin/resources/oauth-grants/entity.ts';
 import { type DocumentKind, documentSchemas } from '../../../core/contract/protocol/documents.ts';
 import { changesReply, documentReply, keysReply } from '../../../core/contract/protocol/internal-api.ts';
 import { parseApiKey } from '../../../core/contract/values/api-key.ts';
+import { newPerson } from '../support/people.ts';
 import type { Plane } from '../support/plane.ts';
 import { startPlaneWithGateway } from '../support/plane-gateway.ts';
 import { databases } from '../support/test-database.ts';
@@ -15,6 +18,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
   let promptSlug: string;
   let partialSlug: string;
   let mcpServerId: string;
+  let grantId: string;
   beforeAll(async () => {
     plane = await startPlaneWithGateway(database);
     const guardrail = { name: 'G', workspace_id: plane.workspaceId, checks: [{ id: 'default.notNull' }] };
@@ -30,6 +34,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
     const agent = { name: 'A', url: 'https://agent.example.com', auth_type: 'none', workspace_id: plane.workspaceId };
     const { slug } = (await plane.ask('POST', '/agent-integrations', { body: agent })).body;
     await plane.ask('POST', '/agent-servers', { body: { name: 'A', slug: 'agent-one', agent_integration_id: slug } });
+    grantId = await storeGrant(plane, mcpServerId);
     const jwt = { jwks_url: 'https://id.example.com/jwks' };
     await plane.ask('PUT', '/organisations/self/auth-settings', { body: { jwt } });
     await plane.ask('POST', '/configs', { body: { name: 'C', slug: 'c', config: { provider: '@mock' }, isDefault: 1 } });
@@ -48,6 +53,7 @@ describe.each(databases)('documents and changes for gateways, on %s', (database)
       'mcp-connection': `${mcpServerId}/shared`,
       'agent-server': `${plane.workspaceId}/agent-one`,
       'signing-key': 'mcp',
+      'oauth-grant': grantId,
       workspace: plane.workspaceId,
       'workspace-models': plane.workspaceId,
       'workspace-policies': plane.workspaceId,
@@ -159,4 +165,20 @@ async function storeConnection({ control, organisationId, workspaceId }: Plane, 
   const given = { organisationId, workspaceId, serverId, userId: null, url, issuer, secrets };
   const response = { access_token: 'a', token_type: 'bearer' as const };
   await storeNewTokens(database.em(), vault, { ...given, response }, Date.now());
+}
+
+/** Stores the access of a client to the server, given by an admin. */
+async function storeGrant(plane: Plane, serverId: string): Promise<string> {
+  const { id: userId } = await newPerson(plane, 'admin');
+  const { organisationId, workspaceId, control } = plane;
+  const em = control.services.database.em();
+  const id = newId();
+  const later = new Date(Date.now() + 60_000);
+  em.create(oauthGrants, {
+    ...{ id, organisationId, workspaceId, serverId, userId, clientId: 'c', clientName: 'C', resource: 'r', redirectUri: 'u' },
+    ...{ codeHash: 'h', codeChallenge: 'c', codeExpiresAt: later, status: 'active', generation: 1 },
+    ...{ createdAt: later, lastUsedAt: later, expiresAt: later },
+  });
+  await em.flush();
+  return id;
 }

@@ -1,0 +1,176 @@
+import * as v from 'valibot';
+import { newId } from '../../db/new-id.ts';
+import { escapeHtml, pageReply } from '../../http/page.ts';
+import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
+import { RawReply } from '../../http/raw-reply.ts';
+import { hashOf, newSecret } from '../../identity/one-time-secret.ts';
+import { signInRedirect } from '../../identity/sign-in-redirect.ts';
+import { signedInUser } from '../../identity/signed-in.ts';
+import { type McpServer, mcpServers } from '../mcp-servers/entity.ts';
+import { findUsableServer } from '../mcp-servers/may-use-server.ts';
+import {
+  type AuthorisationQuery,
+  authorisationQuery,
+  openRequest,
+  redirectTo,
+  requirePkce,
+  requireRedirectUri,
+  requireServers,
+  sealRequest,
+} from './authorisation-request.ts';
+import { consentPage } from './consent-page.ts';
+import { oauthClients, oauthGrants } from './entity.ts';
+import { type Client, createFindClient } from './find-client.ts';
+import { issuerOf } from './issuer.ts';
+import { jsonReply, OAuthError, replyErrors } from './oauth-error.ts';
+
+/** Milliseconds that the user has to decide, and that a code is valid. */
+const decisionMs = 600_000;
+const codeMs = 60_000;
+
+const findClient = createFindClient();
+const shared = { resource: 'oauth_grants', hasOAuthErrors: true } as const;
+
+const decisionBody = v.strictObject({
+  approved: v.boolean(),
+  resume_state: v.pipe(v.string(), v.maxLength(32_768, 'at most 32,768 characters')),
+  organisation_id: v.optional(v.string()),
+  workspace_id: v.optional(v.string()),
+  /** The chosen server, if several workspaces have one of this name. */
+  server_id: v.optional(v.string()),
+});
+
+const begin = {
+  ...shared,
+  reply: v.strictObject({}),
+  method: 'GET',
+  alsoProduces: 'text/html',
+  action: 'authorise',
+  query: authorisationQuery,
+  body: null,
+} as const;
+
+/** The authorisation endpoint, and the decision of the user. */
+export const authoriseRoutes: readonly PublicRoute[] = [
+  definePublicRoute({
+    ...begin,
+    path: '/oauth/authorize',
+    summary: 'Ask the signed-in user for access of an OAuth client to the MCP server in `resource`',
+    handle: (call) => authorise(call, call.query.resource),
+  }),
+  definePublicRoute({
+    ...begin,
+    path: '/oauth/:resourceId/authorize',
+    summary: 'The same for the MCP server with this slug',
+    handle: (call) => authorise(call, `${call.services.settings.publicUrl}/${call.params.resourceId}/mcp`),
+  }),
+  definePublicRoute({
+    ...begin,
+    path: '/oauth/:workspaceId/:resourceId/authorize',
+    summary: 'The same for the MCP server with this slug in this workspace',
+    handle: (call) =>
+      authorise(call, `${call.services.settings.publicUrl}/${call.params.workspaceId}/${call.params.resourceId}/mcp`),
+  }),
+  definePublicRoute({
+    ...shared,
+    method: 'POST',
+    path: '/oauth/authorize',
+    summary: 'Allow or deny the access of an OAuth client. Requires the session that received `resume_state`',
+    action: 'decide',
+    reply: v.strictObject({ redirect_uri: v.string() }),
+    body: decisionBody,
+    handle: (call) => replyErrors(() => decide(call)),
+  }),
+];
+
+async function authorise(call: PublicCall<undefined, AuthorisationQuery>, resource: string | undefined): Promise<RawReply> {
+  const { em, services, query } = call;
+  // The sign-in comes first: it protects the look-up of clients, which may call other hosts.
+  const session = await signedInUser(call);
+  if (!session) {
+    const sent = { ...query, ...(resource === undefined ? {} : { resource }) } as Record<string, string>;
+    return signInRedirect(`/v1/oauth/authorize?${new URLSearchParams(sent)}`);
+  }
+  const { row, user } = session;
+  let client: Client;
+  let redirectUri: string;
+  try {
+    client = await findClient(em, services, user.organisationId, query.client_id ?? '');
+    redirectUri = requireRedirectUri(client, query);
+  } catch (thrown) {
+    if (!(thrown instanceof OAuthError)) throw thrown;
+    return pageReply({ title: 'Access cannot be given', body: `<p>${escapeHtml(thrown.message)}</p>`, status: 400 });
+  }
+  try {
+    const challenge = requirePkce(query);
+    const choices = await requireServers(em, services, user, resource);
+    const resumeState = sealRequest(services, row.id, {
+      ...{ clientId: client.clientId, clientName: client.name.slice(0, 200), redirectUri, challenge, state: query.state ?? null },
+      ...{ resource: resource as string, serverIds: choices.map(({ server }) => server.id) },
+      expiresAtMs: services.clock.now() + decisionMs,
+    });
+    const { email, organisationId } = user;
+    return consentPage({ client, redirectUri, choices, email, organisationId, resumeState });
+  } catch (thrown) {
+    if (!(thrown instanceof OAuthError)) throw thrown;
+    const result = { error: thrown.error, error_description: thrown.message };
+    const location = redirectTo(redirectUri, issuerOf(services.settings), query.state, result);
+    return new RawReply('', { location, 'cache-control': 'no-store' }, 302);
+  }
+}
+
+async function decide(call: PublicCall<v.InferOutput<typeof decisionBody>>): Promise<RawReply> {
+  const { em, services, body } = call;
+  if (call.origin !== 'same') throw new OAuthError('access_denied', 'The decision must come from a page of this service', 403);
+  const session = await signedInUser(call);
+  if (!session) throw new OAuthError('access_denied', 'The session has ended. Sign in again', 401);
+  const { row, user } = session;
+  const { organisationId, id: userId } = user;
+  const request = openRequest(services, row.id, body.resume_state);
+  if (body.organisation_id !== undefined && body.organisation_id !== organisationId) {
+    throw new OAuthError('invalid_request', 'organisation_id: differs from the organisation of the session');
+  }
+  const issuer = issuerOf(services.settings);
+  const { redirectUri, state, clientId, clientName, challenge: codeChallenge, resource } = request;
+  if (!body.approved) {
+    call.auditRefusal({ organisationId, userId }, 403, 'AB03', { client_id: clientId, decision: 'denied' });
+    return jsonReply({ redirect_uri: redirectTo(redirectUri, issuer, state, { error: 'access_denied' }) });
+  }
+  const servers = await em.find(mcpServers, { organisationId, id: { $in: request.serverIds } });
+  const server = chosen(servers, body.server_id, body.workspace_id);
+  if (!(await findUsableServer(em, user, server.id)))
+    throw new OAuthError('access_denied', 'You cannot use this MCP server any more', 403);
+  const code = newSecret('svc_code_');
+  await call.write({ organisationId, userId }, async (change) => {
+    const now = services.clock.now();
+    const id = newId();
+    const times = { createdAt: new Date(now), lastUsedAt: new Date(now) };
+    change.tx.create(oauthGrants, {
+      ...{
+        id,
+        organisationId,
+        workspaceId: server.workspaceId,
+        serverId: server.id,
+        userId,
+        clientId,
+        clientName,
+        resource,
+        redirectUri,
+      },
+      ...{ codeHash: hashOf(code), codeChallenge, codeExpiresAt: new Date(now + codeMs), status: 'pending', generation: 0 },
+      ...{ ...times, expiresAt: new Date(now + codeMs) },
+    });
+    change.about(id);
+  });
+  await em.nativeUpdate(oauthClients, { clientId }, { usedAt: new Date(services.clock.now()) });
+  return jsonReply({ redirect_uri: redirectTo(redirectUri, issuer, state, { code }) });
+}
+
+function chosen(servers: readonly McpServer[], id: string | undefined, workspaceId: string | undefined): McpServer {
+  const found = servers.filter(
+    (one) => (id === undefined || one.id === id) && (workspaceId === undefined || one.workspaceId === workspaceId),
+  );
+  const [server] = found;
+  if (server && found.length === 1) return server;
+  throw new OAuthError('invalid_request', 'server_id: choose one of the MCP servers on the page');
+}
