@@ -36,7 +36,7 @@ const givenPassword = v.pipe(v.string(), v.maxLength(256, 'at most 256 character
 const token = v.pipe(v.string(), v.maxLength(128, 'at most 128 characters'));
 
 /** A path of this service. Anything that a browser could read as another host is refused. */
-export const returnTo = v.pipe(
+const returnTo = v.pipe(
   v.string(),
   v.maxLength(2_048, 'at most 2,048 characters'),
   v.regex(/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/, 'a path of this service such as /console is expected'),

@@ -3,7 +3,7 @@ import { isUuid } from '../../core/contract/values/uuid.ts';
 import { invalidFilter } from './filter.ts';
 
 /** An attribute in a query. `sql` is text of this program, never of a request. */
-export type Column =
+type Column =
   | { readonly type: 'text' | 'exact-text' | 'uuid' | 'boolean' | 'time'; readonly sql: string }
   | {
       readonly type: 'list';
@@ -13,7 +13,7 @@ export type Column =
     };
 
 /** Attributes by their name in lower case; sub-attributes as `name.givenname`. */
-export type Columns = Readonly<Record<string, Column>>;
+type Columns = Readonly<Record<string, Column>>;
 
 /** A condition with its parameters in order. */
 export interface Condition {

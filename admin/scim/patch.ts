@@ -6,7 +6,7 @@ import { attributeOf } from './filter-to-sql.ts';
 import { ScimError } from './scim-error.ts';
 
 /** The part of a resource that an operation changes. Names are in lower case. */
-export interface PatchPath {
+interface PatchPath {
   readonly attribute: string;
   readonly filter: Filter | null;
   readonly sub: string | null;

@@ -7,7 +7,7 @@ import type { AgentAddress } from './agent-settings.ts';
 /** The two places of a card. The second is that of versions before 0.3. */
 const wellKnown: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json'];
 
-export const cardBytesMax = 1_000_000;
+const cardBytesMax = 1_000_000;
 
 /** True for the path of a card below that of an agent. */
 export function isCardPath(rest: string): boolean {
@@ -94,7 +94,7 @@ async function fetchFrom(
 }
 
 /** Returns the required member that a card does not have; null if it is complete. Cards of 1.0 have interfaces instead of `url`. */
-export function missingMember(card: JsonObject): string | null {
+function missingMember(card: JsonObject): string | null {
   if (typeof card.name !== 'string' || card.name === '') return 'name';
   if (typeof card.url === 'string' && card.url !== '') return null;
   const interfaces = Array.isArray(card.supportedInterfaces) ? card.supportedInterfaces : [];

@@ -16,7 +16,7 @@ export interface DirectoryUser {
   active?: boolean | undefined;
 }
 
-export interface DirectoryEmail {
+interface DirectoryEmail {
   value: string;
   type?: string | undefined;
   primary?: boolean | undefined;

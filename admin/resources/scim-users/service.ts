@@ -113,7 +113,7 @@ export async function deleteDirectoryUser(change: Change, row: User, dependents:
 }
 
 /** Directories provision members. Nothing they send changes who owns the organisation. */
-export function requireNoOwner(row: User, field: string): void {
+function requireNoOwner(row: User, field: string): void {
   if (row.role !== 'owner') return;
   throw forbidden(`${field}: an owner of the organisation cannot be removed or renamed by the directory. Change the role first`);
 }

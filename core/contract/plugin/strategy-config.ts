@@ -10,7 +10,7 @@ const whole = (least: number, most: number) => v.pipe(v.number(), v.integer(), v
 export const status = whole(100, 599);
 
 /** Shortest cool-down of a circuit in milliseconds. Shorter ones are raised to it. */
-export const breakerCooldownMsMin = 30_000;
+const breakerCooldownMsMin = 30_000;
 
 /** Settings of a circuit breaker. */
 export const breakerConfig = v.pipe(

@@ -227,16 +227,14 @@ describe.each(ruleDatabases)('accounts of single sign-on, on %s', (database) => 
     const open = (path: string, headers: Record<string, string> = {}) =>
       fetch(`${plane.url}/v1${path}`, { headers, redirect: 'manual' });
 
-    it('ask for the sign-in, and lead signed-in users on within this service only', async () => {
-      const page = await open('/auth/sign-in?return_to=/console');
-      const html = await page.text();
-      expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-      const [, script = ''] = /<script>([\s\S]*)<\/script>/.exec(html) ?? [];
-      expect(() => new Function(script)).not.toThrow();
-      const { token } = await newPerson(plane);
-      const led = await open('/auth/sign-in?return_to=/console', { cookie: `svc_session=${token}` });
-      expect([led.status, led.headers.get('location')]).toEqual([303, '/console']);
-      expect((await open('/auth/sign-in?return_to=//evil.example', { cookie: `svc_session=${token}` })).status).toBe(400);
+    it('ask for the sign-in, and lead on within this service only', async () => {
+      const next = async (query: string) => {
+        const page = await open(`/auth/sign-in${query}`);
+        expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+        return /name="return_to" value="([^"]*)"/.exec(await page.text())?.[1];
+      };
+      expect(await next('?return_to=/console')).toBe('/console');
+      expect(await next('?return_to=//evil.example')).toBe(await next(''));
       for (const path of ['/auth/signed-in', '/auth/signed-out']) expect((await open(path)).status).toBe(200);
     });
   });

@@ -1,6 +1,6 @@
 import type { Plane, Tenant } from './plane.ts';
 
-export interface ScimReply {
+interface ScimReply {
   readonly status: number;
   readonly headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: tests read any field of replies; the assertions are the check
