@@ -81,8 +81,9 @@ export const scopesByType: Readonly<Record<ApiKeyType, ReadonlySet<string>>> = {
   'workspace-user': new Set(workspaceUser),
 };
 
-/** Resources whose scopes have no effect, because this version does not have the resource, and single scopes of that kind. */
+/** Scopes that no route requires. */
 const withoutRoute: readonly string[] = [
+  ...each(['create', 'delete'], ['agent_server_skills', 'agent_integration_skills', 'agent_server_user_access']),
   'feedbacks.read',
   ...['virtual_keys.copy', 'virtual_keys.duplicate', 'completions.read'],
 ];

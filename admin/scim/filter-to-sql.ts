@@ -13,7 +13,7 @@ type Column =
     };
 
 /** Attributes by their name in lower case; sub-attributes as `name.givenname`. */
-type Columns = Readonly<Record<string, Column>>;
+export type Columns = Readonly<Record<string, Column>>;
 
 /** A condition with its parameters in order. */
 export interface Condition {

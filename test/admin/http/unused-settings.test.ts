@@ -20,8 +20,8 @@ describe('settings without effect', () => {
     [
       'POST',
       '/api-keys/workspace/service',
-      { name: 'k', scopes: ['agent_servers.read', 'configs.read'] },
-      'scopes[agent_servers.*]',
+      { name: 'k', scopes: ['virtual_keys.copy', 'configs.read'] },
+      'scopes[virtual_keys.copy]',
     ],
   ])('%s %s with %j are listed in the reply', async (method, path, body, named) => {
     const at = path.replace('self/auth', `${plane.organisationId}/auth`);

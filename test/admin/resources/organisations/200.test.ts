@@ -103,6 +103,7 @@ describe.each(ruleDatabases)('the organisation, on %s', (database) => {
           { domain: 'example.com', allow_subdomains: true },
           { domain: 'b.org', allow_subdomains: false },
         ],
+        require_second_factor: false,
         jwt: null,
         scim: { workspace_prefix: 'ws-', role_separator: '-role-', group_based_user_provisioning: false },
       },

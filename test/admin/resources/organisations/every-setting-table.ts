@@ -1,4 +1,4 @@
-import { login, newPerson } from '../../support/people.ts';
+import { login, newPerson, type Person } from '../../support/people.ts';
 import type { Plane } from '../../support/plane.ts';
 import { scimClient } from '../../support/scim-client.ts';
 import { arrive, newConnection } from '../../support/sign-in.ts';
@@ -193,7 +193,19 @@ export const ofSignIn: Readonly<Record<string, Row>> = {
     before: [200, 200],
     after: [200, 403],
   },
+  require_second_factor: {
+    value: true,
+    shows: async (plane) => {
+      enrolling ??= await newPerson(plane);
+      return (await login(plane, enrolling.email, enrolling.password)).body.object;
+    },
+    before: 'session',
+    after: 'second_factor_enrolment_required',
+  },
 };
+
+/** A user from before a second factor was required. */
+let enrolling: Person | undefined;
 
 /** Settings of a workspace. Their effect in gateways is tested in test/plugins/config-resolution/metadata.test.ts. */
 export const ofWorkspace: Readonly<Record<string, Row>> = {

@@ -68,6 +68,8 @@ describe.each(ruleDatabases)('each setting has its effect, on %s', (database) =>
   /** Values that restore the unset state of a setting. */
   const none: Readonly<Record<string, unknown>> = {
     debug_log: 1,
+    require_sso: false,
+    require_second_factor: false,
     user_api_key_auto_create: false,
     user_api_key_auto_create_scopes: [],
     default_workspace_user_api_key_auto_create: false,
