@@ -16,7 +16,8 @@ const time = v.pipe(
   v.check((value) => value.getTime() >= 0, 'must not be before 1970'),
 );
 const word = v.pipe(v.string(), v.maxLength(2_048));
-const method = v.picklist(['POST', 'PUT', 'DELETE'], 'POST, PUT or DELETE is expected');
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const method = v.picklist(methods, `one of ${methods.join(', ')} is expected`);
 const userType = v.picklist(['user', 'api_key', 'system'], 'user, api_key or system is expected');
 
 export const listQuery = v.strictObject({
