@@ -9,7 +9,7 @@ export async function announceProviders(
   workspaceId?: string,
 ): Promise<void> {
   const where = workspaceId === undefined ? { integrationId } : { integrationId, workspaceId };
-  for (const provider of await change.tx.find(providers, where)) {
+  for (const provider of await change.tx.find(providers, where, { orderBy: { createdAt: 'asc', id: 'asc' } })) {
     change.emit({ kind: 'provider', id: `${provider.workspaceId}/${provider.slug}`, op });
   }
 }

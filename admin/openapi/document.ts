@@ -8,6 +8,7 @@ import { dataPlaneOperations, gatewayErrorSchema, gatewayFailures } from './data
 import { exampleOf } from './example-of.ts';
 import {
   adminErrorSchema,
+  browserReplies,
   failureResponses,
   failuresOf,
   oauthReplies,
@@ -133,6 +134,7 @@ function operationOf(route: AdminRoute | PublicRoute, shared: SharedSchemas, hea
     responses: {
       ...Object.fromEntries(done),
       ...(protocol ? protocolFailuresOf(replying, protocol) : failuresOf(replying)),
+      ...(isPublic && route.alsoProduces === 'text/html' ? browserReplies : {}),
       ...(hasOAuthErrors ? oauthReplies : {}),
     },
   };

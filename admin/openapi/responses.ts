@@ -96,6 +96,12 @@ const oauthFailure = (description: string): JsonSchema => ({
   content: { 'application/json': { schema: { anyOf: [{ $ref: '#/components/schemas/Error' }, oauthErrorSchema] } } },
 });
 
+/** Replies of routes that browsers open, by status. */
+export const browserReplies: Readonly<Record<string, JsonSchema>> = {
+  302: { description: 'Redirect of the browser to another service' },
+  303: { description: 'Redirect of the browser within this service' },
+};
+
 /** Replies of OAuth routes by status, in addition to those of all routes and in place of them. */
 export const oauthReplies: Readonly<Record<string, JsonSchema>> = {
   201: { description: 'The client is registered', content: { 'application/json': { schema: { type: 'object' } } } },

@@ -51,7 +51,9 @@ it('the Grafana dashboard and the alerts name metrics that exist', () => {
 
 it('deployments: the gateways report to their control plane, and are listed at the gateway with the admin key', async () => {
   const list = await fetch(`${gateway.baseUrl}/deployments`, { headers: { 'x-svc-api-key': gateway.adminKey } });
-  expect(await list.json()).toMatchObject({ total: 1, data: [{ slug: 'default', connection_status: 'healthy', is_default: 1 }] });
+  const { data } = (await list.json()) as { data: { slug: string }[] };
+  const found = data.find(({ slug }) => slug === 'default');
+  expect(found).toMatchObject({ connection_status: 'healthy', is_default: 1 });
   const ready = await fetch(`${gateway.controlPlaneUrl}/ready`);
   expect(await ready.json()).toMatchObject({ gateways: { unhealthy: 0 } });
 });

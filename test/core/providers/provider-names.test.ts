@@ -32,14 +32,18 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // The metadata service of Google Cloud.
   'core/contract/provider/upstream.ts': ['google'],
   'core/contract/values/trusted-hosts.ts': ['google'],
-  'core/pipeline/attempt/client-headers.ts': ['google'],
-  'plugins/guardrails/checks/outgoing-headers.ts': ['google'],
+  'core/contract/values/unforwarded-headers.ts': ['google'],
   // Prefixes of providers' keys.
   'core/journal/mask-content.ts': ['github', 'xai'],
   'core/log/redact.ts': ['xai'],
   'plugins/auth/malformed-key.ts': ['xai'],
   // Older names of providers in the conventions of OpenTelemetry.
   'admin/resources/otel/to-record.ts': ['azure-ai', 'azure-openai', 'google', 'openai', 'vertex_ai', 'vertex-ai'],
+  // A type name of the protocol of agents, `type.googleapis.com` and `google.rpc`.
+  'core/a2a/agent-errors.ts': ['google'],
+  // Formats of bills, and the service that a bill of AWS lists.
+  'admin/resources/reconciliations/read-bill.ts': ['anthropic', 'bedrock', 'openai'],
+  'admin/resources/reconciliations/formats/aws.ts': ['bedrock'],
   // Guardrails of Amazon Bedrock are a check, not a provider.
   'plugins/guardrails/checks/partners/bedrock.ts': ['bedrock'],
   'plugins/guardrails/checks/partners/index.ts': ['bedrock'],
