@@ -100,10 +100,13 @@ describe.each(ruleDatabases)('signing in, on %s', (database) => {
     const past = new Date(Date.now() - 1_000);
     await em.nativeUpdate(sessions, { userId: gone.id }, { expiresAt: past });
     await em.nativeUpdate(oneTimeTokens, { userId: gone.id }, { expiresAt: past });
-    expect(await forgetEnded(em, { idleTtlSeconds: 600 }, new Date())).toBe(2);
-    expect(await em.count(sessions, { userId: gone.id })).toBe(0);
+    // Housekeeping of the running control plane may delete them first, so the counts that are returned differ.
+    await forgetEnded(em, { idleTtlSeconds: 600 }, new Date());
+    const rows = async (userId: string) => [await em.count(sessions, { userId }), await em.count(oneTimeTokens, { userId })];
+    expect(await rows(gone.id)).toEqual([0, 0]);
     expect((await plane.ask('GET', '/auth/self', { key: person.token })).status).toBe(200);
-    expect(await forgetEnded(em, { idleTtlSeconds: 600 }, new Date(Date.now() + 601_000))).toBe(1);
+    await forgetEnded(em, { idleTtlSeconds: 600 }, new Date(Date.now() + 601_000));
+    expect(await em.count(sessions, { userId: person.id })).toBe(0);
   });
 
   it('is required to change a password, and the change ends all other sessions', async () => {
