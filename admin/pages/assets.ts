@@ -8,7 +8,7 @@ body{font:16px/1.5 system-ui,sans-serif;margin:0;background:var(--page);color:va
 main{max-width:34rem;margin:3rem auto;padding:1.5rem 2rem;background:var(--panel);border:1px solid var(--line);border-radius:.5rem}
 h1{font-size:1.5rem;margin:0 0 1rem}h2{font-size:1.125rem;margin:2rem 0 .5rem}
 label{display:block;margin:1rem 0}
-input{display:block;width:100%;margin-top:.25rem;padding:.5rem;font:inherit;color:inherit;background:var(--page);border:1px solid var(--muted);border-radius:.25rem}
+input,select{display:block;width:100%;margin-top:.25rem;padding:.5rem;font:inherit;color:inherit;background:var(--page);border:1px solid var(--muted);border-radius:.25rem}
 button{padding:.5rem 1rem;font:inherit;color:var(--on-accent);background:var(--accent);border:0;border-radius:.25rem;cursor:pointer}
 button.plain{color:var(--accent);background:none;border:1px solid var(--accent)}
 a{color:var(--accent)}

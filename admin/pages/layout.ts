@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { RawReply } from '../http/raw-reply.ts';
 import { type AssetName, assetPath } from './assets.ts';
 
 /** HTML that is safe to insert: made by the template tag, which escapes all values. */
@@ -8,8 +9,8 @@ export interface Page {
   readonly title: string;
   readonly body: Html;
   readonly scripts?: readonly AssetName[];
-  readonly status?: 200 | 400 | 401 | 403 | 404 | 429 | 500 | 503;
-  /** Path from the page to the other pages; empty: they are siblings. */
+  readonly status?: RawReply['status'];
+  /** Path of the other pages; empty: they are siblings of this page. */
   readonly root?: string;
   /** Opened at once, in addition to the link on the page. */
   readonly continueTo?: string;
@@ -28,6 +29,9 @@ const policy = [
   "base-uri 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
+
+/** Path of the pages for routes elsewhere. */
+export const pagesRoot = '/v1/auth/';
 
 /** Returns a complete page. */
 export async function pageReply({ title, body, scripts = [], status = 200, root = '', continueTo }: Page): Promise<Response> {
@@ -61,6 +65,12 @@ ${scripts.map((name) => html`<script src="${root}${assetPath(name)}" defer></scr
       'x-frame-options': 'DENY',
     },
   });
+}
+
+/** Returns a complete page as the reply of a route. */
+export async function routePage(page: Omit<Page, 'root'>): Promise<RawReply> {
+  const reply = await pageReply({ root: pagesRoot, ...page });
+  return new RawReply(await reply.text(), Object.fromEntries(reply.headers), page.status);
 }
 
 /** A redirect to another page after a form was processed, so that a reload does not send the form again. */

@@ -1,12 +1,13 @@
+import { html } from 'hono/html';
 import * as oauth from 'oauth4webapi';
 import * as v from 'valibot';
 import { AdminError } from '../../http/errors.ts';
-import { escapeHtml, pageReply } from '../../http/page.ts';
 import { definePublicRoute, type PublicRoute } from '../../http/public-route.ts';
 import { RawReply } from '../../http/raw-reply.ts';
 import { hashOf } from '../../identity/one-time-secret.ts';
 import { signInRedirect } from '../../identity/sign-in-redirect.ts';
 import { signedInUser } from '../../identity/signed-in.ts';
+import { routePage } from '../../pages/layout.ts';
 import { findUsableServer } from '../mcp-servers/may-use-server.ts';
 import { optionsOf } from './authorisation-server.ts';
 import { oauthFetch, openAuthorisation, prepareAuthorisation, storeAuthorisation } from './begin-authorisation.ts';
@@ -114,8 +115,8 @@ export const mcpBrowserRoutes: readonly PublicRoute[] = [
         call.auditRefusal(person, 502, 'AB10', { reason: issue.message });
         return failure(`The account was not connected: ${issue.message}.`, 502);
       }
-      const name = escapeHtml(found.server.name);
-      return pageReply({ title: 'Connected', body: `<p>Your account at ${name} is connected. You can close this page.</p>` });
+      const done = html`<p role="status">Your account at ${found.server.name} is connected. You can close this page.</p>`;
+      return routePage({ title: 'Connected', body: done });
     },
   }),
   definePublicRoute({
@@ -139,6 +140,6 @@ export const mcpBrowserRoutes: readonly PublicRoute[] = [
   }),
 ];
 
-function failure(text: string, status: RawReply['status']): RawReply {
-  return pageReply({ title: 'Not connected', body: `<p>${escapeHtml(text)}</p>`, status });
+function failure(text: string, status: RawReply['status']): Promise<RawReply> {
+  return routePage({ title: 'Not connected', body: html`<p role="alert">${text}</p>`, status });
 }

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { newId } from '../../db/new-id.ts';
-import { escapeHtml, pageReply } from '../../http/page.ts';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
 import { RawReply } from '../../http/raw-reply.ts';
+import { readForm } from '../../http/read-form.ts';
 import { hashOf, newSecret } from '../../identity/one-time-secret.ts';
 import { signInRedirect } from '../../identity/sign-in-redirect.ts';
 import { signedInUser } from '../../identity/signed-in.ts';
@@ -18,7 +18,7 @@ import {
   requireServers,
   sealRequest,
 } from './authorisation-request.ts';
-import { consentPage } from './consent-page.ts';
+import { consentPage, continuePage, refusedPage } from './consent-page.ts';
 import { oauthClients, oauthGrants } from './entity.ts';
 import { type Client, createFindClient } from './find-client.ts';
 import { issuerOf } from './issuer.ts';
@@ -38,6 +38,13 @@ const decisionBody = v.strictObject({
   workspace_id: v.optional(v.string()),
   /** The chosen server, if several workspaces have one of this name. */
   server_id: v.optional(v.string()),
+});
+
+const consentForm = v.strictObject({
+  decision: v.picklist(['allow', 'deny'], 'allow or deny is expected'),
+  resume_state: decisionBody.entries.resume_state,
+  organisation_id: v.string(),
+  server_id: v.string(),
 });
 
 const begin = {
@@ -79,7 +86,19 @@ export const authoriseRoutes: readonly PublicRoute[] = [
     action: 'decide',
     reply: v.strictObject({ redirect_uri: v.string() }),
     body: decisionBody,
-    handle: (call) => replyErrors(() => decide(call)),
+    handle: (call) => replyErrors(async () => jsonReply({ redirect_uri: await decide(call, call.body) })),
+  }),
+  definePublicRoute({
+    ...shared,
+    method: 'POST',
+    path: '/oauth/consent',
+    summary: 'The same for the form of the consent page, which leads back to the client',
+    action: 'decide',
+    reply: v.strictObject({}),
+    alsoProduces: 'text/html',
+    body: consentForm,
+    readBody: readForm,
+    handle: decideOnPage,
   }),
 ];
 
@@ -99,7 +118,7 @@ async function authorise(call: PublicCall<undefined, AuthorisationQuery>, resour
     redirectUri = requireRedirectUri(client, query);
   } catch (thrown) {
     if (!(thrown instanceof OAuthError)) throw thrown;
-    return pageReply({ title: 'Access cannot be given', body: `<p>${escapeHtml(thrown.message)}</p>`, status: 400 });
+    return refusedPage(thrown.message, 400);
   }
   try {
     const challenge = requirePkce(query);
@@ -119,8 +138,19 @@ async function authorise(call: PublicCall<undefined, AuthorisationQuery>, resour
   }
 }
 
-async function decide(call: PublicCall<v.InferOutput<typeof decisionBody>>): Promise<RawReply> {
-  const { em, services, body } = call;
+async function decideOnPage(call: PublicCall<v.InferOutput<typeof consentForm>>): Promise<RawReply> {
+  const { decision, ...rest } = call.body;
+  try {
+    return await continuePage(await decide(call, { ...rest, approved: decision === 'allow' }));
+  } catch (thrown) {
+    if (!(thrown instanceof OAuthError)) throw thrown;
+    return refusedPage(thrown.message, thrown.status);
+  }
+}
+
+/** Stores the decision. Returns the address with which the browser returns to the client. Throws OAuthError. */
+async function decide(call: PublicCall<unknown>, body: v.InferOutput<typeof decisionBody>): Promise<string> {
+  const { em, services } = call;
   if (call.origin !== 'same') throw new OAuthError('access_denied', 'The decision must come from a page of this service', 403);
   const session = await signedInUser(call);
   if (!session) throw new OAuthError('access_denied', 'The session has ended. Sign in again', 401);
@@ -134,7 +164,7 @@ async function decide(call: PublicCall<v.InferOutput<typeof decisionBody>>): Pro
   const { redirectUri, state, clientId, clientName, challenge: codeChallenge, resource } = request;
   if (!body.approved) {
     call.auditRefusal({ organisationId, userId }, 403, 'AB03', { client_id: clientId, decision: 'denied' });
-    return jsonReply({ redirect_uri: redirectTo(redirectUri, issuer, state, { error: 'access_denied' }) });
+    return redirectTo(redirectUri, issuer, state, { error: 'access_denied' });
   }
   const servers = await em.find(mcpServers, { organisationId, id: { $in: request.serverIds } });
   const server = chosen(servers, body.server_id, body.workspace_id);
@@ -163,7 +193,7 @@ async function decide(call: PublicCall<v.InferOutput<typeof decisionBody>>): Pro
     change.about(id);
   });
   await em.nativeUpdate(oauthClients, { clientId }, { usedAt: new Date(services.clock.now()) });
-  return jsonReply({ redirect_uri: redirectTo(redirectUri, issuer, state, { code }) });
+  return redirectTo(redirectUri, issuer, state, { code });
 }
 
 function chosen(servers: readonly McpServer[], id: string | undefined, workspaceId: string | undefined): McpServer {

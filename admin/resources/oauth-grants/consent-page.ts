@@ -1,5 +1,6 @@
-import { escapeHtml, pageReply } from '../../http/page.ts';
+import { html } from 'hono/html';
 import type { RawReply } from '../../http/raw-reply.ts';
+import { hidden, routePage } from '../../pages/layout.ts';
 import type { Choice } from './authorisation-request.ts';
 import type { Client } from './find-client.ts';
 import { isLoopback } from './redirect-uris.ts';
@@ -13,45 +14,41 @@ interface Consent {
   readonly resumeState: string;
 }
 
-const script = `'use strict';
-const form = document.getElementById('form');
-form.addEventListener('submit', async (event) => {
-  event.preventDefault();
-  const status = document.getElementById('status');
-  status.textContent = 'One moment …';
-  const { resume_state, organisation_id, server_id } = Object.fromEntries(new FormData(form));
-  const body = { approved: event.submitter.value === 'allow', resume_state, organisation_id, server_id };
-  try {
-    const reply = await fetch('/v1/oauth/authorize', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
-    const result = await reply.json();
-    if (reply.ok) location.href = result.redirect_uri;
-    else status.textContent = result.error_description || result.data.message;
-  } catch { status.textContent = 'The service cannot be reached. Please try again.'; }
-});`;
-
 /** Returns the page on which the user decides. It shows hosts, because anyone can choose the name of a client. */
-export function consentPage({ client, redirectUri, choices, email, organisationId, resumeState }: Consent): RawReply {
+export function consentPage({ client, redirectUri, choices, email, organisationId, resumeState }: Consent): Promise<RawReply> {
   const redirect = new URL(redirectUri);
-  const who = client.host ?? 'a client that has registered itself. Its identity is not verified';
-  const warning = isLoopback(redirect)
-    ? '<p>The access goes to a program on the computer of this browser. Allow it only if you have just started that program.</p>'
-    : '';
-  const options = choices.map(
-    ({ server, workspaceName }) => `<option value="${server.id}">${escapeHtml(`${server.name} in ${workspaceName}`)}</option>`,
-  );
-  const body = `<dl>
-<dt>Who asks</dt><dd>${escapeHtml(who)}</dd>
-${client.name === '' ? '' : `<dt>Name that it states</dt><dd>${escapeHtml(client.name)}</dd>`}
-<dt>Where the access is sent</dt><dd>${escapeHtml(redirect.host)}</dd>
-<dt>You are</dt><dd>${escapeHtml(email)}</dd>
+  const body = html`<dl>
+<dt>Who asks</dt><dd>${client.host ?? 'A client that has registered itself. Its identity is not verified'}</dd>
+${client.name === '' ? '' : html`<dt>Name that it states</dt><dd>${client.name}</dd>`}
+<dt>Where the access is sent</dt><dd>${redirect.host}</dd>
+<dt>You are</dt><dd>${email}</dd>
 </dl>
-${warning}<form id="form">
-<input type="hidden" name="resume_state" value="${escapeHtml(resumeState)}">
-<input type="hidden" name="organisation_id" value="${organisationId}">
-<label>It may call this MCP server for you, until you revoke it <select name="server_id">${options.join('')}</select></label>
-<button value="allow">Allow</button> <button value="deny">Deny</button>
-</form>
-<p id="status" role="status"></p>
-<noscript>This page needs JavaScript.</noscript>`;
-  return pageReply({ title: 'Allow access to an MCP server?', body, script });
+${
+  isLoopback(redirect)
+    ? html`<p>The access goes to a program on the computer of this browser. Allow it only if you have just started that program.</p>`
+    : ''
+}
+<form method="post" action="/v1/oauth/consent">
+${hidden('resume_state', resumeState)}${hidden('organisation_id', organisationId)}
+<label>It may call this MCP server for you, until you revoke it <select name="server_id">${choices.map(
+    ({ server, workspaceName }) => html`<option value="${server.id}">${server.name} in ${workspaceName}</option>`,
+  )}</select></label>
+<p class="muted">Deny if you did not start this, or if you do not know these hosts.</p>
+<p><button class="plain" name="decision" value="deny">Deny</button> <button name="decision" value="allow">Allow</button></p>
+</form>`;
+  return routePage({ title: 'Allow access to an MCP server?', body });
+}
+
+/** Returns the page for a request that cannot be decided. */
+export function refusedPage(reason: string, status: RawReply['status']): Promise<RawReply> {
+  return routePage({ title: 'Access cannot be given', body: html`<p role="alert">${reason}.</p>`, status });
+}
+
+/** Returns the page that leads to the client. Browsers refuse a redirect of a form to another host. */
+export function continuePage(redirectUri: string): Promise<RawReply> {
+  return routePage({
+    title: 'Continue to the application',
+    continueTo: redirectUri,
+    body: html`<p><a href="${redirectUri}">Continue to ${new URL(redirectUri).host}</a></p>`,
+  });
 }

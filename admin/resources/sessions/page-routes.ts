@@ -1,6 +1,7 @@
+import { html } from 'hono/html';
 import * as v from 'valibot';
-import { pageReply } from '../../http/page.ts';
 import { definePublicRoute, type PublicRoute } from '../../http/public-route.ts';
+import { pagesRoot, routePage } from '../../pages/layout.ts';
 
 const shared = {
   method: 'GET',
@@ -17,12 +18,17 @@ export const sessionPages: readonly PublicRoute[] = [
     ...shared,
     path: '/auth/signed-in',
     summary: 'The page after a sign-in',
-    handle: async () => pageReply({ title: 'Signed in', body: '<p>You are signed in. You can close this page.</p>' }),
+    handle: () => routePage({ title: 'Signed in', body: html`<p role="status">You are signed in. You can close this page.</p>` }),
   }),
   definePublicRoute({
     ...shared,
     path: '/auth/signed-out',
     summary: 'The page after a logout at an identity provider',
-    handle: async () => pageReply({ title: 'Signed out', body: '<p>You are signed out. You can close this page.</p>' }),
+    handle: () =>
+      routePage({
+        title: 'Signed out',
+        body: html`<p role="status">You are signed out. You can close this page.</p>
+<p><a href="${pagesRoot}sign-in">Sign in again</a></p>`,
+      }),
   }),
 ];

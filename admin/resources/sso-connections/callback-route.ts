@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { escapeHtml, pageReply } from '../../http/page.ts';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
 import { RawReply } from '../../http/raw-reply.ts';
 import { signedInEntries } from '../../identity/schema.ts';
@@ -8,6 +7,7 @@ import { finishSignIn } from '../../sign-in/finish-sign-in.ts';
 import { finishOidc } from '../../sign-in/oidc/finish.ts';
 import { auditRefusals, SignInRefusal } from '../../sign-in/refusal.ts';
 import { ssoConnections } from './entity.ts';
+import { rejectedPage } from './rejected-page.ts';
 
 const parameter = v.optional(v.pipe(v.string(), v.maxLength(8_192, 'at most 8,192 characters')));
 
@@ -53,8 +53,7 @@ async function finish(call: Call, callback: string | null): Promise<unknown> {
     return new RawReply('', { location: returnTo ?? '/v1/auth/signed-in' }, 303);
   } catch (error) {
     if (!(error instanceof SignInRefusal)) throw error;
-    const body = `<p>${escapeHtml(error.message)}.</p><p><a href="/v1/auth/sign-in">Sign in again</a></p>`;
-    return pageReply({ title: 'The sign-in was rejected', body, status: error.status === 503 ? 503 : 401 });
+    return rejectedPage(error);
   }
 }
 

@@ -7,13 +7,14 @@ import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http
 import { RawReply } from '../../http/raw-reply.ts';
 import { readForm } from '../../http/read-form.ts';
 import { signedInEntries } from '../../identity/schema.ts';
-import { hidden, pageReply } from '../../pages/layout.ts';
+import { hidden, routePage } from '../../pages/layout.ts';
 import { findAttempt } from '../../sign-in/attempts.ts';
 import { finishSignIn } from '../../sign-in/finish-sign-in.ts';
 import { auditRefusals, SignInRefusal } from '../../sign-in/refusal.ts';
 import { finishSaml } from '../../sign-in/saml/finish.ts';
 import { samlAddresses } from './addresses.ts';
 import { type SsoConnection, ssoConnections } from './entity.ts';
+import { rejectedPage } from './rejected-page.ts';
 import type { SamlSettings } from './saml-settings.ts';
 import { connectionSecrets } from './secrets.ts';
 
@@ -74,14 +75,13 @@ export const samlRoutes: readonly PublicRoute[] = [
 async function receive(call: Call): Promise<unknown> {
   const isBrowser = call.requestHeader('accept')?.includes('text/html') ?? false;
   // Browsers send the cookie of the sign-in only with requests from our own pages, so one of them sends the form once more.
-  if (call.origin === 'cross') return toRawReply(await resendPage(call.body));
+  if (call.origin === 'cross') return resendPage(call.body);
   try {
     const { session, returnTo } = await signedIn(call);
     return isBrowser ? new RawReply('', { location: returnTo ?? '/v1/auth/account' }, 303) : session;
   } catch (thrown) {
     if (!isBrowser || !(thrown instanceof SignInRefusal)) throw thrown;
-    const body = html`<p role="alert">${thrown.message}.</p><p><a href="${rootOfPages}sign-in">Sign in</a></p>`;
-    return toRawReply(await pageReply({ title: 'The sign-in was not possible', body, root: rootOfPages }));
+    return rejectedPage(thrown);
   }
 }
 
@@ -110,18 +110,11 @@ async function findSamlConnection(em: EntityManager, id: string): Promise<SsoCon
   return found[0];
 }
 
-/** Path of the pages, relative to the callback. */
-const rootOfPages = '../../';
-
-function resendPage({ SAMLResponse, RelayState }: v.InferOutput<typeof responseForm>): Promise<Response> {
+function resendPage({ SAMLResponse, RelayState }: v.InferOutput<typeof responseForm>): Promise<RawReply> {
   const body = html`<form method="post" id="resend">
 ${hidden('SAMLResponse', SAMLResponse)}${RelayState === undefined ? '' : hidden('RelayState', RelayState)}
 <p>Your identity provider has confirmed who you are.</p>
 <p><button>Continue</button></p>
 </form>`;
-  return pageReply({ title: 'Sign in', body, scripts: ['resend.js'], root: rootOfPages });
-}
-
-async function toRawReply(page: Response): Promise<RawReply> {
-  return new RawReply(await page.text(), Object.fromEntries(page.headers));
+  return routePage({ title: 'Sign in', body, scripts: ['resend.js'] });
 }

@@ -1,7 +1,6 @@
 import { TOTP } from 'otpauth';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { consentPage } from '../../../admin/pages/consent-page.ts';
 import { browserMissing, launchBrowser, violations } from '../support/browser.ts';
 import { newPerson, type Person } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
@@ -14,12 +13,15 @@ describe('pages for people', () => {
   let browser: Browser;
   beforeAll(async () => {
     plane = await startPlane(ruleDatabases[0] ?? 'PGlite', { PUBLIC_URL: origin });
+    await newServer();
     if (browserMissing === null) browser = await launchBrowser(`MAP localhost:80 127.0.0.1:${new URL(plane.url).port}`);
   });
   afterAll(async () => {
     await browser?.close();
     await plane?.close();
   });
+
+  const member = () => [{ id: plane.workspaceId, role: 'member' as const }];
 
   const post = (path: string, form: Record<string, string>, headers: Record<string, string>) =>
     fetch(`${plane.url}/v1/auth/${path}`, { method: 'POST', body: new URLSearchParams(form), headers, redirect: 'manual' });
@@ -63,20 +65,47 @@ describe('pages for people', () => {
     expect(reply.headers.get('location')).toBe('sign-in');
   });
 
-  it('the consent page shows names of clients as text', async () => {
-    const text = await (
-      await consentPage({
-        clientName: '<script>x</script>',
-        clientHost: null,
-        redirectHost: 'app.example.com',
-        user: 'ada@example.com',
-        scopes: ['Call tools of "github"'],
-        action: 'authorize',
-        fields: { request: '"><b>' },
-      })
-    ).text();
+  /** Registers an MCP client with this name. Returns the address that asks for access to an MCP server. */
+  async function consentAddress(clientName: string): Promise<string> {
+    const redirect_uri = 'https://client.example.com/callback?from="><b>';
+    const sent = { client_name: clientName, redirect_uris: [encodeURI(redirect_uri)] };
+    const { body } = await plane.ask('POST', '/oauth/register', { key: null, body: sent });
+    expect(body.client_id, JSON.stringify(body)).toBeTypeOf('string');
+    const query = new URLSearchParams({
+      ...{ client_id: body.client_id, redirect_uri: encodeURI(redirect_uri), response_type: 'code', state: 'xyz' },
+      ...{ code_challenge: 'A'.repeat(43), code_challenge_method: 'S256', resource: `${origin}/ws-default/issues/mcp` },
+    });
+    return `/oauth/authorize?${query}`;
+  }
+
+  async function newServer(): Promise<void> {
+    const integration = { name: 'Issues', slug: 'issues', url: 'https://mcp.example.com/mcp', transport: 'http' };
+    const fields = { ...integration, auth_type: 'none', workspace_id: plane.workspaceId };
+    const { body } = await plane.ask('POST', '/mcp-integrations', { body: fields });
+    const server = { name: 'Issues', slug: 'issues', workspace_id: plane.workspaceId, mcp_integration_id: body.id };
+    expect((await plane.ask('POST', '/mcp-servers', { body: server })).status).toBe(200);
+  }
+
+  it('the consent page shows names of clients as text, and its form is for the session and pages of this service', async () => {
+    const [ada, bob] = [await newPerson(plane, 'member', member()), await newPerson(plane, 'member', member())];
+    const open = (person: Person, init: RequestInit = {}, path?: string) =>
+      fetch(plane.url + path, { ...init, headers: { cookie: `svc_session=${person.token}`, ...init.headers } });
+    const address = await consentAddress('<script>x</script>');
+    const text = await (await open(ada, {}, address)).text();
     expect(text).toContain('&lt;script&gt;x&lt;/script&gt;');
     expect(text).not.toContain('"><b>');
+    const form = Object.fromEntries([...text.matchAll(/name="(\w+)" value="([^"]+)"/g)].map(([, name, value]) => [name, value]));
+    const server_id = /<option value="([^"]+)"/.exec(text)?.[1] ?? '';
+    const send = async (person: Person, headers: Record<string, string>) => {
+      const body = new URLSearchParams({ ...form, server_id, decision: 'allow' });
+      const reply = await open(person, { method: 'POST', body, headers }, '/v1/oauth/consent');
+      return [reply.status, reply.headers.get('content-type')];
+    };
+    const html = 'text/html; charset=utf-8';
+    expect(await send(ada, { 'sec-fetch-site': 'cross-site' })).toEqual([403, html]);
+    expect(await send(ada, { origin: 'null' })).toEqual([403, html]);
+    expect(await send(bob, { 'sec-fetch-site': 'same-origin' })).toEqual([400, html]);
+    expect(await send(ada, { 'sec-fetch-site': 'same-origin' })).toEqual([200, html]);
   });
 
   describe.skipIf(browserMissing !== null)(`in Chromium${browserMissing ? ` (${browserMissing})` : ''}`, () => {
@@ -114,8 +143,26 @@ describe('pages for people', () => {
       await context.close();
     });
 
+    it('access is allowed and denied without JavaScript, and both lead to the client', async () => {
+      const context = await browser.newContext({ javaScriptEnabled: false });
+      const page = await opened(context, await newPerson(plane, 'member', member()));
+      await context.route('https://client.example.com/**', (route) => route.fulfill({ body: 'the client' }));
+      const address = await consentAddress('App');
+      for (const [button, expected] of [
+        ['Deny', /[?&]error=access_denied&state=xyz/],
+        ['Allow', /[?&]code=svc_code_[\w-]+&state=xyz/],
+      ] as const) {
+        await page.goto(origin + address);
+        const arrived = page.waitForURL(/^https:\/\/client\.example\.com\/callback/);
+        await page.getByRole('button', { name: button }).click();
+        await arrived;
+        expect(page.url()).toMatch(expected);
+      }
+      await context.close();
+    });
+
     it('a security key is set up and used, and every page is accessible', async () => {
-      const person = await newPerson(plane);
+      const person = await newPerson(plane, 'member', member());
       const context = await browser.newContext();
       const page = await opened(context, person);
       const cdp = await context.newCDPSession(page);
@@ -154,9 +201,8 @@ describe('pages for people', () => {
       await check('invite');
       await page.goto(`${origin}/v1/auth/forgot-password`);
       await check('forgot password');
-      const scopes = ['Call the tools of github'];
-      const consent = { clientName: 'App', clientHost: 'app.example.com', redirectHost: 'app.example.com', user: 'a', scopes };
-      await page.setContent(await (await consentPage({ ...consent, action: 'authorize', fields: {} })).text());
+      await page.goto(origin + (await consentAddress('App')));
+      await page.getByRole('heading', { name: 'Allow access' }).waitFor();
       await check('consent');
       expect(Object.fromEntries(found)).toEqual(Object.fromEntries([...found.keys()].map((name) => [name, []])));
       await context.close();

@@ -234,7 +234,7 @@ describe.each(databases)('the authorisation server for MCP clients, on %s', (dat
     const valid = (url: string) => ({ client_id: url, client_name: 'My App <b>', redirect_uris: [uri] });
     document = (url) => ({ body: JSON.stringify(valid(url)) });
     const page = await authorise(ada, { client_id: `${origin}/good.json`, redirect_uri: uri });
-    for (const shown of [new URL(origin).host, 'app.example.com', 'My App &#60;b&#62;']) expect(page.text).toContain(shown);
+    for (const shown of [new URL(origin).host, 'app.example.com', 'My App &lt;b&gt;']) expect(page.text).toContain(shown);
     const lies: [string, (url: string) => { status?: number; body: string }][] = [
       ['names another client_id', () => ({ body: JSON.stringify(valid('https://other.example.com/client.json')) })],
       [
