@@ -1,7 +1,7 @@
 import type { AgentCall } from '../contract/plugin/agent-call.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
-import type { MessageReader } from '../mcp/server-messages.ts';
+import type { MessageReader } from '../json-rpc/message-reader.ts';
 import { errorBodyOf } from './agent-errors.ts';
 import type { MessageChecks } from './check-messages.ts';
 import { charactersOf, partTexts } from './message-parts.ts';

@@ -2,7 +2,7 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import type { UpstreamCall } from '../contract/provider/upstream.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http.ts';
-import { forwardedHeaders } from '../mcp/upstream-call.ts';
+import { forwardedHeaders, passedHeaders } from '../json-rpc/headers.ts';
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import type { AgentAddress, AgentSettings } from './agent-settings.ts';
@@ -55,7 +55,7 @@ export async function callAgent(ctx: RequestContext, options: PipelineOptions, o
     note(status, null);
     requireUsable(status, stream);
     const isStream = /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
-    return { status, headers: passedHeaders(headers), isStream, stream };
+    return { status, headers: passedHeaders(headers, passed), isStream, stream };
   } catch (thrown) {
     const error = nameAgent(toGatewayError(thrown));
     if (error.code !== 'upstream_status') note(error.status, error);
@@ -83,15 +83,6 @@ function upstreamCall(ctx: RequestContext, { prefixes }: PipelineOptions, outgoi
     ...{ method: ctx.request.method, headers, body },
     timeouts: { connectMs, firstByteMs: ms, idleMs: ms, totalMs: 0 },
   };
-}
-
-function passedHeaders(headers: HeaderList): HeaderList {
-  const kept: HeaderList = [];
-  for (const name of passed) {
-    const value = findHeader(headers, name);
-    if (value !== undefined) kept.push(name, value);
-  }
-  return kept;
 }
 
 function requireUsable(status: number, stream: ExchangeStream): void {

@@ -2,8 +2,8 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import type { AgentServerDocument } from '../contract/protocol/agents.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import type { JsonObject } from '../contract/values/json.ts';
-import { RpcError } from '../mcp/messages.ts';
-import type { ToolChecks, ToolGuardrails } from '../mcp/tool-guardrails.ts';
+import { RpcError } from '../json-rpc/messages.ts';
+import type { ToolChecks, ToolGuardrails } from '../json-rpc/tool-guardrails.ts';
 import { partTexts } from './message-parts.ts';
 
 /** The guardrails of one call of an agent. */

@@ -1,6 +1,6 @@
 import type { CapabilityType } from '../contract/protocol/mcp.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
-import { type ClientMessage, nameOf, RpcError, rpcCodes } from './messages.ts';
+import { type ClientMessage, nameOf, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** The type that a method acts on, with its name in messages. */

@@ -4,21 +4,22 @@ import type { ExternalTokens } from '../contract/protocol/external-tokens.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http.ts';
+import { passedHeaders } from '../json-rpc/headers.ts';
+import { type ClientMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts';
+import type { OpenStreams } from '../json-rpc/open-streams.ts';
+import { relayJson, relayStream } from '../json-rpc/relay-reply.ts';
+import type { ToolChecks, ToolGuardrails } from '../json-rpc/tool-guardrails.ts';
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import type { SignIdentity } from './identity-headers.ts';
-import { type ClientMessage, RpcError, rpcCodes } from './messages.ts';
-import type { OpenStreams } from './open-streams.ts';
 import { rejectedDetail } from './own-client.ts';
 import type { OwnSessions } from './own-sessions.ts';
-import { passedHeaders, relayJson, relayStream } from './relay-reply.ts';
 import { routedBody, routingHeaders } from './routed-message.ts';
 import { enterCircuit } from './server-circuit.ts';
 import { messageReader } from './server-messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 import { callerOf, type SessionIds } from './session-id.ts';
-import type { ToolChecks, ToolGuardrails } from './tool-guardrails.ts';
 import type { ToolLists } from './tool-lists.ts';
 import { toolUsage } from './tool-usage.ts';
 import { upstreamCall } from './upstream-call.ts';
@@ -68,12 +69,15 @@ export interface Outgoing {
   readonly routed: ClientMessage | null;
 }
 
+/** Headers of a server that clients of the protocol read. */
+const passed: readonly string[] = ['content-type', 'mcp-protocol-version', 'retry-after', 'allow'];
+
 /** Sends the request to the server, and its reply to the client. */
 export async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptReply> {
   const { ctx, call, sink, server, options } = work;
   const { status, headers, stream, sender } = await sendAuthorised(work, outgoing);
   requireUsable(status, stream);
-  const reply = passedHeaders(headers);
+  const reply = passedHeaders(headers, passed);
   const session = outgoing.isOpening ? findHeader(headers, 'mcp-session-id') : undefined;
   if (session !== undefined) reply.push('mcp-session-id', sealSession(sender, session));
   const reader = messageReader({ server, call, checkResult: outgoing.checkResult, session: sessionOf(work) });

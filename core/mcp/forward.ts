@@ -1,11 +1,11 @@
 import type { Identity } from '../contract/plugin/context.ts';
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
+import { type ClientMessage, nameOf, parseMessage } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import { readBytes } from '../pipeline/request/read-body.ts';
 import { callOf } from './call-of.ts';
 import { requireEnabled } from './capabilities.ts';
 import { authorised, exchange, type Outgoing, type Work } from './exchange.ts';
-import { type ClientMessage, nameOf, parseMessage } from './messages.ts';
 import { requireApproved } from './pinning/require-approved.ts';
 import { checkRoutingHeaders } from './routing-headers.ts';
 import type { ServerSettings } from './server-settings.ts';

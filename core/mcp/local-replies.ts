@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { type ClientMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
-import { type ClientMessage, RpcError, rpcCodes } from './messages.ts';
 import { statelessRevision } from './own-client.ts';
 
 /** The first one is offered to clients that ask for another. */

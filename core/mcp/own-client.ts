@@ -2,9 +2,9 @@ import type { UpstreamCall, UpstreamSender, UpstreamTimeouts } from '../contract
 import { GatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
+import { dataOf } from '../json-rpc/message-reader.ts';
 import { EventFrames } from '../pipeline/attempt/event-frames.ts';
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
-import { dataOf } from './server-messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** The revision that the gateway requests from servers with sessions. */

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
-import { errorBody, type RpcError, rpcCodes, toRpcError } from './messages.ts';
+import { errorBody, type RpcError, rpcCodes, toRpcError } from '../json-rpc/messages.ts';
 
 /** A rejection before any message was read, in the form of OAuth errors. */
 export class Refusal extends Error {

@@ -1,6 +1,6 @@
 import type { HeaderList } from '../contract/values/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
-import type { ClientMessage } from './messages.ts';
+import type { ClientMessage } from '../json-rpc/messages.ts';
 import { ownMeta, statelessRevision } from './own-client.ts';
 
 /** Members of `_meta` that a revision without sessions requires. They belong to one of the two connections. */

@@ -1,6 +1,6 @@
 import type { InboundRequest } from '../contract/values/http.ts';
 import { isObject } from '../contract/values/json.ts';
-import { type ClientMessage, nameOf, RpcError, rpcCodes } from './messages.ts';
+import { type ClientMessage, nameOf, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 
 /** The first revision without sessions. */
 const firstStateless = '2026-07-28';

@@ -1,5 +1,6 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import { isVirtual } from '../contract/protocol/mcp-virtual.ts';
+import { type ClientMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { EndpointHandler } from '../pipeline/run.ts';
 import { admit } from './admit.ts';
@@ -7,7 +8,6 @@ import { callOf } from './call-of.ts';
 import { authorised, exchange, type McpParts, type Work } from './exchange.ts';
 import { findServer } from './find-server.ts';
 import { callTool, forward, listTools, receive, takeFromLimits } from './forward.ts';
-import { type ClientMessage, RpcError, rpcCodes } from './messages.ts';
 import { Refusal, rpcErrorReply } from './refusals.ts';
 import { callToolName } from './tool-search/search-definitions.ts';
 import { serveSearch } from './tool-search/serve-search.ts';

@@ -1,22 +1,14 @@
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isObject, isPromise, type JsonObject, type Maybe, parseObject } from '../contract/values/json.ts';
+import type { MessageReader } from '../json-rpc/message-reader.ts';
+import { errorBody, RpcError } from '../json-rpc/messages.ts';
+import type { ToolChecks } from '../json-rpc/tool-guardrails.ts';
 import { isFiltered, withoutDisabled } from './capabilities.ts';
-import { errorBody, RpcError } from './messages.ts';
 import type { ServerSettings } from './server-settings.ts';
-import type { ToolChecks } from './tool-guardrails.ts';
 
 /** Messages up to this length are read for the record. Longer ones only if their content must be checked. */
 const recordedLength = 64 * 1024;
-
-/** Reads the messages of a server that reply to one request. */
-export interface MessageReader {
-  /**
-   * Returns the text to send instead of the JSON of a message: null for the message itself, an empty text for none. Throws GatewayError
-   * `upstream_invalid` for text that must be checked and is no message.
-   */
-  read(json: string): Maybe<string | null>;
-}
 
 export interface Reading {
   readonly server: ServerSettings;
@@ -80,28 +72,4 @@ function guarded(message: JsonObject, call: McpCall, check: NonNullable<ToolChec
 function note(call: McpCall, { error, result }: JsonObject): void {
   if (isObject(error) && typeof error.code === 'number') call.errorCode = error.code;
   if (isObject(result) && result.isError === true) call.isToolError = true;
-}
-
-/**
- * Returns the frame of an event stream with its data changed by `reader`: the same text if nothing changes, an empty text if the frame is
- * dropped.
- */
-export function readFrame(reader: MessageReader, frame: string): Maybe<string> {
-  const data = dataOf(frame);
-  const changed = data === null ? null : reader.read(data);
-  return isPromise(changed) ? changed.then((text) => withData(frame, text)) : withData(frame, changed);
-}
-
-function withData(frame: string, changed: string | null): string {
-  if (changed === null || changed === '') return changed ?? frame;
-  const others = frame.split(lineEnd).filter((line) => line !== '' && !line.startsWith('data:'));
-  return `${[...others, `data: ${changed}`].join('\n')}\n\n`;
-}
-
-const lineEnd = /\r\n|\n|\r/;
-
-/** Returns the data of a frame of an event stream; null if it has none. */
-export function dataOf(frame: string): string | null {
-  const data = frame.split(lineEnd).filter((line) => line.startsWith('data:'));
-  return data.length === 0 ? null : data.map((line) => line.slice(line[5] === ' ' ? 6 : 5)).join('\n');
 }

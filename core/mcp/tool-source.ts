@@ -1,6 +1,6 @@
 import type { JsonObject } from '../contract/values/json.ts';
+import type { ClientMessage } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
-import type { ClientMessage } from './messages.ts';
 
 /** A server whose tools are missing in a list. */
 export interface MissingServer {

@@ -1,9 +1,7 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
-import { isForwardable } from '../contract/protocol/mcp-headers.ts';
 import type { UpstreamCall, UpstreamTimeouts } from '../contract/provider/upstream.ts';
-import { holdsCredential } from '../contract/values/api-key.ts';
 import type { HeaderList } from '../contract/values/http.ts';
-import { isGatewayHeader } from '../pipeline/request/gateway-headers.ts';
+import { forwardedHeaders } from '../json-rpc/headers.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** Headers of the protocol in both revisions. The session id is the gateway's own, so it is not among them. */
@@ -55,23 +53,4 @@ export function upstreamCall(ctx: RequestContext, parts: CallParts): UpstreamCal
     body,
     timeouts,
   };
-}
-
-/** Yields the headers of the client that the rules allow. Credentials and headers of the gateway are never among them. */
-export function* forwardedHeaders(
-  ctx: RequestContext,
-  { forwardHeaders, tokenHeader = null }: Pick<ServerSettings, 'forwardHeaders'> & Partial<Pick<ServerSettings, 'tokenHeader'>>,
-  prefixes: readonly string[],
-): Generator<[string, string]> {
-  if (forwardHeaders === null) return;
-  const { mode, headers: named } = forwardHeaders;
-  const sent = ctx.request.headers;
-  for (let i = 0; i < sent.length; i += 2) {
-    const name = sent[i] as string;
-    const value = sent[i + 1] as string;
-    if (!isForwardable(name) || isGatewayHeader(name, prefixes)) continue;
-    if (name === ctx.keyHeader || name === tokenHeader || name === 'user-agent' || holdsCredential(value, ctx.token)) continue;
-    const rule = named.find(({ from }) => from === name);
-    if (mode === 'allowlist' ? rule : !rule) yield [mode === 'allowlist' ? (rule?.to ?? name) : name, value];
-  }
 }

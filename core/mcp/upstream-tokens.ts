@@ -13,7 +13,7 @@ import {
 } from '../contract/protocol/mcp-connection.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
-import { RpcError, type RpcId, rpcCodes } from './messages.ts';
+import { RpcError, type RpcId, rpcCodes } from '../json-rpc/messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** Settings of a server with the credential of one caller. */

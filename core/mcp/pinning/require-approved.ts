@@ -1,4 +1,4 @@
-import { type ClientMessage, RpcError, rpcCodes } from '../messages.ts';
+import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { ServerSettings } from '../server-settings.ts';
 import type { ToolLists } from '../tool-lists.ts';
 

@@ -1,7 +1,7 @@
 import { isObject } from '../../contract/values/json.ts';
+import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import { listReply, textReply } from '../local-replies.ts';
-import { type ClientMessage, RpcError, rpcCodes } from '../messages.ts';
 import { toolCall } from '../routed-message.ts';
 import type { ToolSource } from '../tool-source.ts';
 import { callToolName, foundDefault, foundMax, searchDefinitions, searchToolsName } from './search-definitions.ts';

@@ -1,5 +1,5 @@
+import type { ClientMessage } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
-import type { ClientMessage } from '../messages.ts';
 import type { ServerSettings } from '../server-settings.ts';
 import type { ToolList } from '../tool-lists.ts';
 import type { ToolSource } from '../tool-source.ts';

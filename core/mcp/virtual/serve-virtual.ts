@@ -1,4 +1,5 @@
 import type { McpVirtualServerDocument } from '../../contract/protocol/mcp-virtual.ts';
+import { RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import { admit } from '../admit.ts';
 import { virtualCallOf } from '../call-of.ts';
@@ -6,7 +7,6 @@ import type { Work } from '../exchange.ts';
 import { findUsable } from '../find-server.ts';
 import { callTool, listTools, receive, takeFromLimits } from '../forward.ts';
 import { handshakeReply, listReply } from '../local-replies.ts';
-import { RpcError, rpcCodes } from '../messages.ts';
 import { serveSearch } from '../tool-search/serve-search.ts';
 import { partialMeta } from '../tool-source.ts';
 import { virtualSource } from './virtual-source.ts';

@@ -1,8 +1,8 @@
 import type { McpVirtualServerDocument, VirtualTool } from '../../contract/protocol/mcp-virtual.ts';
 import { toGatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
-import { type ClientMessage, RpcError, rpcCodes } from '../messages.ts';
 import { toolCall } from '../routed-message.ts';
 import type { ServerSettings } from '../server-settings.ts';
 import type { ToolList } from '../tool-lists.ts';

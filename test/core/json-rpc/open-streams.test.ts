@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
 import type { UpstreamHandler, UpstreamSender } from '../../../core/contract/provider/upstream.ts';
-import { createOpenStreams } from '../../../core/mcp/open-streams.ts';
-import { relayStream } from '../../../core/mcp/relay-reply.ts';
+import { createOpenStreams } from '../../../core/json-rpc/open-streams.ts';
+import { relayStream } from '../../../core/json-rpc/relay-reply.ts';
 import { exchangeStream } from '../../../core/pipeline/attempt/exchange-stream.ts';
 import { FakeSink } from '../../../core/test-kit/fake-exchange.ts';
 

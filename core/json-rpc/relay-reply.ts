@@ -1,30 +1,17 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http.ts';
+import type { HeaderList, ReplySink } from '../contract/values/http.ts';
 import { isPromise } from '../contract/values/json.ts';
 import { EventFrames } from '../pipeline/attempt/event-frames.ts';
 import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
+import { type MessageReader, readFrame } from './message-reader.ts';
 import type { OpenStreams } from './open-streams.ts';
-import { type MessageReader, readFrame } from './server-messages.ts';
 
 /** Maximum length of a JSON reply in bytes, as of an event of a stream. */
 const messageBytesMax = 32 * 1024 * 1024;
-
-/** Headers of a server that clients of the protocol read. */
-const passed: readonly string[] = ['content-type', 'mcp-protocol-version', 'retry-after', 'allow'];
-
-/** Returns the reply headers of the server that pass to the client. */
-export function passedHeaders(headers: HeaderList): HeaderList {
-  const kept: HeaderList = [];
-  for (const name of passed) {
-    const value = findHeader(headers, name);
-    if (value !== undefined) kept.push(name, value);
-  }
-  return kept;
-}
 
 /** Reads a JSON reply whole, and returns it with its message changed by `reader`. Throws GatewayError `upstream_invalid`. */
 export async function relayJson(

@@ -1,0 +1,34 @@
+import { isPromise, type Maybe } from '../contract/values/json.ts';
+
+/** Reads the messages of a server or an agent that reply to one request. */
+export interface MessageReader {
+  /**
+   * Returns the text to send instead of the JSON of a message: null for the message itself, an empty text for none. Throws GatewayError
+   * `upstream_invalid` for text that must be checked and is no message.
+   */
+  read(json: string): Maybe<string | null>;
+}
+
+/**
+ * Returns the frame of an event stream with its data changed by `reader`: the same text if nothing changes, an empty text if the frame is
+ * dropped.
+ */
+export function readFrame(reader: MessageReader, frame: string): Maybe<string> {
+  const data = dataOf(frame);
+  const changed = data === null ? null : reader.read(data);
+  return isPromise(changed) ? changed.then((text) => withData(frame, text)) : withData(frame, changed);
+}
+
+function withData(frame: string, changed: string | null): string {
+  if (changed === null || changed === '') return changed ?? frame;
+  const others = frame.split(lineEnd).filter((line) => line !== '' && !line.startsWith('data:'));
+  return `${[...others, `data: ${changed}`].join('\n')}\n\n`;
+}
+
+const lineEnd = /\r\n|\n|\r/;
+
+/** Returns the data of a frame of an event stream; null if it has none. */
+export function dataOf(frame: string): string | null {
+  const data = frame.split(lineEnd).filter((line) => line.startsWith('data:'));
+  return data.length === 0 ? null : data.map((line) => line.slice(line[5] === ' ' ? 6 : 5)).join('\n');
+}
