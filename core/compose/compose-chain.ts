@@ -10,8 +10,7 @@ import { type Chain, compileChain, mergePlugins } from '../pipeline/plan/compile
 import { PlanStore } from '../pipeline/plan/plan-store.ts';
 import type { OpenGuardrail } from '../pipeline/plan/saved-guardrails.ts';
 import { createProviderCalls, type ProviderCalls } from '../pipeline/provider-calls.ts';
-import { timePlugin } from '../plugin-host/time-hooks.ts';
-import { timeStage } from '../plugin-host/time-stage.ts';
+import { timePlugin, timeStage } from '../plugin-host/time-hooks.ts';
 import { sortPlugins } from './order-plugins.ts';
 
 /** The services that the composition adds itself. */

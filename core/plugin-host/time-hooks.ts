@@ -6,16 +6,30 @@ import { isPromise } from '../contract/values/json.ts';
 
 /** Returns the same plugin, whose hooks add the time of their calls to `ctx.pluginTimes`. */
 export function timePlugin(plugin: CorePlugin): CorePlugin {
+  // onClose belongs to no request.
+  const timed = hookNames.filter((name) => name !== 'onClose');
+  return timeHooks(plugin, timed, (hook) => (ctx, ms) => addTime(ctx, plugin.name, hook, ms));
+}
+
+/** Returns the same plugin, whose `onRequest` adds its time to this field of `ctx.times`. */
+export function timeStage(plugin: CorePlugin, field: 'limitsMs' | 'cacheMs'): CorePlugin {
+  return timeHooks(plugin, ['onRequest'], () => (ctx, ms) => {
+    ctx.times[field] += ms;
+  });
+}
+
+type AddTime = (ctx: RequestContext, ms: number) => void;
+
+function timeHooks(plugin: CorePlugin, names: readonly HookName[], adderOf: (hook: HookName) => AddTime): CorePlugin {
   return {
     ...plugin,
     onConfig(config, scope, services) {
       const hooks = plugin.onConfig(config, scope, services);
       if (hooks === null) return null;
       const timed: Partial<Record<HookName, unknown>> = {};
-      for (const name of hookNames) {
+      for (const name of names) {
         const hook = hooks[name];
-        // onClose belongs to no request.
-        if (hook && name !== 'onClose') timed[name] = timeHook(plugin.name, name, hook.bind(hooks) as AnyHook);
+        if (hook) timed[name] = timeHook(hook.bind(hooks) as AnyHook, adderOf(name));
       }
       return Object.assign(Object.create(hooks) as CoreHooks, timed);
     },
@@ -25,17 +39,7 @@ export function timePlugin(plugin: CorePlugin): CorePlugin {
 // biome-ignore lint/suspicious/noExplicitAny: hooks of all kinds are timed alike, each with arguments of its own
 type AnyHook = (ctx: RequestContext, second?: any, third?: any) => unknown;
 
-function timeHook(plugin: string, hook: HookName, call: AnyHook): AnyHook {
-  const add = (ctx: RequestContext, beganMs: number): void => {
-    ctx.pluginTimes ??= [];
-    let time = ctx.pluginTimes.find((each) => each.plugin === plugin && each.hook === hook);
-    if (!time) {
-      time = { plugin, hook, calls: 0, durationMs: 0 };
-      ctx.pluginTimes.push(time);
-    }
-    (time as Writable).calls += 1;
-    (time as Writable).durationMs += performance.now() - beganMs;
-  };
+function timeHook(call: AnyHook, add: AddTime): AnyHook {
   return (ctx, second, third) => {
     // Services.clock is read once per turn of the event loop: a synchronous hook would take no time.
     const beganMs = performance.now();
@@ -44,11 +48,22 @@ function timeHook(plugin: string, hook: HookName, call: AnyHook): AnyHook {
       const result = call(ctx, second, third);
       if (!isPromise(result)) return result;
       isPending = true;
-      return result.finally(() => add(ctx, beganMs));
+      return result.finally(() => add(ctx, performance.now() - beganMs));
     } finally {
-      if (!isPending) add(ctx, beganMs);
+      if (!isPending) add(ctx, performance.now() - beganMs);
     }
   };
+}
+
+function addTime(ctx: RequestContext, plugin: string, hook: HookName, ms: number): void {
+  ctx.pluginTimes ??= [];
+  let time = ctx.pluginTimes.find((each) => each.plugin === plugin && each.hook === hook);
+  if (!time) {
+    time = { plugin, hook, calls: 0, durationMs: 0 };
+    ctx.pluginTimes.push(time);
+  }
+  (time as Writable).calls += 1;
+  (time as Writable).durationMs += ms;
 }
 
 type Writable = { -readonly [Key in keyof PluginTime]: PluginTime[Key] };
