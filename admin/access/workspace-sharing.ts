@@ -11,7 +11,7 @@ import { type Workspace, workspaces } from '../resources/workspaces/entity.ts';
 import { findWorkspace } from './resolve-workspace.ts';
 
 /** An integration of a workspace, or of an organisation that shares it with workspaces. */
-interface Shareable {
+export interface Shareable {
   readonly id: string;
   readonly organisationId: string;
   readonly workspaceId?: string | null;

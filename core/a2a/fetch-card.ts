@@ -1,13 +1,12 @@
+import { cardBytesMax, missingCardMember } from '../contract/protocol/agents.ts';
 import type { UpstreamSender, UpstreamTimeouts } from '../contract/provider/upstream.ts';
 import { GatewayError } from '../contract/values/errors.ts';
-import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
+import { type JsonObject, parseObject } from '../contract/values/json.ts';
 import { exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { AgentAddress } from './agent-settings.ts';
 
 /** The two places of a card. The second is that of versions before 0.3. */
 const wellKnown: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json'];
-
-const cardBytesMax = 1_000_000;
 
 /** True for the path of a card below that of an agent. */
 export function isCardPath(rest: string): boolean {
@@ -88,15 +87,7 @@ async function fetchFrom(
   }
   const card = parseObject(Buffer.concat(chunks).toString('utf8'));
   if (card === null) return new GatewayError('upstream_invalid', { message: `The card at ${path} is not a JSON object` });
-  const missing = missingMember(card);
+  const missing = missingCardMember(card);
   if (missing === null) return card;
   return new GatewayError('upstream_invalid', { message: `The card at ${path} has no ${missing}` });
-}
-
-/** Returns the required member that a card does not have; null if it is complete. Cards of 1.0 have interfaces instead of `url`. */
-function missingMember(card: JsonObject): string | null {
-  if (typeof card.name !== 'string' || card.name === '') return 'name';
-  if (typeof card.url === 'string' && card.url !== '') return null;
-  const interfaces = Array.isArray(card.supportedInterfaces) ? card.supportedInterfaces : [];
-  return interfaces.some((one) => isObject(one) && typeof one.url === 'string' && one.url !== '') ? null : 'url';
 }

@@ -1,17 +1,12 @@
 import * as v from 'valibot';
-import { type AgentInterface, agentBindings } from '../../../core/contract/protocol/agents.ts';
+import { type AgentInterface, agentBindings, cardBytesMax, missingCardMember } from '../../../core/contract/protocol/agents.ts';
 import { isObject, type JsonObject } from '../../../core/contract/values/json.ts';
-
-const cardBytesMax = 1_000_000;
 
 /** A card of either version, stored as it was sent. */
 export const agentCard = v.pipe(
   v.record(v.string(), v.unknown()),
-  v.check((card) => typeof card.name === 'string' && card.name !== '', 'a card needs a name'),
-  v.check(
-    (card) => interfacesOf(card).length > 0 || typeof card.url === 'string',
-    'a card needs a url (0.3) or supportedInterfaces (1.0)',
-  ),
+  v.check((card) => missingCardMember(card) !== 'name', 'a card needs a name'),
+  v.check((card) => missingCardMember(card) !== 'url', 'a card needs a url (0.3) or supportedInterfaces (1.0)'),
   v.check((card) => Buffer.byteLength(JSON.stringify(card)) <= cardBytesMax, `at most ${cardBytesMax} bytes`),
 );
 

@@ -10,7 +10,7 @@ import { sentHeaders } from '../mcp-integrations/sent-headers.ts';
 import { agentIntegrationWorkspaces } from './entity.ts';
 import { fetchAgentCard } from './fetch-card.ts';
 import { fetchCardBody, fetchCardReply } from './schema.ts';
-import { findOwnAgentIntegration, findReadableAgentIntegration, requireAgentOwner, shareAgentIntegration } from './service.ts';
+import { agentIntegrationAccess, shareAgentIntegration } from './service.ts';
 import { integrationFlags, setIntegrationFlags, toSkillList } from './skills.ts';
 import { skillsBody, skillsReply } from './skills-schema.ts';
 
@@ -47,7 +47,7 @@ export const agentIntegrationDetailRoutes: readonly AdminRoute[] = [
     action: 'list-skills',
     reply: skillsReply,
     async handle(call) {
-      const row = await findReadableAgentIntegration(call.em, call, call.params.agentIntegrationId ?? '');
+      const row = await agentIntegrationAccess.findReadable(call.em, call, call.params.agentIntegrationId ?? '');
       return toSkillList(row, await integrationFlags(call.em, row), null);
     },
   }),
@@ -62,8 +62,8 @@ export const agentIntegrationDetailRoutes: readonly AdminRoute[] = [
     reply: emptyReply,
     async handle(call) {
       await call.write(async (change) => {
-        const row = await findOwnAgentIntegration(change.tx, call, call.params.agentIntegrationId ?? '', 'for update');
-        requireAgentOwner(call.actor, row.workspaceId, 'update');
+        const row = await agentIntegrationAccess.findOwn(change.tx, call, call.params.agentIntegrationId ?? '', 'for update');
+        agentIntegrationAccess.requireOwner(call.actor, row.workspaceId, 'update');
         await setIntegrationFlags(change, row, call.body.skills);
       });
       return {};
@@ -79,7 +79,7 @@ export const agentIntegrationDetailRoutes: readonly AdminRoute[] = [
     action: 'list-workspaces',
     reply: workspacesReply,
     async handle(call) {
-      const row = await findOwnAgentIntegration(call.em, call, call.params.agentIntegrationId ?? '');
+      const row = await agentIntegrationAccess.findOwn(call.em, call, call.params.agentIntegrationId ?? '');
       call.tag(row.revision);
       return listSharing(call.em, agentIntegrationWorkspaces, row);
     },
@@ -96,7 +96,7 @@ export const agentIntegrationDetailRoutes: readonly AdminRoute[] = [
     reply: emptyReply,
     async handle(call) {
       await call.write(async (change) => {
-        const row = await findOwnAgentIntegration(change.tx, call, call.params.agentIntegrationId ?? '', 'for update');
+        const row = await agentIntegrationAccess.findOwn(change.tx, call, call.params.agentIntegrationId ?? '', 'for update');
         call.match(row.revision);
         await shareAgentIntegration(change, row, call.body);
       });

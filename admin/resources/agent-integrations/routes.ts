@@ -7,14 +7,7 @@ import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
 import { searchIn } from '../../http/search-in.ts';
 import { type AgentIntegration, agentIntegrations, agentIntegrationWorkspaces } from './entity.ts';
 import { createBody, createReply, listQuery, listReply, readReply, updateBody } from './schema.ts';
-import {
-  archiveAgentIntegration,
-  createAgentIntegration,
-  findOwnAgentIntegration,
-  findReadableAgentIntegration,
-  requireAgentOwner,
-  updateAgentIntegration,
-} from './service.ts';
+import { agentIntegrationAccess, archiveAgentIntegration, createAgentIntegration, updateAgentIntegration } from './service.ts';
 import { toRow } from './to-reply.ts';
 
 const scopes = (action: string) => [`organisation_agent_integrations.${action}`, `workspace_agent_integrations.${action}`];
@@ -62,7 +55,7 @@ export const agentIntegrationRoutes: readonly AdminRoute[] = [
     reply: createReply,
     async handle(call) {
       const { organisationId, workspaceId, actor, body, services } = call;
-      requireAgentOwner(actor, workspaceId, 'create');
+      agentIntegrationAccess.requireOwner(actor, workspaceId, 'create');
       checkHost(services.settings, body.url, 'url', true);
       const made = await call.write((change) =>
         createAgentIntegration(change, services.vault, { organisationId, workspaceId }, actor, body),
@@ -79,7 +72,7 @@ export const agentIntegrationRoutes: readonly AdminRoute[] = [
     action: 'read',
     reply: readReply,
     async handle(call) {
-      const row = await findReadableAgentIntegration(call.em, call, call.params.agentIntegrationId ?? '');
+      const row = await agentIntegrationAccess.findReadable(call.em, call, call.params.agentIntegrationId ?? '');
       call.tag(row.revision);
       const isOwner = call.workspaceId === null || row.workspaceId === call.workspaceId;
       return { ...toRow(row, isOwner), agent_card: row.agentCard ?? null, global_workspace_access: globalAccessOf(row) };
@@ -98,8 +91,8 @@ export const agentIntegrationRoutes: readonly AdminRoute[] = [
       const { body, services } = call;
       if (body.url !== undefined) checkHost(services.settings, body.url, 'url', true);
       await call.write(async (change) => {
-        const row = await findOwnAgentIntegration(change.tx, call, call.params.agentIntegrationId ?? '', 'for update');
-        requireAgentOwner(call.actor, row.workspaceId, 'update');
+        const row = await agentIntegrationAccess.findOwn(change.tx, call, call.params.agentIntegrationId ?? '', 'for update');
+        agentIntegrationAccess.requireOwner(call.actor, row.workspaceId, 'update');
         call.match(row.revision);
         requireUnchanged('slug', body.slug, row.slug);
         await updateAgentIntegration(change, services.vault, row, body);
@@ -117,8 +110,8 @@ export const agentIntegrationRoutes: readonly AdminRoute[] = [
     reply: emptyReply,
     async handle(call) {
       await call.write(async (change) => {
-        const row = await findOwnAgentIntegration(change.tx, call, call.params.agentIntegrationId ?? '', 'for update');
-        requireAgentOwner(call.actor, row.workspaceId, 'delete');
+        const row = await agentIntegrationAccess.findOwn(change.tx, call, call.params.agentIntegrationId ?? '', 'for update');
+        agentIntegrationAccess.requireOwner(call.actor, row.workspaceId, 'delete');
         call.match(row.revision);
         await archiveAgentIntegration(change, row);
       });

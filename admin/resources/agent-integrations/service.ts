@@ -1,12 +1,10 @@
-import { LockMode } from '@mikro-orm/core';
 import type * as v from 'valibot';
-import { mayUse, type SentSharing, shareWithWorkspaces } from '../../access/workspace-sharing.ts';
+import { integrationAccess, type Tenant } from '../../access/integration-access.ts';
+import { type SentSharing, shareWithWorkspaces } from '../../access/workspace-sharing.ts';
 import { announceAgentServers } from '../../announce/agent-servers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
-import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
-import { conflict, forbidden, invalid, notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { invalid } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { agentServers } from '../agent-servers/entity.ts';
@@ -14,11 +12,12 @@ import { type AgentIntegration, agentIntegrations, agentIntegrationWorkspaces } 
 import { dropHeaders, putSettings } from './headers.ts';
 import type { createBody, updateBody } from './schema.ts';
 
-interface Tenant {
-  readonly organisationId: string;
-  /** Null: the organisation itself. */
-  readonly workspaceId: string | null;
-}
+export const agentIntegrationAccess = integrationAccess<AgentIntegration>({
+  table: agentIntegrations,
+  sharing: agentIntegrationWorkspaces,
+  named: 'an agent integration',
+  scopes: 'agent_integrations',
+});
 
 /** Stores an integration. Emits nothing: only its servers are documents. */
 export async function createAgentIntegration(
@@ -30,9 +29,7 @@ export async function createAgentIntegration(
 ): Promise<AgentIntegration> {
   const { tx } = change;
   const slug = sent.slug ?? newSlug('', sent.name);
-  if ((await tx.count(agentIntegrations, { organisationId, slug, status: 'active' })) > 0) {
-    throw conflict(`slug: an agent integration with the slug ${slug} already exists`);
-  }
+  await agentIntegrationAccess.requireFreeSlug(tx, organisationId, slug);
   const now = new Date();
   const row = tx.create(agentIntegrations, {
     ...{ id: newId(), organisationId, workspaceId, slug, name: sent.name, description: sent.description ?? null },
@@ -82,44 +79,6 @@ export async function archiveAgentIntegration(change: Change, row: AgentIntegrat
 export async function shareAgentIntegration(change: Change, row: AgentIntegration, body: SentSharing): Promise<void> {
   await shareWithWorkspaces(change, agentIntegrationWorkspaces, row, body);
   await announceAgentServers(change, row.id, 'upsert');
-}
-
-/** Returns an active integration that the actor owns. `for update` locks the row until the end of the transaction. Throws AB08. */
-export async function findOwnAgentIntegration(
-  em: EntityManager,
-  call: Tenant,
-  idOrSlug: string,
-  lock?: 'for update',
-): Promise<AgentIntegration> {
-  const where = { ...itemOf(call, idOrSlug), status: 'active' as const };
-  const found = await em.findOne(agentIntegrations, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
-  if (!found) throw notFound('Agent integration');
-  return found;
-}
-
-/** Returns an integration that the actor may read: in a workspace, its own and those shared with it. Throws AB08. */
-export async function findReadableAgentIntegration(em: EntityManager, call: Tenant, idOrSlug: string): Promise<AgentIntegration> {
-  if (call.workspaceId === null) return findOwnAgentIntegration(em, call, idOrSlug);
-  const found = await findOwnAgentIntegration(em, { ...call, workspaceId: null }, idOrSlug);
-  if (!(await mayUseAgentIntegration(em, found, call.workspaceId))) throw notFound('Agent integration');
-  return found;
-}
-
-/** Returns true if the integration belongs to the workspace or is shared with it. */
-export function mayUseAgentIntegration(em: EntityManager, row: AgentIntegration, workspaceId: string): Promise<boolean> {
-  return mayUse(em, agentIntegrationWorkspaces, row, workspaceId);
-}
-
-/** Throws AB03 unless the actor may do this to integrations of this owner: those of the organisation have scopes of their own. */
-export function requireAgentOwner(actor: Actor, workspaceId: string | null | undefined, action: string): void {
-  if (!workspaceId && actor.workspaceId !== null) {
-    throw forbidden('Agent integrations of the organisation require an organisation API key');
-  }
-  const groups = workspaceId
-    ? ['workspace_agent_integrations', 'organisation_agent_integrations']
-    : ['organisation_agent_integrations'];
-  if (groups.some((group) => actor.scopes.has(`${group}.${action}`))) return;
-  throw forbidden(`The API key or user lacks the scope ${groups.map((group) => `${group}.${action}`).join(' or ')}`);
 }
 
 /** An integration that authenticates with headers needs one. */

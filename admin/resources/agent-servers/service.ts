@@ -7,7 +7,7 @@ import type { Actor } from '../../http/actor.ts';
 import { asReference, conflict, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
-import { findReadableAgentIntegration } from '../agent-integrations/service.ts';
+import { agentIntegrationAccess } from '../agent-integrations/service.ts';
 import { type AgentServer, agentServers } from './entity.ts';
 import type { createBody, updateBody } from './schema.ts';
 
@@ -25,9 +25,9 @@ export async function createAgentServer(
 ): Promise<AgentServer> {
   const { tx } = change;
   const tenant = { organisationId, workspaceId };
-  const integration = await findReadableAgentIntegration(tx, tenant, sent.agent_integration_id).catch(
-    asReference('agent_integration_id', 'Agent integration'),
-  );
+  const integration = await agentIntegrationAccess
+    .findReadable(tx, tenant, sent.agent_integration_id)
+    .catch(asReference('agent_integration_id', 'Agent integration'));
   const slug = sent.slug ?? newSlug('', sent.name.slice(0, 40));
   if ((await tx.count(agentServers, { ...tenant, slug, status: 'active' })) > 0) {
     throw conflict(`slug: an agent server with the slug ${slug} already exists in this workspace`);

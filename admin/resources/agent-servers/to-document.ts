@@ -4,7 +4,7 @@ import { type DocumentSource, splitDocumentId } from '../../define-resource.ts';
 import { usableInterfaces } from '../agent-integrations/card-schema.ts';
 import { type AgentIntegration, agentIntegrations } from '../agent-integrations/entity.ts';
 import { openAgentHeaders, sealedForGateways } from '../agent-integrations/headers.ts';
-import { mayUseAgentIntegration } from '../agent-integrations/service.ts';
+import { agentIntegrationAccess } from '../agent-integrations/service.ts';
 import { integrationFlags } from '../agent-integrations/skills.ts';
 import { toForwardHeaders } from '../mcp-integrations/sent-headers.ts';
 import { agentServers, agentServerUsers } from './entity.ts';
@@ -22,7 +22,7 @@ export async function toAgentServerDocument(source: DocumentSource, id: string):
   if (!row) return null;
   const { organisationId, workspaceId } = row;
   const integration = await em.findOne(agentIntegrations, { id: row.integrationId, organisationId, status: 'active' });
-  if (!integration || !(await mayUseAgentIntegration(em, integration, workspaceId))) return null;
+  if (!integration || !(await agentIntegrationAccess.mayUse(em, integration, workspaceId))) return null;
   const headers = await openAgentHeaders(em, source.vault, integration);
   const { forward_headers: forward } = integration.configurations;
   const flags = [...(await integrationFlags(em, integration)), ...(await serverFlags(em, row))];

@@ -3,7 +3,7 @@ import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
 import { approvalBody, approvalQuery, approvalsReply } from './approval-schema.ts';
 import { listApprovals } from './list-approvals.ts';
-import { findOwnMcpIntegration, requireMcpOwner } from './service.ts';
+import { mcpIntegrationAccess } from './service.ts';
 import { approveTools } from './tool-approvals.ts';
 
 const scopes = (action: string) => [`organisation_mcp_integrations.${action}`, `workspace_mcp_integrations.${action}`];
@@ -25,7 +25,7 @@ export const toolApprovalRoutes: readonly AdminRoute[] = [
     query: approvalQuery,
     reply: approvalsReply,
     async handle(call) {
-      const row = await findOwnMcpIntegration(call.em, call, call.params.mcpIntegrationId ?? '');
+      const row = await mcpIntegrationAccess.findOwn(call.em, call, call.params.mcpIntegrationId ?? '');
       return listApprovals(call.em, row, call.query);
     },
   }),
@@ -40,8 +40,8 @@ export const toolApprovalRoutes: readonly AdminRoute[] = [
     reply: emptyReply,
     async handle(call) {
       await call.write(async (change) => {
-        const row = await findOwnMcpIntegration(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
-        requireMcpOwner(call.actor, row.workspaceId, 'update');
+        const row = await mcpIntegrationAccess.findOwn(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
+        mcpIntegrationAccess.requireOwner(call.actor, row.workspaceId, 'update');
         await approveTools(change, row, call.actor, call.body);
       });
       return {};

@@ -13,7 +13,7 @@ import {
 } from './capability-schema.ts';
 import { inspectIntegration, toTestReply } from './inspect.ts';
 import { toCapabilityPage } from './list-capabilities.ts';
-import { findOwnMcpIntegration, findReadableMcpIntegration, requireMcpOwner } from './service.ts';
+import { mcpIntegrationAccess } from './service.ts';
 
 const scopes = (action: string) => [`organisation_mcp_integrations.${action}`, `workspace_mcp_integrations.${action}`];
 const shared = { tenant: 'either', resource: 'mcp_integrations', query: tenantQuery, body: null } as const;
@@ -31,7 +31,7 @@ export const mcpCapabilityRoutes: readonly AdminRoute[] = [
     query: capabilityQuery,
     reply: capabilitiesReply,
     async handle(call) {
-      const row = await findReadableMcpIntegration(call.em, call, call.params.mcpIntegrationId ?? '');
+      const row = await mcpIntegrationAccess.findReadable(call.em, call, call.params.mcpIntegrationId ?? '');
       const all = await listCapabilities(call.em, row);
       return toCapabilityPage(
         all.map((one) => ({ row: one, enabled: one.enabled })),
@@ -50,8 +50,8 @@ export const mcpCapabilityRoutes: readonly AdminRoute[] = [
     reply: successReply,
     async handle(call) {
       await call.write(async (change) => {
-        const row = await findOwnMcpIntegration(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
-        requireMcpOwner(call.actor, row.workspaceId, 'update');
+        const row = await mcpIntegrationAccess.findOwn(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
+        mcpIntegrationAccess.requireOwner(call.actor, row.workspaceId, 'update');
         await setFlags(change, row, call.body.capabilities);
       });
       return { success: true };
@@ -69,8 +69,8 @@ export const mcpCapabilityRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { body, services } = call;
       const name = call.params.mcpIntegrationId ?? '';
-      const before = await findOwnMcpIntegration(call.em, call, name);
-      requireMcpOwner(call.actor, before.workspaceId, 'update');
+      const before = await mcpIntegrationAccess.findOwn(call.em, call, name);
+      mcpIntegrationAccess.requireOwner(call.actor, before.workspaceId, 'update');
       const found = body.capabilities
         ? {
             ...{ error: null, info: body.server_info ?? null },
@@ -78,7 +78,7 @@ export const mcpCapabilityRoutes: readonly AdminRoute[] = [
           }
         : await inspectIntegration(call.em, services, before, true);
       await call.write(async (change) => {
-        const row = await findOwnMcpIntegration(change.tx, call, name, 'for update');
+        const row = await mcpIntegrationAccess.findOwn(change.tx, call, name, 'for update');
         if (found.error === null) await storeSync(change, row, found.info, found.capabilities);
         else storeFailedSync(change, row, found.error);
       });
@@ -96,8 +96,8 @@ export const mcpCapabilityRoutes: readonly AdminRoute[] = [
     action: 'test',
     reply: testReply,
     async handle(call) {
-      const row = await findOwnMcpIntegration(call.em, call, call.params.mcpIntegrationId ?? '');
-      requireMcpOwner(call.actor, row.workspaceId, 'update');
+      const row = await mcpIntegrationAccess.findOwn(call.em, call, call.params.mcpIntegrationId ?? '');
+      mcpIntegrationAccess.requireOwner(call.actor, row.workspaceId, 'update');
       checkHost(call.services.settings, row.url, 'url', true);
       return toTestReply(await inspectIntegration(call.em, call.services, row, false), row.url);
     },

@@ -18,9 +18,7 @@ import { createBody, createReply, listQuery, listReply, metadataReply, readReply
 import {
   archiveMcpIntegration,
   createMcpIntegration,
-  findOwnMcpIntegration,
-  findReadableMcpIntegration,
-  requireMcpOwner,
+  mcpIntegrationAccess,
   shareMcpIntegration,
   updateMcpIntegration,
 } from './service.ts';
@@ -70,7 +68,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
     reply: createReply,
     async handle(call) {
       const { organisationId, workspaceId, actor, body, services } = call;
-      requireMcpOwner(actor, workspaceId, 'create');
+      mcpIntegrationAccess.requireOwner(actor, workspaceId, 'create');
       checkHost(services.settings, body.url, 'url', true);
       for (const [path, url] of calledUrls(body.configurations)) checkHost(services.settings, url, path, true);
       const made = await call.write((change) =>
@@ -88,7 +86,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
     action: 'read',
     reply: readReply,
     async handle(call) {
-      const row = await findReadableMcpIntegration(call.em, call, call.params.mcpIntegrationId ?? '');
+      const row = await mcpIntegrationAccess.findReadable(call.em, call, call.params.mcpIntegrationId ?? '');
       call.tag(row.revision);
       const isOwner = call.workspaceId === null || row.workspaceId === call.workspaceId;
       return { ...toRow(row, isOwner), global_workspace_access: globalAccessOf(row) };
@@ -108,8 +106,8 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
       if (body.url !== undefined) checkHost(services.settings, body.url, 'url', true);
       for (const [path, url] of calledUrls(body.configurations)) checkHost(services.settings, url, path, true);
       await call.write(async (change) => {
-        const row = await findOwnMcpIntegration(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
-        requireMcpOwner(call.actor, row.workspaceId, 'update');
+        const row = await mcpIntegrationAccess.findOwn(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
+        mcpIntegrationAccess.requireOwner(call.actor, row.workspaceId, 'update');
         call.match(row.revision);
         requireUnchanged('slug', body.slug, row.slug);
         await updateMcpIntegration(change, services.vault, row, body);
@@ -127,8 +125,8 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
     reply: emptyReply,
     async handle(call) {
       await call.write(async (change) => {
-        const row = await findOwnMcpIntegration(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
-        requireMcpOwner(call.actor, row.workspaceId, 'delete');
+        const row = await mcpIntegrationAccess.findOwn(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
+        mcpIntegrationAccess.requireOwner(call.actor, row.workspaceId, 'delete');
         call.match(row.revision);
         await archiveMcpIntegration(change, row);
       });
@@ -145,7 +143,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
     action: 'list-workspaces',
     reply: workspacesReply,
     async handle(call) {
-      const row = await findOwnMcpIntegration(call.em, call, call.params.mcpIntegrationId ?? '');
+      const row = await mcpIntegrationAccess.findOwn(call.em, call, call.params.mcpIntegrationId ?? '');
       call.tag(row.revision);
       return listSharing(call.em, mcpIntegrationWorkspaces, row);
     },
@@ -162,7 +160,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
     reply: emptyReply,
     async handle(call) {
       await call.write(async (change) => {
-        const row = await findOwnMcpIntegration(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
+        const row = await mcpIntegrationAccess.findOwn(change.tx, call, call.params.mcpIntegrationId ?? '', 'for update');
         call.match(row.revision);
         await shareMcpIntegration(change, row, call.body);
       });
@@ -178,7 +176,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
     action: 'read-metadata',
     reply: metadataReply,
     async handle(call) {
-      return toMetadata(await findReadableMcpIntegration(call.em, call, call.params.mcpIntegrationId ?? ''));
+      return toMetadata(await mcpIntegrationAccess.findReadable(call.em, call, call.params.mcpIntegrationId ?? ''));
     },
   }),
 ];

@@ -1,12 +1,10 @@
-import { LockMode } from '@mikro-orm/core';
 import type * as v from 'valibot';
-import { mayUse, type SentSharing, shareWithWorkspaces } from '../../access/workspace-sharing.ts';
+import { integrationAccess, type Tenant } from '../../access/integration-access.ts';
+import { type SentSharing, shareWithWorkspaces } from '../../access/workspace-sharing.ts';
 import { announceMcpServers } from '../../announce/mcp-servers.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
-import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
-import { conflict, forbidden, invalid, notFound } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { invalid } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { mcpServers } from '../mcp-servers/entity.ts';
@@ -14,11 +12,12 @@ import { type McpIntegration, mcpIntegrations, mcpIntegrationWorkspaces } from '
 import { dropHeaders, putSettings } from './headers.ts';
 import type { createBody, updateBody } from './schema.ts';
 
-interface Tenant {
-  readonly organisationId: string;
-  /** Null: the organisation itself. */
-  readonly workspaceId: string | null;
-}
+export const mcpIntegrationAccess = integrationAccess<McpIntegration>({
+  table: mcpIntegrations,
+  sharing: mcpIntegrationWorkspaces,
+  named: 'an MCP integration',
+  scopes: 'mcp_integrations',
+});
 
 /** Stores an integration. Emits nothing: only its servers are documents. */
 export async function createMcpIntegration(
@@ -30,7 +29,7 @@ export async function createMcpIntegration(
 ): Promise<McpIntegration> {
   const { tx } = change;
   const slug = sent.slug ?? newSlug('', sent.name);
-  await requireFreeSlug(tx, tenant.organisationId, slug);
+  await mcpIntegrationAccess.requireFreeSlug(tx, tenant.organisationId, slug);
   const now = new Date();
   const row = tx.create(mcpIntegrations, {
     id: newId(),
@@ -99,49 +98,6 @@ export async function archiveMcpIntegration(change: Change, row: McpIntegration)
 export async function shareMcpIntegration(change: Change, row: McpIntegration, body: SentSharing): Promise<void> {
   await shareWithWorkspaces(change, mcpIntegrationWorkspaces, row, body);
   await announceMcpServers(change, row.id, 'upsert');
-}
-
-/** Returns an active integration that the actor owns. `for update` locks the row until the end of the transaction. Throws AB08. */
-export async function findOwnMcpIntegration(
-  em: EntityManager,
-  call: Tenant,
-  idOrSlug: string,
-  lock?: 'for update',
-): Promise<McpIntegration> {
-  const where = { ...itemOf(call, idOrSlug), status: 'active' as const };
-  const found = await em.findOne(mcpIntegrations, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
-  if (!found) throw notFound('MCP integration');
-  return found;
-}
-
-/** Returns an integration that the actor may read: in a workspace, its own and those shared with it. Throws AB08. */
-export async function findReadableMcpIntegration(em: EntityManager, call: Tenant, idOrSlug: string): Promise<McpIntegration> {
-  if (call.workspaceId === null) return findOwnMcpIntegration(em, call, idOrSlug);
-  const found = await findOwnMcpIntegration(em, { ...call, workspaceId: null }, idOrSlug);
-  if (!(await mayUseMcpIntegration(em, found, call.workspaceId))) throw notFound('MCP integration');
-  return found;
-}
-
-/** Returns true if the integration belongs to the workspace or is shared with it. */
-export function mayUseMcpIntegration(em: EntityManager, row: McpIntegration, workspaceId: string): Promise<boolean> {
-  return mayUse(em, mcpIntegrationWorkspaces, row, workspaceId);
-}
-
-/** Throws AB03 unless the actor may do this to integrations of this owner: those of the organisation have scopes of their own. */
-export function requireMcpOwner(actor: Actor, workspaceId: string | null | undefined, action: string): void {
-  if (!workspaceId && actor.workspaceId !== null) {
-    throw forbidden('MCP integrations of the organisation require an organisation API key');
-  }
-  const groups = workspaceId
-    ? ['workspace_mcp_integrations', 'organisation_mcp_integrations']
-    : ['organisation_mcp_integrations'];
-  if (groups.some((group) => actor.scopes.has(`${group}.${action}`))) return;
-  throw forbidden(`The API key or user lacks the scope ${groups.map((group) => `${group}.${action}`).join(' or ')}`);
-}
-
-async function requireFreeSlug(em: EntityManager, organisationId: string, slug: string): Promise<void> {
-  const taken = await em.count(mcpIntegrations, { organisationId, slug, status: 'active' });
-  if (taken > 0) throw conflict(`slug: an MCP integration with the slug ${slug} already exists`);
 }
 
 /** An integration that authenticates with headers needs one. */

@@ -1,7 +1,7 @@
 import type { EntityManager } from '../../db/open-database.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { mcpIntegrations } from '../mcp-integrations/entity.ts';
-import { mayUseMcpIntegration } from '../mcp-integrations/service.ts';
+import { mcpIntegrationAccess } from '../mcp-integrations/service.ts';
 import type { McpServer } from '../mcp-servers/entity.ts';
 import type { McpVirtualServer } from '../mcp-virtual-servers/entity.ts';
 import { workspaces } from '../workspaces/entity.ts';
@@ -51,7 +51,7 @@ async function entriesOf(em: EntityManager, page: readonly (McpServer | McpVirtu
   const entries = [];
   for (const row of page) {
     const source = 'integrationId' in row ? sources.get(row.integrationId) : null;
-    if (source === undefined || (source && !(await mayUseMcpIntegration(em, source, row.workspaceId)))) continue;
+    if (source === undefined || (source && !(await mcpIntegrationAccess.mayUse(em, source, row.workspaceId)))) continue;
     const { version, website_url: websiteUrl } = source?.serverInfo ?? {};
     const slug = spaces.get(row.workspaceId)?.slug ?? row.workspaceId;
     const server = {

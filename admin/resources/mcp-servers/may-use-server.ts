@@ -1,7 +1,7 @@
 import { scopesOfKnownUser } from '../../access/user-scopes.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type McpIntegration, mcpIntegrations } from '../mcp-integrations/entity.ts';
-import { mayUseMcpIntegration } from '../mcp-integrations/service.ts';
+import { mcpIntegrationAccess } from '../mcp-integrations/service.ts';
 import type { User } from '../users/entity.ts';
 import { type McpServer, mcpServers, mcpServerUsers } from './entity.ts';
 
@@ -21,5 +21,5 @@ export async function findUsableServer(
   const access = await em.findOne(mcpServerUsers, { organisationId, serverId, userId: user.id });
   if (!(access?.enabled ?? server.defaultUserAccess === 'allow')) return null;
   const integration = await em.findOne(mcpIntegrations, { id: server.integrationId, organisationId, status: 'active' });
-  return integration && (await mayUseMcpIntegration(em, integration, server.workspaceId)) ? { server, integration } : null;
+  return integration && (await mcpIntegrationAccess.mayUse(em, integration, server.workspaceId)) ? { server, integration } : null;
 }

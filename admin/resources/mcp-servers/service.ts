@@ -7,7 +7,7 @@ import type { Actor } from '../../http/actor.ts';
 import { asReference, conflict, notFound } from '../../http/errors.ts';
 import { itemOf } from '../../http/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
-import { findReadableMcpIntegration } from '../mcp-integrations/service.ts';
+import { mcpIntegrationAccess } from '../mcp-integrations/service.ts';
 import { mcpVirtualServers } from '../mcp-virtual-servers/entity.ts';
 import { type McpServer, mcpServers } from './entity.ts';
 import type { createBody, updateBody } from './schema.ts';
@@ -25,9 +25,9 @@ export async function createMcpServer(
   sent: v.InferOutput<typeof createBody>,
 ): Promise<McpServer> {
   const { tx } = change;
-  const integration = await findReadableMcpIntegration(tx, tenant, sent.mcp_integration_id).catch(
-    asReference('mcp_integration_id', 'MCP integration'),
-  );
+  const integration = await mcpIntegrationAccess
+    .findReadable(tx, tenant, sent.mcp_integration_id)
+    .catch(asReference('mcp_integration_id', 'MCP integration'));
   const slug = sent.slug ?? newSlug('', sent.name.slice(0, 40));
   const taken = { ...tenant, slug, status: 'active' } as const;
   if ((await tx.count(mcpServers, taken)) + (await tx.count(mcpVirtualServers, taken)) > 0) {

@@ -6,7 +6,7 @@ import { callPart } from '../mcp-integrations/call-settings.ts';
 import { mcpCapabilities, mcpIntegrations } from '../mcp-integrations/entity.ts';
 import { openMcpHeaders, sealedForGateways } from '../mcp-integrations/headers.ts';
 import { toForwardHeaders } from '../mcp-integrations/sent-headers.ts';
-import { mayUseMcpIntegration } from '../mcp-integrations/service.ts';
+import { mcpIntegrationAccess } from '../mcp-integrations/service.ts';
 import { pinsOf } from '../mcp-integrations/tool-approvals.ts';
 import { type McpServer, mcpServerCapabilities, mcpServerGuardrails, mcpServers, mcpServerUsers } from './entity.ts';
 
@@ -24,7 +24,7 @@ export async function toMcpServerDocument(source: DocumentSource, id: string): P
   if (!row) return null;
   const { organisationId, workspaceId } = row;
   const integration = await em.findOne(mcpIntegrations, { id: row.integrationId, organisationId, status: 'active' });
-  if (!integration || !(await mayUseMcpIntegration(em, integration, workspaceId))) return null;
+  if (!integration || !(await mcpIntegrationAccess.mayUse(em, integration, workspaceId))) return null;
   const headers = await openMcpHeaders(em, source.vault, integration);
   const { tools, forward_headers: forward } = integration.configurations;
   const disabled = await disabledOf(em, row);

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isObject, type JsonObject } from '../values/json.ts';
 import { forwardHeaders } from './mcp.ts';
 
 /** How the gateway authenticates to the agent: not at all, or with fixed headers. */
@@ -8,6 +9,17 @@ export type AgentAuthType = (typeof agentAuthTypes)[number];
 /** Bindings of A2A that the gateway serves. gRPC is not among them. */
 export const agentBindings = ['JSONRPC', 'HTTP+JSON'] as const;
 export type AgentBinding = (typeof agentBindings)[number];
+
+/** Maximum length of an agent's card in bytes. */
+export const cardBytesMax = 1_000_000;
+
+/** Returns the required member that a card does not have; null if it is complete. Cards of 1.0 have interfaces instead of `url`. */
+export function missingCardMember(card: JsonObject): string | null {
+  if (typeof card.name !== 'string' || card.name === '') return 'name';
+  if (typeof card.url === 'string' && card.url !== '') return null;
+  const interfaces = Array.isArray(card.supportedInterfaces) ? card.supportedInterfaces : [];
+  return interfaces.some((one) => isObject(one) && typeof one.url === 'string' && one.url !== '') ? null : 'url';
+}
 
 /** An address of an agent, as its card names it. */
 const agentInterface = v.object({

@@ -1,0 +1,80 @@
+import { type EntitySchema, type FilterQuery, LockMode } from '@mikro-orm/core';
+import type { SharingTable } from '../db/access-tables.ts';
+import type { EntityManager } from '../db/open-database.ts';
+import type { Actor } from '../http/actor.ts';
+import { conflict, forbidden, notFound } from '../http/errors.ts';
+import { itemOf } from '../http/find-item.ts';
+import { mayUse, type Shareable } from './workspace-sharing.ts';
+
+/** The owner of a row. */
+export interface Tenant {
+  readonly organisationId: string;
+  /** Null: the organisation itself. */
+  readonly workspaceId: string | null;
+}
+
+interface Integration extends Shareable {
+  readonly slug: string;
+  readonly status: 'active' | 'archived';
+}
+
+/** A kind of integrations that belong to a workspace, or to an organisation that shares them with workspaces. */
+interface Kind<Row extends Integration> {
+  // biome-ignore lint/suspicious/noExplicitAny: the constructor of the rows is of no interest
+  readonly table: EntitySchema<Row, any>;
+  /** The workspaces that may use each integration of an organisation. */
+  readonly sharing: SharingTable;
+  /** Name in errors, with its article: `an MCP integration`. */
+  readonly named: string;
+  /** Scopes are `workspace_<group>.<action>` and `organisation_<group>.<action>`. */
+  readonly scopes: string;
+}
+
+export interface IntegrationAccess<Row> {
+  /** Throws AB03 unless the actor may do this to integrations of this owner: those of the organisation have scopes of their own. */
+  requireOwner(actor: Actor, workspaceId: string | null | undefined, action: string): void;
+  /** Throws AB02 if an active integration of the organisation has the slug. */
+  requireFreeSlug(em: EntityManager, organisationId: string, slug: string): Promise<void>;
+  /** Returns an active integration that the actor owns. `for update` locks the row until the end of the transaction. Throws AB08. */
+  findOwn(em: EntityManager, call: Tenant, idOrSlug: string, lock?: 'for update'): Promise<Row>;
+  /** Returns an integration that the actor may read: in a workspace, its own and those shared with it. Throws AB08. */
+  findReadable(em: EntityManager, call: Tenant, idOrSlug: string): Promise<Row>;
+  /** Returns true if the integration belongs to the workspace or is shared with it. */
+  mayUse(em: EntityManager, row: Row, workspaceId: string): Promise<boolean>;
+}
+
+/** Returns the rules of access to integrations of a kind. */
+export function integrationAccess<Row extends Integration>(kind: Kind<Row>): IntegrationAccess<Row> {
+  const { table, sharing, named, scopes } = kind;
+  const noun = named.slice(named.indexOf(' ') + 1);
+  const title = `${noun[0]?.toUpperCase()}${noun.slice(1)}`;
+  const access: IntegrationAccess<Row> = {
+    requireOwner(actor, workspaceId, action) {
+      if (!workspaceId && actor.workspaceId !== null) {
+        throw forbidden(`${title}s of the organisation require an organisation API key`);
+      }
+      const owners = workspaceId ? ['workspace', 'organisation'] : ['organisation'];
+      const accepted = owners.map((owner) => `${owner}_${scopes}.${action}`);
+      if (accepted.some((scope) => actor.scopes.has(scope))) return;
+      throw forbidden(`The API key or user lacks the scope ${accepted.join(' or ')}`);
+    },
+    async requireFreeSlug(em, organisationId, slug) {
+      const taken = await em.count(table, { organisationId, slug, status: 'active' } as FilterQuery<Row>);
+      if (taken > 0) throw conflict(`slug: ${named} with the slug ${slug} already exists`);
+    },
+    async findOwn(em, call, idOrSlug, lock) {
+      const where = { ...itemOf(call, idOrSlug), status: 'active' } as FilterQuery<Row>;
+      const found = await em.findOne(table, where, lock ? { lockMode: LockMode.PESSIMISTIC_WRITE } : {});
+      if (!found) throw notFound(title);
+      return found as Row;
+    },
+    async findReadable(em, call, idOrSlug) {
+      if (call.workspaceId === null) return access.findOwn(em, call, idOrSlug);
+      const found = await access.findOwn(em, { ...call, workspaceId: null }, idOrSlug);
+      if (!(await access.mayUse(em, found, call.workspaceId))) throw notFound(title);
+      return found;
+    },
+    mayUse: (em, row, workspaceId) => mayUse(em, sharing, row, workspaceId),
+  };
+  return access;
+}
