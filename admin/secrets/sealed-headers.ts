@@ -1,4 +1,6 @@
+import { keyPurposes } from '../../core/contract/protocol/documents.ts';
 import { isCredentialHeader } from '../../core/contract/values/credential-headers.ts';
+import { deriveKey, seal } from '../../core/contract/values/secret.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import { isMasked, lastCharacters, masked } from './sealed-fields.ts';
 import type { SealContext, Vault } from './vault.ts';
@@ -63,4 +65,10 @@ export function maskedHeaders(headers: Headers): Record<string, string> {
 
 export function lowerCased(headers: Headers): Headers {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** Headers as gateways receive them, bound to `context`. Null if there are none. */
+export function headersForGateways(clusterKey: Uint8Array, context: string, headers: Headers): string | null {
+  if (Object.keys(headers).length === 0) return null;
+  return seal(deriveKey(clusterKey, keyPurposes.transport), JSON.stringify(headers), context);
 }

@@ -3,8 +3,9 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { askGateway } from '../../http/ask-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { Headers } from '../../secrets/sealed-headers.ts';
+import { headersForGateways } from '../../secrets/sealed-headers.ts';
 import type { AgentIntegration } from './entity.ts';
-import { openAgentHeaders, sealedForGateways } from './headers.ts';
+import { openAgentHeaders } from './headers.ts';
 
 /** Milliseconds that the reply may take longer than the exchange with the agent. */
 const slackMs = 400;
@@ -16,7 +17,7 @@ export function fetchAgentCard(
   services: Services,
   { organisationId, url, headers }: { readonly organisationId: string; readonly url: string; readonly headers: Headers },
 ): Promise<AgentCardReply> {
-  const sealed = sealedForGateways(services.settings.clusterKey, `agent-card/${organisationId}`, headers);
+  const sealed = headersForGateways(services.settings.clusterKey, `agent-card/${organisationId}`, headers);
   return askGateway(services, {
     ...{ path: agentCardPath, body: { organisationId, url, headers: sealed }, reply: agentCardReply },
     ...{ timeoutMs: agentCardMs + slackMs, what: 'call the agent' },

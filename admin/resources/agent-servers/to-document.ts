@@ -1,9 +1,10 @@
 import type { AgentServerDocument } from '../../../core/contract/protocol/agents.ts';
 import { userExceptions } from '../../access/server-users.ts';
 import { type DocumentSource, splitDocumentId } from '../../define-resource.ts';
+import { headersForGateways } from '../../secrets/sealed-headers.ts';
 import { usableInterfaces } from '../agent-integrations/card-schema.ts';
 import { type AgentIntegration, agentIntegrations } from '../agent-integrations/entity.ts';
-import { openAgentHeaders, sealedForGateways } from '../agent-integrations/headers.ts';
+import { openAgentHeaders } from '../agent-integrations/headers.ts';
 import { agentIntegrationAccess } from '../agent-integrations/service.ts';
 import { integrationFlags } from '../agent-integrations/skills.ts';
 import { toForwardHeaders } from '../mcp-integrations/sent-headers.ts';
@@ -35,7 +36,7 @@ export async function toAgentServerDocument(source: DocumentSource, id: string):
     url: integration.url,
     interfaces: usableInterfaces(integration.url, integration.agentCard),
     authType: integration.authType,
-    headers: sealedForGateways(source.clusterKey, `agent-server/${row.id}`, headers),
+    headers: headersForGateways(source.clusterKey, `agent-server/${row.id}`, headers),
     forwardHeaders: forward ? toForwardHeaders(forward) : null,
     card: integration.agentCard ?? null,
     disabledSkills: [...new Set(flags.filter(([, enabled]) => !enabled).map(([skill]) => skill))],

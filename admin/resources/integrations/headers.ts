@@ -1,9 +1,15 @@
-import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
 import { isCredentialHeader } from '../../../core/contract/values/credential-headers.ts';
-import { deriveKey, type Sealed, seal } from '../../../core/contract/values/secret.ts';
+import type { Sealed } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { isMasked } from '../../secrets/sealed-fields.ts';
-import { type Headers, lowerCased, maskedHeaders, sealedHeaders, unchangedHeaders } from '../../secrets/sealed-headers.ts';
+import {
+  type Headers,
+  headersForGateways,
+  lowerCased,
+  maskedHeaders,
+  sealedHeaders,
+  unchangedHeaders,
+} from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import type { Integration } from './entity.ts';
 
@@ -64,8 +70,7 @@ export function shownSettingsOf(row: Integration): Record<string, unknown> {
 
 /** Headers as documents carry them, bound to the provider of this id. */
 export function sealedForGateways(clusterKey: Uint8Array, providerId: string, headers: Headers): Sealed | null {
-  if (Object.keys(headers).length === 0) return null;
-  return seal(deriveKey(clusterKey, keyPurposes.transport), JSON.stringify(headers), `provider/${providerId}/headers`);
+  return headersForGateways(clusterKey, `provider/${providerId}/headers`, headers);
 }
 
 function plainHeadersOf({ configurations }: Integration): Headers | null {

@@ -1,5 +1,3 @@
-import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
-import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { originOf } from '../../http/check-host.ts';
 import { invalid } from '../../http/errors.ts';
@@ -9,18 +7,13 @@ import type { Vault } from '../../secrets/vault.ts';
 import { changedCallSettings } from './call-settings.ts';
 import { putClientSecret } from './client-secret.ts';
 import type { McpIntegration } from './entity.ts';
+import { refuseMove } from './refuse-move.ts';
 import type { McpSettings, SentConfigurations, SentOauthMetadata } from './schema.ts';
 
 /** Headers of every call to the server, sealed: `headers` and `passthrough_headers` together, the second replacing the first. */
 const sealed = sealedHeaders<McpIntegration>('mcp_integrations');
 
 export const openMcpHeaders = sealed.open;
-
-/** Headers as documents carry them, bound to the server of this id. Null if there are none. */
-export function sealedForGateways(clusterKey: Uint8Array, serverId: string, headers: Headers): string | null {
-  if (Object.keys(headers).length === 0) return null;
-  return seal(deriveKey(clusterKey, keyPurposes.transport), JSON.stringify(headers), `mcp-server/${serverId}`);
-}
 
 /**
  * Applies the sent settings to a row that is not stored yet. Omitted members stay, null removes one. Sent headers replace all of their
@@ -106,14 +99,6 @@ function split(headers: Headers, second: readonly string[]): [Headers, Headers] 
   const [one, two]: [Record<string, string>, Record<string, string>] = [{}, {}];
   for (const [name, value] of Object.entries(headers)) (second.includes(name) ? two : one)[name] = value;
   return [one, two];
-}
-
-/** A stored header stays on the host it was stored for. Otherwise a change of the URL would send it elsewhere. */
-function refuseMove(all: Headers, sent: Headers): void {
-  const unchanged = Object.keys(all).filter((name) => sent[name] === undefined || isMasked(sent[name]));
-  if (unchanged.length === 0) return;
-  const names = unchanged.map((name) => `configurations.headers.${name}`).join(', ');
-  throw invalid(`url: a new host requires the headers again. Send ${names}`);
 }
 
 /** The client secret stays with the host it was stored for: that of the server, and that of a fixed token endpoint. */

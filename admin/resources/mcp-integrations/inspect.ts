@@ -8,8 +8,9 @@ import {
 import type { EntityManager } from '../../db/open-database.ts';
 import { askGateway } from '../../http/ask-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
+import { headersForGateways } from '../../secrets/sealed-headers.ts';
 import type { McpIntegration } from './entity.ts';
-import { openMcpHeaders, sealedForGateways } from './headers.ts';
+import { openMcpHeaders } from './headers.ts';
 
 /** Milliseconds that the reply may take longer than the inspection itself. */
 const slackMs = 400;
@@ -31,7 +32,7 @@ export async function inspectIntegration(
     url: row.url,
     transport: row.transport,
     authType: row.authType,
-    headers: sealedForGateways(services.settings.clusterKey, row.id, headers),
+    headers: headersForGateways(services.settings.clusterKey, `mcp-server/${row.id}`, headers),
     forwardHeaders: null,
     toolsAllowed: null,
     disabled: { tool: [], prompt: [], resource: [], resource_template: [] },

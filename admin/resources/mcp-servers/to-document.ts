@@ -2,9 +2,10 @@ import type { CapabilityType, McpServerDocument } from '../../../core/contract/p
 import { userExceptions } from '../../access/server-users.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type DocumentSource, splitDocumentId } from '../../define-resource.ts';
+import { headersForGateways } from '../../secrets/sealed-headers.ts';
 import { callPart } from '../mcp-integrations/call-settings.ts';
 import { mcpCapabilities, mcpIntegrations } from '../mcp-integrations/entity.ts';
-import { openMcpHeaders, sealedForGateways } from '../mcp-integrations/headers.ts';
+import { openMcpHeaders } from '../mcp-integrations/headers.ts';
 import { toForwardHeaders } from '../mcp-integrations/sent-headers.ts';
 import { mcpIntegrationAccess } from '../mcp-integrations/service.ts';
 import { pinsOf } from '../mcp-integrations/tool-approvals.ts';
@@ -38,7 +39,7 @@ export async function toMcpServerDocument(source: DocumentSource, id: string): P
     url: integration.url,
     transport: integration.transport,
     authType: integration.authType,
-    headers: sealedForGateways(source.clusterKey, row.id, headers),
+    headers: headersForGateways(source.clusterKey, `mcp-server/${row.id}`, headers),
     forwardHeaders: forward ? toForwardHeaders(forward) : null,
     toolsAllowed: tools?.allowed ?? null,
     disabled,
