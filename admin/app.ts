@@ -16,6 +16,8 @@ import { serveOpenApi } from './openapi/serve-openapi.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { servePrices } from './pricing/serve-prices.ts';
 import { serveExportFiles } from './resources/log-exports/serve-file.ts';
+import { isScimPath, toScimNoRoute } from './scim/no-route.ts';
+import { scimErrorReply } from './scim/scim-error.ts';
 import { adminRoutes, publicRoutes } from './tables.ts';
 
 const versions = ['/v1', '/v2'] as const;
@@ -85,7 +87,8 @@ export function createApp(services: AdminServices): Hono {
         : new AdminError('AB01', `There is no route ${shown}; the methods of this path are ${allow.join(', ')}`, null, 405);
     const requestId = randomUUID();
     services.logRejection(error, { route: 'none', requestId, keyId: null, workspaceId: null, durationMs: 0 });
-    return errorReply(error, { 'x-request-id': requestId, ...(allow.length === 0 ? {} : { allow: allow.join(', ') }) });
+    const headers = { 'x-request-id': requestId, ...(allow.length === 0 ? {} : { allow: allow.join(', ') }) };
+    return isScimPath(path) ? scimErrorReply(toScimNoRoute(error, path), headers) : errorReply(error, headers);
   });
   app.onError((thrown) => {
     services.log.error({ cause: causeOf(thrown) }, 'admin request failed outside its route');

@@ -21,17 +21,20 @@ export function defineScimRoute<Query extends v.GenericSchema, Body extends v.Ge
     readonly path: string;
     readonly query: Query;
     readonly body: Body;
+    /** Statuses of success, if they differ from those of the method. */
+    readonly done?: readonly number[];
     handle(
       call: AdminCall<v.InferOutput<Query>, Body extends v.GenericSchema ? v.InferOutput<Body> : undefined>,
     ): Promise<RawReply>;
   },
 ): AdminRoute {
+  const { done: statuses = done[route.method], ...rest } = route;
   return defineRoute<Query, Body>({
-    ...route,
+    ...rest,
     path: `/scim/:organisationId${route.path}`,
     tenant: 'organisation',
     scopes: [scimScope],
-    protocol: { mediaType, errorSchema, errorReply: scimErrorReply, done: done[route.method] },
+    protocol: { mediaType, errorSchema, errorReply: scimErrorReply, done: statuses },
     reply: v.looseObject({}),
     async handle(call) {
       if (call.params.organisationId?.toLowerCase() !== call.organisationId) throw notFound('Organisation');

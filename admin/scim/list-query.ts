@@ -24,3 +24,27 @@ export const listQuery = v.object({
 });
 
 export type ListQuery = v.InferOutput<typeof listQuery>;
+
+const names = v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(255))), v.maxLength(100)));
+const whole = v.optional(v.pipe(v.number(), v.integer('a whole number is expected')));
+
+/** Body of `POST …/.search` (RFC 7644 §3.4.3): the query of a list, for filters that must not be in a URL. */
+export const searchBody = v.pipe(
+  v.object({
+    attributes: names,
+    excludedAttributes: names,
+    filter: v.optional(v.string()),
+    sortBy: v.optional(v.string()),
+    sortOrder: v.optional(v.string()),
+    startIndex: whole,
+    count: whole,
+  }),
+  v.transform(({ attributes, excludedAttributes, startIndex, count, ...rest }) => ({
+    ...rest,
+    ...(attributes ? { attributes: attributes.join() } : {}),
+    ...(excludedAttributes ? { excludedAttributes: excludedAttributes.join() } : {}),
+    ...(startIndex === undefined ? {} : { startIndex: String(startIndex) }),
+    ...(count === undefined ? {} : { count: String(count) }),
+  })),
+  listQuery,
+);

@@ -8,9 +8,10 @@ interface Attribute {
   readonly multiValued: boolean;
   readonly required: boolean;
   readonly mutability: 'readOnly' | 'readWrite' | 'immutable';
-  readonly returned: 'default' | 'always';
+  readonly returned: 'default' | 'always' | 'request';
   readonly uniqueness: 'none' | 'server';
   readonly caseExact?: boolean;
+  readonly canonicalValues?: readonly string[];
   readonly referenceTypes?: readonly string[];
   readonly subAttributes?: readonly Attribute[];
 }
@@ -56,16 +57,17 @@ const user: readonly Attribute[] = [
   ]),
   text('displayName', 'Name to show'),
   text('title', 'Job title'),
-  flag('active', 'False: the user has no access, and no API keys, sessions or memberships'),
+  // Required, because it always has a value: it cannot be removed. A new user without it is active.
+  { ...flag('active', 'False: the user has no access, and no API keys, sessions or memberships'), required: true },
   complex(
     'emails',
-    'Addresses; the primary one identifies the account',
+    'Addresses; the primary one identifies the account. May be absent if userName is an address',
     [
-      text('value', 'Address'),
+      text('value', 'Address', { required: true }),
       text('type', 'Kind of address, such as work'),
       flag('primary', 'True for the address of the account'),
     ],
-    list,
+    { ...list, required: true },
   ),
   complex(
     'roles',
@@ -94,8 +96,8 @@ const group: readonly Attribute[] = [
     'Users of the group',
     [
       text('value', 'Id of the user', { mutability: 'immutable', caseExact: true }),
-      text('display', 'Name of the user', readOnly),
-      text('type', 'Always User', readOnly),
+      text('display', 'Name of the user', { ...readOnly, returned: 'request' }),
+      text('type', 'Always User', { mutability: 'immutable', canonicalValues: ['User'] }),
       { ...reference('User'), mutability: 'immutable' },
     ],
     list,

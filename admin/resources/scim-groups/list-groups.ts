@@ -41,7 +41,7 @@ export async function listGroups(em: EntityManager, organisationId: string, quer
   }
   const rows = await em.find(scimGroups, { organisationId, id: { $in: ids } });
   const ordered = ids.flatMap((id) => rows.find((row) => row.id === id) ?? []);
-  const resources = await toGroupResources(em, ordered, base, withMembers);
+  const resources = await toGroupResources(em, ordered, base, query);
   return listReply(
     resources.map((one) => selectAttributes(one, query, groupSchema)),
     total,

@@ -1,10 +1,11 @@
+import * as v from 'valibot';
 import type { AdminCall, AdminRoute } from '../../http/route.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { attributesQuery, baseOf, defineScimRoute, isNotModified } from '../../scim/define-scim-route.ts';
-import { listQuery } from '../../scim/list-query.ts';
+import { listQuery, searchBody } from '../../scim/list-query.ts';
 import { patchBody, patchSteps } from '../../scim/patch.ts';
 import { emptyReply, scimReply, versionOf } from '../../scim/reply.ts';
-import { selectAttributes, wants } from '../../scim/select-attributes.ts';
+import { selectAttributes } from '../../scim/select-attributes.ts';
 import { groupSchema } from '../../scim/urns.ts';
 import type { ScimGroup } from './entity.ts';
 import { listGroups } from './list-groups.ts';
@@ -26,6 +27,17 @@ export const scimGroupRoutes: readonly AdminRoute[] = [
     query: listQuery,
     body: null,
     handle: (call) => listGroups(call.em, call.organisationId, call.query, baseOf(call)),
+  }),
+  defineScimRoute({
+    ...ofGroups,
+    method: 'POST',
+    path: '/Groups/.search',
+    action: 'list',
+    summary: 'List groups with the query in the body',
+    query: v.object({}),
+    body: searchBody,
+    done: [200],
+    handle: (call) => listGroups(call.em, call.organisationId, call.body, baseOf(call)),
   }),
   defineScimRoute({
     ...ofGroups,
@@ -121,7 +133,7 @@ async function change(call: Call, work: (change: Change, held: ScimGroup) => Pro
 
 async function replyOf(call: Call, row: ScimGroup, status: 200 | 201) {
   const base = baseOf(call);
-  const [resource = {}] = await toGroupResources(call.em, [row], base, wants('members', call.query, groupSchema));
+  const [resource = {}] = await toGroupResources(call.em, [row], base, call.query);
   const headers = { etag: versionOf(row.revision), ...(status === 201 ? { location: `${base}/Groups/${row.id}` } : {}) };
   return scimReply(selectAttributes(resource, call.query, groupSchema), { status, headers });
 }

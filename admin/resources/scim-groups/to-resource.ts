@@ -1,26 +1,41 @@
 import type { EntityManager } from '../../db/open-database.ts';
 import { versionOf } from '../../scim/reply.ts';
+import { wants } from '../../scim/select-attributes.ts';
 import { groupSchema } from '../../scim/urns.ts';
 import type { ScimGroup } from './entity.ts';
 
-/** Returns groups in their SCIM form, with members if they are wanted. `base` is the URL of `/scim/{organisationId}`. */
+interface Member {
+  readonly group_id: string;
+  readonly user_id: string;
+  readonly display?: string;
+}
+
+/** Attributes that a request selects. */
+type Selection = Parameters<typeof wants>[1];
+
+/**
+ * Returns groups in their SCIM form, with the attributes that are wanted. `base` is the URL of `/scim/{organisationId}`. Members have
+ * their names only if `attributes` contains `members.display`: a group may have thousands.
+ */
 export async function toGroupResources(
   em: EntityManager,
   rows: readonly ScimGroup[],
   base: string,
-  withMembers: boolean,
+  selection: Selection,
 ): Promise<Record<string, unknown>[]> {
   const [first] = rows;
+  const withMembers = wants('members', selection, groupSchema);
+  const withNames = withMembers && wants('members.display', { attributes: selection.attributes ?? '' }, groupSchema);
   const members =
     withMembers && first
-      ? await em.execute<{ group_id: string; user_id: string; display: string }[]>(
-          `select m.group_id, m.user_id, coalesce(u.user_name, u.email) as display
-           from scim_group_members m join users u on u.id = m.user_id
+      ? await em.execute<Member[]>(
+          `select m.group_id, m.user_id ${withNames ? ', coalesce(u.user_name, u.email) as display' : ''}
+           from scim_group_members m ${withNames ? 'join users u on u.id = m.user_id' : ''}
            where m.organisation_id = ? and m.group_id in (select jsonb_array_elements_text(?::jsonb)::uuid) order by m.user_id`,
           [first.organisationId, JSON.stringify(rows.map((row) => row.id))],
         )
       : [];
-  const byGroup = new Map<string, { user_id: string; display: string }[]>(rows.map((row) => [row.id, []]));
+  const byGroup = new Map<string, Member[]>(rows.map((row) => [row.id, []]));
   for (const one of members) byGroup.get(one.group_id)?.push(one);
   return rows.map((row) => ({
     schemas: [groupSchema],
@@ -31,7 +46,7 @@ export async function toGroupResources(
       ? {
           members: (byGroup.get(row.id) ?? []).map(({ user_id: value, display }) => ({
             value,
-            display,
+            ...(display === undefined ? {} : { display }),
             type: 'User',
             $ref: `${base}/Users/${value}`,
           })),

@@ -44,7 +44,7 @@ function apply(user: Attributes, step: PatchStep): void {
     user[name] = unwrap(step.value);
     return;
   }
-  if (name === 'userName') throw new ScimError('mutability', 'userName: required, so it cannot be removed');
+  if (name === 'userName' || name === 'active') throw new ScimError('mutability', `${name}: required, so it cannot be removed`);
   delete user[name];
 }
 

@@ -12,6 +12,8 @@ export const userColumns: Columns = {
   'name.formatted': { type: 'text', sql: "(u.directory->>'formatted')" },
   displayname: { type: 'text', sql: "(u.directory->>'displayName')" },
   title: { type: 'text', sql: "(u.directory->>'title')" },
+  // Entra ID asks for the manager by default. It is not stored, so no user has one.
+  manager: { type: 'text', sql: 'null::text' },
   active: { type: 'boolean', sql: '(u.deactivated_at is null)' },
   emails: {
     type: 'list',

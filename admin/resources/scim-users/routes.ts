@@ -1,6 +1,7 @@
+import * as v from 'valibot';
 import type { AdminCall, AdminRoute } from '../../http/route.ts';
 import { attributesQuery, baseOf, defineScimRoute, isNotModified } from '../../scim/define-scim-route.ts';
-import { listQuery } from '../../scim/list-query.ts';
+import { listQuery, searchBody } from '../../scim/list-query.ts';
 import { patchBody, patchSteps } from '../../scim/patch.ts';
 import { emptyReply, scimReply, versionOf } from '../../scim/reply.ts';
 import { selectAttributes } from '../../scim/select-attributes.ts';
@@ -33,6 +34,17 @@ export const scimUserRoutes: readonly AdminRoute[] = [
     query: listQuery,
     body: null,
     handle: (call) => listDirectoryUsers(call.em, call.organisationId, call.query, baseOf(call)),
+  }),
+  defineScimRoute({
+    ...ofUsers,
+    method: 'POST',
+    path: '/Users/.search',
+    action: 'list',
+    summary: 'List users with the query in the body',
+    query: v.object({}),
+    body: searchBody,
+    done: [200],
+    handle: (call) => listDirectoryUsers(call.em, call.organisationId, call.body, baseOf(call)),
   }),
   defineScimRoute({
     ...ofUsers,

@@ -169,9 +169,9 @@ function bodyOf(route: AdminRoute, attacker: Belongings, tell = true): { body?: 
   const body = bodies[name]?.(attacker) ?? sampleBody(route.method, path, attacker);
   if (!body) throw new Error(`the walk needs a body for ${name}: add it to test/admin/isolation/walk.ts or to the samples`);
   if (tell) return { body };
-  // The tenant is already named in the query.
-  const { workspace_id: _, organisation_id: __, ...rest } = body;
-  return { body: rest };
+  // The tenant is already named in the query. The workspace in the body of an organisation's route is a reference, and may be required.
+  const { workspace_id: workspaceId, organisation_id: _, ...rest } = body;
+  return { body: route.tenant === 'organisation' && workspaceId !== undefined ? { workspace_id: workspaceId, ...rest } : rest };
 }
 
 function sampleBody(method: string, path: string, attacker: Belongings): Record<string, unknown> | null {
@@ -195,9 +195,11 @@ const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, u
   'POST /auth/logout': () => ({}),
   'POST /scim/tokens/{scimTokenId}/rotate': () => ({}),
   'POST /scim/{organisationId}/Users': () => ({ userName: 'attacker-scim@example.com' }),
+  'POST /scim/{organisationId}/Users/.search': () => ({}),
   'PUT /scim/{organisationId}/Users/{userId}': () => ({ userName: 'attacker-scim@example.com' }),
   'PATCH /scim/{organisationId}/Users/{userId}': () => ({ Operations: [] }),
   'POST /scim/{organisationId}/Groups': () => ({ displayName: 'attacker' }),
+  'POST /scim/{organisationId}/Groups/.search': () => ({}),
   'PUT /scim/{organisationId}/Groups/{groupId}': () => ({ displayName: 'attacker' }),
   'PATCH /scim/{organisationId}/Groups/{groupId}': () => ({ Operations: [] }),
   'POST /webhooks/{slug}/rotate-secret': ({ workspaceId }) => ({ workspace_id: workspaceId }),

@@ -143,6 +143,41 @@ describe.each(ruleDatabases)('SCIM users, on %s', (database) => {
     }
   });
 
+  it('are found by a search with the query in the body', async () => {
+    const user = await newUser({ displayName: 'Search me' });
+    const filter = `userName eq "${user.userName}"`;
+    const found = await scim('POST', '/Users/.search', { filter, attributes: ['displayName'], startIndex: 1, count: 5 });
+    expect(found).toMatchObject({ status: 200, body: { totalResults: 1, startIndex: 1 } });
+    const { schemas, id, meta } = user;
+    expect(found.body.Resources).toEqual([{ schemas, id, displayName: 'Search me', meta }]);
+    const groups = await scim('POST', '/Groups/.search', { filter: 'displayName eq "none"', excludedAttributes: ['members'] });
+    expect(groups.body).toMatchObject({ totalResults: 0, Resources: [] });
+    expect(await scim('POST', '/Users/.search', { filter: 'password eq "x"' })).toMatchObject({
+      status: 400,
+      body: { scimType: 'invalidFilter' },
+    });
+  });
+
+  it('have errors of the protocol on every path, also on those that do not exist', async () => {
+    const { id } = await newUser();
+    const cases: [method: string, path: string, body: unknown, status: number][] = [
+      ['GET', '/Nothing', undefined, 404],
+      ['GET', '/Users/not-an-id', undefined, 404],
+      ['DELETE', '/Schemas', undefined, 405],
+      ['GET', '/Me', undefined, 501],
+      ['POST', '/Bulk', {}, 501],
+      ['POST', '/.search', {}, 501],
+      ['PATCH', `/Users/${id}`, patch({ op: 'remove', path: 'active' }), 400],
+      ['PATCH', `/Users/${id}`, patch({ op: 'move', path: 'active' }), 400],
+    ];
+    for (const [method, path, body, status] of cases) {
+      const reply = await scim(method, path, body);
+      const error = { schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'], status: String(status) };
+      expect({ path, status: reply.status, body: reply.body }).toMatchObject({ path, status, body: error });
+      expect(reply.headers.get('content-type')).toBe('application/scim+json');
+    }
+  });
+
   it('belong to the organisation of the token, which reaches nothing else', async () => {
     const other = await plane.newTenant();
     const theirs = await scimClient(plane, other);
