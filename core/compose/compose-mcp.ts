@@ -14,7 +14,7 @@ import { deriveKey } from '../contract/values/secret.ts';
 import { createOpenStreams } from '../json-rpc/open-streams.ts';
 import { createToolGuardrails } from '../json-rpc/tool-guardrails.ts';
 import { createIdentitySigner, type IdentitySigner } from '../jwt/sign-identity.ts';
-import { openSession } from '../mcp/own-client.ts';
+import { initialize, openSession } from '../mcp/own-client.ts';
 import { createOwnSessions } from '../mcp/own-sessions.ts';
 import { createToolReports } from '../mcp/pinning/report-tools.ts';
 import { mcpErrorReply } from '../mcp/refusals.ts';
@@ -50,13 +50,13 @@ export function composeMcp(
   const { mcpRequestTimeoutMs: ms, connectTimeoutMs: connectMs, publicUrl } = settings;
   const openStreams = createOpenStreams();
   const timeouts = { connectMs, firstByteMs: ms, idleMs: ms, totalMs: ms };
-  const routedSessions = createOwnSessions(sender, clock, timeouts, openSession);
+  const routedSessions = createOwnSessions(sender, clock, timeouts, openSession, openStreams);
   const signer = createIdentitySigner({ documents, clock, openKey: signingKeyOpener(settings.clusterKey) });
   const handle = createMcpHandler({
     settingsOf: serverSettings({ openHeaders: mcpHeaderOpener(settings.clusterKey), parseUrl: parseTokenUrl }),
     origins: new Set([new URL(publicUrl).origin, ...settings.corsOrigins.map((origin) => origin.toLowerCase())]),
     sessionIds: createSessionIds(deriveKey(settings.clusterKey, keyPurposes.mcpSession)),
-    ownSessions: createOwnSessions(sender, clock, timeouts),
+    ownSessions: createOwnSessions(sender, clock, timeouts, initialize, openStreams),
     routedSessions,
     toolLists: createToolLists(routedSessions, clock, createToolReports(reports.fetch, reports.log)),
     openStreams,

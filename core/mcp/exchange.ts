@@ -12,14 +12,15 @@ import type { ToolChecks, ToolGuardrails } from '../json-rpc/tool-guardrails.ts'
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
+import { beginAttempt } from './attempt.ts';
 import type { SignIdentity } from './identity-headers.ts';
-import { rejectedDetail } from './own-client.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import { routedBody, routingHeaders } from './routed-message.ts';
-import { enterCircuit } from './server-circuit.ts';
+import { nameServer, rejectedDetail } from './server-errors.ts';
 import { messageReader } from './server-messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 import { callerOf, type SessionIds } from './session-id.ts';
+import { exchangeSse } from './sse/exchange-sse.ts';
 import type { ToolLists } from './tool-lists.ts';
 import { toolUsage } from './tool-usage.ts';
 import { upstreamCall } from './upstream-call.ts';
@@ -75,6 +76,7 @@ const passed: readonly string[] = ['content-type', 'mcp-protocol-version', 'retr
 /** Sends the request to the server, and its reply to the client. */
 export async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptReply> {
   const { ctx, call, sink, server, options } = work;
+  if (server.document.transport === 'sse') return exchangeSse(work, outgoing, () => authorised(work)).finally(() => charge(work));
   const { status, headers, stream, sender } = await sendAuthorised(work, outgoing);
   requireUsable(status, stream);
   const reply = passedHeaders(headers, passed);
@@ -91,7 +93,7 @@ export async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptR
       reader: isStream ? reader : null,
     });
   } finally {
-    if (call.method === 'tools/call') ctx.usage = toolUsage(call);
+    charge(work);
   }
 }
 
@@ -99,6 +101,10 @@ export async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptR
 function sessionOf({ ctx, server, parts }: Work): 'open' | 'checked' | null {
   if (ctx.request.method !== 'GET') return null;
   return server.hasFilters || parts.toolGuardrails.exist(ctx, server.document) ? 'checked' : 'open';
+}
+
+function charge({ ctx, call }: Work): void {
+  if (call.method === 'tools/call') ctx.usage = toolUsage(call);
 }
 
 interface Answered {
@@ -164,18 +170,15 @@ async function send(work: Work, outgoing: Outgoing, sessionId: string | null, re
     },
     prefixes: options.prefixes,
   });
-  const circuit = enterCircuit(server.document, options.services.circuits);
+  const attempt = beginAttempt(work);
   const stream = exchangeStream(options.dispatcher.transport, call);
   ctx.abortUpstream = () => stream.abort();
-  const attempt = beginAttempt(work);
   try {
     const head = await stream.head;
     attempt.ended(head.status);
-    circuit?.end(head.status);
     return { ...head, stream };
   } catch (thrown) {
-    circuit?.end(ctx.aborted ? null : 502);
-    throw attempt.failed(nameServer(toGatewayError(thrown)));
+    throw attempt.failed(thrown);
   }
 }
 
@@ -211,28 +214,4 @@ function upstreamSessionOf({ parts, ctx, call, server }: Work): string | null {
 function sealSession({ parts, ctx, server }: Work, upstream: string): string {
   const state = { upstream, settings: server.fingerprint };
   return parts.sessionIds.seal(server.document.id, callerOf(ctx.identity as Identity, server), state);
-}
-
-/** Notes the call of the server for the record. */
-function beginAttempt({ ctx, server, options: { services } }: Work) {
-  const startMs = services.clock.elapsed();
-  const note = (status: number, error: GatewayError | null): void => {
-    ctx.attempts.push({
-      ...{ targetPath: 'mcp', provider: 'mcp', providerSlug: server.document.slug, status, errorCode: error?.code ?? null },
-      ...{ startMs: startMs - ctx.startedAtMs, durationMs: services.clock.elapsed() - startMs, firstByteMs: 0 },
-      ...{ targetIndex: 0, ok: error === null && status < 400, error, retryAfterMs: null },
-    });
-  };
-  return {
-    ended: (status: number) => note(status, null),
-    failed(error: GatewayError): GatewayError {
-      note(error.status, error);
-      return error;
-    },
-  };
-}
-
-/** Names the server instead of a provider in errors of the transport. */
-function nameServer(error: GatewayError): GatewayError {
-  return error.message.includes('provider') ? error.renamed(error.message.replace('provider', 'MCP server'), error.param) : error;
 }

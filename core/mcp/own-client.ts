@@ -3,16 +3,19 @@ import { GatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
 import { dataOf } from '../json-rpc/message-reader.ts';
+import type { OpenStreams } from '../json-rpc/open-streams.ts';
 import { EventFrames } from '../pipeline/attempt/event-frames.ts';
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
+import { rejectedDetail } from './server-errors.ts';
 import type { ServerSettings } from './server-settings.ts';
+import { openSse, type SseConnection } from './sse/sse-connection.ts';
 
 /** The revision that the gateway requests from servers with sessions. */
 const sessionRevision = '2025-11-25';
 /** The revision without sessions. */
 export const statelessRevision = '2026-07-28';
-/** `detail` of the error if the server rejected the credential. */
-export const rejectedDetail = 'status 401';
+/** The last revision with the transport HTTP+SSE. */
+const sseRevision = '2024-11-05';
 const replyBytesMax = 8 * 1024 * 1024;
 
 /** How the gateway talks to a server on its own behalf. */
@@ -22,18 +25,23 @@ export interface OwnSession {
   readonly sessionId: string | null;
   /** Result of `initialize` or `server/discover`. */
   readonly opened: JsonObject;
+  /** The connection, for servers of the transport HTTP+SSE. */
+  readonly sse?: SseConnection;
 }
 
 export interface OwnClientParts {
   readonly sender: UpstreamSender;
   readonly server: ServerSettings;
   readonly timeouts: UpstreamTimeouts;
+  /** Ends connections when the process stops. */
+  readonly streams?: OpenStreams;
   /** Receives the status of each reply to a request. */
   readonly onStatus?: (status: number) => void;
 }
 
 /** Opens a session: first as a client of the stateless revision, then with `initialize`. Throws GatewayError `upstream_…`. */
 export async function openSession(parts: OwnClientParts): Promise<OwnSession> {
+  if (parts.server.document.transport === 'sse') return initialize(parts);
   const discovered = await discover(parts);
   return discovered === null ? initialize(parts) : { revision: statelessRevision, sessionId: null, opened: discovered };
 }
@@ -41,12 +49,26 @@ export async function openSession(parts: OwnClientParts): Promise<OwnSession> {
 /** Opens a session with `initialize`. Throws GatewayError `upstream_…`. */
 export async function initialize(parts: OwnClientParts): Promise<OwnSession> {
   const params = { protocolVersion: sessionRevision, capabilities: {}, clientInfo };
+  if (parts.server.document.transport === 'sse') return initializeSse(parts, params);
   const { headers, message } = await send(parts, null, { id: 1, method: 'initialize', params });
   const opened = resultOf(message);
   const revision = typeof opened.protocolVersion === 'string' ? opened.protocolVersion : sessionRevision;
   const session = { revision, sessionId: findHeader(headers, 'mcp-session-id') ?? null, opened };
   await send(parts, session, { method: 'notifications/initialized' });
   return session;
+}
+
+async function initializeSse(parts: OwnClientParts, params: JsonObject): Promise<OwnSession> {
+  const sse = await openSse(parts);
+  try {
+    const opened = resultOf(await sse.request({ jsonrpc: '2.0', id: 1, method: 'initialize', params }, []));
+    await sse.notify({ jsonrpc: '2.0', method: 'notifications/initialized' }, []);
+    parts.onStatus?.(200);
+    return { revision: sseRevision, sessionId: null, opened, sse };
+  } catch (thrown) {
+    sse.end();
+    throw thrown;
+  }
 }
 
 /** Sends a request in a session, and returns its result. Throws GatewayError `upstream_…`. */
@@ -56,13 +78,15 @@ export async function request(
   method: string,
   params: JsonObject = {},
 ): Promise<JsonObject> {
+  if (session.sse) return resultOf(await session.sse.request({ jsonrpc: '2.0', id: 2, method, params }, []));
   const isStateless = session.revision >= statelessRevision;
   const sent = isStateless ? { ...params, _meta: ownMeta } : params;
   return resultOf((await send(parts, session, { id: 2, method, params: sent })).message);
 }
 
 /** Ends a session, so that the server can forget it. */
-export async function closeSession(parts: OwnClientParts, { sessionId, revision }: OwnSession): Promise<void> {
+export async function closeSession(parts: OwnClientParts, { sessionId, revision, sse }: OwnSession): Promise<void> {
+  sse?.end();
   if (sessionId === null) return;
   const headers = ['mcp-session-id', sessionId, 'mcp-protocol-version', revision];
   const stream = exchangeStream(parts.sender, callOf(parts, 'DELETE', headers, null));

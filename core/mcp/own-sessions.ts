@@ -1,6 +1,7 @@
 import { newEntryCache } from '../contract/entry-cache.ts';
 import type { UpstreamSender, UpstreamTimeouts } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
+import type { OpenStreams } from '../json-rpc/open-streams.ts';
 import { closeSession, initialize, type OwnClientParts, type OwnSession } from './own-client.ts';
 import type { ServerSettings } from './server-settings.ts';
 
@@ -35,6 +36,7 @@ export function createOwnSessions(
   clock: Clock,
   timeouts: UpstreamTimeouts,
   open: (parts: OwnClientParts) => Promise<OwnSession> = initialize,
+  streams?: OpenStreams,
 ): OwnSessions {
   const entries = newEntryCache<string, Entry>(sessionsMax, {
     disposeAfter: ({ parts, session }) => {
@@ -43,9 +45,17 @@ export function createOwnSessions(
   });
   const keyOf = (server: ServerSettings, caller: string): string => `${server.document.id} ${caller}`;
   const isUsable = (entry: Entry, server: ServerSettings, nowMs: number): boolean =>
-    entry.fingerprint === server.fingerprint && nowMs - entry.openedAtMs < lifeMs && nowMs - entry.usedAtMs < idleMs;
+    entry.fingerprint === server.fingerprint &&
+    !entry.opened?.sse?.isClosed &&
+    nowMs - entry.openedAtMs < lifeMs &&
+    nowMs - entry.usedAtMs < idleMs;
 
-  const partsOf = (server: ServerSettings): OwnClientParts => ({ sender, server, timeouts });
+  const timeoutsOf = ({ document: { timeoutMs: ms } }: ServerSettings): UpstreamTimeouts =>
+    ms ? { ...timeouts, firstByteMs: ms, idleMs: ms, totalMs: ms } : timeouts;
+  const partsOf = (server: ServerSettings): OwnClientParts => ({
+    ...{ sender, server, timeouts: timeoutsOf(server) },
+    ...(streams ? { streams } : {}),
+  });
 
   return {
     partsOf,

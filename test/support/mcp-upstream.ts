@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { z } from 'zod';
+import type { JsonObject } from '../../core/contract/values/json.ts';
 
 /** An MCP server of the official SDK behind HTTP, with the requests that it received. */
 export interface McpUpstream {
@@ -80,6 +82,60 @@ export async function startMcpUpstream(options: McpUpstreamOptions = {}): Promis
     async close() {
       http.closeAllConnections();
       await Promise.all([...servers].map((server) => server.close()));
+      await new Promise((resolve) => http.close(resolve));
+    },
+  };
+  return upstream;
+}
+
+/** The same server over HTTP+SSE, the transport of the revision 2024-11-05. */
+export interface SseUpstream {
+  readonly url: string;
+  /** Bodies of the messages that the server received. */
+  readonly received: string[];
+  /** Open streams. */
+  readonly streams: Map<string, SSEServerTransport>;
+  /** Endpoint that new streams name instead of their own, and nothing else. */
+  endpoint: string | null;
+  /** Receives each message with the id of its stream. True: the server does not handle it. */
+  onMessage: ((message: JsonObject, stream: string) => boolean) | null;
+  close(): Promise<void>;
+}
+
+export async function startSseUpstream(): Promise<SseUpstream> {
+  const streams = new Map<string, SSEServerTransport>();
+  const http = createServer((request, response) => {
+    if (request.method === 'GET') {
+      if (upstream.endpoint !== null) {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        return void response.write(`event: endpoint\ndata: ${upstream.endpoint}\n\n`);
+      }
+      const transport = new SSEServerTransport('/messages', response);
+      streams.set(transport.sessionId, transport);
+      response.on('close', () => streams.delete(transport.sessionId));
+      return void sampleServer().connect(transport as Parameters<McpServer['connect']>[0]);
+    }
+    const id = new URL(request.url ?? '', 'http://localhost').searchParams.get('sessionId') ?? '';
+    const known = streams.get(id);
+    if (!known) return void response.writeHead(404).end();
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      upstream.received.push(body);
+      const message = JSON.parse(body) as JsonObject;
+      if (upstream.onMessage?.(message, id)) return void response.writeHead(202).end();
+      void known.handlePostMessage(request, response, message);
+    });
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const upstream: SseUpstream = {
+    ...{ url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/sse`, received: [], streams, endpoint: null },
+    onMessage: null,
+    async close() {
+      http.closeAllConnections();
       await new Promise((resolve) => http.close(resolve));
     },
   };

@@ -9,7 +9,7 @@ export const mcpRecord = v.object({
   server: v.string(),
   /** Null for requests that a virtual server answers itself. */
   integrationId: v.nullable(v.string()),
-  /** `http`: Streamable HTTP. `virtual`: the gateway itself. */
+  /** `http`: Streamable HTTP, `sse`: HTTP+SSE. `virtual`: the gateway itself. */
   transport: v.string(),
   /** Method of the message; null for streams, replies of clients, and messages that cannot be read. */
   method: v.nullable(text),

@@ -7,8 +7,8 @@ import * as v from 'valibot';
 export const mcpAuthTypes = ['none', 'headers', 'oauth_auto', 'oauth_client_credentials'] as const;
 export type McpAuthType = (typeof mcpAuthTypes)[number];
 
-/** `http`: Streamable HTTP. */
-export const mcpTransports = ['http'] as const;
+/** `http`: Streamable HTTP. `sse`: HTTP+SSE of the revision 2024-11-05. */
+export const mcpTransports = ['http', 'sse'] as const;
 export type McpTransport = (typeof mcpTransports)[number];
 
 export const capabilityTypes = ['tool', 'prompt', 'resource', 'resource_template'] as const;

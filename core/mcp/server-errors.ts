@@ -1,0 +1,12 @@
+import type { GatewayError } from '../contract/values/errors.ts';
+
+/** `detail` of the error if the server rejected the credential. */
+export const rejectedDetail = 'status 401';
+
+/** `detail` of the error if the server did not handle a message, because its connection was lost before. It can be sent again. */
+export const lostDetail = 'connection lost';
+
+/** Names the server instead of a provider in errors of the transport. */
+export function nameServer(error: GatewayError): GatewayError {
+  return error.message.includes('provider') ? error.renamed(error.message.replace('provider', 'MCP server'), error.param) : error;
+}

@@ -1,0 +1,134 @@
+import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json.ts';
+import { dataOf } from '../../json-rpc/message-reader.ts';
+import { errorBody, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
+import { EventFrames } from '../../pipeline/attempt/event-frames.ts';
+import { type ExchangeStream, exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
+import { PendingRequests, type SseReceiver } from './pending-requests.ts';
+import { endpointOf, lostError, openCall, postMessage, type SseParts, timedOut } from './sse-calls.ts';
+
+/** A connection is used this long. Then it ends with its last request, and the next one opens another connection. */
+const lifeMs = 600_000;
+
+/**
+ * A connection of the transport HTTP+SSE (revision 2024-11-05): one stream with all messages of the server, and a POST for each message to
+ * it. The ids and progress tokens of requests are replaced, so that several clients of one caller can share a connection.
+ */
+export interface SseConnection {
+  /** True if no further message can be sent. */
+  readonly isClosed: boolean;
+  /** Sends a request and returns the response under the id of the request. Rejects with GatewayError `upstream_…`. */
+  request(message: JsonObject, headers: HeaderList, receiver?: SseReceiver): Promise<JsonObject>;
+  /** Sends a notice. Rejects as `request` does. */
+  notify(message: JsonObject, headers: HeaderList): Promise<void>;
+  /** Ends the connection once its last request has its response. */
+  end(): void;
+}
+
+/** Opens a connection. Rejects with GatewayError `upstream_…`. */
+export async function openSse(parts: SseParts): Promise<SseConnection> {
+  const { server, timeouts, streams } = parts;
+  const pending = new PendingRequests(timeouts.idleMs, endIfIdle);
+  let closedBy: GatewayError | null = null;
+  let isEnding = false;
+  let isReplying = false;
+  let endpoint: string | null = null;
+  let settle: { resolve(): void; reject(error: GatewayError): void };
+  const ready = new Promise<void>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  const stream = exchangeStream(parts.sender, openCall(parts));
+  let removed: (() => void) | undefined;
+  const late = setTimeout(() => close(timedOut()), timeouts.firstByteMs || lifeMs);
+  const old = setTimeout(end, lifeMs).unref();
+  removed = streams?.add(end);
+  void listen(stream).then(
+    () => close(new GatewayError('upstream_reset', { message: 'The MCP server closed its event stream' })),
+    (thrown) => close(toGatewayError(thrown)),
+  );
+  await ready;
+
+  return {
+    get isClosed() {
+      return closedBy !== null || isEnding;
+    },
+    request(message, headers, receiver = {}) {
+      if (closedBy !== null) return Promise.reject(lostError(closedBy));
+      const { id, sent, response } = pending.add(message, receiver, cancel);
+      post(sent, headers).catch((thrown) => pending.fail(id, toGatewayError(thrown)));
+      return response;
+    },
+    notify: post,
+    end,
+  };
+
+  function close(error: GatewayError): void {
+    if (closedBy !== null) return;
+    closedBy = error;
+    clearTimeout(late);
+    clearTimeout(old);
+    removed?.();
+    stream.abort();
+    settle.reject(error);
+    pending.failAll(error);
+  }
+
+  function end(): void {
+    isEnding = true;
+    endIfIdle();
+  }
+
+  function endIfIdle(): void {
+    if (isEnding && pending.size === 0) close(new GatewayError('upstream_reset'));
+  }
+
+  function cancel(requestId: number): void {
+    const message = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } };
+    void post(message, []).catch(() => undefined);
+  }
+
+  async function listen({ head, body }: ExchangeStream): Promise<void> {
+    const { status } = await head;
+    if (status !== 200) throw lostError(null, status);
+    const frames = new EventFrames(() => {});
+    for await (const chunk of body) for (const frame of frames.push(chunk)) receive(frame);
+  }
+
+  function receive(frame: string): void {
+    const data = dataOf(frame);
+    if (data === null) return;
+    if (/^event: ?endpoint\r?$/m.test(frame)) {
+      endpoint ??= endpointOf(server, data);
+      clearTimeout(late);
+      settle.resolve();
+      return;
+    }
+    const message = parseObject(data);
+    if (message === null) return;
+    if (message.method === 'notifications/progress') pending.progress(isObject(message.params) ? message.params : {}, message);
+    else if (message.method === undefined) pending.settle(message);
+    else void reply(message);
+  }
+
+  /** The gateway offers no capabilities, so a server can only ask whether it is alive. One reply at a time: a flood gets no more. */
+  async function reply({ id, method }: JsonObject): Promise<void> {
+    if (isReplying || (typeof id !== 'number' && typeof id !== 'string')) return;
+    isReplying = true;
+    const refused = errorBody(id as RpcId, rpcCodes.methodNotFound, 'Method not found');
+    await post(method === 'ping' ? { jsonrpc: '2.0', id, result: {} } : (JSON.parse(refused) as JsonObject), []).catch(
+      () => undefined,
+    );
+    isReplying = false;
+  }
+
+  async function post(message: JsonObject, headers: HeaderList): Promise<void> {
+    if (closedBy !== null) throw lostError(closedBy);
+    const status = await postMessage(parts, endpoint as string, message, headers);
+    if (status >= 200 && status < 300) return;
+    const error = lostError(null, status);
+    // The server does not know the session any more.
+    if (status === 401 || status === 404) close(error);
+    throw error;
+  }
+}

@@ -1,0 +1,154 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Progress } from '@modelcontextprotocol/sdk/types.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callTool, echo, initialize, mcpClient, messageOf, request } from '../support/mcp-client.ts';
+import { type SseUpstream, startSseUpstream } from '../support/mcp-upstream.ts';
+import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
+import { until } from '../support/until.ts';
+
+let gateway: SharedGateway;
+let client: Awaited<ReturnType<typeof mcpClient>>;
+let upstream: SseUpstream;
+let added: { server: string; integration: string };
+
+beforeAll(async () => {
+  [gateway, upstream] = await Promise.all([shareGateway(), startSseUpstream()]);
+  client = await mcpClient(gateway);
+  added = await client.addServer('old', upstream.url, { transport: 'sse' });
+});
+afterAll(async () => {
+  await upstream?.close();
+});
+
+const reply = async (slug: string, body: unknown) => {
+  const { status, text } = await client.post(slug, body);
+  return { status, message: messageOf(text) };
+};
+
+describe('a server of the transport HTTP+SSE', () => {
+  it('serves the client of the official SDK over Streamable HTTP, with progress', async () => {
+    const sdk = new Client({ name: 'test', version: '1' });
+    const transport = new StreamableHTTPClientTransport(new URL(client.urlOf('old')), {
+      requestInit: { headers: { 'x-svc-api-key': gateway.workspaceKey } },
+    });
+    await sdk.connect(transport as Parameters<Client['connect']>[0]);
+    expect(sdk.getServerVersion()).toMatchObject({ name: 'sample' });
+    expect((await sdk.listTools()).tools.map(({ name }) => name)).toContain('echo');
+    const seen: Progress[] = [];
+    const called = await sdk.callTool({ name: 'progress' }, undefined, { onprogress: (one) => void seen.push(one) });
+    expect([seen.map(({ progress }) => progress), called.content]).toEqual([[1, 2], [{ type: 'text', text: 'done' }]]);
+    await sdk.close();
+  });
+
+  it('gives every one of many calls its own reply, over few connections', async () => {
+    const texts = Array.from({ length: 50 }, (_, at) => `text ${at}`);
+    const replies = await Promise.all(texts.map((text) => reply('old', echo(text))));
+    expect(replies.map(({ message }) => [message.id, message.result.content[0].text])).toEqual(texts.map((text) => [9, text]));
+    // One connection for each gateway process and caller.
+    expect(upstream.streams.size).toBeLessThanOrEqual(2);
+    expect((await client.post('old', { jsonrpc: '2.0', method: 'notifications/roots/list_changed' })).status).toBe(202);
+    await until(() => upstream.received.some((body) => body.includes('roots/list_changed')), { what: 'the notice' });
+  });
+
+  it('is connected again once after it has closed its streams', async () => {
+    for (const stream of upstream.streams.values()) await stream.close();
+    expect((await reply('old', echo('after'))).message.result.content[0].text).toBe('after');
+    for (const id of upstream.streams.keys()) upstream.streams.delete(id);
+    expect((await reply('old', echo('unknown session'))).message.result.content[0].text).toBe('unknown session');
+  });
+
+  it('has filtered lists, and no stream of its own for clients', async () => {
+    await gateway.admin.put(`/mcp-servers/${added.server}/capabilities`, {
+      capabilities: [{ name: 'fail', type: 'tool', enabled: false }],
+    });
+    const names = async () =>
+      (await reply('old', request('tools/list'))).message.result.tools.map(({ name }: { name: string }) => name);
+    await until(async () => !(await names()).includes('fail'), { what: 'the flag' });
+    expect((await reply('old', callTool('fail'))).message.error.code).toBe(-32602);
+    const stream = await fetch(client.urlOf('old'), {
+      headers: { 'x-svc-api-key': gateway.workspaceKey, accept: 'text/event-stream', 'mcp-session-id': 'x' },
+    });
+    expect(stream.status).toBe(405);
+  });
+
+  it('is synchronised by the control plane', async () => {
+    const synced = (await gateway.admin.post(`/mcp-integrations/${added.integration}/sync`, {})).body;
+    expect(synced).toMatchObject({ success: true, sync_error: null });
+  });
+
+  it.each([
+    ['another origin', 'http://169.254.169.254/latest'],
+    ['another port of its host', 'http://127.0.0.1:1/messages'],
+    ['another scheme', 'file:///etc/passwd'],
+  ])('cannot name an endpoint of %s', async (what, endpoint) => {
+    const other = await startSseUpstream();
+    other.endpoint = endpoint;
+    await client.addServer(what.split(' ')[1] as string, other.url, { transport: 'sse' });
+    const refused = await reply(what.split(' ')[1] as string, initialize);
+    expect([refused.status, refused.message.error]).toMatchObject([502, { data: { code: 'upstream_invalid' } }]);
+    expect(other.received).toEqual([]);
+    await other.close();
+  });
+
+  it('gives each of two callers a connection of their own', async () => {
+    const { key } = await gateway.admin.createKey({ scopes: ['mcp.invoke'] });
+    const before = new Set(upstream.streams.keys());
+    const [mine, other] = await Promise.all([
+      reply('old', echo('mine')),
+      client.post('old', echo('other'), { 'x-svc-api-key': key }),
+    ]);
+    expect([mine.message.result.content[0].text, messageOf(other.text).result.content[0].text]).toEqual(['mine', 'other']);
+    expect([...upstream.streams.keys()].filter((id) => !before.has(id)).length).toBeGreaterThan(0);
+    // A response on the stream of one caller, under the id of a request of the other, is dropped.
+    upstream.onMessage = ({ id }, own) => {
+      for (const [session, stream] of upstream.streams) {
+        const text = session === own ? 'own' : 'of another session';
+        void stream.send({ jsonrpc: '2.0', id: id as number, result: { content: [{ type: 'text', text }] } });
+      }
+      return true;
+    };
+    const replies = await Promise.all([reply('old', echo('a')), client.post('old', echo('b'), { 'x-svc-api-key': key })]);
+    upstream.onMessage = null;
+    expect([replies[0].message.result.content, messageOf(replies[1].text).result.content]).toEqual(
+      Array(2).fill([{ type: 'text', text: 'own' }]),
+    );
+  });
+
+  it('is answered 502 if it closes its stream during a call, and the call is not sent again', async () => {
+    const sent = upstream.received.length;
+    upstream.onMessage = (message, own) => {
+      if (message.method === 'tools/call') void upstream.streams.get(own)?.close();
+      return message.method === 'tools/call';
+    };
+    const lost = await reply('old', echo('lost'));
+    upstream.onMessage = null;
+    expect([lost.status, lost.message.error.data.code]).toEqual([502, 'upstream_reset']);
+    expect(upstream.received.slice(sent).filter((body) => body.includes('"lost"'))).toHaveLength(1);
+    expect((await reply('old', echo('next'))).message.result.content[0].text).toBe('next');
+  });
+
+  it('cannot keep a call open with events that never end, and gets one reply at a time to its requests', async () => {
+    await client.addServer('slow', upstream.url, { transport: 'sse', configurations: { request_timeout: 500 } });
+    await reply('slow', echo('connected'));
+    let isFlooding = true;
+    upstream.onMessage = (message, own) => {
+      if (message.method !== 'tools/call') return message.method === 'notifications/cancelled' || message.method === undefined;
+      const flood = async (): Promise<void> => {
+        while (isFlooding && upstream.streams.has(own)) {
+          await upstream.streams.get(own)?.send({ jsonrpc: '2.0', id: 'flood', method: 'ping' });
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      };
+      void flood();
+      return true;
+    };
+    const never = await reply('slow', echo('never'));
+    isFlooding = false;
+    expect([never.status, never.message.error.data.code]).toEqual([408, 'request_timeout']);
+    await until(() => upstream.received.some((body) => body.includes('notifications/cancelled')), { what: 'the cancellation' });
+    expect(upstream.received).toContain('{"jsonrpc":"2.0","id":"flood","result":{}}');
+    upstream.onMessage = null;
+    expect((await reply('slow', echo('after'))).message.result.content[0].text).toBe('after');
+  });
+});
