@@ -35,15 +35,7 @@ async function open(options: PipelineOptions, ctx: RequestContext): Promise<void
   ctx.endpoint = endpointOf(options, used.operation);
   ctx.setParams(used.params);
   ctx.stream = used.params.stream === true;
-  setBody(ctx, bodyOf(used));
-}
-
-/** The body of a rendered prompt. The JSON of messages was read once and is not written again, because that costs as much as rendering it. */
-function bodyOf({ operation, params, rendered }: RenderedPrompt): Uint8Array {
-  if (operation !== 'chatComplete') return encode(params);
-  const { messages: _, ...others } = params;
-  const start = encode(others);
-  return Buffer.concat([start.subarray(0, -1), Buffer.from(`${start.length === 2 ? '' : ','}"messages":${rendered}}`)]);
+  setBody(ctx, encode(used.params));
 }
 
 function endpointOf(options: PipelineOptions, operation: RenderedPrompt['operation']) {

@@ -2,8 +2,9 @@ import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { DocumentKind } from '../contract/protocol/documents.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isPromise, type JsonObject, type Maybe } from '../contract/values/json.ts';
-import type { Template, TemplatePartial } from './compile-template.ts';
+import type { TemplatePartial } from './compile-template.ts';
 import { type FoundPartial, findPartial, type Home } from './find-prompt.ts';
+import type { Template } from './template.ts';
 import { partialsOf, variablePartialsOf } from './template-variables.ts';
 
 /** The partials that texts of one workspace name, by reference. */

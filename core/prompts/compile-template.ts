@@ -1,39 +1,9 @@
 import mustache, { type TemplateSpans } from 'mustache';
 import { checkTags } from './check-tags.ts';
+import { compileMessages } from './compile-messages.ts';
 import { type Context, contextAfter, escapeForString } from './json-context.ts';
+import type { PartialTag, SectionTag, Segment, Template } from './template.ts';
 import { TemplateError } from './template-error.ts';
-
-/** One part of a compiled template: literal text, or a tag. */
-export type Segment = string | ValueTag | SectionTag | PartialTag;
-
-interface ValueTag {
-  readonly type: 'value';
-  readonly path: readonly string[];
-  readonly context: Context;
-}
-
-export interface SectionTag {
-  readonly type: 'section';
-  readonly path: readonly string[];
-  readonly isInverted: boolean;
-  readonly body: readonly Segment[];
-}
-
-export interface PartialTag {
-  readonly type: 'partial';
-  /** `pp-id` or `pp-id@5`; with `isVariable` the name of the variable that holds it. */
-  readonly reference: string;
-  readonly isVariable: boolean;
-  readonly context: Context;
-  /** White space before a tag on a line of its own. Each line of the partial is indented by it. */
-  readonly indentation: string;
-}
-
-export interface Template {
-  /** `messages`: renders to the JSON of a list of messages. `text`: renders to the text of a prompt. */
-  readonly kind: 'messages' | 'text';
-  readonly segments: readonly Segment[];
-}
 
 export interface TemplateOptions {
   /** True: the text becomes JSON only when it is rendered. False: a text that is a JSON list holds messages, any other is plain text. */
@@ -45,8 +15,9 @@ const sectionDepthMax = 50;
 
 /** Compiles the template of a prompt, with the grammar of Mustache and `{{>>name}}` for partials named by a variable. Throws TemplateError. */
 export function compileTemplate(text: string, { isRaw }: TemplateOptions): Template {
-  const isMessages = isRaw || isJsonList(text);
-  return { kind: isMessages ? 'messages' : 'text', segments: compileSegments(text, isMessages ? 'structure' : 'text') };
+  if (!isRaw && !isJsonList(text)) return { kind: 'text', segments: compileSegments(text, 'text'), messages: null };
+  const segments = compileSegments(text, 'structure');
+  return { kind: 'messages', segments, messages: compileMessages(segments) };
 }
 
 /** A compiled partial. The same text becomes different segments in each place that includes it. */

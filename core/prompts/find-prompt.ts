@@ -3,7 +3,8 @@ import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { PromptDocument, PromptPartialDocument, PromptVersionDocument } from '../contract/protocol/prompts.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
-import { compileTemplate, type Template, TemplatePartial } from './compile-template.ts';
+import { compileTemplate, TemplatePartial } from './compile-template.ts';
+import type { Template } from './template.ts';
 import { TemplateError } from './template-error.ts';
 
 /** The workspace whose prompts and partials a reference names. */

@@ -6,7 +6,7 @@ import { GatewayError } from '../contract/values/errors.ts';
 import { isObject, isPromise, type JsonObject } from '../contract/values/json.ts';
 import { collectPartials } from './collect-partials.ts';
 import { type FoundPrompt, findPrompt, type Home } from './find-prompt.ts';
-import { renderTemplate } from './render-template.ts';
+import { renderMessages, renderTemplate } from './render-template.ts';
 
 export interface PromptServices {
   readonly documents: DocumentReader;
@@ -59,8 +59,11 @@ export async function renderPrompt(
   const { variables, isStrict } = input;
   const collected = collectPartials(services.documents, template, { prompt: document, caller }, variables);
   const partials = isPromise(collected) ? await collected : collected;
-  const text = renderTemplate(template, { variables, partials, bytesMax: services.bytesMax, isStrict });
+  const options = { variables, partials, bytesMax: services.bytesMax, isStrict };
   const isChat = template.kind === 'messages';
+  const content = isChat
+    ? { messages: renderMessages(template, options) ?? messagesOf(renderTemplate(template, options)) }
+    : { prompt: renderTemplate(template, options) };
   return {
     id: document.id,
     slug: document.slug,
@@ -69,8 +72,7 @@ export async function renderPrompt(
     label: found.label,
     operation: isChat ? 'chatComplete' : 'complete',
     provider: version.virtualKey === null ? null : `@${version.virtualKey.replace(/^@/, '')}`,
-    params: { ...savedParams(version), ...input.params, ...(isChat ? { messages: messagesOf(text) } : { prompt: text }) },
-    rendered: text,
+    params: { ...savedParams(version), ...input.params, ...content },
   };
 }
 

@@ -1,9 +1,10 @@
 import { GatewayError } from '../contract/values/errors.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import type { CollectedPartials, PartialSet } from './collect-partials.ts';
-import type { PartialTag, SectionTag, Segment, Template, TemplatePartial } from './compile-template.ts';
+import type { TemplatePartial } from './compile-template.ts';
 import { type Context, escapeForString, valueText } from './json-context.ts';
 import { lookUp, missing, type Scope } from './look-up.ts';
+import type { MessageNode, PartialTag, SectionTag, Segment, Template } from './template.ts';
 import { TemplateError } from './template-error.ts';
 
 export interface RenderOptions {
@@ -25,11 +26,43 @@ const depthMax = 30;
  * if variables are missing in strict mode or the bounds are exceeded, 413 if the result is too long.
  */
 export function renderTemplate(template: Template, options: RenderOptions): string {
-  const run = new Run(options);
-  run.segments(template.segments, { view: options.variables, parent: null });
-  return run.result();
+  const run = new Run(options, options.bytesMax);
+  const text = run.text(template.segments);
+  run.checkMissing();
+  // A UTF-16 code unit takes at most three bytes.
+  if (text.length * 3 > options.bytesMax && Buffer.byteLength(text) > options.bytesMax) throw tooLong(options.bytesMax);
+  return text;
 }
 
+/**
+ * Renders the messages of a template to the values that the JSON of `renderTemplate` has, without writing and reading it. Throws as
+ * `renderTemplate` does. Returns null if the template has no such messages, or if their JSON might be too long.
+ */
+export function renderMessages({ messages }: Template, options: RenderOptions): unknown[] | null {
+  // JSON writes a UTF-16 code unit with at most six bytes.
+  const lengthMax = options.bytesMax / 6 - (messages?.length ?? 0);
+  if (messages === null || lengthMax < 0) return null;
+  const run = new Run(options, lengthMax);
+  try {
+    const values = messages.items.map((message) => rendered(message, run));
+    run.checkMissing();
+    return values;
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'body_too_large') return null;
+    throw error;
+  }
+}
+
+function rendered(node: MessageNode, run: Run): unknown {
+  if (typeof node !== 'object' || node === null) return node;
+  if (node.type === 'text') return run.text(node.segments);
+  if (node.type === 'list') return node.items.map((item) => rendered(item, run));
+  const value: Record<string, unknown> = { ...node.shape };
+  for (const [key, member] of node.computed) value[key] = rendered(member, run);
+  return value;
+}
+
+/** Renders the texts of one prompt. */
 class Run {
   readonly #options: RenderOptions;
   readonly #missing = new Set<string>();
@@ -37,26 +70,31 @@ class Run {
   /** The partials that the text being rendered can name. */
   #partials: PartialSet;
   #text = '';
+  /** Maximum length of the texts that are still to be rendered, in UTF-16 code units. */
+  #lengthLeft: number;
   #steps = 0;
   #depth = 0;
 
-  constructor(options: RenderOptions) {
+  constructor(options: RenderOptions, lengthMax: number) {
     this.#options = options;
     this.#partials = options.partials.named;
+    this.#lengthLeft = lengthMax;
   }
 
-  result(): string {
-    if (this.#missing.size > 0) {
-      const names = [...this.#missing].join(', ');
-      throw new GatewayError('bad_request', { message: `variables: missing ${names}`, param: 'variables' });
-    }
-    const { bytesMax } = this.#options;
-    // A UTF-16 code unit takes at most three bytes.
-    if (this.#text.length * 3 > bytesMax && Buffer.byteLength(this.#text) > bytesMax) throw tooLong(bytesMax);
+  checkMissing(): void {
+    if (this.#missing.size === 0) return;
+    const names = [...this.#missing].join(', ');
+    throw new GatewayError('bad_request', { message: `variables: missing ${names}`, param: 'variables' });
+  }
+
+  text(segments: readonly Segment[]): string {
+    this.#text = '';
+    this.#segments(segments, { view: this.#options.variables, parent: null });
+    this.#lengthLeft -= this.#text.length;
     return this.#text;
   }
 
-  segments(segments: readonly Segment[], scope: Scope): void {
+  #segments(segments: readonly Segment[], scope: Scope): void {
     for (const segment of segments) {
       if (typeof segment === 'string') this.#text += segment;
       else {
@@ -68,7 +106,7 @@ class Run {
           else if (this.#options.isStrict) this.#missing.add(segment.path.join('.'));
         } else if (segment.type === 'section') this.#section(segment, scope);
         else this.#partial(segment, scope);
-        if (this.#text.length > this.#options.bytesMax) throw tooLong(this.#options.bytesMax);
+        if (this.#text.length > this.#lengthLeft) throw tooLong(this.#options.bytesMax);
       }
     }
   }
@@ -89,12 +127,12 @@ class Run {
     const value = found === missing ? undefined : found;
     const isEmpty = !value || (Array.isArray(value) && value.length === 0);
     if (isInverted) {
-      if (isEmpty) this.segments(body, scope);
+      if (isEmpty) this.#segments(body, scope);
       return;
     }
     if (isEmpty) return;
-    if (Array.isArray(value)) for (const item of value) this.segments(body, { view: item, parent: scope });
-    else this.segments(body, value === true ? scope : { view: value, parent: scope });
+    if (Array.isArray(value)) for (const item of value) this.#segments(body, { view: item, parent: scope });
+    else this.#segments(body, value === true ? scope : { view: value, parent: scope });
   }
 
   #partial(tag: PartialTag, scope: Scope): void {
@@ -105,7 +143,7 @@ class Run {
     if (found === undefined) throw new GatewayError('internal', { detail: `partial ${reference} was not read before` });
     this.#depth += 1;
     this.#partials = found.inside;
-    this.segments(segmentsOf(found.partial, reference, tag), scope);
+    this.#segments(segmentsOf(found.partial, reference, tag), scope);
     this.#partials = outer;
     this.#depth -= 1;
   }

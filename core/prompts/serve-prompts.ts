@@ -3,8 +3,9 @@ import type { Reply } from '../contract/plugin/plugin.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import { referenceOf, servicesOf } from './adopt-prompt.ts';
 import { collectPartials } from './collect-partials.ts';
-import type { Template, TemplatePartial } from './compile-template.ts';
+import type { TemplatePartial } from './compile-template.ts';
 import { openPrompt, promptInput, renderPrompt } from './render-prompt.ts';
+import type { Template } from './template.ts';
 import { variablesOf } from './template-variables.ts';
 
 /** Serves `POST /prompts/{id}/render`: returns the body that a completion would send, and calls no model. */

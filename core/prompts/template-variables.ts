@@ -1,4 +1,5 @@
-import { type PartialTag, type Segment, type Template, TemplatePartial } from './compile-template.ts';
+import { TemplatePartial } from './compile-template.ts';
+import type { PartialTag, Segment, Template } from './template.ts';
 
 /** One use of a variable in a template. */
 export interface TemplateVariable {

@@ -19,8 +19,6 @@ export interface RenderedPrompt extends PromptUse {
   readonly provider: string | null;
   /** The body: the saved parameters, those of the request, and the messages or the text. */
   readonly params: JsonObject;
-  /** The rendered template: the JSON of the messages, or the text. */
-  readonly rendered: string;
 }
 
 /** The prompts of a request to `/prompts/{id}/completions`. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import mustache from 'mustache';
 import { beforeAll, expect, test } from 'vitest';
 import { compileTemplate } from '../../../core/prompts/compile-template.ts';
-import { renderTemplate } from '../../../core/prompts/render-template.ts';
+import { renderMessages, renderTemplate } from '../../../core/prompts/render-template.ts';
 import { randomFrom } from '../../support/random-from.ts';
 import { partialSet } from './partial-set.ts';
 import { pick, randomPartials, randomTemplate, randomVariables } from './random-templates.ts';
@@ -93,6 +93,40 @@ class Oracle extends mustache.Writer {
 function asText(value: unknown): string {
   if (typeof value === 'string') return value;
   return Array.isArray(value) ? value.map((item) => JSON.stringify(item)).join(',') : JSON.stringify(value);
+}
+
+test('messages are rendered to the values that their JSON has', () => {
+  const random = randomFrom(17);
+  const literals = ['x', ' ', '"', '\\', '{ ', ' }', '{{! " }}', '\ue000', '\u2028', '\ud800', '\u0000', '日', '\n'];
+  const shape = { literals, hasPartials: true };
+  let compiled = 0;
+  for (let i = 0; i < cases; i += 1) {
+    const text = JSON.stringify([
+      { role: 'user', content: randomTemplate(random, shape) },
+      { role: 'user', content: [{ type: 'text', text: randomTemplate(random, shape), cached: true, note: null }, 'x'] },
+      randomTemplate(random, shape),
+    ]);
+    const template = compileTemplate(text, { isRaw: random() < 0.5 });
+    const partials = partialSet(randomPartials(random, literals));
+    const bytesMax = random() < 0.5 ? 1_000_000 : Math.floor(random() * 2000);
+    const options = { variables: randomVariables(random, hostile), partials, bytesMax, isStrict: random() < 0.3 };
+    const messages = outcome(() => renderMessages(template, options));
+    if (messages === null) continue;
+    compiled += 1;
+    const expected = outcome(() => JSON.parse(renderTemplate(template, options)));
+    if (isDeepStrictEqual(messages, expected) && JSON.stringify(messages) === JSON.stringify(expected)) continue;
+    expect(JSON.stringify(messages), JSON.stringify({ text, ...options })).toBe(JSON.stringify(expected));
+  }
+  expect(compiled).toBeGreaterThan(cases / 4);
+});
+
+/** Returns the value, or the text of the error. */
+function outcome(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (error) {
+    return String(error);
+  }
 }
 
 function render(text: string, variables: Record<string, unknown>, partials: Readonly<Record<string, string>>): string {
