@@ -15,6 +15,10 @@ const library = (name, module, owner) => ({
 });
 
 /** @type {import('dependency-cruiser').IConfiguration} */
+/** What admin/ may import outside of the rules inside it. */
+const adminImports =
+  '^(admin/|core/(contract|log|nats|provider-host|provider-settings|telemetry)/|core/prompts/(compile-template|template-[a-z]+)\\.ts|core/journal/mask-content\\.ts|config/|plugins/[^/]+/schema\\.ts|core/providers/declarations\\.ts)';
+
 module.exports = {
   forbidden: [
     // Declarations load their adapters, which import the declarations: the dynamic import runs after both are there.
@@ -111,11 +115,8 @@ module.exports = {
       },
     },
     only('workers', '^workers/', '^(workers/|core/contract/)'),
-    only(
-      'admin',
-      '^admin/',
-      '^(admin/|core/(contract|log|nats|provider-host|provider-settings|telemetry)/|core/prompts/(compile-template|template-[a-z]+)\\.ts|core/journal/mask-content\\.ts|config/|plugins/[^/]+/schema\\.ts|core/providers/declarations\\.ts)',
-    ),
+    only('admin', '^admin/(?!object-store/)', adminImports),
+    only('admin-object-store', '^admin/object-store/', `${adminImports}|^core/cloud-auth/`),
     ...adminRules,
     library('uws-in-http-only', '(uWebSockets\\.js|@uwsjs/.*)', '^core/http/'),
     library('undici-in-upstream-only', 'undici', '^core/upstream/'),

@@ -8,6 +8,8 @@ import { jobs } from './jobs/entity.ts';
 import { clearPassedBudgets, forgetOldWindows } from './leases/clean-ledger.ts';
 import { limitBudgets, limitEntries, limitLeases, limitPastWindows, limitWindows } from './leases/entity.ts';
 import { settleRecords } from './leases/settle.ts';
+import { storedObjects } from './object-store/entity.ts';
+import { deleteMarked, deleteObjectsJob, resumeDeletion } from './object-store/stored-objects.ts';
 import { outbox } from './publish/entity.ts';
 import { dataKeys } from './secrets/entity.ts';
 
@@ -15,12 +17,22 @@ import { dataKeys } from './secrets/entity.ts';
 export const infrastructure = defineResource({
   name: 'infrastructure',
   entities: [
-    ...[auditEntries, auditChains, idempotencyKeys, outbox, dataKeys, jobs],
+    ...[auditEntries, auditChains, idempotencyKeys, outbox, dataKeys, jobs, storedObjects],
     ...[limitWindows, limitBudgets, limitLeases, limitEntries, limitPastWindows],
   ],
   migrations: sharedMigrations,
   recordWriters: [settleRecords],
+  jobs: [
+    {
+      kind: deleteObjectsJob,
+      handler:
+        ({ database, objects }) =>
+        async ({ key }) =>
+          (await deleteMarked(database, objects, key)) ? 'done' : { againInMs: 0 },
+    },
+  ],
   housekeeping: [
+    { name: 'delete objects that are marked', run: ({ database }) => resumeDeletion(database.em()) },
     { name: 'write audit anchors', run: ({ settings, database, log }) => anchorChains(settings, database, log) },
     { name: 'delete expired idempotency keys', run: ({ database }) => forgetExpiredKeys(database.em()) },
     { name: 'delete ended windows of limits', run: ({ database }) => forgetOldWindows(database, Date.now()) },

@@ -28,6 +28,7 @@ import type { AdminServices } from './http/route.ts';
 import { authenticate } from './identity/authenticate.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
 import { createMailer } from './mail/mailer.ts';
+import { createObjectStore } from './object-store/create-object-store.ts';
 import { connectNats } from './publish/nats-publisher.ts';
 import { startRelay } from './publish/relay.ts';
 import { checkKeys } from './secrets/key-checks.ts';
@@ -119,6 +120,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       instances: metrics.instances,
       database,
       vault,
+      objects: createObjectStore(settings, clock, deps.log),
       readDocument: createReadDocument(documentReaders, { database, vault, clusterKey: settings.clusterKey }),
       dependents,
       apiKeyPepper,

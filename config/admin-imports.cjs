@@ -14,7 +14,8 @@ const folders = {
   secrets: ['db'],
   mail: [],
   jobs: ['db'],
-  http: ['db', 'audit', 'publish', 'secrets', 'mail'],
+  'object-store': ['db', 'jobs'],
+  http: ['db', 'audit', 'publish', 'secrets', 'mail', 'object-store'],
   limits: ['db', 'http'],
   pricing: ['http'],
   leases: ['db', 'audit', 'http', 'limits', 'mail', 'pricing'],
@@ -46,7 +47,21 @@ const folders = {
 
 /** What every resource may import. */
 const forResources = [
-  ...['db', 'audit', 'publish', 'secrets', 'mail', 'jobs', 'http', 'limits', 'pricing', 'leases', 'openapi', 'analytics'],
+  ...[
+    'db',
+    'audit',
+    'publish',
+    'secrets',
+    'mail',
+    'jobs',
+    'object-store',
+    'http',
+    'limits',
+    'pricing',
+    'leases',
+    'openapi',
+    'analytics',
+  ],
   ...['scim', 'announce', 'access', 'identity', 'sign-in', 'pages', rows, 'define-resource\\.ts'],
 ];
 

@@ -70,6 +70,16 @@ function conflicts(values: Values): string[] {
   if (values.otelContent === 'span_only' && values.logBodies === 'off') {
     issues.push(issue('otelContent', 'LOG_BODIES is off, so there is no content to export'));
   }
+  // Gateways only send the bodies.
+  if (values.role !== 'gateway' && values.logBodies === 'object_store' && values.objectStore === null) {
+    issues.push(issue('objectStore', 'not set although LOG_BODIES is object_store'));
+  }
+  if (values.s3AccessKeyId && values.s3SecretAccessKey === null) {
+    issues.push(issue('s3SecretAccessKey', 'not set although S3_ACCESS_KEY_ID is set'));
+  }
+  if (values.s3SecretAccessKey && values.s3AccessKeyId === null) {
+    issues.push(issue('s3AccessKeyId', 'not set although S3_SECRET_ACCESS_KEY is set'));
+  }
   if (values.role === 'all' && values.port && values.port === values.controlPlanePort) {
     issues.push(`CONTROL_PLANE_PORT: got "${values.port}", expected another port than PORT`);
   }

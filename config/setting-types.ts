@@ -109,6 +109,14 @@ export function urls(schemes: readonly string[], expected: string): SettingType<
   };
 }
 
+/** `s3://bucket/prefix` or `file:///directory`. Without a query, which would be ignored. */
+export function objectStoreUrl(): SettingType<string> {
+  return text(
+    /^(?:s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/[A-Za-z0-9._-]+)*|file:\/\/\/[^?#]*[^?#/])$/,
+    's3://bucket/prefix or file:///directory',
+  );
+}
+
 /** 32 bytes as base64 (with or without padding) or base64url. Other lengths are rejected. */
 export function key32(): SettingType<Uint8Array> {
   return {

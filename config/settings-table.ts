@@ -3,6 +3,7 @@ import { cache } from './settings-table/cache.ts';
 import { controlPlane, keys, people } from './settings-table/control-plane.ts';
 import { deployments } from './settings-table/deployments.ts';
 import type { Setting } from './settings-table/kinds.ts';
+import { objectStore } from './settings-table/object-store.ts';
 import { openTelemetry } from './settings-table/open-telemetry.ts';
 import { bodiesInLogs, observation, plugins, shutdown } from './settings-table/operation.ts';
 import { realtime } from './settings-table/realtime.ts';
@@ -25,6 +26,7 @@ export const settingGroups: Readonly<Record<string, Readonly<Record<string, Sett
   'Files and batches': batches,
   'Logs and metrics': observation,
   'Bodies in logs': bodiesInLogs,
+  'Object store': objectStore,
   OpenTelemetry: openTelemetry,
   Deployments: deployments,
   Shutdown: shutdown,
@@ -46,6 +48,7 @@ export const settingsTable = {
   ...batches,
   ...observation,
   ...bodiesInLogs,
+  ...objectStore,
   ...openTelemetry,
   ...deployments,
   ...shutdown,

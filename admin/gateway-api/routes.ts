@@ -117,7 +117,7 @@ export function internalApp(services: AdminServices): Hono {
   });
   app.post('/record-contents', async (c: Context) => {
     const bytes = await readBytes(c.req, contentBatchBytesMax);
-    services.exportContents(await storeContents(services.database.em(), services.vault, bytes));
+    services.exportContents(await storeContents(services.database.em(), services, bytes));
     return c.json({});
   });
   const store = new Hono();

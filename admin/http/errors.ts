@@ -11,7 +11,10 @@ export const adminErrorTable = {
   AB07: { status: 409, meaning: 'The name or slug is taken, or the item was changed in the meantime' },
   AB08: { status: 404, meaning: 'The route does not exist, or the item does not exist in this organisation' },
   AB09: { status: 402, meaning: 'A limit of the organisation rejects the request' },
-  AB10: { status: 503, meaning: 'The database or a gateway cannot be reached or did not reply in time; nothing was written' },
+  AB10: {
+    status: 503,
+    meaning: 'The database, the object store or a gateway cannot be reached or did not reply in time; nothing was written',
+  },
   AB12: { status: 412, meaning: '`if-match` names a version that is no longer the current one; nothing was written' },
 } as const;
 

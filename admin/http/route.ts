@@ -10,6 +10,7 @@ import type { ProxyRules } from '../../core/contract/values/client-origin.ts';
 import type { BackgroundWork } from '../background-work.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import type { Mailer } from '../mail/mailer.ts';
+import type { ObjectStore } from '../object-store/object-store.ts';
 import type { Dependents } from '../publish/dependents.ts';
 import type { Change } from '../publish/write-change.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -105,6 +106,8 @@ export interface AdminServices {
   instances(): Promise<{ readonly healthy: number; readonly unhealthy: number }>;
   readonly database: Database;
   readonly vault: Vault;
+  /** The store that OBJECT_STORE names; null if it is unset. */
+  readonly objects: ObjectStore | null;
   /** Reads a document in the form that gateways receive. */
   readonly readDocument: (kind: DocumentKind, id: string) => Promise<DocumentReply>;
   /** Stores request records, each once: prices them, settles them against budgets, and adds them to roll-ups. */

@@ -1,5 +1,6 @@
 import { OptimisticLockError, UniqueConstraintViolationException } from '@mikro-orm/core';
 import { isDatabaseAway } from '../db/is-database-away.ts';
+import { ObjectStoreError } from '../object-store/object-store.ts';
 import { AdminError } from './errors.ts';
 import { TooManyRequests } from './rate-limit.ts';
 
@@ -11,6 +12,8 @@ export function toAdminError(thrown: unknown): AdminError {
   }
   if (thrown instanceof OptimisticLockError)
     return new AdminError('AB07', 'Another request changed the item at the same time. Try again');
+  if (thrown instanceof ObjectStoreError)
+    return new AdminError('AB10', 'The object store (OBJECT_STORE) cannot be reached. Try again shortly');
   if (isDatabaseAway(thrown)) return new AdminError('AB10', 'The database cannot be reached. Try again shortly');
   return new AdminError('AB04', 'Something went wrong');
 }

@@ -85,6 +85,13 @@ export function createControlPlaneMetrics(options: ControlPlaneMetricsOptions): 
     'Committed changes whose notice was not published yet',
     fromState(state, ({ unpublished }) => [{ value: unpublished, labels: {} }]),
   );
+  addSamples(
+    registry,
+    'svc_log_bodies_waiting',
+    'gauge',
+    'Requests whose bodies wait in the database because the object store was away',
+    fromState(state, ({ waitingBodies }) => [{ value: waitingBodies, labels: {} }]),
+  );
 
   addSamples(
     registry,

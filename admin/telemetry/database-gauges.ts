@@ -16,6 +16,7 @@ export interface DatabaseState {
   }[];
   readonly jobs: readonly { readonly kind: string; readonly all: number; readonly failing: number }[];
   readonly unpublished: number;
+  readonly waitingBodies: number;
 }
 
 /** Returns a function that reads the counts of the database for gauges, at most once in five seconds. */
@@ -52,7 +53,8 @@ async function read(database: Database): Promise<DatabaseState> {
     `select kind, count(*)::int as all, count(*) filter (where attempts > 0)::int as failing from jobs group by kind order by kind`,
   );
   const [outbox] = await rows<{ count: number }>(`select count(*)::int as count from outbox where published_at is null`);
-  return { budgets, topBudgets, jobs, unpublished: outbox?.count ?? 0 };
+  const [waiting] = await rows<{ count: number }>('select count(*)::int as count from record_contents where waits');
+  return { budgets, topBudgets, jobs, unpublished: outbox?.count ?? 0, waitingBodies: waiting?.count ?? 0 };
 }
 
 /** Returns a reader of samples from this state. It returns none if the database is away, so that the other metrics are still served. */

@@ -43,8 +43,8 @@ export const bodiesInLogs = {
   logBodies: row(
     'LOG_BODIES',
     'off',
-    'Stores headers and bodies of requests and replies for GET /v1/logs/{id}, sealed: `off` or `database`. Organisations and workspaces turn it off with `debug_log`, requests with `x-svc-debug: false`.',
-    oneOf(['off', 'database']),
+    'Stores headers and bodies of requests and replies for GET /v1/logs/{id}, sealed: `off`, `database` or `object_store` (OBJECT_STORE). Organisations and workspaces turn it off with `debug_log`, requests with `x-svc-debug: false`.',
+    oneOf(['off', 'database', 'object_store']),
   ),
   logBodyBytesMax: row(
     'LOG_BODY_MAX',

@@ -15,6 +15,7 @@ import { KeyChecks } from './202611220735-key-checks.ts';
 import { RateLeases } from './202611220801-rate-leases.ts';
 import { StartHooks } from './202611222010-start-hooks.ts';
 import { LedgerEntries } from './202611222340-ledger-entries.ts';
+import { StoredObjects } from './202611230615-stored-objects.ts';
 
 /**
  * Migrations of tables that several resources or no resource share. Migrations of one resource are in its folder. A list instead of a
@@ -37,4 +38,5 @@ export const sharedMigrations: readonly MigrationObject[] = [
   { name: '202611220801-rate-leases', class: RateLeases },
   { name: '202611222010-start-hooks', class: StartHooks },
   { name: '202611222340-ledger-entries', class: LedgerEntries },
+  { name: '202611230615-stored-objects', class: StoredObjects },
 ];

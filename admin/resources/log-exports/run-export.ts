@@ -79,16 +79,16 @@ async function step(services: AdminServices, store: PartStore): Promise<void> {
 }
 
 /** Reads the logs of the next part. With bodies, it ends at the log that makes it too large. */
-async function readPage({ settings, vault }: AdminServices, em: EntityManager, row: LogExport, page: LogPage) {
+async function readPage(services: AdminServices, em: EntityManager, row: LogExport, page: LogPage) {
   const { rows, next } = await listLogs(em, conditionsOf(row), page);
   const namesOf = await readNames(em, rows);
-  const logs = rows.map((record) => toLog(record, namesOf(record), settings, row.sight.metadata));
+  const logs = rows.map((record) => toLog(record, namesOf(record), services.settings, row.sight.metadata));
   if (!row.requestedData.some((field) => field === 'request' || field === 'response')) return { logs, next };
   const whole: typeof logs = [];
   let chars = 0;
   for (let at = 0; at < rows.length; at += groupRows) {
     const group = rows.slice(at, at + groupRows);
-    const contents = await readContents(em, vault, row.organisationId, group);
+    const contents = await readContents(em, services, row.organisationId, group);
     for (const record of group) {
       const log = withContent(logs[whole.length] as (typeof logs)[number], contents.get(record.id));
       whole.push(log);

@@ -10,6 +10,12 @@ export const recordContents = defineEntity({
     organisationId: p.uuid(),
     workspaceId: p.uuid(),
     /** A `RecordContent` as JSON, compressed and then sealed. */
-    content: p.blob(),
+    content: p.blob().nullable(),
+    /** Location of the content in the object store; null: it is in `content`. */
+    objectKey: p.text().nullable(),
+    objectOffset: p.integer().nullable(),
+    objectBytes: p.integer().nullable(),
+    /** True while the content waits in the row for the object store. */
+    waits: p.boolean().default(false),
   },
 });

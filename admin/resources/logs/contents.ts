@@ -12,10 +12,14 @@ import { executeBound } from '../../db/execute-bound.ts';
 import { isDatabaseAway } from '../../db/is-database-away.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';
+import type { AdminServices } from '../../http/route.ts';
 import { validate } from '../../http/validate.ts';
-import type { SealContext, Vault } from '../../secrets/vault.ts';
+import { ObjectStoreError } from '../../object-store/object-store.ts';
+import type { SealContext } from '../../secrets/vault.ts';
 import { recordContents } from './content-entity.ts';
+import { readFromObjects, storeInObjects } from './content-objects.ts';
 import type { StoredRecord } from './entity.ts';
+import { addMoveJob } from './move-contents.ts';
 import type { toLog } from './to-log.ts';
 
 const compress = promisify(gzip);
@@ -23,41 +27,68 @@ const decompress = promisify(gunzip);
 
 type Log = ReturnType<typeof toLog>;
 
+/** Seals and stores contents. */
+export type ContentServices = Pick<AdminServices, 'vault' | 'objects' | 'settings'>;
+
 const batch = v.pipe(v.array(recordContent), v.maxLength(contentsPerBatchMax));
 
 /**
  * Stores headers and bodies that a gateway sends, each once, compressed and sealed. Returns them. Throws AB01 if the batch is invalid.
  */
-export async function storeContents(em: EntityManager, vault: Vault, bytes: Uint8Array): Promise<readonly RecordContent[]> {
+export async function storeContents(
+  em: EntityManager,
+  services: ContentServices,
+  bytes: Uint8Array,
+): Promise<readonly RecordContent[]> {
   const contents = validate(batch, parse(bytes), 'body');
-  await insertContents(em, vault, contents);
+  await insertContents(em, services, contents);
   return contents;
 }
 
-/** Stores contents, each once. */
-export async function insertContents(em: EntityManager, vault: Vault, contents: readonly RecordContent[]): Promise<void> {
-  const rows = [];
+/**
+ * Stores contents, each once: in the object store if LOG_BODIES selects it. If it is away they wait in the database, and a job moves them
+ * later.
+ */
+export async function insertContents(
+  em: EntityManager,
+  { vault, objects, settings }: ContentServices,
+  contents: readonly RecordContent[],
+): Promise<void> {
+  if (contents.length === 0) return;
+  const sealed = [];
   for (const content of contents) {
     const { id, createdAt, organisationId, workspaceId } = content;
     const plain = await compress(
       JSON.stringify({ request: content.request, response: content.response, prompt: content.prompt }),
     );
-    const sealed = await vault.sealBytes(em, contextOf(organisationId, id), plain);
-    rows.push({ id, createdAt, organisationId, workspaceId, sealed: Buffer.from(sealed).toString('base64') });
+    const bytes = await vault.sealBytes(em, contextOf(organisationId, id), plain);
+    sealed.push({ id, createdAt, organisationId, workspaceId, bytes });
   }
-  if (rows.length === 0) return;
+  const locations = settings.logBodies === 'object_store' && objects ? await storeInObjects(em, objects, sealed) : null;
+  const rows = sealed.map(({ bytes, ...row }) => {
+    const location = locations?.get(row.id);
+    if (location) return { ...row, ...location, waits: false };
+    return { ...row, sealed: Buffer.from(bytes).toString('base64'), waits: locations !== null };
+  });
   await executeBound(
     em,
-    `insert into record_contents (id, created_at, organisation_id, workspace_id, content)
-     select id, "createdAt", "organisationId", "workspaceId", decode(sealed, 'base64')
-     from jsonb_to_recordset($1::jsonb) as sent(id uuid, "createdAt" timestamptz, "organisationId" uuid, "workspaceId" uuid, sealed text)
+    `insert into record_contents
+       (id, created_at, organisation_id, workspace_id, content, object_key, object_offset, object_bytes, waits)
+     select id, "createdAt", "organisationId", "workspaceId", decode(sealed, 'base64'), "objectKey", "objectOffset", "objectBytes", waits
+     from jsonb_to_recordset($1::jsonb) as sent(id uuid, "createdAt" timestamptz, "organisationId" uuid, "workspaceId" uuid, sealed text,
+       "objectKey" text, "objectOffset" integer, "objectBytes" integer, waits boolean)
      on conflict (id, created_at) do nothing`,
     [JSON.stringify(rows)],
   );
+  const waiting = new Set(rows.filter(({ waits }) => waits).map(({ organisationId }) => organisationId));
+  for (const organisationId of waiting) await addMoveJob(em, organisationId);
 }
 
-/** One direction as logs show it. `unreadable`: the stored bytes cannot be opened, because they or the master key were changed. */
-type ShownSide = Omit<ContentSide, 'omitted'> & { readonly omitted: ContentSide['omitted'] | 'unreadable' };
+/**
+ * One direction as logs show it. `unreadable`: the stored bytes are missing or cannot be opened, because they or the master key were
+ * changed. `unavailable`: the object store does not reply.
+ */
+type ShownSide = Omit<ContentSide, 'omitted'> & { readonly omitted: ContentSide['omitted'] | 'unreadable' | 'unavailable' };
 
 export interface LogContent {
   readonly request: ShownSide;
@@ -65,20 +96,29 @@ export interface LogContent {
   readonly prompt?: PromptContent | undefined;
 }
 
-/** Returns the headers and bodies of those records of one organisation that have some, by the id of the record. */
+/**
+ * Returns the headers and bodies of those records of one organisation that have some, by the id of the record. Rejects with
+ * ObjectStoreError if some are in the object store and it does not reply.
+ */
 export async function readContents(
   em: EntityManager,
-  vault: Vault,
+  { vault, objects }: Pick<ContentServices, 'vault' | 'objects'>,
   organisationId: string,
   records: readonly Pick<StoredRecord, 'id' | 'createdAt'>[],
 ): Promise<ReadonlyMap<string, LogContent>> {
   if (records.length === 0) return new Map();
   const keys = records.map(({ id, createdAt }) => ({ id, createdAt }));
   const rows = await em.find(recordContents, { organisationId, $or: keys });
+  const located = rows.flatMap(({ id, objectKey, objectOffset, objectBytes }) => {
+    if (!objectKey || typeof objectOffset !== 'number' || typeof objectBytes !== 'number') return [];
+    return [{ id, objectKey, objectOffset, objectBytes }];
+  });
+  const read = await readFromObjects(objects, located);
   const opened = await Promise.all(
     rows.map(async ({ id, content }): Promise<[string, LogContent]> => {
       try {
-        const plain = await decompress(await vault.openBytes(em, contextOf(organisationId, id), content));
+        const sealed = content ?? read.get(id) ?? new Uint8Array();
+        const plain = await decompress(await vault.openBytes(em, contextOf(organisationId, id), sealed));
         return [id, v.parse(stored, JSON.parse(plain.toString('utf8')))];
       } catch (error) {
         if (isDatabaseAway(error)) throw error;
@@ -91,6 +131,22 @@ export async function readContents(
 }
 
 const unreadable: ShownSide = { headers: {}, body: null, omitted: 'unreadable' };
+const unavailable: ShownSide = { headers: {}, body: null, omitted: 'unavailable' };
+
+/** Returns the headers and bodies of one record. If the object store does not reply they are `unavailable`, so that the rest is shown. */
+export async function readContent(
+  em: EntityManager,
+  services: Pick<ContentServices, 'vault' | 'objects'>,
+  organisationId: string,
+  record: Pick<StoredRecord, 'id' | 'createdAt'>,
+): Promise<LogContent | undefined> {
+  try {
+    return (await readContents(em, services, organisationId, [record])).get(record.id);
+  } catch (error) {
+    if (error instanceof ObjectStoreError) return { request: unavailable, response: unavailable };
+    throw error;
+  }
+}
 
 /** Adds headers and bodies to a log in its wire form. `undefined`: none are stored. */
 export function withContent(log: Log, content: LogContent | undefined) {

@@ -3,9 +3,8 @@ import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
 import type { ContentSide, RecordContent } from '../../../core/contract/protocol/record-contents.ts';
 import { createMasks, type Masks, withoutVectors } from '../../../core/journal/mask-content.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { AdminServices } from '../../http/route.ts';
 import { effectiveSetting, readTenancy } from '../organisations/effective-setting.ts';
-import { insertContents } from './contents.ts';
+import { type ContentServices, insertContents } from './contents.ts';
 import type { customLog } from './custom-log-schema.ts';
 
 type CustomLog = v.InferOutput<typeof customLog>;
@@ -15,11 +14,12 @@ type Tenant = Pick<RecordContent, 'organisationId' | 'workspaceId'>;
 /** Stores the headers and bodies of inserted logs, masked and cut like those of requests, if this workspace stores any. */
 export async function storeCustomContents(
   em: EntityManager,
-  { settings, vault }: Pick<AdminServices, 'settings' | 'vault'>,
+  services: ContentServices,
   tenant: Tenant,
   logs: readonly CustomLog[],
   records: readonly RequestRecord[],
 ): Promise<void> {
+  const { settings } = services;
   if (settings.logBodies === 'off') return;
   const tenancy = await readTenancy(em, tenant.organisationId, tenant.workspaceId);
   if (effectiveSetting<0 | 1>(tenancy, 'settings', 'debug_log') === 0) return;
@@ -33,7 +33,7 @@ export async function storeCustomContents(
       response: sideOf(response.headers, reply, masks, settings.logBodyBytesMax),
     };
   });
-  await insertContents(em, vault, contents);
+  await insertContents(em, services, contents);
 }
 
 function sideOf(

@@ -56,7 +56,7 @@ export async function replayLog(
   if (path === undefined) {
     throw conflict(`endpoint: only ${Object.keys(replayedPaths).join(', ')} can be replayed; this is ${row.record.endpoint}`);
   }
-  const content = (await readContents(em, services.vault, organisationId, [row])).get(row.id);
+  const content = (await readContents(em, services, organisationId, [row])).get(row.id);
   if (!content) throw conflict('request.body: no body of this request is stored (LOG_BODIES)');
   const { body, headers, omitted } = content.request;
   if (omitted !== null || !isObject(body))

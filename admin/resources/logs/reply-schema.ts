@@ -182,7 +182,7 @@ export const logListReply = v.strictObject({
 
 const headersShown = v.record(v.string(), v.string());
 /** Why a body is missing or not whole: longer than LOG_BODY_MAX, not text, or passed on without being held. Null: nothing is missing. */
-const omitted = v.nullable(v.picklist(['cut', 'binary', 'not_held', 'unreadable']));
+const omitted = v.nullable(v.picklist(['cut', 'binary', 'not_held', 'unreadable', 'unavailable']));
 
 /** One log with headers and bodies if they are stored, and up to 100 feedbacks of its trace. */
 export const logDetailReply = v.strictObject({

@@ -1,11 +1,14 @@
 import { createDayPartitions, dropPartitionsBefore } from '../../db/day-partitions.ts';
 import { defineResource, type HousekeepingServices } from '../../define-resource.ts';
+import { deleteObjects } from '../../object-store/stored-objects.ts';
 import { recordContents } from './content-entity.ts';
 import { requestRecords } from './entity.ts';
 import { forgetOldRecords, retentionStart } from './forget-old-records.ts';
 import { RecordsByDay } from './migrations/202611222020-records-by-day.ts';
 import { RecordContents } from './migrations/202611222045-record-contents.ts';
 import { RecordsByWorkspace } from './migrations/202611222110-records-by-workspace.ts';
+import { ContentsInObjects } from './migrations/202611230616-contents-in-objects.ts';
+import { moveContents, moveContentsJob, resumeMoves } from './move-contents.ts';
 import { logRoutes } from './routes.ts';
 
 export const logsResource = defineResource({
@@ -16,9 +19,12 @@ export const logsResource = defineResource({
     { name: '202611222020-records-by-day', class: RecordsByDay },
     { name: '202611222045-record-contents', class: RecordContents },
     { name: '202611222110-records-by-workspace', class: RecordsByWorkspace },
+    { name: '202611230616-contents-in-objects', class: ContentsInObjects },
   ],
   routes: logRoutes,
+  jobs: [{ kind: moveContentsJob, handler: moveContents }],
   housekeeping: [
+    { name: 'move bodies to the object store', run: ({ database }) => resumeMoves(database.em()) },
     { name: 'create partitions for request records', run: createPartitions },
     { name: 'delete request records older than RECORD_RETENTION_DAYS', run: deleteOldRecords },
     { name: 'delete bodies older than log_body_retention_days of their organisation', run: deleteOldBodies },
@@ -37,6 +43,7 @@ async function createPartitions({ database }: HousekeepingServices): Promise<voi
 async function deleteOldRecords({ settings, database, log, isClosing }: HousekeepingServices): Promise<void> {
   const before = retentionStart(settings.recordRetentionDays, Date.now());
   if (before === null) return;
+  await deleteObjects(database.em(), { before, organisationId: null });
   for (const table of tables) {
     const droppedDays = await dropPartitionsBefore(database.em(), table, before);
     const deleted = await forgetOldRecords(database.em(), before, isClosing, table);
@@ -55,6 +62,8 @@ async function deleteOldBodies({ database, isClosing }: HousekeepingServices): P
   );
   for (const { id, days } of rows) {
     const before = retentionStart(Number(days), Date.now());
-    if (before !== null) await forgetOldRecords(database.em(), before, isClosing, 'record_contents', id);
+    if (before === null) continue;
+    await forgetOldRecords(database.em(), before, isClosing, 'record_contents', id);
+    await deleteObjects(database.em(), { before, organisationId: id });
   }
 }

@@ -5,7 +5,7 @@ import { forbidden, invalid, notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageEntries, pageOf, queryFlag, tenantEntries, tenantQuery } from '../../http/schemas.ts';
 import { feedbacks } from '../feedbacks/entity.ts';
-import { readContents, withContent } from './contents.ts';
+import { readContent, withContent } from './contents.ts';
 import { storeCustomContents } from './custom-content.ts';
 import { insertBody, insertReply } from './custom-log-schema.ts';
 import type { StoredRecord } from './entity.ts';
@@ -72,7 +72,7 @@ export const logRoutes: readonly AdminRoute[] = [
         throw invalid('search: cannot be combined with current_page and include_total. Use cursor instead');
       const { rows, next } = await (search === undefined
         ? listLogs(em, conditions, page)
-        : searchLogs(em, call.services.vault, call.organisationId, conditions, page, search));
+        : searchLogs(em, call.services, call.organisationId, conditions, page, search));
       const total = query.include_total === 'true' ? await countLogs(em, conditions) : null;
       const namesOf = await readNames(em, rows);
       const data = rows.map((row) => toLog(row, namesOf(row), call.services.settings, sight.metadata));
@@ -122,9 +122,8 @@ export const logRoutes: readonly AdminRoute[] = [
       if (!row) throw notFound('Log');
       const namesOf = await readNames(call.em, [row]);
       const log = toLog(row, namesOf(row), call.services.settings, sight.metadata);
-      const shown = call.query.type === 'hooks' ? [] : [row];
-      const contents = await readContents(call.em, call.services.vault, call.organisationId, shown);
-      const content = contents.get(row.id);
+      const isHidden = call.query.type === 'hooks';
+      const content = isHidden ? undefined : await readContent(call.em, call.services, call.organisationId, row);
       return {
         ...withContent(log, content),
         prompt: content?.prompt ?? null,

@@ -1,7 +1,6 @@
 import { isObject } from '../../../core/contract/values/json.ts';
 import type { EntityManager } from '../../db/open-database.ts';
-import type { Vault } from '../../secrets/vault.ts';
-import { type LogContent, readContents } from './contents.ts';
+import { type ContentServices, type LogContent, readContents } from './contents.ts';
 import type { StoredRecord } from './entity.ts';
 import type { Condition } from './filters.ts';
 import { cursorOf, type LogPage, listLogs } from './list-logs.ts';
@@ -18,11 +17,12 @@ const hasContent: Condition = {
 
 /**
  * Returns records whose stored bodies contain all words, newest first. Bodies are sealed and have no index, so each is opened. The page ends
- * after 1,000 bodies: it may hold fewer records than its size while `next` is not null.
+ * after 1,000 bodies: it may hold fewer records than its size while `next` is not null. Rejects with ObjectStoreError if bodies are in the
+ * object store and it does not reply, because the result would not be complete.
  */
 export async function searchLogs(
   em: EntityManager,
-  vault: Vault,
+  services: Pick<ContentServices, 'vault' | 'objects'>,
   organisationId: string,
   conditions: readonly Condition[],
   { size, after }: Pick<LogPage, 'size' | 'after'>,
@@ -33,7 +33,7 @@ export async function searchLogs(
   let cursor = after;
   for (let opened = 0; opened < openedMax; opened += groupRows) {
     const group = await listLogs(em, [...conditions, hasContent], { size: groupRows, offset: 0, after: cursor });
-    const contents = await readContents(em, vault, organisationId, group.rows);
+    const contents = await readContents(em, services, organisationId, group.rows);
     for (const row of group.rows) {
       const content = contents.get(row.id);
       if (content && containsAll(content, words)) found.push(row);

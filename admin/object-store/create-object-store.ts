@@ -1,0 +1,37 @@
+import { fileURLToPath } from 'node:url';
+import type { Clock } from '../../core/contract/values/clock.ts';
+import type { Log } from '../../core/contract/values/log.ts';
+import { messageOf } from '../../core/contract/values/message-of.ts';
+import { createDirectoryStore } from './directory-store.ts';
+import { type ObjectStore, ObjectStoreError } from './object-store.ts';
+import type { ObjectStoreSettings } from './s3-identity.ts';
+import { createS3Store } from './s3-store.ts';
+
+/** Time after a failed write in which further writes fail at once, so that none waits for a store that is away. */
+const restMs = 30_000;
+
+/** Returns the store that OBJECT_STORE names; null if it is unset. Opens no connection. */
+export function createObjectStore(settings: ObjectStoreSettings, clock: Pick<Clock, 'elapsed'>, log: Log): ObjectStore | null {
+  if (settings.objectStore === null) return null;
+  const url = new URL(settings.objectStore);
+  const store = url.protocol === 'file:' ? createDirectoryStore(fileURLToPath(url)) : createS3Store(settings, url);
+  let failedAtMs: number | null = null;
+  return {
+    ...store,
+    async put(key, bytes) {
+      if (failedAtMs !== null && clock.elapsed() - failedAtMs < restMs) {
+        throw new ObjectStoreError('OBJECT_STORE: the last write failed; the next one follows after 30 s');
+      }
+      try {
+        await store.put(key, bytes);
+      } catch (error) {
+        if (failedAtMs === null)
+          log.warn({ reason: messageOf(error) }, 'cannot write to the object store; bodies wait in the database');
+        failedAtMs = clock.elapsed();
+        throw error;
+      }
+      if (failedAtMs !== null) log.info({}, 'writes to the object store succeed again');
+      failedAtMs = null;
+    },
+  };
+}
