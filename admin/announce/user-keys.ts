@@ -23,3 +23,25 @@ export async function announceUserKeys(
   for (const { id } of grants) change.emit({ kind: 'oauth-grant', id, op: 'upsert' });
   await announceUsers(change, of);
 }
+
+/** Like `announceUserKeys` for keys and grants of many members of workspaces, in two statements. Call `announceUsers` for the users. */
+export async function announceMembers(
+  change: Change,
+  organisationId: string,
+  members: readonly { readonly user_id: string; readonly workspace_id: string }[],
+): Promise<void> {
+  const pairs = JSON.stringify(members.map(({ user_id, workspace_id }) => ({ user_id, workspace_id })));
+  const of = 'from jsonb_to_recordset(?::jsonb) as r (workspace_id uuid, user_id uuid)';
+  const keys = await change.tx.execute<{ public_id: string }[]>(
+    `select k.public_id ${of} join api_keys k on k.user_id = r.user_id and k.workspace_id = r.workspace_id
+     where k.organisation_id = ? and k.type = 'workspace-user'`,
+    [pairs, organisationId],
+  );
+  for (const { public_id } of keys) change.emit({ kind: 'api-key', id: public_id, op: 'upsert' });
+  const grants = await change.tx.execute<{ id: string }[]>(
+    `select g.id ${of} join oauth_grants g on g.user_id = r.user_id and g.workspace_id = r.workspace_id
+     where g.organisation_id = ? and g.status = 'active'`,
+    [pairs, organisationId],
+  );
+  for (const { id } of grants) change.emit({ kind: 'oauth-grant', id, op: 'upsert' });
+}

@@ -52,6 +52,39 @@ export async function deleteKeysOfUser(
   return rows.length;
 }
 
+/**
+ * Deletes the keys of many users who left workspaces, in two statements. Owners and admins can still use the workspace, and keep theirs.
+ * Keys that granted other keys are deleted one by one.
+ */
+export async function deleteKeysOfMembers(
+  change: Change,
+  organisationId: string,
+  members: readonly { readonly user_id: string; readonly workspace_id: string }[],
+): Promise<void> {
+  const { tx } = change;
+  const keys = await tx.execute<{ id: string; public_id: string; is_grantor: boolean }[]>(
+    `select k.id, k.public_id, exists (select 1 from api_keys g where g.granted_by_key_id = k.id) as is_grantor
+     from jsonb_to_recordset(?::jsonb) as r (workspace_id uuid, user_id uuid)
+       join api_keys k on k.user_id = r.user_id and k.workspace_id = r.workspace_id
+       join users u on u.id = r.user_id and u.role = 'member'
+     where k.organisation_id = ?`,
+    [JSON.stringify(members.map(({ user_id, workspace_id }) => ({ user_id, workspace_id }))), organisationId],
+  );
+  const grantors = await tx.find(apiKeys, {
+    organisationId,
+    id: { $in: keys.filter((one) => one.is_grantor).map((one) => one.id) },
+  });
+  for (const row of grantors) await deleteApiKey(change, row);
+  await tx.flush();
+  const plain = keys.filter((one) => !one.is_grantor);
+  await tx.execute(
+    'delete from api_keys where organisation_id = ? and id in (select jsonb_array_elements_text(?::jsonb)::uuid)',
+    [organisationId, JSON.stringify(plain.map((one) => one.id))],
+    'run',
+  );
+  for (const { public_id } of plain) change.emit({ kind: 'api-key', id: public_id, op: 'delete' });
+}
+
 /** A user is deleted: the API keys they granted keep the scopes they have now. */
 export async function releaseGrantsOfUser(
   tx: EntityManager,

@@ -1,12 +1,13 @@
 import { holdWorkspace } from '../../access/hold-workspace.ts';
+import { announceMembers } from '../../announce/user-keys.ts';
 import { announceUser } from '../../announce/users.ts';
 import { newId } from '../../db/new-id.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { roleChanged } from '../api-keys/role-changed.ts';
-import { deleteKeysOfUser, provisionUserKey } from '../api-keys/user-keys.ts';
-import { effectiveKeySettings } from '../organisations/key-settings.ts';
+import { deleteKeysOfMembers } from '../api-keys/user-keys.ts';
 import { users } from '../users/entity.ts';
 import type { Making } from '../workspace-users/memberships.ts';
+import { provisionKeys } from './provision-keys.ts';
 
 /** A membership that differs from what the groups of the user give. */
 interface Difference {
@@ -98,31 +99,31 @@ async function writeMemberships(
   }
 }
 
-/** Applies new and lost roles to the keys of these users and to the keys they granted. Users without such keys cost nothing. */
+/**
+ * Applies new and lost roles to the keys of these users, to the access of their OAuth clients, and to the keys they granted. Only users who
+ * granted keys cost statements of their own.
+ */
 async function followRoles(
   change: Change,
   organisationId: string,
   changed: readonly Difference[],
   left: readonly Difference[],
 ): Promise<void> {
-  const pairs = await change.tx.execute<{ user_id: string; workspace_id: string }[]>(
+  const affected = [...changed, ...left];
+  if (affected.length === 0) return;
+  if (left.length > 0) await deleteKeysOfMembers(change, organisationId, left);
+  await announceMembers(change, organisationId, affected);
+  const granters = await change.tx.execute<{ user_id: string; workspace_id: string }[]>(
     `select distinct r.user_id, r.workspace_id from jsonb_to_recordset(?::jsonb) as r (workspace_id uuid, user_id uuid)
-       join api_keys k on k.workspace_id = r.workspace_id and (k.user_id = r.user_id or k.granted_by_user_id = r.user_id)
+       join api_keys k on k.granted_by_user_id = r.user_id and k.workspace_id = r.workspace_id
      where k.organisation_id = ?`,
-    [JSON.stringify([...changed, ...left]), organisationId],
+    [JSON.stringify(affected), organisationId],
   );
-  if (pairs.length === 0) return;
-  const rows = await change.tx.find(users, { organisationId, id: { $in: pairs.map((one) => one.user_id) } });
-  const gone = new Set(left.map((one) => `${one.user_id}/${one.workspace_id}`));
-  for (const { user_id: userId, workspace_id: workspaceId } of pairs) {
+  if (granters.length === 0) return;
+  const rows = await change.tx.find(users, { organisationId, id: { $in: granters.map((one) => one.user_id) } });
+  for (const { user_id: userId, workspace_id: workspaceId } of granters) {
     const user = rows.find((row) => row.id === userId);
-    if (!user) continue;
-    // Owners and admins can still use the workspace, and keep their keys.
-    if (user.role === 'member' && gone.has(`${userId}/${workspaceId}`)) {
-      await deleteKeysOfUser(change, { organisationId, workspaceId, userId });
-      await change.tx.flush();
-    }
-    await roleChanged(change, user, workspaceId);
+    if (user) await roleChanged(change, user, workspaceId);
   }
 }
 
@@ -135,19 +136,4 @@ async function announceAll(change: Change, organisationId: string, differences: 
     [organisationId, JSON.stringify([...new Set(differences.map((one) => one.user_id))])],
   );
   for (const { email } of found) announceUser(change, organisationId, email);
-}
-
-async function provisionKeys(
-  change: Change,
-  organisationId: string,
-  joined: readonly Difference[],
-  { apiKeyPepper }: Making,
-): Promise<void> {
-  for (const workspaceId of new Set(joined.map((one) => one.workspace_id))) {
-    const { autoCreate } = await effectiveKeySettings(change.tx, organisationId, workspaceId);
-    if (!autoCreate) continue;
-    for (const { user_id: userId } of joined.filter((one) => one.workspace_id === workspaceId)) {
-      await provisionUserKey(change, apiKeyPepper, { organisationId, workspaceId, userId });
-    }
-  }
 }

@@ -1,6 +1,7 @@
 import { defineResource } from '../../define-resource.ts';
 import { discoveryRoutes } from './discovery-routes.ts';
 import { ScimUsers } from './migrations/202611230246-scim-users.ts';
+import { provisionKeysJob, provisionKeysKind } from './provision-keys.ts';
 import { scimUserRoutes } from './routes.ts';
 
 export const scimUsersResource = defineResource({
@@ -8,4 +9,5 @@ export const scimUsersResource = defineResource({
   after: ['scim-tokens', 'users', 'workspace-users'],
   migrations: [{ name: '202611230246-scim-users', class: ScimUsers }],
   routes: [...discoveryRoutes, ...scimUserRoutes],
+  jobs: [{ kind: provisionKeysKind, handler: provisionKeysJob }],
 });

@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
+import { provisionKeysJob } from '../../../../admin/resources/scim-users/provision-keys.ts';
+import { until } from '../../../support/until.ts';
+import { newGrant } from '../../support/oauth-grant.ts';
 import { newPerson } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { patch, type ScimAsk, scimClient } from '../../support/scim-client.ts';
@@ -215,10 +219,12 @@ describe.each(ruleDatabases)('SCIM groups, on %s', (database) => {
       body: { name: 'K', scopes: ['completions.write'], user_id: person.id, workspace_id },
     });
     expect(key.status).toBe(200);
+    const grant = await newGrant(plane, { workspaceId: workspace_id, userId: person.id });
     const from = plane.notices.length;
     await scim('PATCH', `/Groups/${group.id}`, patch({ op: 'remove', path: 'members', value: [{ value: person.id }] }));
     expect(plane.notices.slice(from)).toContainEqual(expect.objectContaining({ kind: 'api-key', op: 'delete' }));
     expect((await plane.ask('GET', `/api-keys/${key.body.id}`)).status).toBe(404);
+    expect(plane.notices.slice(from)).toContainEqual(expect.objectContaining({ kind: 'oauth-grant', id: grant, op: 'upsert' }));
 
     await scim('PATCH', `/Users/${person.id}`, patch({ op: 'replace', path: 'active', value: false }));
     const add = patch({ op: 'add', path: 'members', value: [{ value: person.id }] });
@@ -230,6 +236,46 @@ describe.each(ruleDatabases)('SCIM groups, on %s', (database) => {
     expect((await scim('GET', `/Users/${person.id}`)).body.active).toBe(true);
     const { data } = (await plane.ask('GET', `/admin/workspaces/${workspace_id}/users`)).body;
     expect(data.map((one: { id: string }) => one.id)).toEqual([person.id]);
+  });
+
+  it('give keys to a few members at once and to many by jobs, which skip those who left', async () => {
+    const { services } = plane.control;
+    const em = () => services.database.em();
+    const auto = (on: boolean) =>
+      plane.ask('PUT', '/organisations/self', { body: { settings: { user_api_key_auto_create: on } } });
+    await auto(true);
+    const many: string[] = [];
+    for (let n = 0; n < 24; n++) many.push((await scim('POST', '/Users', { userName: `many-${n}@example.com` })).body.id);
+    const few = await newGroup('ws-Few-role-member', refs(0, 1));
+    const keysOf = async (groupId: string) => {
+      const [{ workspace_id: workspaceId }] = await mappings(groupId);
+      return em().find(apiKeys, { workspaceId, type: 'workspace-user' });
+    };
+    expect(await keysOf(few.id)).toHaveLength(2);
+    const group = await newGroup(
+      'ws-Many-role-member',
+      many.map((value) => ({ value })),
+    );
+    await until(async () => (await keysOf(group.id)).length === many.length, { what: 'a key of every member' });
+    expect(await plane.lastAudit()).toMatchObject({ userType: 'system', resourceType: 'api_keys', action: 'provision' });
+    await auto(false);
+    const [{ workspace_id: workspaceId }] = await mappings(group.id);
+    const [gone, deactivated, ...rest] = many as [string, string, ...string[]];
+    await scim('PATCH', `/Groups/${group.id}`, patch({ op: 'remove', path: 'members', value: [{ value: gone }] }));
+    await scim('PATCH', `/Users/${deactivated}`, patch({ op: 'replace', path: 'active', value: false }));
+    await auto(true);
+    const run = { key: 'again', organisationId: plane.organisationId, signal: new AbortController().signal };
+    const foreign = await plane.newTenant();
+    expect(await provisionKeysJob(services)({ ...run, payload: { workspaceId, userIds: many } })).toBe('done');
+    await provisionKeysJob(services)({ ...run, organisationId: foreign.organisationId, payload: { workspaceId, userIds: many } });
+    const left = await keysOf(group.id);
+    expect(left.map((key) => key.userId).sort()).toEqual(rest.sort());
+    await auto(false);
+    const from = plane.notices.length;
+    await scim('DELETE', `/Groups/${group.id}`);
+    expect(await em().count(apiKeys, { workspaceId, type: 'workspace-user' })).toBe(0);
+    const ended = plane.notices.slice(from).filter(({ kind, op }) => kind === 'api-key' && op === 'delete');
+    expect(ended.map(({ id }) => id).sort()).toEqual(left.map((key) => key.publicId).sort());
   });
 
   it('take no users and groups of other organisations', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newGrant } from '../../support/oauth-grant.ts';
 import { login, newPerson } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { patch, type ScimAsk, scimClient, scimClientWith } from '../../support/scim-client.ts';
@@ -80,10 +81,12 @@ describe.each(ruleDatabases)('SCIM users, on %s', (database) => {
       body: { name: 'K', scopes: ['completions.write'], user_id: person.id, workspace_id: plane.workspaceId },
     });
     expect(key.status).toBe(200);
+    const grant = await newGrant(plane, { workspaceId: plane.workspaceId, userId: person.id });
     const from = plane.notices.length;
     const off = await scim('PATCH', `/Users/${person.id}`, patch({ op: 'Replace', path: 'active', value: 'False' }));
     expect(off.body).toMatchObject({ id: person.id, active: false });
     expect(plane.notices.slice(from)).toContainEqual(expect.objectContaining({ kind: 'api-key', op: 'delete' }));
+    expect(plane.notices.slice(from)).toContainEqual(expect.objectContaining({ kind: 'oauth-grant', id: grant, op: 'delete' }));
     expect((await plane.ask('GET', '/auth/sessions', { key: person.token })).status).toBe(401);
     expect((await plane.ask('GET', `/api-keys/${key.body.id}`)).status).toBe(404);
     expect((await plane.ask('GET', `/admin/workspaces/${plane.workspaceId}/users/${person.id}`)).status).toBe(404);
