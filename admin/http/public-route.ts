@@ -39,6 +39,8 @@ export interface KnownPerson {
 export interface PublicCall<Body, Query = unknown> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
+  /** The query as it was sent, for signatures that cover its text. */
+  readonly rawQuery: string;
   readonly body: Body;
   readonly clientIp: string;
   readonly userAgent: string | null;

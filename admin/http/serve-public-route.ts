@@ -104,6 +104,7 @@ async function run(
   const call: PublicCall<unknown> = {
     params: c.req.param() as Record<string, string>,
     query,
+    rawQuery: /\?([^#]*)/.exec(c.req.url)?.[1] ?? '',
     body,
     clientIp,
     userAgent: header('user-agent') ?? null,

@@ -20,8 +20,8 @@ export const sessions = defineEntity({
     identityId: p.uuid().nullable(),
     /** Id of the session at the identity provider (`sid`, `SessionIndex`), for its logout requests. */
     providerSession: p.text().nullable(),
-    /** ID token, sealed: the hint for logout at the provider. */
-    idToken: p.text().nullable(),
+    /** Sealed hint for logout at the provider: the ID token, or the NameID of SAML as JSON. */
+    logoutHint: p.text().nullable().name('id_token'),
     /** Hashes of both parts of the refresh token. The family stays, the other part changes with every use. */
     refreshFamily: p.text().nullable(),
     refreshHash: p.text().nullable(),

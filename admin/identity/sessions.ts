@@ -29,7 +29,7 @@ export interface SignInFrom {
 }
 
 /** The sign-in at an identity provider that begins a session. */
-export type ProviderSession = Pick<Session, 'connectionId' | 'identityId' | 'providerSession' | 'idToken'>;
+export type ProviderSession = Pick<Session, 'connectionId' | 'identityId' | 'providerSession' | 'logoutHint'>;
 
 export interface StartedSession {
   readonly row: Session;

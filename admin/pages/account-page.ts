@@ -3,6 +3,7 @@ import type { ApiReply } from './call-api.ts';
 import { alertOf, field, type Html, hidden, newPasswordField, pageReply, passwordField, redirectReply } from './layout.ts';
 import type { Form, PageCall } from './page-call.ts';
 import { appPage, codesPage, digitsOf, keyForm, newCodes } from './second-factor-page.ts';
+import { providerPage } from './sign-in-page.ts';
 
 /** Result of a form: the message for the page, or a page of its own. */
 type Outcome = Response | { readonly message: string | null; readonly done: string };
@@ -54,7 +55,8 @@ const actions: Readonly<Record<string, (call: PageCall, form: Form) => Promise<O
   },
   async logout({ c, api }) {
     const reply = await api(c, 'POST', '/auth/logout', {});
-    return redirectReply('sign-in', reply.cookies);
+    if (reply.body.logout_url === undefined) return redirectReply('sign-in', reply.cookies);
+    return providerPage({ body: { url: reply.body.logout_url }, cookies: reply.cookies }, 'Sign out at your identity provider');
   },
 };
 

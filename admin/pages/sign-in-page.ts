@@ -32,9 +32,12 @@ export function afterPassword(reply: ApiReply, next: string): Response | Promise
 }
 
 /** Browsers refuse a redirect of a form to another host, so the page leads there. */
-async function providerPage({ body, cookies }: ApiReply): Promise<Response> {
+export async function providerPage(
+  { body, cookies }: Pick<ApiReply, 'body' | 'cookies'>,
+  title = 'Continue to your identity provider',
+): Promise<Response> {
   const page = await pageReply({
-    title: 'Continue to your identity provider',
+    title,
     continueTo: body.url,
     body: html`<p><a href="${body.url}">Continue to ${new URL(body.url).host}</a></p>`,
   });

@@ -2,20 +2,20 @@ import type { EntityManager } from '../db/open-database.ts';
 import { sessions } from '../identity/entity.ts';
 import { externalIdentities } from '../resources/sso-connections/entity.ts';
 
-/** The sessions that a provider ends: those of a subject, of one of its sessions, or both. */
+/** The sessions that a provider ends: those of a subject, of some of its sessions, or both. */
 export interface EndedAtProvider {
   readonly organisationId: string;
   readonly connectionId: string;
   readonly issuer: string;
   readonly subject: string | null;
-  readonly providerSession: string | null;
+  readonly providerSessions: readonly string[] | null;
   /** Sessions that began later stay, so that a repeated request ends nothing new. */
   readonly before: Date;
 }
 
 /** Ends the sessions that an identity provider has ended. Returns how many. */
 export async function endProviderSessions(tx: EntityManager, ended: EndedAtProvider): Promise<number> {
-  const { organisationId, connectionId, issuer, subject, providerSession, before } = ended;
+  const { organisationId, connectionId, issuer, subject, providerSessions, before } = ended;
   const identities =
     subject === null ? null : await tx.find(externalIdentities, { organisationId, issuer, subject }, { fields: ['id'] });
   return tx.nativeDelete(sessions, {
@@ -23,6 +23,6 @@ export async function endProviderSessions(tx: EntityManager, ended: EndedAtProvi
     connectionId,
     createdAt: { $lte: before },
     ...(identities === null ? {} : { identityId: { $in: identities.map(({ id }) => id) } }),
-    ...(providerSession === null ? {} : { providerSession }),
+    ...(providerSessions === null ? {} : { providerSession: { $in: [...providerSessions] } }),
   });
 }

@@ -40,8 +40,8 @@ export interface VerifiedIdentity {
   readonly lastName: string | null;
   /** Id of the session at the provider: `sid` or `SessionIndex`. */
   readonly providerSession: string | null;
-  /** ID token, kept sealed as the hint for logout; null for SAML. */
-  readonly idToken: string | null;
+  /** Kept sealed for the logout at the provider: the ID token, or the NameID as JSON. */
+  readonly logoutHint: string;
 }
 
 type Call = Pick<PublicCall<never>, 'services' | 'em' | 'clientIp' | 'userAgent' | 'header' | 'write' | 'auditRefusal'>;
@@ -69,7 +69,7 @@ export async function finishSignIn(call: Call, identity: VerifiedIdentity) {
         connectionId,
         identityId: row.id,
         providerSession: identity.providerSession,
-        idToken: await sealIdToken(call, change.tx, row, identity.idToken),
+        logoutHint: await call.services.vault.seal(change.tx, logoutHintContext(row), identity.logoutHint),
       });
     });
   });
@@ -180,11 +180,7 @@ async function provision(
   return user;
 }
 
-async function sealIdToken(call: Call, tx: EntityManager, row: ExternalIdentity, idToken: string | null): Promise<string | null> {
-  return idToken === null ? null : call.services.vault.seal(tx, idTokenContext(row), idToken);
-}
-
-/** ID tokens of sessions are bound to the account they belong to. */
-export function idTokenContext({ id, organisationId }: Pick<ExternalIdentity, 'id' | 'organisationId'>): SealContext {
+/** Hints of sessions are bound to the account they belong to. */
+export function logoutHintContext({ id, organisationId }: Pick<ExternalIdentity, 'id' | 'organisationId'>): SealContext {
   return { organisationId, table: 'sessions', column: 'id_token', rowId: id };
 }

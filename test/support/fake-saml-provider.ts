@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { inflateRawSync } from 'node:zlib';
+import { createSign, randomUUID } from 'node:crypto';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { SignedXml } from 'xml-crypto';
 import { encrypt } from 'xml-encryption';
 import { newSamlKey } from '../../admin/resources/sso-connections/saml-key.ts';
@@ -15,6 +15,7 @@ export interface ResponseParts {
   readonly nameIdFormat?: string;
   readonly attributes?: Readonly<Record<string, readonly string[]>>;
   readonly assertionId?: string;
+  readonly sessionIndex?: string;
   /** Seconds relative to now. */
   readonly validFrom?: number;
   readonly validUntil?: number;
@@ -32,6 +33,19 @@ export interface ProviderKey {
   readonly certificate: string;
 }
 
+/** Content of a logout message. */
+export interface LogoutParts {
+  readonly destination: string;
+  readonly kind?: 'LogoutRequest' | 'LogoutResponse';
+  readonly issuer?: string;
+  readonly nameId?: string;
+  readonly sessions?: readonly string[];
+  readonly status?: string;
+  /** Seconds relative to now. */
+  readonly issued?: number;
+}
+
+const rsaSha256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256';
 const formats = 'urn:oasis:names:tc:SAML:1.1:nameid-format';
 
 /** A SAML identity provider: signs with xml-crypto, the library of node-saml's own test provider. */
@@ -52,7 +66,7 @@ export class FakeSamlProvider {
       const body = one.replace(/-----[^-]+-----|\s/g, '');
       return `<KeyDescriptor use="signing"><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data><ds:X509Certificate>${body}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></KeyDescriptor>`;
     });
-    return `<?xml version="1.0"?><!-- metadata may have comments --><EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${this.entityId}"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">${keys.join('')}<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example.com/sso"/></IDPSSODescriptor></EntityDescriptor>`;
+    return `<?xml version="1.0"?><!-- metadata may have comments --><EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${this.entityId}"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">${keys.join('')}<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example.com/sso"/><SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example.com/slo"/></IDPSSODescriptor></EntityDescriptor>`;
   }
 
   /** Id of the request in the address that a sign-in leads to. */
@@ -76,6 +90,36 @@ export class FakeSamlProvider {
     return Buffer.from(await this.xml(parts)).toString('base64');
   }
 
+  /** Returns the XML of a logout message, unsigned. */
+  logoutXml(parts: LogoutParts): string {
+    const { kind = 'LogoutRequest', destination, issuer = this.entityId, nameId = 'ada@example.com', sessions = [] } = parts;
+    const at = new Date(Date.now() + (parts.issued ?? 0) * 1_000).toISOString();
+    const content =
+      kind === 'LogoutRequest'
+        ? `<saml:NameID>${nameId}</saml:NameID>${sessions.map((one) => `<samlp:SessionIndex>${one}</samlp:SessionIndex>`).join('')}`
+        : `<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${parts.status ?? 'Success'}"/></samlp:Status>`;
+    return `<samlp:${kind} xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_logout" Version="2.0" IssueInstant="${at}" Destination="${destination}"><saml:Issuer>${issuer}</saml:Issuer>${content}</samlp:${kind}>`;
+  }
+
+  /** Returns the query of a signed logout message with the redirect binding. */
+  logoutQuery(
+    parts: LogoutParts,
+    { key = this.key, algorithm = rsaSha256 }: { key?: ProviderKey; algorithm?: string } = {},
+  ): string {
+    const name = parts.kind === 'LogoutResponse' ? 'SAMLResponse' : 'SAMLRequest';
+    const message = deflateRawSync(Buffer.from(this.logoutXml(parts))).toString('base64');
+    const query = `${name}=${encodeURIComponent(message)}&RelayState=at%20the+portal&SigAlg=${encodeURIComponent(algorithm)}`;
+    const signature = createSign(algorithm.endsWith('sha1') ? 'sha1' : 'sha256')
+      .update(query)
+      .sign(key.key, 'base64');
+    return `${query}&Signature=${encodeURIComponent(signature)}`;
+  }
+
+  /** Returns the text for a form, signed inside. */
+  logoutForm(parts: LogoutParts, key: ProviderKey = this.key): string {
+    return Buffer.from(signed(this.logoutXml(parts), parts.kind ?? 'LogoutRequest', key)).toString('base64');
+  }
+
   #unsigned(parts: ResponseParts): string {
     const { recipient, audience, inResponseTo, issuer = this.entityId, attributes = { email: ['ada@example.com'] } } = parts;
     const { nameId = 'ada@example.com', nameIdFormat = `${formats}:emailAddress`, assertionId = `_${randomUUID()}` } = parts;
@@ -92,17 +136,17 @@ export class FakeSamlProvider {
       `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${assertionId}" Version="2.0" IssueInstant="${at(0)}"><saml:Issuer>${issuer}</saml:Issuer>`,
       `<saml:Subject><saml:NameID Format="${nameIdFormat}">${nameId}</saml:NameID><saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml:SubjectConfirmationData NotOnOrAfter="${until}" Recipient="${recipient}"${replyTo}/></saml:SubjectConfirmation></saml:Subject>`,
       `<saml:Conditions NotBefore="${from}" NotOnOrAfter="${until}"><saml:AudienceRestriction><saml:Audience>${audience}</saml:Audience></saml:AudienceRestriction></saml:Conditions>`,
-      `<saml:AuthnStatement AuthnInstant="${at(0)}" SessionIndex="s1"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>`,
+      `<saml:AuthnStatement AuthnInstant="${at(0)}" SessionIndex="${parts.sessionIndex ?? 's1'}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>`,
       `<saml:AttributeStatement>${list.join('')}</saml:AttributeStatement></saml:Assertion></samlp:Response>`,
     ].join('');
   }
 }
 
-function signed(xml: string, name: 'Assertion' | 'Response', { key }: ProviderKey): string {
+function signed(xml: string, name: string, { key }: ProviderKey): string {
   const xpath = `//*[local-name(.)='${name}']`;
   const signer = new SignedXml({
     privateKey: key,
-    signatureAlgorithm: 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
+    signatureAlgorithm: rsaSha256,
     canonicalizationAlgorithm: 'http://www.w3.org/2001/10/xml-exc-c14n#',
   });
   const transforms = ['http://www.w3.org/2000/09/xmldsig#enveloped-signature', 'http://www.w3.org/2001/10/xml-exc-c14n#'];

@@ -8,7 +8,7 @@ import { type Session, sessions } from '../../identity/entity.ts';
 import { changePasswordBody, nothing, userReply } from '../../identity/schema.ts';
 import { endedCookie } from '../../identity/session-cookie.ts';
 import { endSessions, isOver } from '../../identity/sessions.ts';
-import { providerLogoutUrl } from '../../sign-in/oidc/logout.ts';
+import { providerLogoutUrl } from '../../sign-in/provider-logout.ts';
 import { organisations } from '../organisations/entity.ts';
 import { ssoConnections } from '../sso-connections/entity.ts';
 import { users } from '../users/entity.ts';

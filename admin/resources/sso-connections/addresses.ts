@@ -17,5 +17,9 @@ export function oidcAddresses(
 
 /** The same for SAML. `id` is that of the connection, or of the organisation. */
 export function samlAddresses({ publicUrl }: Pick<Settings, 'publicUrl'>, id: string) {
-  return { acs_url: `${publicUrl}/v2/auth/saml/callback/${id}`, entity_id: `${publicUrl}/v2/auth/saml/metadata/${id}` };
+  return {
+    acs_url: `${publicUrl}/v2/auth/saml/callback/${id}`,
+    entity_id: `${publicUrl}/v2/auth/saml/metadata/${id}`,
+    logout_url: `${publicUrl}/v2/auth/saml/logout/${id}`,
+  };
 }

@@ -49,6 +49,9 @@ export const ssoConnections = defineEntity({
     /** Secrets by name as JSON, sealed. */
     secrets: p.text().nullable(),
     secretHints: p.json().$type<Record<string, string>>(),
+    /** Time of the last look at the SAML metadata of the provider, and why it failed. They do not count as changes. */
+    metadataCheckedAt: p.datetime().nullable(),
+    metadataError: p.text().nullable(),
     createdAt: p.datetime(),
     lastUpdatedAt: p.datetime(),
     /** Counts up with every change; the `etag`. */

@@ -12,6 +12,7 @@ import { connectionSecrets } from './secrets.ts';
 
 const defaults = {
   metadata_url: null,
+  slo_url: null,
   sign_requests: true,
   want_assertion_signed: true,
   want_response_signed: false,
@@ -41,7 +42,9 @@ export async function readMetadata(
     },
   );
   if (!reply.ok) throw invalid(`saml.metadata_url: the host replied with status ${reply.status}`);
-  return readProviderMetadata(await reply.text(), 'saml.metadata_url');
+  const metadata = readProviderMetadata(await reply.text(), 'saml.metadata_url');
+  for (const field of ['sso_url', 'slo_url'] as const) checkAddress(metadata[field], field);
+  return metadata;
 }
 
 /** Writes the settings of a SAML connection. Throws AB01 if the result could not verify responses. */
@@ -64,8 +67,7 @@ export async function putSaml(
   for (const field of ['idp_entity_id', 'sso_url'] as const) {
     if (!after[field]) throw invalid(`saml.${field}: required without metadata_url and metadata_xml`);
   }
-  if (!/^https?:$/.test(URL.parse(after.sso_url ?? '')?.protocol ?? ''))
-    throw invalid('saml.sso_url: an http or https URL is expected');
+  for (const field of ['sso_url', 'slo_url'] as const) checkAddress(after[field], field);
   // Without a certificate nothing could be verified, and a connection that verifies nothing admits everyone.
   if (!after.certificates?.length) throw invalid('saml.certificates: at least one certificate is required');
   if (!after.want_assertion_signed && !after.want_response_signed) {
@@ -76,4 +78,10 @@ export async function putSaml(
     await connectionSecrets.put(tx, vault, row, { saml_key: key });
     row.settings = { ...after, own_certificate: certificate };
   } else row.settings = { ...after };
+}
+
+/** Browsers are sent to these addresses. Throws AB01 for any other scheme. */
+function checkAddress(address: string | null | undefined, field: 'sso_url' | 'slo_url'): void {
+  if (address && !/^https?:$/.test(URL.parse(address)?.protocol ?? ''))
+    throw invalid(`saml.${field}: an http or https URL is expected`);
 }

@@ -3,8 +3,8 @@ import type { RawReply } from '../../http/raw-reply.ts';
 import { pagesRoot, routePage } from '../../pages/layout.ts';
 import type { SignInRefusal } from '../../sign-in/refusal.ts';
 
-/** Returns the page with the reason for a rejected sign-in. */
-export function rejectedPage({ message, status }: SignInRefusal): Promise<RawReply> {
+/** Returns the page with the reason for a rejected sign-in or logout. */
+export function rejectedPage({ message, status }: SignInRefusal, title = 'The sign-in was rejected'): Promise<RawReply> {
   const body = html`<p role="alert">${message}.</p><p><a href="${pagesRoot}sign-in">Sign in again</a></p>`;
-  return routePage({ title: 'The sign-in was rejected', body, status: status === 503 ? 503 : 401 });
+  return routePage({ title, body, status: status === 503 ? 503 : 401 });
 }

@@ -4,8 +4,11 @@ import { ssoCallbackRoutes } from './callback-route.ts';
 import { externalIdentities, samlAssertions, signInAttempts, ssoConnections } from './entity.ts';
 import { SingleSignOn } from './migrations/202611230245-single-sign-on.ts';
 import { SamlAssertions } from './migrations/202611230340-saml-assertions.ts';
+import { SamlMetadata } from './migrations/202611230700-saml-metadata.ts';
 import { ssoProviderRoutes } from './provider-routes.ts';
+import { refreshMetadata, refreshMetadataKind } from './refresh-metadata.ts';
 import { ssoConnectionRoutes } from './routes.ts';
+import { samlLogoutRoutes } from './saml-logout-routes.ts';
 import { samlRoutes } from './saml-routes.ts';
 import { ssoUserRoutes } from './user-routes.ts';
 
@@ -16,9 +19,11 @@ export const ssoConnectionsResource = defineResource({
   migrations: [
     { name: '202611230245-single-sign-on', class: SingleSignOn },
     { name: '202611230340-saml-assertions', class: SamlAssertions },
+    { name: '202611230700-saml-metadata', class: SamlMetadata },
   ],
   routes: [...ssoConnectionRoutes, ...ssoUserRoutes],
-  publicRoutes: [...samlRoutes, ...ssoCallbackRoutes, ...ssoProviderRoutes],
+  publicRoutes: [...samlRoutes, ...samlLogoutRoutes, ...ssoCallbackRoutes, ...ssoProviderRoutes],
+  jobs: [{ kind: refreshMetadataKind, handler: refreshMetadata }],
   housekeeping: [
     {
       name: 'delete ids of expired SAML assertions',

@@ -1,29 +1,14 @@
 import { X509Certificate } from 'node:crypto';
-import { createRequire } from 'node:module';
 import { invalid } from '../../http/errors.ts';
+import { elements, parseXml, type XmlElement } from '../../sign-in/saml/parse-xml.ts';
 
 /** The part of a provider's metadata that a connection needs. */
 export interface ProviderMetadata {
   readonly idp_entity_id: string;
   readonly sso_url: string;
+  readonly slo_url: string | null;
   readonly certificates: readonly string[];
 }
-
-interface Element {
-  readonly parentNode: Element | null;
-  readonly textContent: string | null;
-  getAttribute(name: string): string | null;
-  getElementsByTagNameNS(namespace: string, name: string): ArrayLike<Element>;
-}
-
-// Imported without its types, which would add those of browsers to the whole project.
-const { DOMParser } = createRequire(import.meta.url)('@xmldom/xmldom') as {
-  readonly DOMParser: new (
-    options: object,
-  ) => {
-    parseFromString(xml: string, type: string): { readonly documentElement: Element | null } | undefined;
-  };
-};
 
 const md = 'urn:oasis:names:tc:SAML:2.0:metadata';
 const ds = 'http://www.w3.org/2000/09/xmldsig#';
@@ -40,13 +25,18 @@ export function readProviderMetadata(xml: string, field: string): ProviderMetada
   if (descriptors.length > 1) throw invalid(`${field}: describes several identity providers. Send the metadata of one`);
   const entityId = descriptor.parentNode?.getAttribute('entityID') ?? '';
   if (entityId === '') throw invalid(`${field}: EntityDescriptor has no entityID`);
-  const service = elements(descriptor, md, 'SingleSignOnService').find((one) => one.getAttribute('Binding') === redirect);
-  if (!service) throw invalid(`${field}: has no SingleSignOnService with the binding HTTP-Redirect`);
+  const locationOf = (service: string) =>
+    elements(descriptor, md, service)
+      .find((one) => one.getAttribute('Binding') === redirect)
+      ?.getAttribute('Location') ?? null;
+  const ssoUrl = locationOf('SingleSignOnService');
+  if (!ssoUrl) throw invalid(`${field}: has no SingleSignOnService with the binding HTTP-Redirect`);
   const keys = elements(descriptor, md, 'KeyDescriptor').filter((one) => one.getAttribute('use') !== 'encryption');
   const certificates = keys.flatMap((key) => elements(key, ds, 'X509Certificate').map((one) => one.textContent ?? ''));
   return {
     idp_entity_id: entityId,
-    sso_url: service.getAttribute('Location') ?? '',
+    sso_url: ssoUrl,
+    slo_url: locationOf('SingleLogoutService'),
     certificates: checkCertificates(certificates, `${field}: KeyDescriptor`),
   };
 }
@@ -77,16 +67,8 @@ function toPem(text: string, field: string): string {
   return certificate.toString();
 }
 
-function parse(xml: string, field: string): Element {
-  const fail = () => {
-    throw invalid(`${field}: not well-formed XML`);
-  };
-  const handlers = { warning: () => {}, error: fail, fatalError: fail };
-  const root = new DOMParser({ errorHandler: handlers }).parseFromString(xml, 'text/xml')?.documentElement;
+function parse(xml: string, field: string): XmlElement {
+  const root = parseXml(xml);
   if (!root) throw invalid(`${field}: not well-formed XML`);
   return root;
-}
-
-function elements(parent: Element, namespace: string, name: string): Element[] {
-  return Array.from(parent.getElementsByTagNameNS(namespace, name));
 }

@@ -1,8 +1,5 @@
 import { html } from 'hono/html';
 import * as v from 'valibot';
-import { isUuid } from '../../../core/contract/values/uuid.ts';
-import type { EntityManager } from '../../db/open-database.ts';
-import { notFound } from '../../http/errors.ts';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
 import { RawReply } from '../../http/raw-reply.ts';
 import { readForm } from '../../http/read-form.ts';
@@ -13,7 +10,8 @@ import { finishSignIn } from '../../sign-in/finish-sign-in.ts';
 import { auditRefusals, SignInRefusal } from '../../sign-in/refusal.ts';
 import { finishSaml } from '../../sign-in/saml/finish.ts';
 import { samlAddresses } from './addresses.ts';
-import { type SsoConnection, ssoConnections } from './entity.ts';
+import { findSamlConnection } from './find-saml-connection.ts';
+import { refreshSoon } from './refresh-metadata.ts';
 import { rejectedPage } from './rejected-page.ts';
 import type { SamlSettings } from './saml-settings.ts';
 import { connectionSecrets } from './secrets.ts';
@@ -59,15 +57,21 @@ export const samlRoutes: readonly PublicRoute[] = [
       const { generateServiceProviderMetadata } = await import('@node-saml/node-saml');
       const { saml_key: key = '' } = await connectionSecrets.open(em, services.vault, connection);
       const own = connection.settings as unknown as SamlSettings;
-      const { acs_url: callbackUrl, entity_id: issuer } = samlAddresses(services.settings, id);
+      const { acs_url: callbackUrl, entity_id: issuer, logout_url: logoutCallbackUrl } = samlAddresses(services.settings, id);
       const xml = generateServiceProviderMetadata({
         ...{ issuer, callbackUrl, identifierFormat: null, wantAssertionsSigned: own.want_assertion_signed },
-        ...{ decryptionPvk: key, decryptionCert: own.own_certificate },
+        ...{ decryptionPvk: key, decryptionCert: own.own_certificate, logoutCallbackUrl },
         ...(own.sign_requests
           ? { privateKey: key, publicCerts: own.own_certificate, signatureAlgorithm: 'sha256' as const }
           : {}),
       });
-      return new RawReply(xml, { 'content-type': 'application/samlmetadata+xml; charset=utf-8' });
+      // The library lists the form binding only. Most providers prefer the redirect.
+      const posted = '<SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST"';
+      const both = xml.replace(
+        posted,
+        `<SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="${logoutCallbackUrl}"/>${posted}`,
+      );
+      return new RawReply(both, { 'content-type': 'application/samlmetadata+xml; charset=utf-8' });
     },
   }),
 ];
@@ -96,18 +100,12 @@ async function signedIn(call: Call) {
       throw new SignInRefusal('invalid_response', 'SAML: the response arrived at the address of another connection');
     }
     return finishSaml(call, connection, attempt, { response: body.SAMLResponse, address });
+  }).catch((error: unknown) => {
+    // The provider may have replaced its certificate.
+    if (error instanceof SignInRefusal && error.reason === 'invalid_response') refreshSoon(call, connection);
+    throw error;
   });
   return { session: await finishSignIn(call, identity), returnTo: attempt?.returnTo ?? null };
-}
-
-/** `id` names a connection, or an organisation with one SAML connection. Throws AB08. */
-async function findSamlConnection(em: EntityManager, id: string): Promise<SsoConnection> {
-  const enabled = { type: 'saml', isEnabled: true } as const;
-  const found = isUuid(id)
-    ? await em.find(ssoConnections, { ...enabled, $or: [{ id }, { organisationId: id }] }, { limit: 2 })
-    : [];
-  if (found.length !== 1 || !found[0]) throw notFound('SAML connection');
-  return found[0];
 }
 
 function resendPage({ SAMLResponse, RelayState }: v.InferOutput<typeof responseForm>): Promise<RawReply> {

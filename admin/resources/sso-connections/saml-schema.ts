@@ -32,7 +32,7 @@ const optionEntries = {
   group_attribute: attribute,
 };
 
-/** Sources of the provider's name, address and certificates: its metadata, or the three fields. */
+/** Sources of the provider's name, address and certificates: its metadata, or the four fields. */
 const sourceEntries = {
   metadata_url: v.optional(v.nullable(url)),
   metadata_xml: v.optional(v.pipe(v.string(), v.maxLength(524_288, 'at most 512 KiB'))),
@@ -40,6 +40,7 @@ const sourceEntries = {
     v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(1_024, 'at most 1,024 characters')),
   ),
   sso_url: v.optional(url),
+  slo_url: v.optional(v.nullable(url)),
   certificates: v.optional(certificates),
 };
 
@@ -52,10 +53,16 @@ export const samlReply = v.strictObject({
   metadata_url: v.nullable(v.string()),
   idp_entity_id: v.string(),
   sso_url: v.string(),
+  slo_url: v.nullable(v.string()),
+  /** Time of the last look at `metadata_url`; null: none yet. It is read every hour. */
+  metadata_checked_at: v.nullable(v.string()),
+  /** Reason why the last look changed nothing, such as an unreachable host; null: it succeeded. */
+  metadata_error: v.nullable(v.string()),
   certificates: v.array(v.string()),
   /** Certificate of the key for requests and encryption, in PEM. */
   own_certificate: v.string(),
   /** Addresses to register at the provider. */
   acs_url: v.string(),
   entity_id: v.string(),
+  logout_url: v.string(),
 });

@@ -4,9 +4,11 @@ export interface SamlSettings {
   readonly idp_entity_id: string;
   /** Address for sign-ins with the redirect binding. */
   readonly sso_url: string;
+  /** Address for logouts with the redirect binding; null: the provider is not notified of logouts. */
+  readonly slo_url: string | null;
   /** Certificates of signatures, in PEM; several during a rotation. Never empty. */
   readonly certificates: readonly string[];
-  /** Source of the three fields above; null: they were entered. */
+  /** Source of the four fields above; null: they were entered. */
   readonly metadata_url: string | null;
   readonly sign_requests: boolean;
   readonly want_assertion_signed: boolean;

@@ -14,6 +14,7 @@ import { workspaces } from '../workspaces/entity.ts';
 import { newClientKey } from './client-key.ts';
 import { type GroupRule, type OidcSettings, type SsoConnection, ssoConnections } from './entity.ts';
 import { putSaml } from './put-saml.ts';
+import { planRefresh } from './refresh-metadata.ts';
 import type { ProviderMetadata } from './saml-metadata.ts';
 import type { CreateBody, OidcChange, UpdateBody } from './schema.ts';
 import { connectionSecrets } from './secrets.ts';
@@ -48,11 +49,14 @@ export async function createConnection(
     groupRules: await toGroupRules(tx, organisationId, sent.group_rules),
     secrets: null,
     secretHints: {},
+    metadataCheckedAt: null,
+    metadataError: null,
     createdAt: now,
     lastUpdatedAt: now,
   });
   await putSettings(tx, services, row, sent, metadata);
   await tx.flush();
+  await planRefresh(change, row);
   change.about(row.id);
   return row;
 }
@@ -73,6 +77,7 @@ export async function updateConnection(
   if (sent.enabled !== undefined) row.isEnabled = sent.enabled;
   if (sent.group_rules !== undefined) row.groupRules = await toGroupRules(change.tx, row.organisationId, sent.group_rules);
   if (sent.oidc !== undefined || sent.saml !== undefined) await putSettings(change.tx, services, row, sent, metadata);
+  await planRefresh(change, row);
   row.lastUpdatedAt = new Date();
   change.about(row.id);
 }

@@ -18,11 +18,20 @@ export function toReply(settings: Pick<Settings, 'publicUrl'>, row: SsoConnectio
       row.type === 'oidc'
         ? { ...own, client_secret: hint === undefined ? null : masked(hint), ...oidcAddresses(settings, row) }
         : null,
-    saml: row.type === 'saml' ? { ...(row.settings as unknown as SamlSettings), ...samlAddresses(settings, row.id) } : null,
+    saml: row.type === 'saml' ? samlOf(settings, row) : null,
     group_rules: row.groupRules,
     organisation_id: row.organisationId,
     created_at: row.createdAt.toISOString(),
     last_updated_at: row.lastUpdatedAt.toISOString(),
     object: 'sso-connection',
+  };
+}
+
+function samlOf(settings: Pick<Settings, 'publicUrl'>, row: SsoConnection) {
+  return {
+    ...(row.settings as unknown as SamlSettings),
+    metadata_checked_at: row.metadataCheckedAt?.toISOString() ?? null,
+    metadata_error: row.metadataError ?? null,
+    ...samlAddresses(settings, row.id),
   };
 }

@@ -52,7 +52,7 @@ export async function finishOidc(
       ...user,
       groups: user.groups ?? [],
       providerSession: typeof claims.sid === 'string' ? claims.sid : null,
-      idToken,
+      logoutHint: idToken,
     };
   } catch (error) {
     // The keys or addresses may be outdated.

@@ -1,13 +1,11 @@
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { buildEndSessionUrl } from 'openid-client';
 import { isObject } from '../../../core/contract/values/json.ts';
-import { messageOf } from '../../../core/contract/values/message-of.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { createOutboundFetch } from '../../http/outbound-fetch.ts';
 import { oidcAddresses } from '../../resources/sso-connections/addresses.ts';
-import { externalIdentities, type OidcSettings, type SsoConnection } from '../../resources/sso-connections/entity.ts';
+import type { OidcSettings, SsoConnection } from '../../resources/sso-connections/entity.ts';
 import type { EndedAtProvider } from '../end-sessions.ts';
-import { idTokenContext } from '../finish-sign-in.ts';
 import { SignInRefusal } from '../refusal.ts';
 import { asRefusal } from './as-refusal.ts';
 import { type ClientServices, oidcClient } from './client.ts';
@@ -43,40 +41,27 @@ export async function verifyLogoutToken(
   if (claims.sub === undefined && sid === null) throw refuse('must have sub or sid');
   const { organisationId, id: connectionId } = connection;
   const before = new Date(((claims.iat ?? 0) + skewSeconds) * 1_000);
-  return { organisationId, connectionId, issuer, subject: claims.sub ?? null, providerSession: sid, before };
+  return {
+    organisationId,
+    connectionId,
+    issuer,
+    subject: claims.sub ?? null,
+    providerSessions: sid === null ? null : [sid],
+    before,
+  };
 }
 
-interface SignedIn {
-  readonly organisationId: string;
-  readonly connectionId?: string | null;
-  readonly identityId?: string | null;
-  readonly idToken?: string | null;
-}
-
-/**
- * Returns the address that ends the session at the provider too. Null if the session has none, or the provider cannot be reached: the
- * session here ends in any case.
- */
-export async function providerLogoutUrl(
+/** Returns the address that ends the session at the provider; null if it has none. Rejects if the provider cannot be reached. */
+export async function oidcLogoutUrl(
   em: EntityManager,
   services: ClientServices,
   connection: SsoConnection,
-  { organisationId, identityId, idToken }: SignedIn,
+  idToken: string,
 ): Promise<string | null> {
-  if (!identityId || !idToken) return null;
-  try {
-    const client = await oidcClient(em, services, connection);
-    if (client.serverMetadata().end_session_endpoint === undefined) return null;
-    const row = await em.findOneOrFail(externalIdentities, { id: identityId, organisationId });
-    return buildEndSessionUrl(client, {
-      id_token_hint: await services.vault.open(em, idTokenContext(row), idToken),
-      post_logout_redirect_uri: oidcAddresses(services.settings, connection).post_logout_redirect_uri,
-    }).href;
-  } catch (error) {
-    services.log.warn(
-      { connectionId: connection.id, cause: messageOf(error) },
-      'no address for the logout at the identity provider',
-    );
-    return null;
-  }
+  const client = await oidcClient(em, services, connection);
+  if (client.serverMetadata().end_session_endpoint === undefined) return null;
+  return buildEndSessionUrl(client, {
+    id_token_hint: idToken,
+    post_logout_redirect_uri: oidcAddresses(services.settings, connection).post_logout_redirect_uri,
+  }).href;
 }

@@ -35,23 +35,34 @@ export interface CheckedDocument {
  * comments, no CDATA, known algorithms. Throws SignInRefusal with a reason for administrators.
  */
 export function checkDocument(encoded: string): CheckedDocument {
-  if (encoded.length > bytesMax * 1.4) throw refused(`the response is larger than ${bytesMax} bytes`);
-  if (!/^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(encoded)) throw refused('the response is not base64');
-  const bytes = Buffer.from(encoded, 'base64');
-  if (bytes.byteLength > bytesMax) throw refused(`the response is larger than ${bytesMax} bytes`);
-  const xml = decode(bytes);
-  if (/<!/.test(xml)) throw refused('the response contains a document type, a comment or CDATA. None of them may occur');
-  if (/<\?(?!xml\s)/.test(xml) || xml.indexOf('<?', 1) !== -1) throw refused('the response contains a processing instruction');
-  const names = [...xml.matchAll(/<(?:[\w.-]+:)?([\w.-]+)(?=[\s/>])/g)].map(([, name]) => name);
-  if (names[0] !== 'Response') throw refused('the document is not a SAML response');
+  const names = checkText(decodeBase64(encoded), ['Response']);
   const count = (name: string) => names.filter((one) => one === name).length;
   if (count('Response') !== 1) throw refused('the document contains several responses');
   const encrypted = count('EncryptedAssertion');
   if (count('Assertion') + encrypted > 1) throw refused('the response contains several assertions');
-  if (count('Object') > 0) throw refused('a signature contains an Object element');
+  return { isEncrypted: encrypted === 1 };
+}
+
+/** Returns the bytes of a message that a form or an address contains. Throws SignInRefusal. */
+export function decodeBase64(encoded: string): Buffer {
+  if (encoded.length > bytesMax * 1.4) throw refused(`the message is larger than ${bytesMax} bytes`);
+  if (!/^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(encoded)) throw refused('the message is not base64');
+  const bytes = Buffer.from(encoded, 'base64');
+  if (bytes.byteLength > bytesMax) throw refused(`the message is larger than ${bytesMax} bytes`);
+  return bytes;
+}
+
+/** Checks the text of any message. Returns the local names of its elements, in order. Throws SignInRefusal. */
+export function checkText(bytes: Uint8Array, roots: readonly string[]): readonly string[] {
+  const xml = decode(bytes);
+  if (/<!/.test(xml)) throw refused('the message contains a document type, a comment or CDATA. None of them may occur');
+  if (/<\?(?!xml\s)/.test(xml) || xml.indexOf('<?', 1) !== -1) throw refused('the message contains a processing instruction');
+  const names = [...xml.matchAll(/<(?:[\w.-]+:)?([\w.-]+)(?=[\s/>])/g)].map(([, name]) => name ?? '');
+  if (!roots.includes(names[0] ?? '')) throw refused(`the document is not a SAML message. Expected ${roots.join(' or ')}`);
+  if (names.includes('Object')) throw refused('a signature contains an Object element');
   checkIds(xml);
   checkAlgorithms(xml);
-  return { isEncrypted: encrypted === 1 };
+  return names;
 }
 
 /** Signatures name the signed element by its id, in any of these spellings. */
@@ -70,7 +81,7 @@ const oaepDigest =
 function checkAlgorithms(xml: string): void {
   for (const [, first, second] of xml.replaceAll(oaepDigest, '').matchAll(/Algorithm\s*=\s*(?:"([^"]*)"|'([^']*)')/g)) {
     const name = first ?? second ?? '';
-    if (/sha1$/.test(name) && !algorithms.has(name)) throw refused('the response uses SHA-1. Change the provider to SHA-256');
+    if (/sha1$/.test(name) && !algorithms.has(name)) throw refused('the message uses SHA-1. Change the provider to SHA-256');
     if (!algorithms.has(name)) throw refused(`the algorithm ${name.slice(0, 128)} is not accepted`);
   }
 }
@@ -79,7 +90,7 @@ function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw refused('the response is not UTF-8');
+    throw refused('the message is not UTF-8');
   }
 }
 

@@ -10,6 +10,7 @@ import { takeAttempt } from '../attempts.ts';
 import type { VerifiedIdentity } from '../finish-sign-in.ts';
 import { SignInRefusal } from '../refusal.ts';
 import { samlAttempt } from './begin.ts';
+import { hintOf } from './logout.ts';
 import type { Assertion } from './read-assertion.ts';
 import { verifyResponse } from './verify-response.ts';
 
@@ -96,6 +97,6 @@ function toIdentity(connection: SsoConnection, settings: SamlSettings, assertion
     firstName: firstOf(settings.first_name_attribute, usual.first)?.slice(0, 128) ?? null,
     lastName: firstOf(settings.last_name_attribute, usual.last)?.slice(0, 128) ?? null,
     providerSession: assertion.sessionIndex,
-    idToken: null,
+    logoutHint: JSON.stringify(hintOf(assertion)),
   };
 }

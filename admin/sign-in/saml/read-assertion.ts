@@ -10,6 +10,8 @@ export interface Assertion {
   readonly expiresAt: number;
   readonly subject: string;
   readonly subjectFormat: string;
+  readonly nameQualifier: string | null;
+  readonly spNameQualifier: string | null;
   readonly sessionIndex: string | null;
   /** Values by name of the attribute. */
   readonly attributes: ReadonlyMap<string, readonly string[]>;
@@ -74,7 +76,8 @@ export function readAssertion(parsed: unknown, expected: Expected): Assertion {
     throw refused('the issuer is another identity provider than that of this connection');
   const expiresAt = confirmed(assertion.Subject[0]?.SubjectConfirmation ?? [], expected);
   const nameId = assertion.Subject[0]?.NameID[0] ?? '';
-  const format = typeof nameId === 'string' ? '' : (nameId.$.Format ?? '');
+  const attributes = typeof nameId === 'string' ? {} : nameId.$;
+  const format = attributes.Format ?? '';
   const subject = textOf(nameId);
   if (subject === '' || subject.length > 512) throw refused('NameID is empty or longer than 512 characters');
   if (format.endsWith(':transient'))
@@ -85,6 +88,8 @@ export function readAssertion(parsed: unknown, expected: Expected): Assertion {
     expiresAt,
     subject,
     subjectFormat: format,
+    nameQualifier: attributes.NameQualifier ?? null,
+    spNameQualifier: attributes.SPNameQualifier ?? null,
     sessionIndex: typeof statement === 'object' ? (statement.$.SessionIndex ?? null) : null,
     attributes: readAttributes(assertion.AttributeStatement),
   };

@@ -19,7 +19,12 @@ beforeAll(async () => {
 
 function expected(changes: Partial<SamlSettings> = {}, requestId: string | null = '_request'): Expected {
   const settings: SamlSettings = {
-    ...{ idp_entity_id: provider.entityId, sso_url: 'https://idp.example.com/sso', certificates: [provider.key.certificate] },
+    ...{
+      idp_entity_id: provider.entityId,
+      sso_url: 'https://idp.example.com/sso',
+      slo_url: null,
+      certificates: [provider.key.certificate],
+    },
     ...{ metadata_url: null, sign_requests: true, want_assertion_signed: true, want_response_signed: false },
     ...{ allow_idp_initiated: false, clock_skew_seconds: 30, email_attribute: null, first_name_attribute: null },
     ...{ last_name_attribute: null, group_attribute: null, own_certificate: own.certificate, ...changes },
@@ -183,14 +188,14 @@ describe('forged responses', () => {
         xml.replace('http://www.w3.org/2000/09/xmldsig#enveloped-signature', 'http://www.w3.org/TR/1999/REC-xpath-19991116'),
       /is not accepted/,
     ],
-    ['another root', (xml) => xml.replaceAll('samlp:Response', 'samlp:LogoutResponse'), /not a SAML response/],
+    ['another root', (xml) => xml.replaceAll('samlp:Response', 'samlp:LogoutResponse'), /not a SAML message/],
     ['no assertion', (xml) => put(xml, assertionOf(xml), ''), /no assertion/],
     [
       'an oversized text',
       (xml) => put(xml, '<samlp:Status>', `<x>${'a'.repeat(262_144)}</x><samlp:Status>`),
       /larger than 262144 bytes/,
     ],
-    ['a text that is no XML', () => 'hello', /not a SAML response/],
+    ['a text that is no XML', () => 'hello', /not a SAML message/],
   ])('with %s are rejected', async (_, forge, reason) => {
     const xml = await provider.xml(valid);
     const attack = forge(xml);

@@ -1,12 +1,19 @@
+import { createVerify } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { inflateRawSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
 import { newId } from '../../../admin/db/new-id.ts';
 import { emailDomains } from '../../../admin/resources/email-domains/entity.ts';
+import { refreshMetadata } from '../../../admin/resources/sso-connections/refresh-metadata.ts';
 import { newSamlKey } from '../../../admin/resources/sso-connections/saml-key.ts';
-import { FakeSamlProvider, type ResponseParts } from '../../support/fake-saml-provider.ts';
+import { FakeSamlProvider, type LogoutParts, type ProviderKey, type ResponseParts } from '../../support/fake-saml-provider.ts';
 import { until } from '../../support/until.ts';
 import { expectRefusal } from '../support/outcomes.ts';
-import { type Plane, startPlane } from '../support/plane.ts';
+import type { Plane } from '../support/plane.ts';
+import { startPlaneWithGateway } from '../support/plane-gateway.ts';
 import { ruleDatabases } from '../support/test-database.ts';
 
 const browser = { accept: 'text/html' };
@@ -17,14 +24,21 @@ describe.each(ruleDatabases)('sign-in with SAML, on %s', (database) => {
   let id: string;
   let acs: string;
   let audience: string;
+  let logoutUrl: string;
+  /** Serves the metadata of the provider. */
+  let host: Server;
+  let published = { status: 200, xml: '' };
   beforeAll(async () => {
     provider = await FakeSamlProvider.create();
-    plane = await startPlane(database, { ADMIN_REQUESTS_PER_ADDRESS: '0', ADMIN_REQUESTS_PER_KEY: '0' });
+    host = createServer((_, response) => response.writeHead(published.status).end(published.xml)).listen(0, '127.0.0.1');
+    await once(host, 'listening');
+    const unlimited = { ADMIN_REQUESTS_PER_ADDRESS: '0', ADMIN_REQUESTS_PER_KEY: '0' };
+    plane = await startPlaneWithGateway(database, { TRUSTED_CUSTOM_HOSTS: '127.0.0.1', ...unlimited });
     const made = await create({ metadata_xml: provider.metadata() });
     expect(made.status, JSON.stringify(made.body)).toBe(200);
     id = made.body.id;
     const { saml } = (await plane.ask('GET', `/admin/sso-connections/${id}`)).body;
-    [acs, audience] = [saml.acs_url, saml.entity_id];
+    [acs, audience, logoutUrl] = [saml.acs_url, saml.entity_id, saml.logout_url];
     const em = plane.control.services.database.em();
     const now = new Date();
     em.create(emailDomains, {
@@ -33,7 +47,10 @@ describe.each(ruleDatabases)('sign-in with SAML, on %s', (database) => {
     });
     await em.flush();
   });
-  afterAll(() => plane?.close());
+  afterAll(async () => {
+    await plane?.close();
+    host?.close();
+  });
 
   const create = (saml: object, name = 'Main') =>
     plane.ask('POST', '/admin/sso-connections', { body: { name, type: 'saml', saml } });
@@ -52,6 +69,17 @@ describe.each(ruleDatabases)('sign-in with SAML, on %s', (database) => {
     fetch(plane.url + path, { method: 'POST', body: new URLSearchParams(form), headers, redirect: 'manual' });
   const respond = (parts: Partial<ResponseParts>) => provider.respond({ recipient: acs, audience, inResponseTo: null, ...parts });
   const change = (saml: object) => plane.ask('PUT', `/admin/sso-connections/${id}`, { body: { saml } });
+
+  /** Signs a user in. Returns the session token. */
+  async function signIn(parts: Partial<ResponseParts> = {}): Promise<string> {
+    const { requestId, state, cookie } = await begin();
+    const form = { SAMLResponse: await respond({ inResponseTo: requestId, ...parts }), RelayState: state };
+    const reply = await send(form, { cookie });
+    expect(reply.status).toBe(200);
+    return ((await reply.json()) as { auth_token: string }).auth_token;
+  }
+
+  const stateOf = async (key: string) => (await plane.ask('GET', '/auth/self', { key })).status;
 
   it('creates the user, and finds them again by subject', async () => {
     const first = await begin();
@@ -131,6 +159,141 @@ describe.each(ruleDatabases)('sign-in with SAML, on %s', (database) => {
       .execute<{ secrets: string }[]>('select secrets from sso_connections');
     expect(JSON.stringify(saml) + JSON.stringify(secret)).not.toContain('PRIVATE KEY');
     expect((await fetch(`${plane.url}/v2/auth/saml/metadata/${newId()}`)).status).toBe(404);
+  });
+
+  describe('logout', () => {
+    /** Delivers a logout message with the redirect binding, if it is a query, else as a form. */
+    const deliver = (message: string, headers: Record<string, string> = {}) => {
+      const address = plane.url + new URL(logoutUrl).pathname;
+      if (message.includes('=&') || /^SAML\w+=/.test(message))
+        return fetch(`${address}?${message}`, { headers, redirect: 'manual' });
+      return fetch(address, { method: 'POST', body: new URLSearchParams({ SAMLRequest: message }), headers, redirect: 'manual' });
+    };
+    const xmlOf = (message: string | null) => inflateRawSync(Buffer.from(message ?? '', 'base64')).toString('utf8');
+
+    /** Expects that the signature of an address was made with the key of the connection. */
+    async function expectSigned(url: string): Promise<URLSearchParams> {
+      const { saml } = (await plane.ask('GET', `/admin/sso-connections/${id}`)).body;
+      const [signed = '', signature = ''] = new URL(url).search.slice(1).split('&Signature=');
+      const verifier = createVerify('sha256').update(signed);
+      expect(verifier.verify(saml.own_certificate, decodeURIComponent(signature), 'base64')).toBe(true);
+      return new URL(url).searchParams;
+    }
+
+    it.each(['redirect', 'form'])('requests of the provider end the sessions that they name, by %s', async (binding) => {
+      const [one, two] = [await signIn({ sessionIndex: 's1' }), await signIn({ sessionIndex: 's2' })];
+      const request = (sessions: string[]) => {
+        const parts = { destination: logoutUrl, sessions };
+        return binding === 'redirect' ? provider.logoutQuery(parts) : provider.logoutForm(parts);
+      };
+      const reply = await deliver(request(['s1']));
+      expect([reply.status, await stateOf(one), await stateOf(two)]).toEqual([303, 401, 200]);
+      expect(await plane.lastAudit()).toMatchObject({ action: 'saml_logout', resourceId: id, responseStatusCode: 200 });
+      const to = reply.headers.get('location') ?? '';
+      expect(to).toMatch(/^https:\/\/idp\.example\.com\/slo\?/);
+      const sent = await expectSigned(to);
+      expect(xmlOf(sent.get('SAMLResponse'))).toMatch(/InResponseTo="_logout".*status:Success/s);
+      expect(sent.get('RelayState')).toBe(binding === 'redirect' ? 'at the portal' : null);
+      expect((await deliver(request([]))).status).toBe(303);
+      expect(await stateOf(two)).toBe(401);
+    });
+
+    it.each<readonly [string, (parts: LogoutParts, other: ProviderKey) => string, RegExp]>([
+      ['no signature', (parts) => provider.logoutQuery(parts).replace(/&SigAlg.*/, ''), /is not signed/],
+      ['the key of another provider', (parts, key) => provider.logoutQuery(parts, { key }), /is not signed/],
+      ['a changed state', (parts) => provider.logoutQuery(parts).replace('portal', 'other'), /is not signed/],
+      [
+        'a SHA-1 signature',
+        (parts) => provider.logoutQuery(parts, { algorithm: 'http://www.w3.org/2000/09/xmldsig#rsa-sha1' }),
+        /^SAML logout: SigAlg: /,
+      ],
+      ['a parameter given twice', (parts) => `${provider.logoutQuery(parts)}&RelayState=2`, /given twice|occurs twice/],
+      ['another destination', (parts) => provider.logoutQuery({ ...parts, destination: acs }), /\(Destination\)/],
+      ['another issuer', (parts) => provider.logoutQuery({ ...parts, issuer: 'https://evil.example' }), /the issuer is another/],
+      ['an old time', (parts) => provider.logoutQuery({ ...parts, issued: -700 }), /has expired/],
+      ['a future time', (parts) => provider.logoutQuery({ ...parts, issued: 120 }), /in the future/],
+      ['an unsigned form', (parts) => Buffer.from(provider.logoutXml(parts)).toString('base64'), /is not signed/],
+      ['a form with the key of another provider', (parts, key) => provider.logoutForm(parts, key), /is not signed/],
+      [
+        'a signed request inside another one',
+        (parts) => {
+          const signed = Buffer.from(provider.logoutForm(parts), 'base64').toString('utf8');
+          const outer = provider.logoutXml({ ...parts, nameId: 'owner@example.com' }).replace('"_logout"', '"_outer"');
+          return Buffer.from(outer.replace('</samlp:LogoutRequest>', `${signed}</samlp:LogoutRequest>`)).toString('base64');
+        },
+        /is not signed/,
+      ],
+      [
+        'a comment in the subject',
+        (parts) => Buffer.from(provider.logoutXml({ ...parts, nameId: 'ada<!---->@example.com' })).toString('base64'),
+        /a comment/,
+      ],
+    ])('requests with %s are rejected, with an audit entry', async (_, forge, reason) => {
+      const token = await signIn();
+      const reply = await deliver(forge({ destination: logoutUrl }, await newSamlKey(Date.now())));
+      const { data } = (await reply.json()) as { data: { message: string } };
+      expect([reply.status === 401 || reply.status === 400, data.message]).toEqual([true, expect.stringMatching(reason)]);
+      expect(await stateOf(token)).toBe(200);
+      if (reply.status === 400) return;
+      const entry = await until(() => audited(reply.headers.get('x-request-id') ?? ''), { what: 'the audit entry' });
+      expect(entry).toMatchObject({ action: 'saml_logout', requestBody: { reason: 'invalid_response', message: data.message } });
+    });
+
+    const audited = (requestId: string) => plane.control.services.database.em().findOne(auditEntries, { requestId });
+
+    it('here leads to the provider with a signed request, and its reply to a page', async () => {
+      const key = await signIn({ sessionIndex: 's7' });
+      const form = { method: 'POST', body: new URLSearchParams({ action: 'logout' }), redirect: 'manual' } as const;
+      const headers = { cookie: `svc_session=${key}`, 'sec-fetch-site': 'same-origin' };
+      const page = await (await fetch(`${plane.url}/v1/auth/account`, { ...form, headers })).text();
+      const url = (/href="(https:[^"]+)"/.exec(page)?.[1] ?? '').replaceAll('&amp;', '&');
+      expect(url).toMatch(/^https:\/\/idp\.example\.com\/slo\?/);
+      expect(await stateOf(key)).toBe(401);
+      const xml = xmlOf((await expectSigned(url)).get('SAMLRequest'));
+      expect(xml).toMatch(/Format="[^"]*:emailAddress"[^>]*>ada@example\.com<.*SessionIndex[^>]*>s7</s);
+      const answer = async (status: string) =>
+        (await deliver(provider.logoutQuery({ destination: logoutUrl, kind: 'LogoutResponse', status }))).text();
+      expect(await answer('Success')).toContain('You are signed out. You can close this page');
+      expect(await answer('PartialLogout')).toContain('could not end all of its sessions');
+    });
+  });
+
+  it('reads metadata again: takes new certificates over, and keeps the old ones when the host is away', async () => {
+    const { port } = host.address() as AddressInfo;
+    const other = await newSamlKey(Date.now());
+    published = { status: 200, xml: provider.metadata() };
+    expect((await change({ metadata_url: `http://127.0.0.1:${port}/metadata` })).status).toBe(200);
+    const look = async () => {
+      const run = { key: id, organisationId: plane.organisationId, payload: {}, signal: new AbortController().signal };
+      const outcome = await refreshMetadata(plane.control.services)(run);
+      const reply = await plane.ask('GET', `/admin/sso-connections/${id}`);
+      return { outcome, saml: reply.body.saml, etag: reply.headers.get('etag') };
+    };
+    const first = await look();
+    expect(first).toMatchObject({ outcome: { againInMs: 3_600_000 }, saml: { metadata_error: null } });
+    published = { status: 200, xml: provider.metadata([provider.key.certificate, other.certificate]) };
+    const rolled = await look();
+    expect(rolled.saml.certificates.map((one: string) => one.trim())).toEqual(
+      [provider.key, other].map((one) => one.certificate.trim()),
+    );
+    expect(rolled.etag).not.toBe(first.etag);
+    expect(await plane.lastAudit()).toMatchObject({ action: 'refresh_metadata', userType: 'system', resourceId: id });
+    await signIn({ key: other });
+    for (const [wrong, reason] of [
+      [{ status: 503, xml: '' }, /replied with status 503/],
+      [{ status: 200, xml: provider.metadata([]) }, /at least one certificate/],
+      [{ status: 200, xml: provider.metadata().replace(provider.entityId, 'https://evil.example') }, /the entityID is no longer/],
+    ] as const) {
+      published = wrong;
+      const { outcome, saml, etag } = await look();
+      expect([outcome, saml.metadata_error]).toEqual([{ againInMs: 300_000 }, expect.stringMatching(reason)]);
+      expect([saml.certificates, etag]).toEqual([rolled.saml.certificates, rolled.etag]);
+    }
+    published = { status: 200, xml: provider.metadata() };
+    const last = await look();
+    expect([last.saml.metadata_error, last.saml.certificates]).toEqual([null, first.saml.certificates]);
+    expect((await change({ metadata_url: null })).status).toBe(200);
+    expect((await look()).outcome).toBe('done');
   });
 
   it.each<[string, (other: string) => object, RegExp]>([

@@ -70,7 +70,7 @@ export function arrive(
       firstName: null,
       lastName: null,
       providerSession: null,
-      idToken: null,
+      logoutHint: '',
       ...identity,
     },
   );

@@ -1,0 +1,107 @@
+import { AdminError } from '../../http/errors.ts';
+import type { PublicCall } from '../../http/public-route.ts';
+import type { AdminServices } from '../../http/route.ts';
+import { addJob } from '../../jobs/add-job.ts';
+import type { JobHandler } from '../../jobs/job-runner.ts';
+import { type Change, writeChange } from '../../publish/write-change.ts';
+import { type SsoConnection, ssoConnections } from './entity.ts';
+import { readMetadata } from './put-saml.ts';
+import type { ProviderMetadata } from './saml-metadata.ts';
+import type { SamlSettings } from './saml-settings.ts';
+
+export const refreshMetadataKind = 'refresh-saml-metadata';
+
+const everyMs = 3_600_000;
+const afterFailureMs = 300_000;
+/** A refused response causes at most one look in this time. */
+const soonMs = 300_000;
+
+/** Plans the next look at the metadata of a connection with `metadata_url`. */
+export async function planRefresh({ tx }: Pick<Change, 'tx'>, row: SsoConnection): Promise<void> {
+  if (!metadataUrlOf(row)) return;
+  const runAt = new Date(Date.now() + everyMs);
+  await addJob(tx, { kind: refreshMetadataKind, key: row.id, organisationId: row.organisationId, runAt });
+}
+
+/** Looks at the metadata again after a response was refused, without delaying the reply. */
+export function refreshSoon(
+  { services, afterwards }: Pick<PublicCall<never>, 'services' | 'afterwards'>,
+  row: SsoConnection,
+): void {
+  const checkedAt = row.metadataCheckedAt?.getTime() ?? 0;
+  if (!metadataUrlOf(row) || services.clock.now() - checkedAt < soonMs) return;
+  const { organisationId, id: key } = row;
+  afterwards(async () => {
+    const em = services.database.emOf(organisationId);
+    await em.transactional((tx) => addJob(tx, { kind: refreshMetadataKind, key, organisationId }));
+    services.wakeJobs();
+  });
+}
+
+/**
+ * Reads the metadata of a connection again, every hour. New certificates and addresses replace the stored ones. If the host is away or
+ * sends something else, nothing changes: sign-ins continue with the stored certificates, and the connection shows the reason.
+ */
+export function refreshMetadata(services: AdminServices): JobHandler {
+  return async ({ key: id, organisationId, signal }) => {
+    if (organisationId === null) return 'done';
+    const em = services.database.emOf(organisationId);
+    const row = await em.findOne(ssoConnections, { id, organisationId });
+    const url = row && metadataUrlOf(row);
+    if (!row || !url) return 'done';
+    const outcome = await readAgain(services, row, url);
+    const metadataError = 'error' in outcome ? outcome.error : null;
+    if (metadataError !== null) services.log.warn({ connectionId: id, cause: metadataError }, 'SAML metadata was not refreshed');
+    if ('metadata' in outcome && differs(row, outcome.metadata)) {
+      const draft = draftOf(row, outcome.metadata, url);
+      await writeChange(em, services.auditKey, draft, signal, async (change) => {
+        const current = await change.tx.findOneOrFail(ssoConnections, { id, organisationId });
+        // An administrator may have entered another source meanwhile.
+        if (metadataUrlOf(current) !== url) return;
+        current.settings = { ...current.settings, ...outcome.metadata };
+        current.lastUpdatedAt = new Date(services.clock.now());
+        change.about(id);
+      });
+    }
+    // The ORM would count the update as a change of the connection.
+    await em.transactional((tx) =>
+      tx.execute('update sso_connections set metadata_checked_at = ?, metadata_error = ? where id = ? and organisation_id = ?', [
+        ...[new Date(services.clock.now()), metadataError, id, organisationId],
+      ]),
+    );
+    return { againInMs: metadataError === null ? everyMs : afterFailureMs };
+  };
+}
+
+type Outcome = { readonly metadata: ProviderMetadata } | { readonly error: string };
+
+async function readAgain(services: AdminServices, row: SsoConnection, url: string): Promise<Outcome> {
+  try {
+    const metadata = await readMetadata(services, row.organisationId, { metadata_url: url });
+    const { idp_entity_id: known } = row.settings as unknown as SamlSettings;
+    if (metadata?.idp_entity_id === known) return { metadata };
+    return {
+      error: `saml.metadata_url: the entityID is no longer ${known}. Save the connection again if the provider was replaced`,
+    };
+  } catch (error) {
+    if (error instanceof AdminError) return { error: error.message };
+    throw error;
+  }
+}
+
+function differs({ settings }: SsoConnection, metadata: ProviderMetadata): boolean {
+  return Object.entries(metadata).some(([name, value]) => JSON.stringify(settings[name] ?? null) !== JSON.stringify(value));
+}
+
+function metadataUrlOf({ type, settings }: SsoConnection): string | null {
+  return type === 'saml' ? (settings as unknown as SamlSettings).metadata_url : null;
+}
+
+function draftOf({ id, organisationId }: SsoConnection, { certificates, ...addresses }: ProviderMetadata, url: string) {
+  return {
+    ...{ organisationId, workspaceId: null, method: 'PUT', uri: `/v1/admin/sso-connections/${id}`, requestId: '' },
+    requestBody: { metadata_url: url, ...addresses, certificates: certificates.length },
+    ...{ queryParams: {}, userId: null, userType: 'system' as const },
+    ...{ resourceType: 'sso_connections', action: 'refresh_metadata', clientIp: '' },
+  };
+}

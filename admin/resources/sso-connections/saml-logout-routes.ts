@@ -1,0 +1,102 @@
+import { html } from 'hono/html';
+import * as v from 'valibot';
+import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
+import { RawReply } from '../../http/raw-reply.ts';
+import { readForm } from '../../http/read-form.ts';
+import { emptyReply } from '../../http/reply-schemas.ts';
+import { pagesRoot, routePage } from '../../pages/layout.ts';
+import { endProviderSessions } from '../../sign-in/end-sessions.ts';
+import { auditRefusals, SignInRefusal } from '../../sign-in/refusal.ts';
+import { samlLogoutReplyUrl } from '../../sign-in/saml/logout.ts';
+import {
+  type ExpectedLogout,
+  type LogoutMessage,
+  type LogoutRequest,
+  readPostedLogout,
+  readRedirectedLogout,
+} from '../../sign-in/saml/read-logout.ts';
+import { samlAddresses } from './addresses.ts';
+import type { SsoConnection } from './entity.ts';
+import { findSamlConnection } from './find-saml-connection.ts';
+import { rejectedPage } from './rejected-page.ts';
+import type { SamlSettings } from './saml-settings.ts';
+
+const relayState = v.optional(v.pipe(v.string(), v.maxLength(512, 'at most 512 characters')), '');
+const message = v.optional(v.pipe(v.string(), v.maxLength(524_288, 'at most 512 KiB')));
+
+const shared = {
+  path: '/auth/saml/logout/:connectionId',
+  resource: 'sessions',
+  action: 'saml_logout',
+  reply: emptyReply,
+  alsoProduces: 'text/html',
+} as const;
+
+/** The address of single logout with SAML, for both bindings: requests of the provider, and its replies to ours. */
+export const samlLogoutRoutes: readonly PublicRoute[] = [
+  definePublicRoute({
+    ...shared,
+    method: 'GET',
+    summary: 'End the sessions that a SAML provider has ended (redirect binding)',
+    query: v.objectWithRest({ SAMLRequest: message, SAMLResponse: message, RelayState: relayState }, v.string()),
+    body: null,
+    handle: (call) => receive(call, call.query.RelayState, async (expected) => readRedirectedLogout(call.rawQuery, expected)),
+  }),
+  definePublicRoute({
+    ...shared,
+    method: 'POST',
+    summary: 'The same with the POST binding',
+    body: v.objectWithRest({ SAMLRequest: message, SAMLResponse: message, RelayState: relayState }, v.string()),
+    readBody: readForm,
+    handle: (call) =>
+      receive(call, call.body.RelayState, (expected) =>
+        readPostedLogout(call.body.SAMLRequest ?? call.body.SAMLResponse ?? '', expected),
+      ),
+  }),
+];
+
+type Call = PublicCall<unknown>;
+
+async function receive(call: Call, state: string, read: (expected: ExpectedLogout) => Promise<LogoutMessage>): Promise<RawReply> {
+  const { em, params, services } = call;
+  const address = params.connectionId ?? '';
+  const connection = await findSamlConnection(em, address);
+  const { organisationId, id: connectionId } = connection;
+  const settings = connection.settings as unknown as SamlSettings;
+  const { logout_url: logoutUrl } = samlAddresses(services.settings, address);
+  try {
+    const received = await auditRefusals(call, { organisationId, connectionId }, () =>
+      read({ settings, logoutUrl, now: services.clock.now() }),
+    );
+    // The session here ended when the user signed out. Only the page depends on the reply.
+    if ('isSuccess' in received) return signedOutPage(received.isSuccess);
+    await endSessionsOf(call, connection, received.request);
+    const to = await samlLogoutReplyUrl(em, services, connection, {
+      ...{ requestId: received.request.id, relayState: state, address },
+    });
+    return to === null ? signedOutPage(true) : new RawReply('', { location: to, 'cache-control': 'no-store' }, 303);
+  } catch (error) {
+    if (!(error instanceof SignInRefusal) || !call.requestHeader('accept')?.includes('text/html')) throw error;
+    return rejectedPage(error, 'The logout was rejected');
+  }
+}
+
+function endSessionsOf(call: Call, connection: SsoConnection, request: LogoutRequest): Promise<void> {
+  const { organisationId, id: connectionId, settings } = connection;
+  const own = settings as unknown as SamlSettings;
+  return call.write({ organisationId, userId: null }, async ({ tx, about }) => {
+    about(connectionId);
+    await endProviderSessions(tx, {
+      ...{ organisationId, connectionId, issuer: own.idp_entity_id },
+      ...{ subject: request.subject, providerSessions: request.sessions },
+      before: new Date(request.issuedAt + own.clock_skew_seconds * 1_000),
+    });
+  });
+}
+
+function signedOutPage(isComplete: boolean): Promise<RawReply> {
+  const body = isComplete
+    ? html`<p role="status">You are signed out. You can close this page.</p>`
+    : html`<p role="alert">You are signed out here, but your identity provider could not end all of its sessions. Close the browser.</p>`;
+  return routePage({ title: 'Signed out', body: html`${body}<p><a href="${pagesRoot}sign-in">Sign in again</a></p>` });
+}

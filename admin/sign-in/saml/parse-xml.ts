@@ -1,0 +1,50 @@
+import { createRequire } from 'node:module';
+
+/** The part of an XML element that readers of SAML need. */
+export interface XmlElement {
+  readonly localName: string;
+  readonly namespaceURI: string | null;
+  readonly parentNode: XmlElement | null;
+  readonly childNodes: ArrayLike<XmlElement & { readonly nodeType: number }>;
+  readonly textContent: string | null;
+  getAttribute(name: string): string | null;
+  getElementsByTagNameNS(namespace: string, name: string): ArrayLike<XmlElement>;
+}
+
+// Imported without its types, which would add those of browsers to the whole project.
+const { DOMParser } = createRequire(import.meta.url)('@xmldom/xmldom') as {
+  readonly DOMParser: new (
+    options: object,
+  ) => {
+    parseFromString(xml: string, type: string): { readonly documentElement: XmlElement | null } | undefined;
+  };
+};
+
+const elementNode = 1;
+
+/** Parses XML and returns its root; null if it is not well-formed. Check first that there is no document type. */
+export function parseXml(xml: string): XmlElement | null {
+  let isBroken = false;
+  const note = () => {
+    isBroken = true;
+  };
+  const errorHandler = { warning: () => {}, error: note, fatalError: note };
+  try {
+    const root = new DOMParser({ errorHandler }).parseFromString(xml, 'text/xml')?.documentElement ?? null;
+    return isBroken ? null : root;
+  } catch {
+    return null;
+  }
+}
+
+/** All elements of this name below the parent. */
+export function elements(parent: XmlElement, namespace: string, name: string): XmlElement[] {
+  return Array.from(parent.getElementsByTagNameNS(namespace, name));
+}
+
+/** The direct children of this name. */
+export function children(parent: XmlElement, namespace: string, name: string): XmlElement[] {
+  return Array.from(parent.childNodes).filter(
+    (one) => one.nodeType === elementNode && one.namespaceURI === namespace && one.localName === name,
+  );
+}
