@@ -22,6 +22,8 @@ export interface ResponseParts {
   readonly sign?: readonly ('assertion' | 'response')[];
   /** Certificate in PEM that the assertion is encrypted for. */
   readonly encryptFor?: string;
+  /** True: encrypts the key as Keycloak does (RSA-OAEP of XML Encryption 1.1 with SHA-256), else as older providers do. */
+  readonly oaep11?: boolean;
   /** Changes the XML before it is signed. */
   readonly before?: (xml: string) => string;
   /** Signs with the key of another provider. */
@@ -81,7 +83,7 @@ export class FakeSamlProvider {
     let xml = this.#unsigned(parts);
     if (parts.before) xml = parts.before(xml);
     if (sign.includes('assertion')) xml = signed(xml, 'Assertion', key);
-    if (encryptFor !== undefined) xml = await encrypted(xml, encryptFor);
+    if (encryptFor !== undefined) xml = await encrypted(xml, encryptFor, parts.oaep11 ?? false);
     if (sign.includes('response')) xml = signed(xml, 'Response', key);
     return xml;
   }
@@ -155,13 +157,18 @@ function signed(xml: string, name: string, { key }: ProviderKey): string {
   return signer.getSignedXml();
 }
 
-function encrypted(xml: string, certificate: string): Promise<string> {
+function encrypted(xml: string, certificate: string, oaep11: boolean): Promise<string> {
   const assertion = /<saml:Assertion[\s\S]*<\/saml:Assertion>/.exec(xml)?.[0] ?? '';
   const options = {
     rsa_pub: certificate,
     pem: certificate,
     encryptionAlgorithm: 'http://www.w3.org/2009/xmlenc11#aes256-gcm',
-    keyEncryptionAlgorithm: 'http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p',
+    ...(oaep11
+      ? {
+          keyEncryptionAlgorithm: 'http://www.w3.org/2009/xmlenc11#rsa-oaep',
+          ...{ keyEncryptionDigest: 'sha256', keyEncryptionMgf: 'sha256' },
+        }
+      : { keyEncryptionAlgorithm: 'http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p' }),
   };
   return new Promise((resolve, reject) => {
     encrypt(assertion, options as never, (error: Error | null, result: string) => {

@@ -4,7 +4,7 @@ import { invalid } from '../../http/errors.ts';
 import { createOutboundFetch, OutboundError } from '../../http/outbound-fetch.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { SsoConnection } from './entity.ts';
-import { newSamlKey } from './saml-key.ts';
+import { newSamlKey, type SamlKey } from './saml-key.ts';
 import { checkCertificates, type ProviderMetadata, readProviderMetadata } from './saml-metadata.ts';
 import type { SamlChange } from './saml-schema.ts';
 import type { SamlSettings } from './saml-settings.ts';
@@ -23,6 +23,23 @@ const defaults = {
   last_name_attribute: null,
   group_attribute: null,
 } as const;
+
+/** Parts of a SAML connection that are prepared before the transaction: metadata of the provider, and the key of a new connection. */
+export interface PreparedSaml {
+  readonly metadata: ProviderMetadata | null;
+  readonly key: SamlKey | null;
+}
+
+/** Prepares a new or changed connection. Throws AB01. */
+export async function prepareSaml(
+  services: Pick<AdminServices, 'settings' | 'log' | 'clock'>,
+  organisationId: string,
+  sent: { readonly type?: string | undefined; readonly saml?: SamlChange | undefined },
+  isNew: boolean,
+): Promise<PreparedSaml> {
+  const metadata = await readMetadata(services, organisationId, sent.saml);
+  return { metadata, key: isNew && sent.type === 'saml' ? await newSamlKey(services.clock.now()) : null };
+}
 
 /** Reads the metadata that a request names or contains; null if there is none. Before the transaction, because it may call the provider. */
 export async function readMetadata(
@@ -50,10 +67,10 @@ export async function readMetadata(
 /** Writes the settings of a SAML connection. Throws AB01 if the result could not verify responses. */
 export async function putSaml(
   tx: EntityManager,
-  { vault, clock }: Pick<AdminServices, 'vault' | 'clock'>,
+  { vault }: Pick<AdminServices, 'vault'>,
   row: SsoConnection,
   sent: SamlChange,
-  metadata: ProviderMetadata | null,
+  { metadata, key }: PreparedSaml,
 ): Promise<void> {
   const { metadata_xml: _, certificates, ...fields } = sent;
   const entered = certificates === undefined ? {} : { certificates: checkCertificates(certificates, 'saml.certificates') };
@@ -73,11 +90,8 @@ export async function putSaml(
   if (!after.want_assertion_signed && !after.want_response_signed) {
     throw invalid('saml.want_assertion_signed: the assertion or the response must be signed');
   }
-  if (after.own_certificate === undefined) {
-    const { key, certificate } = await newSamlKey(clock.now());
-    await connectionSecrets.put(tx, vault, row, { saml_key: key });
-    row.settings = { ...after, own_certificate: certificate };
-  } else row.settings = { ...after };
+  if (key !== null) await connectionSecrets.put(tx, vault, row, { saml_key: key.key });
+  row.settings = { ...after, ...(key === null ? {} : { own_certificate: key.certificate }) };
 }
 
 /** Browsers are sent to these addresses. Throws AB01 for any other scheme. */

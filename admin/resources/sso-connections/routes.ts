@@ -3,7 +3,7 @@ import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf } from '../../http/schemas.ts';
 import { organisationQuery } from '../users/schema.ts';
 import { ssoConnections } from './entity.ts';
-import { readMetadata } from './put-saml.ts';
+import { prepareSaml } from './put-saml.ts';
 import { createBody, createReply, listQuery, listReply, readReply, updateBody } from './schema.ts';
 import { createConnection, deleteConnection, findConnection, updateConnection } from './service.ts';
 import { toReply } from './to-reply.ts';
@@ -39,8 +39,8 @@ export const ssoConnectionRoutes: readonly AdminRoute[] = [
     body: createBody,
     reply: createReply,
     async handle(call) {
-      const metadata = await readMetadata(call.services, call.organisationId, call.body.saml);
-      const row = await call.write((change) => createConnection(change, call.services, call.actor, call.body, metadata));
+      const prepared = await prepareSaml(call.services, call.organisationId, call.body, true);
+      const row = await call.write((change) => createConnection(change, call.services, call.actor, call.body, prepared));
       call.tag(row.revision);
       return { id: row.id, slug: row.slug, object: 'sso-connection' };
     },
@@ -69,11 +69,11 @@ export const ssoConnectionRoutes: readonly AdminRoute[] = [
     body: updateBody,
     reply: emptyReply,
     async handle(call) {
-      const metadata = await readMetadata(call.services, call.organisationId, call.body.saml);
+      const prepared = await prepareSaml(call.services, call.organisationId, call.body, false);
       await call.write(async (change) => {
         const row = await findConnection(change.tx, call.organisationId, call.params.ssoConnectionId ?? '', 'for update');
         call.match(row.revision);
-        await updateConnection(change, call.services, call.actor, row, call.body, metadata);
+        await updateConnection(change, call.services, call.actor, row, call.body, prepared);
       });
       return {};
     },

@@ -8,8 +8,14 @@ const algorithm = {
 };
 const lifeMs = 10 * 365 * 86_400_000;
 
-/** Returns a new key for signed requests and encrypted assertions, with a certificate as its container. Both in PEM. */
-export async function newSamlKey(now: number): Promise<{ key: string; certificate: string }> {
+/** Both in PEM. */
+export interface SamlKey {
+  readonly key: string;
+  readonly certificate: string;
+}
+
+/** Returns a new key for signed requests and encrypted assertions, with a certificate as its container. */
+export async function newSamlKey(now: number): Promise<SamlKey> {
   // The certificate library needs this polyfill before it is loaded.
   await import('reflect-metadata');
   const { cryptoProvider, X509CertificateGenerator } = await import('@peculiar/x509');

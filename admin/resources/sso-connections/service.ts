@@ -13,15 +13,14 @@ import { isMasked } from '../../secrets/sealed-fields.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import { newClientKey } from './client-key.ts';
 import { type GroupRule, type OidcSettings, type SsoConnection, ssoConnections } from './entity.ts';
-import { putSaml } from './put-saml.ts';
+import { type PreparedSaml, putSaml } from './put-saml.ts';
 import { planRefresh } from './refresh-metadata.ts';
-import type { ProviderMetadata } from './saml-metadata.ts';
 import type { CreateBody, OidcChange, UpdateBody } from './schema.ts';
 import { connectionSecrets } from './secrets.ts';
 
 const connectionsMax = 50;
 
-type Services = Pick<AdminServices, 'vault' | 'settings' | 'clock'>;
+type Services = Pick<AdminServices, 'vault' | 'settings'>;
 
 /**
  * Adds a connection. Its provider can sign anyone of the organisation in, owners included, so only owners may add and change
@@ -32,7 +31,7 @@ export async function createConnection(
   services: Services,
   actor: Actor,
   sent: CreateBody,
-  metadata: ProviderMetadata | null,
+  prepared: PreparedSaml,
 ): Promise<SsoConnection> {
   requireRank(actor, 'owner');
   const { tx } = change;
@@ -54,7 +53,7 @@ export async function createConnection(
     createdAt: now,
     lastUpdatedAt: now,
   });
-  await putSettings(tx, services, row, sent, metadata);
+  await putSettings(tx, services, row, sent, prepared);
   await tx.flush();
   await planRefresh(change, row);
   change.about(row.id);
@@ -68,7 +67,7 @@ export async function updateConnection(
   actor: Actor,
   row: SsoConnection,
   sent: UpdateBody,
-  metadata: ProviderMetadata | null,
+  prepared: PreparedSaml,
 ): Promise<void> {
   requireRank(actor, 'owner');
   requireUnchanged('slug', sent.slug, row.slug);
@@ -76,7 +75,7 @@ export async function updateConnection(
   if (sent.name !== undefined) row.name = sent.name;
   if (sent.enabled !== undefined) row.isEnabled = sent.enabled;
   if (sent.group_rules !== undefined) row.groupRules = await toGroupRules(change.tx, row.organisationId, sent.group_rules);
-  if (sent.oidc !== undefined || sent.saml !== undefined) await putSettings(change.tx, services, row, sent, metadata);
+  if (sent.oidc !== undefined || sent.saml !== undefined) await putSettings(change.tx, services, row, sent, prepared);
   await planRefresh(change, row);
   row.lastUpdatedAt = new Date();
   change.about(row.id);
@@ -108,7 +107,7 @@ async function putSettings(
   services: Services,
   row: SsoConnection,
   { oidc, saml }: Pick<UpdateBody, 'oidc' | 'saml'>,
-  metadata: ProviderMetadata | null,
+  prepared: PreparedSaml,
 ): Promise<void> {
   const foreign = row.type === 'oidc' ? 'saml' : 'oidc';
   if ({ oidc, saml }[foreign] !== undefined) throw invalid(`${foreign}: this connection has the type ${row.type}`);
@@ -117,7 +116,7 @@ async function putSettings(
     return putOidc(tx, services, row, oidc);
   }
   if (saml === undefined) throw invalid('saml: required for connections of this type');
-  return putSaml(tx, services, row, saml, metadata);
+  return putSaml(tx, services, row, saml, prepared);
 }
 
 async function putOidc(tx: EntityManager, { vault, settings }: Services, row: SsoConnection, sent: OidcChange): Promise<void> {

@@ -66,6 +66,8 @@ describe('SAML responses', () => {
     const parts = { ...valid, encryptFor: own.certificate };
     expect(await outcome(await provider.xml({ ...parts, sign: ['assertion', 'response'] }))).toBe('accepted ada@example.com');
     expect(await outcome(await provider.xml(parts))).toMatch(/the response is not signed/);
+    const likeKeycloak = { ...parts, oaep11: true, sign: ['assertion', 'response'] as const };
+    expect(await outcome(await provider.xml(likeKeycloak))).toBe('accepted ada@example.com');
     const foreign = { ...valid, encryptFor: other.certificate, sign: ['response'] as const };
     expect(await outcome(await provider.xml(foreign))).toMatch(/could not be decrypted/);
   });
