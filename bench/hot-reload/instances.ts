@@ -3,7 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../test/support/free-port.ts';
-import { childrenOf, type RunningGateway, startGateway } from '../../test/support/start-gateway.ts';
+import { childrenOf } from '../../test/support/process-tree.ts';
+import { type RunningGateway, startGateway } from '../../test/support/start-gateway.ts';
 import { until } from '../../test/support/until.ts';
 import { end, start } from '../processes.ts';
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
 import { cutBeforeHead, invalidJson, reply, stallBeforeHead } from '../support/fake-upstream.ts';
 import { freePort } from '../support/free-port.ts';
 import { type CallInit, type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
@@ -29,6 +30,7 @@ const refusals = new Map<string, number>();
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'svc-errors-'));
+  await copyEmptyDataDir(dataDir);
   const env = { LOG_LEVEL: 'trace', JSON_BODY_MAX: '100000', STREAMED_BODY_MAX: '1000000' };
   gateway = await startGatewayWithUpstream({ env, dataDir });
   await gateway.admin.createUpstream('planted', gateway.upstream.openaiHost, { key: planted.stored });

@@ -11,7 +11,7 @@ const renewed = 'planted-renewed-9876543210';
 let gateway: GatewayWithUpstream;
 const seen: unknown[] = [];
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream();
+  gateway = await startGatewayWithUpstream({ database: 'embedded' });
   const { admin, upstream } = gateway;
   const configurations = {
     custom_host: upstream.openaiHost,

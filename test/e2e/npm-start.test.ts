@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { freePorts } from '../support/free-port.ts';
 import { plainPath } from '../support/plain-path.ts';
-import { childrenOf, isAlive } from '../support/start-gateway.ts';
+import { childrenOf, isAlive } from '../support/process-tree.ts';
 import { until } from '../support/until.ts';
 
 const root = join(import.meta.dirname, '../..');

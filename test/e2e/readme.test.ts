@@ -22,7 +22,7 @@ let folder: string;
 
 beforeAll(async () => {
   [gateway, upstream] = await Promise.all([
-    startGateway({ env: { BOOTSTRAP_BLOCK_INLINE_CONFIG: 'true' } }),
+    startGateway({ env: { BOOTSTRAP_BLOCK_INLINE_CONFIG: 'true' }, database: 'embedded' }),
     startFakeUpstream(),
   ]);
   // The commands read `.data/first-keys.json` of the working directory.

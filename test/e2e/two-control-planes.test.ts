@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newTestDatabase, postgresMissing, type TestDatabase } from '../admin/support/test-database.ts';
 import { freePorts } from '../support/free-port.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { childrenOf, isAlive } from '../support/start-gateway.ts';
+import { childrenOf, isAlive } from '../support/process-tree.ts';
 import { until } from '../support/until.ts';
 
 /** Batches on one PostgreSQL, run by two control planes. One of them is killed. */

@@ -6,7 +6,7 @@ import type { Service } from '../../bench/services/service.ts';
 import { newApiKey } from '../../core/contract/values/api-key.ts';
 import { onFreshConnection } from '../support/fresh-connection.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
-import { isAlive } from '../support/start-gateway.ts';
+import { isAlive } from '../support/process-tree.ts';
 import { until } from '../support/until.ts';
 
 const postgres = await startPostgres();

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
 import { cutBeforeHead, garbage, stallBeforeHead, stallMidStream, stallThenCut } from '../support/fake-upstream.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { openRawClient } from '../support/raw-client.ts';
@@ -21,6 +22,7 @@ describe('failure table: traffic', () => {
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'svc-failures-'));
+    await copyEmptyDataDir(dataDir);
     gateway = await startGatewayWithUpstream({ dataDir, env: { BODY_MEMORY_MAX: String(bodyMemoryMax) } });
   });
   afterAll(async () => {

@@ -34,7 +34,7 @@ async function startShared(): Promise<RunningGateway> {
     KEEP_ALIVE_WITHOUT_BODY: 'on',
     REALTIME_MESSAGE_MAX: String(sharedSettings.realtimeMessageBytesMax),
   };
-  const started = await startGateway({ parentDir: runDirectory(), env });
+  const started = await startGateway({ parentDir: runDirectory(), env, database: 'embedded' });
   removeAfterRun('products', started.pid);
   return started;
 }

@@ -1,15 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
+import { newReadyDatabase, postgresMissing, type TestDatabase } from '../admin/support/test-database.ts';
 import { type AdminClient, adminClient } from './admin-client.ts';
 import { freePorts } from './free-port.ts';
 import { inlineAllowed } from './inline-allowed.ts';
+import { childrenOf, isAlive } from './process-tree.ts';
 import { compileCacheEnv } from './source-process.ts';
+import { isTestRun } from './test-run.ts';
 import { until, within } from './until.ts';
 
 export interface GatewayOptions {
@@ -17,6 +20,11 @@ export interface GatewayOptions {
   readonly sourceDir?: string;
   /** Additional settings, as environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /**
+   * Database of a product that starts on an empty data directory, unless `env` names one. Default: in a test run the database server
+   * if there is one, because the product then starts with half the CPU time; otherwise, and with LONG_TESTS, the embedded one.
+   */
+  readonly database?: 'embedded' | 'server';
   /** Data directory to start on instead of an empty temporary directory. `stop()` does not remove it. */
   readonly dataDir?: string;
   /** Parent of the temporary data directory; default: the system's temporary directory. */
@@ -67,7 +75,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
   const dataDir = options.dataDir ?? (await mkdtemp(join(options.parentDir ?? tmpdir(), 'svc-gateway-')));
   // A first start creates its database, which takes seconds. Tests of first starts name a folder.
   const startsAnew = options.dataDir === undefined && options.sourceDir === undefined;
-  if (startsAnew && !options.env?.DATABASE_URL && !options.env?.ROLE) await copyEmptyDataDir(dataDir);
+  const needsDatabase = startsAnew && !options.env?.DATABASE_URL && !options.env?.ROLE;
+  const database = needsDatabase ? await newEmptyDatabase(dataDir, options.database ?? preferredDatabase()) : null;
   const free = await freePorts(2);
   const port = options.port ?? (free[0] as number);
   const controlPlanePort = options.controlPlanePort ?? (free[1] as number);
@@ -85,6 +94,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
       CONTROL_PLANE_PORT: String(controlPlanePort),
       DATA_DIR: dataDir,
       ...compileCacheEnv,
+      ...(database ? { DATABASE_URL: database.url } : {}),
       GATEWAY_PROCESSES: '1',
       LOG_LEVEL: 'warn',
       TRUSTED_CUSTOM_HOSTS: '127.0.0.1',
@@ -96,6 +106,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (printed += text));
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
   child.once('error', (error) => (printed += `${error}\n`));
+
+  async function removeData(): Promise<void> {
+    if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
+    await database?.drop();
+  }
 
   try {
     const keys = await until(() => firstKeysWhenReady(child, origin, controlPlaneUrl, dataDir), {
@@ -123,21 +138,33 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
           await killTree(child);
           throw error;
         });
-        if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
+        await removeData();
         return code;
       },
       async kill() {
         await killTree(child);
-        if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
+        await removeData();
       },
     };
   } catch (error) {
     await killTree(child);
-    if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
+    await removeData();
     throw new Error(`${error instanceof Error ? error.message : error}\n--- printed by the product ---\n${printed}`, {
       cause: error,
     });
   }
+}
+
+function preferredDatabase(): 'embedded' | 'server' {
+  const hasServer = isTestRun() && postgresMissing === null && !process.env.LONG_TESTS;
+  return hasServer ? 'server' : 'embedded';
+}
+
+/** Prepares an empty database. Returns null if it is the embedded one in `dataDir`. */
+async function newEmptyDatabase(dataDir: string, kind: 'embedded' | 'server'): Promise<TestDatabase | null> {
+  if (kind === 'server') return await newReadyDatabase();
+  await copyEmptyDataDir(dataDir);
+  return null;
 }
 
 interface FirstKeys {
@@ -179,30 +206,6 @@ async function killTree(child: ChildProcess): Promise<void> {
   }
   await exited;
   await until(() => pids.slice(1).every((pid) => !isAlive(pid)), { what: 'the end of the killed children' });
-}
-
-/** Returns the direct children of a process, from Linux's `/proc`. */
-export function childrenOf(pid: number): number[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
-      readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-    );
-  } catch {
-    return [];
-  }
-}
-
-/**
- * False when a process has ended, even if its parent has not collected it yet. A process whose main thread has ended while others
- * still end has sockets and files, and counts as running.
- */
-export function isAlive(pid: number): boolean {
-  try {
-    if (!/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) return true;
-    return readdirSync(`/proc/${pid}/task`).length > 1;
-  } catch {
-    return false;
-  }
 }
 
 function roleOf(pid: number): ChildRole | null {

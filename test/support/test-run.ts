@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { childrenOf, isAlive } from './start-gateway.ts';
+import { childrenOf, isAlive } from './process-tree.ts';
 import { until } from './until.ts';
 
 /**
@@ -30,6 +30,11 @@ export default function prepare(): (() => Promise<void>) | undefined {
 }
 
 const kinds = ['products', 'databases'] as const;
+
+/** Returns true in a process of vitest, false in benches and other programs. */
+export function isTestRun(): boolean {
+  return process.env[variable] !== undefined;
+}
 
 /** Returns a directory that is removed at the end of the run. */
 export function runDirectory(): string {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { copyEmptyDataDir } from '../../admin/support/pgdata-template.ts';
 import { type FakeRealtime, startFakeRealtime } from '../../support/fake-realtime.ts';
 import { type LoneGateway, startLoneGateway } from '../../support/lone-gateway.ts';
 import { openSession, RefusedHandshake } from '../../support/session-client.ts';
@@ -71,6 +72,7 @@ it('sessions: one is closed on both sides when its time limit is reached, even i
 
 it('sessions: after a stop signal they continue for the grace period, are closed with 1001, and leave one record each', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'svc-sessions-'));
+  await copyEmptyDataDir(dataDir);
   const gateway = await startGateway({ dataDir, env: { REALTIME_DRAIN_TIMEOUT: '1500' } });
   try {
     await gateway.admin.createUpstream('oai', `${provider.origin}/v1`);

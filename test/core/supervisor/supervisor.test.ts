@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { settingsTable } from '../../../config/settings-table.ts';
 import { version } from '../../../config/version.ts';
-import { isAlive } from '../../support/start-gateway.ts';
+import { isAlive } from '../../support/process-tree.ts';
 import { until, within } from '../../support/until.ts';
 import { SupervisorRun } from './run-fixture.ts';
 
