@@ -19,7 +19,7 @@ import { type RouteKind, routeKinds } from './route-kinds.ts';
 let gateway: GatewayWithUpstream;
 beforeAll(async () => {
   // These tests check single requests, not the share of retries.
-  gateway = await startGatewayWithUpstream({ env: { RETRY_BUDGET_FLOOR: '1000', IDLE_TIMEOUT: '1000' } });
+  gateway = await startGatewayWithUpstream({ env: { RETRY_BUDGET_FLOOR: '1000', IDLE_TIMEOUT: '1000' }, database: 'embedded' });
   gateway.upstream.on(({ path }) => path.endsWith('/echo'), echo());
 });
 afterAll(() => gateway?.close());
