@@ -27,8 +27,8 @@ export const infrastructure = defineResource({
       kind: deleteObjectsJob,
       handler:
         ({ database, objects }) =>
-        async ({ key }) =>
-          (await deleteMarked(database, objects, key)) ? 'done' : { againInMs: 0 },
+        ({ key }) =>
+          deleteMarked(database, objects, key),
     },
   ],
   housekeeping: [

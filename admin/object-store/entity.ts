@@ -7,6 +7,9 @@ export const storedObjects = defineEntity({
   properties: {
     key: p.text().primary(),
     organisationId: p.uuid(),
+    createdAt: p.datetime(),
+    /** True when the object has arrived in the store. */
+    isStored: p.boolean().default(false),
     /** The export that the object belongs to; null for bodies of logs. */
     exportId: p.uuid().nullable(),
     /** Time of the newest request whose bodies the object contains; null for exports. */

@@ -9,6 +9,9 @@ export const deleteObjectsJob = 'delete-objects';
 /** Objects that one step of the job deletes, and how many at the same time. */
 const stepObjects = 200;
 const parallel = 8;
+/** Longer than a write to the store can take: an object that was deleted before it arrived would stay. */
+const inFlightSeconds = 120;
+const againMs = 10_000;
 
 interface NewObject {
   readonly organisationId: string;
@@ -41,12 +44,13 @@ export async function storeObject(
     await deleteObjects(em, { key });
     throw error;
   }
+  await em.execute('update stored_objects set is_stored = true where key = ?', [key]);
   return key;
 }
 
-/** Objects of an export, one object, or those with bodies of requests before a time: of one organisation, or (null) of all. */
+/** Objects of an export, (null) those of exports that no export uses, one object, or those with bodies of requests before a time: of one organisation, or (null) of all. */
 type Which =
-  | { readonly exportId: string }
+  | { readonly exportId: string | null }
   | { readonly key: string }
   | { readonly before: Date; readonly organisationId: string | null };
 
@@ -75,12 +79,20 @@ async function addJobs(em: EntityManager, rows: readonly { readonly organisation
   }
 }
 
-/** One step of the job: deletes some of the marked objects of an organisation, then their rows. Returns true if none is left. */
-export async function deleteMarked(database: Database, store: ObjectStore | null, organisationId: string): Promise<boolean> {
+/**
+ * One step of the job: deletes some of the marked objects of an organisation, then their rows. Objects of a process that may still store them
+ * are deleted later.
+ */
+export async function deleteMarked(
+  database: Database,
+  store: ObjectStore | null,
+  organisationId: string,
+): Promise<'done' | { readonly againInMs: number }> {
   const em = database.em();
   const rows = await em.execute<{ key: string }[]>(
-    'select key from stored_objects where organisation_id = ? and deleted_at is not null order by key limit ?',
-    [organisationId, stepObjects],
+    `select key from stored_objects where organisation_id = ? and deleted_at is not null
+       and (is_stored or created_at < now() - make_interval(secs => ?)) order by key limit ?`,
+    [organisationId, inFlightSeconds, stepObjects],
   );
   if (rows.length > 0 && store === null)
     throw new ObjectStoreError('OBJECT_STORE: not set, but objects of it are to be deleted. Set it again');
@@ -89,11 +101,21 @@ export async function deleteMarked(database: Database, store: ObjectStore | null
     await Promise.all(keys.map((key) => store?.remove(key)));
     await em.execute(`delete from stored_objects where key in (${keys.map(() => '?').join(', ')})`, keys);
   }
-  return rows.length < stepObjects;
+  if (rows.length === stepObjects) return { againInMs: 0 };
+  const left = await em.execute<unknown[]>(
+    'select 1 from stored_objects where organisation_id = ? and deleted_at is not null limit 1',
+    [organisationId],
+  );
+  return left.length === 0 ? 'done' : { againInMs: againMs };
 }
 
+/** A running export may be about to write the row of a part. */
+const unused = `export_id is not null
+  and not exists (select from log_export_parts p where p.export_id = stored_objects.export_id and p.object_key = stored_objects.key)
+  and not exists (select from log_exports e where e.id = stored_objects.export_id and e.status = 'in_progress')`;
+
 function conditionOf(which: Which): [string, unknown[]] {
-  if ('exportId' in which) return ['export_id = ?', [which.exportId]];
+  if ('exportId' in which) return which.exportId === null ? [unused, []] : ['export_id = ?', [which.exportId]];
   if ('key' in which) return ['key = ?', [which.key]];
   const { before, organisationId } = which;
   return organisationId === null

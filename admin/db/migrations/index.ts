@@ -16,6 +16,7 @@ import { RateLeases } from './202611220801-rate-leases.ts';
 import { StartHooks } from './202611222010-start-hooks.ts';
 import { LedgerEntries } from './202611222340-ledger-entries.ts';
 import { StoredObjects } from './202611230615-stored-objects.ts';
+import { ObjectsInFlight } from './202611230651-objects-in-flight.ts';
 
 /**
  * Migrations of tables that several resources or no resource share. Migrations of one resource are in its folder. A list instead of a
@@ -39,4 +40,5 @@ export const sharedMigrations: readonly MigrationObject[] = [
   { name: '202611222010-start-hooks', class: StartHooks },
   { name: '202611222340-ledger-entries', class: LedgerEntries },
   { name: '202611230615-stored-objects', class: StoredObjects },
+  { name: '202611230651-objects-in-flight', class: ObjectsInFlight },
 ];

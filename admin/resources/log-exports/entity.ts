@@ -60,7 +60,9 @@ export const logExportParts = defineEntity({
     kind: p.text().$type<'rows' | 'file'>().primary(),
     number: p.integer().primary(),
     organisationId: p.uuid(),
-    bytes: p.blob(),
+    /** Null if the part is in the object store. */
+    bytes: p.blob().nullable(),
+    objectKey: p.text().nullable(),
   },
 });
 

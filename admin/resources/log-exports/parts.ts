@@ -1,6 +1,8 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { EntityManager } from '../../db/open-database.ts';
+import { type ObjectStore, ObjectStoreError } from '../../object-store/object-store.ts';
+import { deleteObjects, storeObject } from '../../object-store/stored-objects.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { type LogExport, logExportParts } from './entity.ts';
 
@@ -12,24 +14,59 @@ type Kind = 'rows' | 'file';
 export interface PartStore {
   readonly newManager: () => EntityManager;
   readonly vault: Vault;
+  /** Store of new parts; null: the database. */
+  readonly objects: ObjectStore | null;
   readonly row: LogExport;
 }
 
-/** Stores a part, or replaces it. */
-export async function writePart(tx: EntityManager, { vault, row }: PartStore, kind: Kind, number: number, plain: Uint8Array) {
-  const bytes = Buffer.from(await vault.sealBytes(tx, contextOf(row, kind, number), plain));
+/**
+ * Seals a part, stores it in the object store if there is one, and then runs `record` and writes the row of the part in one transaction. If
+ * `record` returns false the part is not written.
+ */
+export async function writePart(
+  { newManager, vault, objects, row }: PartStore,
+  kind: Kind,
+  number: number,
+  plain: Uint8Array,
+  record: (tx: EntityManager) => Promise<boolean>,
+): Promise<void> {
   const { id: exportId, organisationId } = row;
-  await tx.upsert(logExportParts, { exportId, kind, number, organisationId, bytes });
+  const em = newManager();
+  const bytes = Buffer.from(await vault.sealBytes(em, contextOf(row, kind, number), plain));
+  const objectKey = objects ? await storeObject(em, objects, { organisationId, exportId }, bytes) : null;
+  await em.transactional(async (tx) => {
+    const isWanted = await record(tx);
+    const content = objectKey === null ? { bytes, objectKey } : { bytes: null, objectKey };
+    if (isWanted) await tx.upsert(logExportParts, { exportId, kind, number, organisationId, ...content });
+    else if (objectKey !== null) await deleteObjects(tx, { key: objectKey });
+  });
 }
 
 /** Returns the parts in order. Throws if one is missing. */
-export async function* readParts({ newManager, vault, row }: PartStore, kind: Kind, count: number): AsyncGenerator<Uint8Array> {
+export async function* readParts(
+  { newManager, vault, objects, row }: PartStore,
+  kind: Kind,
+  count: number,
+): AsyncGenerator<Uint8Array> {
   for (let number = 0; number < count; number++) {
     const em = newManager();
     const { id: exportId, organisationId } = row;
     const part = await em.findOneOrFail(logExportParts, { exportId, kind, number, organisationId });
-    yield await vault.openBytes(em, contextOf(row, kind, number), part.bytes);
+    const bytes = part.objectKey ? await objects?.get(part.objectKey) : part.bytes;
+    if (!bytes) throw new ObjectStoreError(`OBJECT_STORE: part ${number} of the export ${exportId} is missing`);
+    yield await vault.openBytes(em, contextOf(row, kind, number), bytes);
   }
+}
+
+/** Deletes the parts and the file of an export. Their objects are deleted by a job. */
+export async function deleteParts(em: EntityManager, { id, organisationId }: LogExport): Promise<void> {
+  await em.nativeDelete(logExportParts, { exportId: id, organisationId });
+  await deleteObjects(em, { exportId: id });
+}
+
+/** Deletes objects that were stored by runs which were killed before they wrote the row of the part, and objects that were replaced. */
+export function deleteUnusedObjects(em: EntityManager): Promise<void> {
+  return deleteObjects(em, { exportId: null });
 }
 
 /** Returns JSON lines in gzip format. */

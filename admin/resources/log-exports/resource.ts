@@ -1,18 +1,24 @@
 import { defineResource, idOfReply } from '../../define-resource.ts';
 import { logExportParts, logExports } from './entity.ts';
 import { LogExports } from './migrations/202611222012-log-exports.ts';
+import { PartsInObjects } from './migrations/202611230640-parts-in-objects.ts';
+import { deleteParts, deleteUnusedObjects } from './parts.ts';
 import { logExportRoutes } from './routes.ts';
 import { deleteExpiredFiles, exportJob } from './run-export.ts';
-import { deleteParts, exportJobKind } from './service.ts';
+import { exportJobKind } from './service.ts';
 
 export const logExportsResource = defineResource({
   name: 'log-exports',
   after: ['workspaces', 'organisations'],
   entities: [logExports, logExportParts],
-  migrations: [{ name: '202611222012-log-exports', class: LogExports }],
+  migrations: [
+    { name: '202611222012-log-exports', class: LogExports },
+    { name: '202611230640-parts-in-objects', class: PartsInObjects },
+  ],
   routes: logExportRoutes,
   jobs: [{ kind: exportJobKind, handler: exportJob }],
   housekeeping: [
+    { name: 'delete objects that no log export uses', run: ({ database }) => deleteUnusedObjects(database.em()) },
     { name: 'delete the files of expired log exports', run: ({ database }) => deleteExpiredFiles(database.em(), new Date()) },
   ],
   dependents: {

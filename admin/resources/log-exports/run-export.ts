@@ -2,6 +2,7 @@ import { isDatabaseAway } from '../../db/is-database-away.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
+import { ObjectStoreError } from '../../object-store/object-store.ts';
 import { readContents, withContent } from '../logs/contents.ts';
 import { cursorOf, type LogPage, listLogs } from '../logs/list-logs.ts';
 import { readNames } from '../logs/read-names.ts';
@@ -9,8 +10,8 @@ import { toLog } from '../logs/to-log.ts';
 import { type LogExport, logExports } from './entity.ts';
 import { toExportRow } from './export-fields.ts';
 import { ParquetPieces } from './parquet-pieces.ts';
-import { fromPart, type PartStore, readParts, toPart, writePart } from './parts.ts';
-import { conditionsOf, deleteParts, deniedFields, windowOf } from './service.ts';
+import { deleteParts, fromPart, type PartStore, readParts, toPart, writePart } from './parts.ts';
+import { conditionsOf, deniedFields, windowOf } from './service.ts';
 
 /** Records per part: one statement and one transaction. */
 const partRows = 500;
@@ -34,11 +35,12 @@ export function exportJob(services: AdminServices): JobHandler {
       while (!signal.aborted) {
         const row = await newManager().findOne(logExports, { id: key, organisationId, status: 'in_progress' });
         if (!row) return 'done';
-        await step(services, { newManager, vault: services.vault, row });
+        await step(services, { newManager, vault: services.vault, objects: services.objects, row });
       }
       return { againInMs: 0 };
     } catch (error) {
-      if (signal.aborted || isDatabaseAway(error)) throw error;
+      // Continued when the database or the object store replies again.
+      if (signal.aborted || isDatabaseAway(error) || error instanceof ObjectStoreError) throw error;
       await noteFailure(newManager(), key, organisationId);
       throw error;
     }
@@ -63,7 +65,7 @@ async function step(services: AdminServices, store: PartStore): Promise<void> {
   const { logs, next } = await readPage(services, em, row, page);
   const lines = logs.map((log) => `${JSON.stringify(toExportRow(log, row.requestedData))}\n`).join('');
   const part = await toPart(lines);
-  await newManager().transactional(async (tx) => {
+  await writePart(store, 'rows', row.parts, part, async (tx) => {
     const rowsDone = row.rowsDone + logs.length;
     const fileBytes = (row.fileBytes ?? 0) + (row.format === 'jsonl' ? Buffer.byteLength(lines) : part.length);
     const change = {
@@ -74,7 +76,7 @@ async function step(services: AdminServices, store: PartStore): Promise<void> {
       failures: 0,
       total: Math.max(row.total, rowsDone),
     };
-    if ((await tx.nativeUpdate(logExports, ifRunning(row), change)) === 1) await writePart(tx, store, 'rows', row.parts, part);
+    return (await tx.nativeUpdate(logExports, ifRunning(row), change)) === 1;
   });
 }
 
@@ -109,15 +111,13 @@ async function complete({ clock, settings }: AdminServices, store: PartStore): P
 
 /** Writes one piece for each part and one for the end. An interrupted run starts again and replaces them. Returns the size in bytes. */
 async function writeParquet(store: PartStore): Promise<number> {
-  const { row, newManager } = store;
+  const { row } = store;
   const file = new ParquetPieces(row.requestedData);
   let fileBytes = 0;
   const write = async (number: number, piece: Uint8Array) => {
     fileBytes += piece.length;
-    await newManager().transactional(async (tx) => {
-      if ((await tx.nativeUpdate(logExports, ifRunning(row), { failures: 0 })) === 1)
-        await writePart(tx, store, 'file', number, piece);
-    });
+    const record = async (tx: EntityManager) => (await tx.nativeUpdate(logExports, ifRunning(row), { failures: 0 })) === 1;
+    await writePart(store, 'file', number, piece, record);
   };
   let number = 0;
   for await (const part of readParts(store, 'rows', row.parts)) {

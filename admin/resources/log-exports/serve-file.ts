@@ -20,7 +20,7 @@ export function serveExportFiles(app: Hono, bases: readonly string[], services: 
   const serve = async (c: Context) => {
     try {
       services.limits.perAddress.take(clientOrigin(c, services).address);
-      return toResponse(services, await findSigned(services, c));
+      return await toResponse(services, await findSigned(services, c));
     } catch (thrown) {
       return errorReply(toAdminError(thrown), { 'x-request-id': randomUUID() });
     }
@@ -40,10 +40,11 @@ async function findSigned({ settings, clock, database }: AdminServices, c: Conte
   return row;
 }
 
-function toResponse(services: AdminServices, row: LogExport): Response {
-  const newManager = () => services.database.emOf(row.organisationId);
-  const pieces = piecesOf({ newManager, vault: services.vault, row });
-  return new Response(ReadableStream.from(pieces) as ReadableStream<Uint8Array>, {
+/** Reads the first piece before the reply, so that a store that is away gives an error instead of a file that is cut. */
+async function toResponse({ database, vault, objects }: AdminServices, row: LogExport): Promise<Response> {
+  const pieces = piecesOf({ newManager: () => database.emOf(row.organisationId), vault, objects, row });
+  const first = await pieces.next();
+  return new Response(ReadableStream.from(startingWith(first, pieces)) as ReadableStream<Uint8Array>, {
     headers: {
       'content-type': contentTypes[row.format],
       'content-length': String(row.fileBytes ?? 0),
@@ -53,6 +54,12 @@ function toResponse(services: AdminServices, row: LogExport): Response {
       'referrer-policy': 'no-referrer',
     },
   });
+}
+
+async function* startingWith<T>(first: IteratorResult<T>, rest: AsyncIterable<T>): AsyncGenerator<T> {
+  if (first.done) return;
+  yield first.value;
+  yield* rest;
 }
 
 async function* piecesOf(store: Parameters<typeof readParts>[0]): AsyncGenerator<Uint8Array> {

@@ -12,8 +12,9 @@ import { countLogs } from '../logs/list-logs.ts';
 import { type LogVisibility, logVisibility } from '../logs/log-visibility.ts';
 import { matchingLogs } from '../logs/seen-logs.ts';
 import { effectiveSetting, readTenancy } from '../organisations/effective-setting.ts';
-import { type LogExport, logExportParts, logExports } from './entity.ts';
+import { type LogExport, logExports } from './entity.ts';
 import type { ExportField } from './export-fields.ts';
+import { deleteParts } from './parts.ts';
 import { type createBody, exportFilters, exportRowsMax, type updateBody } from './schema.ts';
 
 export const exportJobKind = 'log-export';
@@ -156,11 +157,6 @@ async function rejectDenied(em: EntityManager, row: LogExport): Promise<void> {
 
 function rejectHiddenMetadata({ metadata }: LogVisibility): void {
   if (!metadata) throw forbidden('requested_data: your role does not allow reading metadata of requests');
-}
-
-/** Deletes the parts and the file of an export. */
-export async function deleteParts(em: EntityManager, { id, organisationId }: LogExport): Promise<void> {
-  await em.nativeDelete(logExportParts, { exportId: id, organisationId });
 }
 
 /** Removes filters that are not set. */

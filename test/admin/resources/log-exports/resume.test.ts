@@ -68,19 +68,19 @@ describe.each(databases)('log exports that are interrupted, on %s', (database) =
   }
 
   async function exported(id: string): Promise<string[]> {
-    const { database: store, vault } = plane.control.services;
+    const { database: store, vault, objects } = plane.control.services;
     const newManager = () => store.emOf(plane.organisationId);
     const row = await newManager().findOneOrFail(logExports, { id });
     if (row.format === 'parquet') {
       const pieces: Uint8Array[] = [];
-      for await (const piece of readParts({ newManager, vault, row }, 'file', row.parts + 1)) pieces.push(piece);
+      for await (const piece of readParts({ newManager, vault, objects, row }, 'file', row.parts + 1)) pieces.push(piece);
       expect(Buffer.concat(pieces).length).toBe(row.fileBytes);
       const compressors = { ZSTD: (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input)) };
       const rows = await parquetReadObjects({ file: new Uint8Array(Buffer.concat(pieces)).buffer, compressors });
       return rows.map(({ id: found }) => String(found));
     }
     const found: string[] = [];
-    for await (const part of readParts({ newManager, vault, row }, 'rows', row.parts)) {
+    for await (const part of readParts({ newManager, vault, objects, row }, 'rows', row.parts)) {
       const lines = (await fromPart(part)).toString().trimEnd().split('\n');
       found.push(...lines.map((line) => JSON.parse(line).id));
     }
