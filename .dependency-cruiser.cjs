@@ -79,6 +79,7 @@ module.exports = {
     only('json-rpc', '^core/json-rpc/', '^core/(json-rpc|pipeline|contract)/'),
     only('mcp', '^core/mcp/', '^core/(mcp|json-rpc|pipeline|contract)/'),
     only('a2a', '^core/a2a/', '^core/(a2a|json-rpc|pipeline|contract)/'),
+    only('model-tools', '^core/model-tools/', '^core/(model-tools|json-rpc|pipeline|contract)/'),
     only('realtime', '^core/realtime/', '^core/(realtime|pipeline|contract)/'),
     only('control-plane', '^core/control-plane/', '^core/(control-plane|pipeline/(target|attempt)|contract)/'),
     only('batches', '^core/batches/', '^core/(batches|pipeline|control-plane|contract)/'),

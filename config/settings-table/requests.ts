@@ -31,6 +31,24 @@ export const providers = {
     'Milliseconds until an MCP server replies to a message, and of silence within its reply. 0 = no limit.',
     milliseconds,
   ),
+  modelToolsRoundsMax: row(
+    'MODEL_TOOLS_ROUNDS',
+    '10',
+    'Calls of the model in one request with tools of MCP servers. The last one may call no tool.',
+    wholeNumber(1, 100),
+  ),
+  modelToolsTimeoutMs: row(
+    'MODEL_TOOLS_TIMEOUT',
+    '600000',
+    'Milliseconds until a request with tools of MCP servers must be complete.',
+    wholeNumber(1, 86_400_000, 'milliseconds'),
+  ),
+  modelToolsTokensMax: row(
+    'MODEL_TOOLS_TOKENS',
+    '1000000',
+    'Tokens of a request with tools of MCP servers, after which the model may call no further tool. 0 = no limit.',
+    wholeNumber(0, 1_000_000_000),
+  ),
   retryBudgetPercent: row(
     'RETRY_BUDGET',
     '20',

@@ -3,6 +3,7 @@ import type { Timers } from '../contract/values/timers.ts';
 import { isAdminCall } from '../endpoints/control-plane-paths.ts';
 import { explainPath } from '../endpoints/explain-path.ts';
 import { matchEndpoint } from '../endpoints/match-endpoint.ts';
+import { type ModelToolParts, withModelTools } from '../model-tools/serve-model-tools.ts';
 import type { RetryBudget } from '../pipeline/attempt/retry-budget.ts';
 import { createHandler, type Handle, type PipelineOptions } from '../pipeline/run.ts';
 import { createResolver, type ResolverOptions } from '../pipeline/target/resolve-target.ts';
@@ -35,6 +36,8 @@ export interface PipelineParts
   readonly retryBudget: RetryBudget;
   readonly timers: Timers;
   readonly bodies: PipelineOptions['bodies'];
+  /** Bounds of requests with tools of MCP servers. */
+  readonly modelTools: ModelToolParts['limits'];
   readonly outgoing: Pick<Outgoing, 'defaultWords' | 'timeouts' | 'streamedBodyBytesMax' | 'traceContext'>;
 }
 
@@ -81,5 +84,7 @@ export function composePipeline(parts: PipelineParts): Handle {
     },
   };
   providerCalls.start(options);
-  return createHandler(options);
+  const { prefixes, memory, timers, errorReply, modelTools: limits } = parts;
+  const { newId } = services;
+  return withModelTools({ handle: createHandler(options), limits, prefixes, bodies, memory, timers, newId, errorReply });
 }

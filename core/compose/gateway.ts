@@ -265,6 +265,11 @@ export async function startGateway(
     retryBudget,
     timers: realTimers,
     bodies,
+    modelTools: {
+      roundsMax: settings.modelToolsRoundsMax,
+      tokensMax: settings.modelToolsTokensMax,
+      timeoutMs: settings.modelToolsTimeoutMs,
+    },
     outgoing: {
       defaultWords: defaultWordsOf(prefixes),
       timeouts: { requestMs: settings.requestTimeoutMs, connectMs: settings.connectTimeoutMs, idleMs: settings.idleTimeoutMs },

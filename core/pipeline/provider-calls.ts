@@ -1,8 +1,8 @@
 import { RequestContext } from '../contract/plugin/context.ts';
 import type { OwnOperation, ProviderCall } from '../contract/plugin/provider-call.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import { findHeader, type HeaderList, type InboundRequest, type ReplySink } from '../contract/values/http.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { type InnerReply, InnerSink, innerRequest } from './inner-request.ts';
 import type { Chain } from './plan/compile-plan.ts';
 import type { PlanStore } from './plan/plan-store.ts';
 import { type PipelineOptions, startRequest } from './run.ts';
@@ -37,7 +37,7 @@ function callProvider(options: PipelineOptions, call: ProviderCall): Promise<Jso
   const { request, timeoutMs } = call;
   return new Promise((resolve, reject) => {
     const cancel = options.dispatcher.timers.after(timeoutMs, () => reject(new GatewayError('request_timeout')));
-    const done = (status: number, body: Uint8Array): void => {
+    const done = ({ status, body }: InnerReply): void => {
       cancel();
       const parsed = status === 200 ? parse(body) : null;
       if (parsed) resolve(parsed);
@@ -52,7 +52,12 @@ function callProvider(options: PipelineOptions, call: ProviderCall): Promise<Jso
       const ctx = new RequestContext({
         id,
         receivedAtMs: options.services.clock.now(),
-        request: inboundOf(path, call),
+        request: innerRequest(
+          request.request,
+          path,
+          ['content-type', 'application/json'],
+          Buffer.from(JSON.stringify(call.params)),
+        ),
         gatewayHeaders: new Map(),
         headerPrefix: request.headerPrefix,
         endpoint,
@@ -72,36 +77,12 @@ function callProvider(options: PipelineOptions, call: ProviderCall): Promise<Jso
         forwardHeaders: null,
         strict: null,
       };
-      startRequest(options, ctx, collectingSink(done), endpoint);
+      startRequest(options, ctx, new InnerSink({ done }), endpoint);
     } catch (thrown) {
       cancel();
       reject(toGatewayError(thrown));
     }
   });
-}
-
-function inboundOf(path: string, { request, params }: ProviderCall): InboundRequest {
-  const headers: HeaderList = ['content-type', 'application/json'];
-  const body = Buffer.from(JSON.stringify(params));
-  return {
-    method: 'POST',
-    path,
-    query: '',
-    headers,
-    header: (name) => findHeader(headers, name),
-    remoteAddress: request.request.remoteAddress,
-    body: {
-      length: body.length,
-      bytes(_bytesMax, onGrow, onChunk) {
-        onGrow?.(body.length);
-        onChunk?.(body);
-        return Promise.resolve(body);
-      },
-      pipe: () => {
-        throw new GatewayError('internal', { detail: 'the body of a call by the gateway is JSON' });
-      },
-    },
-  };
 }
 
 function parse(body: Uint8Array): JsonObject | null {
@@ -111,45 +92,4 @@ function parse(body: Uint8Array): JsonObject | null {
   } catch {
     return null;
   }
-}
-
-/** A sink that collects the reply and calls `done` once with it; status 0 if the reply was cut. */
-function collectingSink(done: (status: number, body: Uint8Array) => void): ReplySink {
-  const chunks: Uint8Array[] = [];
-  let [status, started, finished] = [0, false, false];
-  const finish = (): void => {
-    if (finished) return;
-    finished = true;
-    done(status, Buffer.concat(chunks));
-  };
-  return {
-    aborted: false,
-    get started() {
-      return started;
-    },
-    get finished() {
-      return finished;
-    },
-    onAbort: () => {},
-    send(sent, _headers, body) {
-      started = true;
-      status = sent;
-      chunks.push(typeof body === 'string' ? Buffer.from(body) : body);
-      finish();
-    },
-    start(sent) {
-      started = true;
-      status = sent;
-    },
-    write(chunk) {
-      chunks.push(chunk);
-      return true;
-    },
-    onDrain: () => {},
-    end: finish,
-    destroy() {
-      status = 0;
-      finish();
-    },
-  };
 }

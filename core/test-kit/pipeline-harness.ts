@@ -245,6 +245,7 @@ export function createHarness(
       floor: options.retryBudget?.floor ?? 30,
     }),
     timers: options.timers ?? realTimers,
+    modelTools: { roundsMax: 10, tokensMax: 0, timeoutMs: 60_000 },
     bodies,
     outgoing: {
       timeouts: { requestMs: 60_000, connectMs: 5000, idleMs: 60_000 },

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { startListedTools } from '../support/listed-tools-server.ts';
 import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
 
 /** The commands of docs/guides, as they are written, against the whole product, a fake provider and a fake Vault. */
@@ -92,6 +93,26 @@ describe('docs/guides', () => {
     await shell(integration);
     expect(JSON.parse(await shell(call))).toMatchObject({ object: 'chat.completion' });
     expect((await upstream.nextRequest()).json()).toMatchObject({ model: 'llama3.2' });
+  });
+
+  it('tools-for-models.md: a model calls a tool, and answers', async () => {
+    const [add, provider, ask, messages] = blocksOf('tools-for-models.md', 'sh') as [string, string, string, string];
+    const server = await startListedTools([
+      { name: 'get-sum', inputSchema: { type: 'object', properties: { a: { type: 'number' } } } },
+    ]);
+    try {
+      await shell(add.replace('http://127.0.0.1:3001/mcp', server.url));
+      await shell(provider);
+      expect(JSON.parse(await shell(ask)).output).toMatchObject([{ type: 'mcp_call', name: 'get-sum' }, { type: 'message' }]);
+      expect(JSON.parse(await shell(messages)).content).toMatchObject([
+        { type: 'mcp_tool_use', name: 'get-sum' },
+        { type: 'mcp_tool_result', is_error: false },
+        { type: 'text' },
+      ]);
+      expect(server.received.filter(({ method }) => method === 'tools/call')).toHaveLength(2);
+    } finally {
+      await server.close();
+    }
   });
 
   it('jwt.md: a signed token replaces a key', async () => {

@@ -11,6 +11,8 @@ export interface ListedToolsServer {
   readonly received: { readonly method: string; readonly params: JsonObject; readonly headers: IncomingHttpHeaders }[];
   /** True: `tools/list` gets no reply. */
   hangs: boolean;
+  /** The error of every call; null: calls succeed. */
+  callError: { readonly code: number; readonly message: string } | null;
   close(): Promise<void>;
 }
 
@@ -25,7 +27,8 @@ export async function startListedTools(tools: JsonObject[], options: { stateless
     const method = String(message.method ?? request.method);
     server.received.push({ method, params, headers: request.headers });
     if (method === 'tools/list' && server.hangs) return;
-    reply(response, message.id, resultOf(method, params));
+    const error = method === 'tools/call' ? server.callError : null;
+    reply(response, message.id, resultOf(method, params), error ?? undefined);
   });
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
@@ -34,6 +37,7 @@ export async function startListedTools(tools: JsonObject[], options: { stateless
     tools,
     received: [],
     hangs: false,
+    callError: null,
     async close() {
       http.closeAllConnections();
       await new Promise((resolve) => http.close(resolve));
@@ -57,12 +61,14 @@ export async function startListedTools(tools: JsonObject[], options: { stateless
   }
 }
 
-function reply(response: ServerResponse, id: unknown, result: JsonObject | null): void {
+const notFound = { code: -32601, message: 'Method not found' };
+
+function reply(response: ServerResponse, id: unknown, result: JsonObject | null, error: object = notFound): void {
   if (id === undefined) {
     response.writeHead(202).end();
     return;
   }
-  const body = result === null ? { error: { code: -32601, message: 'Method not found' } } : { result };
+  const body = result === null || error !== notFound ? { error } : { result };
   response.writeHead(200, { 'content-type': 'application/json' });
   response.end(JSON.stringify({ jsonrpc: '2.0', id, ...body }));
 }

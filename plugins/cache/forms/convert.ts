@@ -1,9 +1,10 @@
 import type { RequestContext } from '../../../core/contract/plugin/context.ts';
+import { messageFromEvents } from '../../../core/contract/plugin/text/message-from-events.ts';
 import type { CachedReply, ReplyForm } from '../../../core/contract/protocol/cached-replies.ts';
 import { isObject, type JsonObject, parseObject } from '../../../core/contract/values/json.ts';
 import { chatFromEvents, chatToEvents } from './chat.ts';
 import { readEvents } from './events.ts';
-import { messageFromEvents, messageToEvents } from './messages.ts';
+import { messageToEvents } from './messages.ts';
 import { responseFromEvents, responseToEvents } from './responses.ts';
 
 interface Format {

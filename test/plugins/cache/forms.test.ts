@@ -1,9 +1,10 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
+import { messageFromEvents } from '../../../core/contract/plugin/text/message-from-events.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
 import { chatFromEvents, chatToEvents } from '../../../plugins/cache/forms/chat.ts';
 import { readEvents } from '../../../plugins/cache/forms/events.ts';
-import { messageFromEvents, messageToEvents } from '../../../plugins/cache/forms/messages.ts';
+import { messageToEvents } from '../../../plugins/cache/forms/messages.ts';
 import { responseFromEvents, responseToEvents } from '../../../plugins/cache/forms/responses.ts';
 import { openAiOver } from '../../support/openai-over-harness.ts';
 import { answer, chatStream, createHarness, type Script } from '../../support/pipeline-harness.ts';

@@ -1,0 +1,16 @@
+import type { JsonObject } from '../contract/values/json.ts';
+import { parseObject } from '../contract/values/json.ts';
+import { dataOf } from '../json-rpc/message-reader.ts';
+import { EventFrames } from '../pipeline/attempt/event-frames.ts';
+
+/** Returns a function that takes the chunks of an event stream and calls back with each event. Comments are left out. */
+export function modelEvents(onEvent: (event: JsonObject) => void): (chunk: Uint8Array) => void {
+  const frames = new EventFrames(() => {});
+  return (chunk) => {
+    for (const frame of frames.push(chunk)) {
+      const data = dataOf(frame);
+      const event = data === null ? null : parseObject(data);
+      if (event !== null) onEvent(event);
+    }
+  };
+}

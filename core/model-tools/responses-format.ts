@@ -1,0 +1,138 @@
+import { GatewayError } from '../contract/values/errors.ts';
+import { isObject, type JsonObject } from '../contract/values/json.ts';
+import { callItem, outcomeOf } from './responses-items.ts';
+import { createResponsesStream } from './responses-stream.ts';
+import { sumUsage, tokensOf } from './sum-usage.ts';
+import { type Conversation, type ModelTool, type NamedServer, serverPrefix, type ToolFormat } from './tool-format.ts';
+import { byName, modelName, slugOf } from './tool-names.ts';
+
+/** Responses: `tools: [{type: "mcp", server_label: "@svc-mcp/<server>"}]`. */
+export const responsesFormat: ToolFormat = {
+  wire: 'responses',
+  serversOf(body) {
+    const found = listOf(body.tools).flatMap((tool, index): NamedServer[] => {
+      const slug = isObject(tool) && tool.type === 'mcp' ? slugOf(tool.server_label, `tools[${index}].server_label`) : null;
+      if (slug === null) return [];
+      return [
+        { slug, path: `tools[${index}]`, allows: allowedBy((tool as JsonObject).allowed_tools, `tools[${index}].allowed_tools`) },
+      ];
+    });
+    if (found.length > 0 && body.background === true) {
+      throw new GatewayError('bad_request', {
+        message: `background: not available with tools of ${serverPrefix} servers`,
+        param: 'background',
+      });
+    }
+    return found;
+  },
+  begin: (body, tools) => beginResponses(body, tools),
+};
+
+function beginResponses(body: JsonObject, tools: readonly ModelTool[]): Conversation {
+  const known = byName(tools);
+  const own = listOf(body.tools).filter((tool) => !(isObject(tool) && tool.type === 'mcp' && isOurs(tool.server_label)));
+  const functions = tools.map(({ name, description, inputSchema }) => ({
+    ...{ type: 'function', name, description, parameters: inputSchema, strict: false },
+  }));
+  const input: unknown[] =
+    typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : listOf(body.input).flatMap(plainItems);
+  const shown: unknown[] = [];
+  let usage: JsonObject = {};
+  let rounds = 0;
+
+  const toolOf = (item: unknown): ModelTool | undefined =>
+    isObject(item) && item.type === 'function_call' ? known.get(String(item.name)) : undefined;
+  const conversation: Conversation = {
+    next(isLast) {
+      const choice = isLast ? 'none' : rounds === 0 ? firstChoice(body.tool_choice) : laterChoice(body.tool_choice);
+      return {
+        ...body,
+        input,
+        tools: [...own, ...functions],
+        ...(choice === undefined ? {} : { tool_choice: choice }),
+      };
+    },
+    callsOf(reply) {
+      if (reply.status !== undefined && reply.status !== 'completed') return [];
+      return listOf(reply.output).flatMap((item) => {
+        const tool = toolOf(item);
+        if (!tool) return [];
+        const { call_id, arguments: sent } = item as JsonObject;
+        return [{ id: String(call_id), tool, sent: typeof sent === 'string' ? sent : '' }];
+      });
+    },
+    needsClient: (reply) =>
+      listOf(reply.output).some((item) => isObject(item) && clientItems.has(String(item.type)) && toolOf(item) === undefined),
+    add(reply, results) {
+      rounds += 1;
+      usage = sumUsage(usage, isObject(reply.usage) ? reply.usage : {});
+      const outputs: unknown[] = [];
+      for (const item of listOf(reply.output)) {
+        const tool = toolOf(item);
+        input.push(item);
+        if (!tool) {
+          shown.push(item);
+          continue;
+        }
+        const result = results[outputs.length] ?? { text: 'The tool was not called', isError: true };
+        outputs.push({ type: 'function_call_output', call_id: (item as JsonObject).call_id, output: result.text });
+        shown.push(callItem(item as JsonObject, tool, outcomeOf(result)));
+      }
+      input.push(...outputs);
+    },
+    tokens: () => tokensOf(usage),
+    finish: (last) => ({ ...last, output: shown, ...(Object.keys(usage).length === 0 ? {} : { usage }) }),
+    stream: () => createResponsesStream(known),
+  };
+  return conversation;
+
+  /** The tools of the reply are those of the request. */
+  function firstChoice(choice: unknown): unknown {
+    if (!isObject(choice) || choice.type !== 'mcp' || !isOurs(choice.server_label)) return choice;
+    if (typeof choice.name !== 'string') return 'required';
+    const server = String(choice.server_label).slice(serverPrefix.length);
+    return { type: 'function', name: modelName(server, choice.name) };
+  }
+}
+
+/** Items that wait for an action of the client. */
+const clientItems: ReadonlySet<string> = new Set([
+  ...['function_call', 'custom_tool_call', 'computer_call', 'local_shell_call', 'shell_call', 'apply_patch_call'],
+  'mcp_approval_request',
+]);
+
+/** A forced call would be repeated without end, so it holds for the first round only. */
+function laterChoice(choice: unknown): unknown {
+  return choice === undefined || choice === 'none' ? choice : 'auto';
+}
+
+/** Returns the items that the model received, for an item of an earlier reply that the client sends back. */
+function plainItems(item: unknown): unknown[] {
+  if (!isObject(item) || !isOurs(item.server_label)) return [item];
+  if (item.type === 'mcp_list_tools') return [];
+  if (item.type !== 'mcp_call') return [item];
+  const name = modelName(String(item.server_label).slice(serverPrefix.length), String(item.name));
+  const output = item.output ?? item.error ?? '';
+  return [
+    { type: 'function_call', call_id: item.id, name, arguments: item.arguments },
+    { type: 'function_call_output', call_id: item.id, output: typeof output === 'string' ? output : JSON.stringify(output) },
+  ];
+}
+
+function allowedBy(allowed: unknown, path: string): (tool: string) => boolean {
+  if (allowed === undefined || allowed === null) return () => true;
+  const names = isObject(allowed) ? allowed.tool_names : allowed;
+  if (names === undefined) return () => true;
+  if (!Array.isArray(names)) {
+    throw new GatewayError('bad_request', { message: `${path}: a list of names of tools is expected`, param: path });
+  }
+  return (tool) => names.includes(tool);
+}
+
+function isOurs(label: unknown): boolean {
+  return typeof label === 'string' && label.startsWith(serverPrefix);
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}

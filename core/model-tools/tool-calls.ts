@@ -1,0 +1,127 @@
+import { GatewayError } from '../contract/values/errors.ts';
+import { findHeader, type HeaderList } from '../contract/values/http.ts';
+import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
+import { dataOf } from '../json-rpc/message-reader.ts';
+import { EventFrames } from '../pipeline/attempt/event-frames.ts';
+import type { InnerReply } from '../pipeline/inner-request.ts';
+import type { ModelTool, NamedServer, ToolCall, ToolResult } from './tool-format.ts';
+import { modelName } from './tool-names.ts';
+
+/** Sends a message to an endpoint of the MCP gateway with the credentials of the client. */
+export type SendMessage = (path: string, headers: HeaderList, body: Uint8Array) => Promise<InnerReply>;
+
+/** Pages of one list of tools. */
+const pagesMax = 20;
+/** Tools of all servers together. */
+const toolsMax = 256;
+/** Characters of a result that the model receives. */
+const resultLengthMax = 256 * 1024;
+
+/** Lists the tools of all servers that the request allows. Throws GatewayError with the field that names the server. */
+export async function listTools(send: SendMessage, servers: readonly NamedServer[]): Promise<ModelTool[]> {
+  const lists = await Promise.all(servers.map((server) => toolsOf(send, server)));
+  const tools = lists.flat();
+  if (tools.length <= toolsMax) return tools;
+  const { path } = servers[0] as NamedServer;
+  throw new GatewayError('bad_request', {
+    message: `${path}: the servers have ${tools.length} tools; at most ${toolsMax} can be sent to a model. Select some, or use servers with tool search`,
+    param: path,
+  });
+}
+
+async function toolsOf(send: SendMessage, { slug, path, allows }: NamedServer): Promise<ModelTool[]> {
+  const tools: ModelTool[] = [];
+  let cursor: unknown;
+  for (let page = 0; page < pagesMax; page++) {
+    const { status, message } = await request(send, slug, 'tools/list', cursor === undefined ? {} : { cursor });
+    if (!isObject(message.result)) throw listError(slug, path, status, message);
+    for (const tool of Array.isArray(message.result.tools) ? message.result.tools : []) {
+      if (!isObject(tool) || typeof tool.name !== 'string' || !allows(tool.name)) continue;
+      tools.push({
+        ...{ name: modelName(slug, tool.name), server: slug, tool: tool.name },
+        description: typeof tool.description === 'string' ? tool.description : '',
+        inputSchema: isObject(tool.inputSchema) ? tool.inputSchema : { type: 'object', properties: {} },
+      });
+    }
+    cursor = message.result.nextCursor;
+    if (typeof cursor !== 'string' || cursor === '') break;
+  }
+  return tools;
+}
+
+const refusals: ReadonlySet<number> = new Set([401, 403, 404, 412, 429]);
+
+function listError(slug: string, path: string, status: number, message: JsonObject): GatewayError {
+  const error = isObject(message.error) ? message.error : {};
+  const data = isObject(error.data) ? error.data : {};
+  const url = typeof data.authorizationUrl === 'string' ? `. Connect an account first: ${data.authorizationUrl}` : '';
+  const reason = `${textOf(error) ?? textOf(message) ?? `status ${status}`}${url}`;
+  // The status of a refusal stays: an invalid key, no access, a rate limit.
+  const isOfClient = status < 500;
+  const kept = refusals.has(status) ? status : 400;
+  return new GatewayError(isOfClient ? 'bad_request' : 'upstream_invalid', {
+    message: `${path}: the tools of the MCP server '${slug}' could not be listed: ${reason}`,
+    ...(isOfClient ? { param: path, status: kept } : {}),
+  });
+}
+
+/** Calls a tool. Failures are results too, so that the model can react to them. */
+export async function callTool(send: SendMessage, { tool, sent }: ToolCall): Promise<ToolResult> {
+  const named = sent.trim() === '' ? {} : parseObject(sent);
+  if (named === null) return { text: 'The arguments are not a JSON object', isError: true };
+  const { status, message } = await request(send, tool.server, 'tools/call', { name: tool.tool, arguments: named });
+  if (!isObject(message.result)) {
+    const error = isObject(message.error) ? message.error : message;
+    const reason = isObject(error.data) && typeof error.data.reason === 'string' ? `: ${error.data.reason}` : '';
+    return { text: `${textOf(error) ?? `The tool failed with status ${status}`}${reason}`, isError: true };
+  }
+  return { text: shortened(textOfResult(message.result)), isError: message.result.isError === true };
+}
+
+/** Returns the reply to a message; an empty message if there is none. */
+async function request(
+  send: SendMessage,
+  server: string,
+  method: string,
+  params: JsonObject,
+): Promise<{ status: number; message: JsonObject }> {
+  const headers = ['content-type', 'application/json', 'accept', 'application/json, text/event-stream'];
+  const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
+  const reply = await send(`/${server}/mcp`, headers, body);
+  return { status: reply.status, message: messageOf(reply) ?? {} };
+}
+
+function messageOf({ headers, body }: InnerReply): JsonObject | null {
+  if (!/^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? ''))
+    return parseObject(Buffer.from(body).toString('utf8'));
+  const frames = new EventFrames(() => {});
+  const all = [...frames.push(body), frames.rest()];
+  for (const frame of all) {
+    const message = parseObject(dataOf(frame) ?? '');
+    if (message !== null && message.id === 1 && message.method === undefined) return message;
+  }
+  return null;
+}
+
+/** Models receive text. Other content is named, and structured content is used if there is no text. */
+function textOfResult({ content, structuredContent }: JsonObject): string {
+  const texts = (Array.isArray(content) ? content : []).filter(isObject).map((part) => {
+    if (part.type === 'text' && typeof part.text === 'string') return part.text;
+    const resource = isObject(part.resource) ? part.resource : {};
+    if (typeof resource.text === 'string') return resource.text;
+    return `[${String(part.type)} ${String(part.mimeType ?? part.uri ?? resource.uri ?? '')}]`;
+  });
+  if (texts.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent);
+  return texts.join('\n');
+}
+
+function shortened(text: string): string {
+  if (text.length <= resultLengthMax) return text;
+  return `${text.slice(0, resultLengthMax)}\n[${text.length - resultLengthMax} more characters were left out]`;
+}
+
+function textOf({ message, error, error_description: description }: JsonObject): string | null {
+  if (typeof message === 'string') return message.slice(0, 2_000);
+  if (typeof description === 'string') return description.slice(0, 2_000);
+  return typeof error === 'string' ? error.slice(0, 2_000) : null;
+}

@@ -1,0 +1,35 @@
+import { hash } from 'node:crypto';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { ModelTool } from './tool-format.ts';
+import { serverPrefix } from './tool-format.ts';
+
+/** Maximum length of the name of a function at providers. */
+const nameLengthMax = 64;
+
+/**
+ * Returns the name of a tool for the model: `<server>__<tool>`. Names that providers would refuse are shortened and end with a digest, so
+ * that each tool has one name at all times.
+ */
+export function modelName(server: string, tool: string): string {
+  const full = `${server}__${tool}`;
+  const plain = full.replace(/[^A-Za-z0-9_-]/g, '_');
+  if (plain === full && full.length <= nameLengthMax) return full;
+  const digest = hash('sha256', full, 'hex').slice(0, 8);
+  return `${plain.slice(0, nameLengthMax - digest.length - 1)}_${digest}`;
+}
+
+/** Returns the slug in the name of a server of the gateway; null for other names. Throws GatewayError `bad_request`. */
+export function slugOf(name: unknown, path: string): string | null {
+  if (typeof name !== 'string' || !name.startsWith(serverPrefix)) return null;
+  const slug = name.slice(serverPrefix.length);
+  if (/^[A-Za-z0-9_-]{1,255}$/.test(slug)) return slug;
+  throw new GatewayError('bad_request', {
+    message: `${path}: expected ${serverPrefix} and the slug of an MCP server`,
+    param: path,
+  });
+}
+
+/** Returns tools by their name for the model. */
+export function byName(tools: readonly ModelTool[]): ReadonlyMap<string, ModelTool> {
+  return new Map(tools.map((tool) => [tool.name, tool]));
+}

@@ -1,0 +1,164 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { BodyMemory } from '../../../core/contract/values/body-memory.ts';
+import type { InboundRequest, ReplySink } from '../../../core/contract/values/http.ts';
+import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { errorReply } from '../../../core/http/write-error.ts';
+import { withModelTools } from '../../../core/model-tools/serve-model-tools.ts';
+import { modelName } from '../../../core/model-tools/tool-names.ts';
+import { FakeSink, fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
+
+/** The loop of model and tools over a path that the test answers. */
+interface Served {
+  readonly sink: FakeSink;
+  readonly memory: BodyMemory;
+  readonly requests: InboundRequest[];
+  /** Ends the time of the request. */
+  expire(): void;
+}
+
+type Answer = (body: JsonObject, sink: ReplySink, count: number) => void;
+
+const json = ['content-type', 'application/json'];
+const call = (id: string) => ({ type: 'function_call', id, call_id: id, name: 'city__weather', arguments: '{}' });
+const response = (output: object[], tokens = 10) => ({
+  status: 'completed',
+  output,
+  usage: { input_tokens: tokens, output_tokens: 0 },
+});
+const callingModel: Answer = (_body, sink, count) => sink.send(200, json, JSON.stringify(response([call(`c${count}`)])));
+
+function serve(model: Answer, options: { tokensMax?: number; stream?: boolean; tool?: (sink: ReplySink) => void } = {}): Served {
+  const memory = new BodyMemory(1024 * 1024);
+  const requests: InboundRequest[] = [];
+  const sink = new FakeSink();
+  let models = 0;
+  let expire = (): void => {};
+  const handle = withModelTools({
+    async handle(request, inner) {
+      requests.push(request);
+      const body = JSON.parse(Buffer.from(await request.body.bytes(1_000_000)).toString()) as JsonObject;
+      if (request.path === '/v1/responses') return model(body, inner, ++models);
+      const result =
+        body.method === 'tools/list'
+          ? { tools: [{ name: 'weather' }] }
+          : { content: [{ type: 'text', text: 'x'.repeat(300_000) }] };
+      if (body.method === 'tools/call' && options.tool) return options.tool(inner);
+      inner.send(200, json, JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
+    },
+    limits: { roundsMax: 5, tokensMax: options.tokensMax ?? 0, timeoutMs: 1000 },
+    prefixes: ['x-svc-'],
+    bodies: { jsonBytesMax: 100_000, jsonValuesMax: 10_000 },
+    memory,
+    timers: {
+      after(_ms, callback) {
+        expire = callback;
+        return () => {};
+      },
+    },
+    newId: () => 'id-1',
+    errorReply,
+  });
+  const tools = [{ type: 'mcp', server_label: '@svc-mcp/city' }];
+  const request = {
+    path: '/v1/responses',
+    headers: { 'x-svc-beta': 'server-side-mcp-2026-06-01, other', 'content-length': '5', 'x-svc-config': 'pc-1' },
+    body: { model: 'm', input: 'hi', stream: options.stream ?? false, tools },
+  };
+  handle(fakeRequest(request, 'key-1'), sink);
+  return { sink, memory, requests, expire: () => expire() };
+}
+
+describe('the loop of model and tools', () => {
+  it('ends with a last round when its tokens are used up', async () => {
+    const { sink, requests, memory } = serve(callingModel, { tokensMax: 20 });
+    await sink.done;
+    expect(requests.map(({ path }) => path)).toEqual([
+      '/city/mcp',
+      ...['/v1/responses', '/city/mcp', '/v1/responses', '/city/mcp', '/v1/responses'],
+    ]);
+    expect((sink.json.output as JsonObject[]).map(({ status }) => status)).toEqual(['completed', 'completed', 'failed']);
+    await nextTurn();
+    expect(memory.usedBytes).toBe(0);
+  });
+
+  it('sends credentials, settings and one trace id with every request, and nothing of the body', async () => {
+    const { sink, requests } = serve((_body, inner) => inner.send(200, json, JSON.stringify(response([]))));
+    await sink.done;
+    for (const { header } of requests) {
+      const sent = ['x-svc-api-key', 'x-svc-config', 'x-svc-trace-id', 'x-svc-beta', 'content-length', 'content-type'].map(
+        header,
+      );
+      expect(sent).toEqual(['key-1', 'pc-1', 'id-1', 'other', undefined, 'application/json']);
+    }
+  });
+
+  it('shortens long results', async () => {
+    let input: JsonObject[] = [];
+    const { sink } = serve((body, inner, count) => {
+      input = body.input as JsonObject[];
+      inner.send(200, json, JSON.stringify(response(count === 1 ? [call('a')] : [])));
+    });
+    await sink.done;
+    expect(String(input.at(-1)?.output)).toMatch(/^x{262144}\n\[37856 more characters were left out\]$/);
+  });
+
+  it.each(['model', 'tool'])('ends with 408 when its time is over while a %s works, and ends that request', async (which) => {
+    let left = false;
+    const hang = (inner: ReplySink): void => {
+      inner.onAbort(() => {
+        left = true;
+      });
+      served.expire();
+    };
+    const served = serve(which === 'model' ? (_body, inner) => hang(inner) : callingModel, { tool: hang });
+    await served.sink.done;
+    await nextTurn();
+    expect([served.sink.status, left, served.memory.usedBytes]).toEqual([408, true, 0]);
+    expect(served.sink.text).toContain('MODEL_TOOLS_TIMEOUT');
+  });
+
+  it('ends its requests when the client disconnects', async () => {
+    let left = false;
+    const served = serve((_body, inner) => {
+      inner.onAbort(() => {
+        left = true;
+      });
+      served.sink.leave();
+    });
+    await served.sink.done;
+    expect([left, served.sink.started]).toEqual([true, false]);
+  });
+
+  it.each([
+    ['cut', (inner: ReplySink) => inner.destroy()],
+    ['incomplete', (inner: ReplySink) => inner.end()],
+  ])('ends a stream with an error event if that of the model is %s', async (_, end) => {
+    const { sink } = serve(
+      (_body, inner) => {
+        inner.start(200, ['content-type', 'text/event-stream']);
+        inner.write(Buffer.from('event: response.created\ndata: {"type":"response.created","response":{}}\n\n'));
+        end(inner);
+      },
+      { stream: true },
+    );
+    await sink.done;
+    expect(sink.text).toMatch(/^event: response\.created\n.*\n\nevent: error\ndata: .*\n\n$/);
+  });
+});
+
+describe('the name of a tool for the model', () => {
+  it('is short, has plain characters, and differs for different tools', () => {
+    const long = 'a'.repeat(80);
+    expect(modelName('city', 'weather')).toBe('city__weather');
+    const names = [
+      modelName('s', 'a.b'),
+      modelName('s', 'a_b'),
+      modelName('s', 'a/b'),
+      modelName('s', long),
+      modelName('s', `${long}b`),
+    ];
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+  });
+});

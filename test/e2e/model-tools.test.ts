@@ -1,0 +1,283 @@
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../core/contract/values/json.ts';
+import { openaiError, reply, stallBeforeHead } from '../support/fake-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type ListedToolsServer, startListedTools } from '../support/listed-tools-server.ts';
+import { mcpClient } from '../support/mcp-client.ts';
+import { answerLikeAProvider } from '../support/provider-replies.ts';
+import { until } from '../support/until.ts';
+
+/** Models that call tools of MCP servers through the gateway, with the official SDKs. */
+let gateway: SharedGatewayWithUpstream;
+let server: ListedToolsServer;
+let client: Awaited<ReturnType<typeof mcpClient>>;
+
+const beta = { 'x-svc-beta': 'server-side-mcp-2026-06-01' };
+const weather = (name: string) => ({
+  ...{ name, description: 'Current weather' },
+  inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+});
+
+beforeAll(async () => {
+  [gateway, server] = await Promise.all([shareGatewayWithUpstream(), startListedTools([weather('weather')])]);
+  client = await mcpClient(gateway);
+  await client.addServer('city', server.url);
+});
+beforeEach(() => {
+  gateway.upstream.reset();
+  server.received.length = 0;
+});
+afterAll(() => Promise.all([gateway?.close(), server?.close()]));
+
+const responsesBody = (more: JsonObject = {}) => ({
+  ...{ model: '@oai/gpt-5', input: 'How is the weather in Ulm?' },
+  tools: [{ type: 'mcp', server_label: '@svc-mcp/city', server_url: 'https://ignored.example.com', require_approval: 'never' }],
+  ...more,
+});
+const messagesBody = (more: JsonObject = {}) => ({
+  ...{ model: '@ant/claude-test', max_tokens: 100, messages: [{ role: 'user' as const, content: 'How is the weather in Ulm?' }] },
+  mcp_servers: [{ type: 'url', url: 'https://ignored.example.com', name: '@svc-mcp/city' }],
+  tools: [{ type: 'mcp_toolset', mcp_server_name: '@svc-mcp/city' }],
+  ...more,
+});
+const post = async (path: string, body: unknown, headers: Record<string, string> = {}) => {
+  const sent = await gateway.call(path, { body: body as JsonObject, headers: { ...beta, ...headers } });
+  return { status: sent.status, headers: sent.headers, body: await sent.json() };
+};
+const toolCalls = () => server.received.filter(({ method }) => method === 'tools/call').map(({ params }) => params);
+
+describe('tools of an MCP server', () => {
+  it.each(['@oai/gpt-5', '@ant/claude-test'])(
+    'are called for Responses of %s, and the model receives the result',
+    async (model) => {
+      const { status, body } = await post('/responses', responsesBody({ model }));
+      expect(status, JSON.stringify(body)).toBe(200);
+      expect(toolCalls()).toMatchObject([{ name: 'weather', arguments: { city: expect.any(String) } }]);
+      expect(body.output).toMatchObject([
+        { type: 'mcp_call', server_label: '@svc-mcp/city', name: 'weather', status: 'completed', error: null },
+        { type: 'message', content: [{ type: 'output_text' }] },
+      ]);
+      expect(body.output[0].output).toContain('"name":"weather"');
+      expect(gateway.upstream.requests).toHaveLength(2);
+      const [first, second] = gateway.upstream.requests.map((request) => request.json() as JsonObject);
+      expect(JSON.stringify(first?.tools)).toContain('city__weather');
+      expect(JSON.stringify(first)).not.toContain('svc-mcp');
+      expect(JSON.stringify(second)).toContain('\\"name\\":\\"weather\\"');
+      const usages = body.usage.input_tokens;
+      expect(usages).toBeGreaterThan(0);
+    },
+  );
+
+  it.each(['@ant/claude-test', '@oai/gpt-5'])('are called for Messages of %s', async (model) => {
+    const { status, body } = await post('/messages', messagesBody({ model }));
+    expect(status, JSON.stringify(body)).toBe(200);
+    expect(body).toMatchObject({ stop_reason: 'end_turn' });
+    expect(body.content).toMatchObject([
+      { type: 'mcp_tool_use', server_name: '@svc-mcp/city', name: 'weather', input: { city: expect.any(String) } },
+      { type: 'mcp_tool_result', is_error: false, content: [{ type: 'text' }] },
+      { type: 'text' },
+    ]);
+    expect(toolCalls()).toHaveLength(1);
+  });
+
+  it.each(['@oai/gpt-5', '@ant/claude-test'])('are called in a stream of Responses of %s', async (model) => {
+    const openai = new OpenAI({ apiKey: gateway.workspaceKey, baseURL: gateway.baseUrl, defaultHeaders: beta, maxRetries: 0 });
+    const types: string[] = [];
+    const sequences: number[] = [];
+    const stream = openai.responses.stream(responsesBody({ model }) as never);
+    for await (const event of stream) {
+      types.push(event.type);
+      sequences.push((event as unknown as { sequence_number: number }).sequence_number);
+    }
+    const final = await stream.finalResponse();
+    expect(final.output).toMatchObject([{ type: 'mcp_call', name: 'weather', status: 'completed' }, { type: 'message' }]);
+    expect(types.filter((type) => type === 'response.created' || type === 'response.completed')).toEqual([
+      'response.created',
+      'response.completed',
+    ]);
+    expect(types).toContain('response.mcp_call_arguments.done');
+    expect(types).toContain('response.mcp_call.completed');
+    expect(types).toContain('response.output_text.delta');
+    expect(types.join()).not.toContain('function_call');
+    expect(sequences).toEqual(sequences.map((_, index) => index));
+  });
+
+  it.each(['@ant/claude-test', '@oai/gpt-5'])('are called in a stream of Messages of %s', async (model) => {
+    const anthropic = new Anthropic({ apiKey: 'unused', baseURL: gateway.origin, maxRetries: 0 });
+    const headers = { ...beta, 'x-svc-api-key': gateway.workspaceKey, 'x-api-key': null };
+    const stream = anthropic.beta.messages.stream(messagesBody({ model }) as never, { headers });
+    const final = await stream.finalMessage();
+    expect(final.content).toMatchObject([{ type: 'mcp_tool_use' }, { type: 'mcp_tool_result' }, { type: 'text' }]);
+    expect(final.stop_reason).toBe('end_turn');
+    expect(toolCalls()).toHaveLength(1);
+  });
+
+  it('leave a record for each call of the model and of a tool, with one trace', async () => {
+    const { headers } = await post('/responses', responsesBody(), { 'x-svc-trace-id': 'trace-of-tools' });
+    expect(headers.get('x-svc-trace-id')).toBe('trace-of-tools');
+    const logs = await until(
+      async () => {
+        const { body } = await gateway.admin.get('/logs?trace_id=trace-of-tools&page_size=50');
+        return body.data?.length === 4 && body.data;
+      },
+      { what: 'four records' },
+    );
+    expect(logs).toHaveLength(4);
+  });
+});
+
+const functionCall = (name: string, id: string) => ({
+  ...{ type: 'function_call', id: `fc_${id}`, call_id: `call_${id}`, name, arguments: '{"city":"Ulm"}', status: 'completed' },
+});
+const replyWith = (output: object[]) =>
+  reply(200, {
+    ...{ id: 'resp_1', object: 'response', status: 'completed', model: 'gpt-5', output },
+    usage: { input_tokens: 5, output_tokens: 2 },
+  });
+const sentToModel = () => gateway.upstream.requests.map((request) => request.json() as JsonObject);
+
+describe('a request with tools of an MCP server', () => {
+  it('ends with an error that names the field if the tools cannot be listed, and calls no model', async () => {
+    const label = (server_label: string) =>
+      responsesBody({
+        tools: [
+          { type: 'function', name: 'own' },
+          { type: 'mcp', server_label },
+        ],
+      });
+    const { key } = await gateway.admin.createKey({ scopes: ['completions.write'] });
+    const denied = await post('/responses', responsesBody(), { 'x-svc-api-key': key });
+    const invalid = await post('/responses', responsesBody(), { 'x-svc-api-key': 'svc_none' });
+    const replies = [
+      await post('/responses', label('@svc-mcp/unknown')),
+      await post('/responses', label('@svc-mcp/a/b')),
+      denied,
+      invalid,
+    ];
+    expect(replies.map(({ status }) => status)).toEqual([404, 400, 403, 401]);
+    expect(replies.map(({ body }) => body.error.message)).toEqual([
+      expect.stringMatching(/^tools\[1\]: the tools of the MCP server 'unknown' could not be listed: Server 'unknown' not found/),
+      expect.stringMatching(/^tools\[1\]\.server_label: expected @svc-mcp\//),
+      expect.stringMatching(/^tools\[0\]: the tools of the MCP server 'city' could not be listed/),
+      expect.stringMatching(/^tools\[0\]: the tools of the MCP server 'city' could not be listed/),
+    ]);
+    const background = await post('/responses', responsesBody({ background: true }));
+    expect([background.status, background.body.error.param]).toEqual([400, 'background']);
+    expect(gateway.upstream.requests).toHaveLength(0);
+  });
+
+  it('passes unchanged without the header or without a server of the gateway', async () => {
+    const passed = await gateway.call('/responses', { body: responsesBody() });
+    expect(passed.status).toBe(200);
+    expect(sentToModel()[0]?.tools).toMatchObject([{ type: 'mcp', server_label: '@svc-mcp/city' }]);
+    expect((await post('/responses', { model: '@oai/gpt-5', input: 'hi' })).status).toBe(200);
+    expect((await post('/responses', { model: 7 })).status).toBe(400);
+    expect(server.received).toHaveLength(0);
+  });
+
+  it('sends failures of tools to the model', async () => {
+    server.callError = { code: -32000, message: 'The weather is broken' };
+    const { body } = await post('/responses', responsesBody());
+    server.callError = null;
+    expect(body.output[0]).toMatchObject({ type: 'mcp_call', status: 'failed', error: 'The weather is broken', output: null });
+    expect(sentToModel()[1]?.input).toMatchObject([{}, {}, { type: 'function_call_output', output: 'The weather is broken' }]);
+  });
+
+  it('calls only tools that the request allows, and forces a call in the first round only', async () => {
+    server.tools = [weather('weather'), weather('storm')];
+    const tool = { type: 'mcp', server_label: '@svc-mcp/city', allowed_tools: ['storm'] };
+    const choice = { type: 'mcp', server_label: '@svc-mcp/city', name: 'storm' };
+    await post('/responses', responsesBody({ tools: [tool], tool_choice: choice }));
+    const toolset = {
+      type: 'mcp_toolset',
+      mcp_server_name: '@svc-mcp/city',
+      default_config: { enabled: false },
+      configs: { storm: { enabled: true } },
+    };
+    await post('/messages', messagesBody({ tools: [toolset], tool_choice: { type: 'any' } }));
+    server.tools = [weather('weather')];
+    expect(toolCalls().map(({ name }) => name)).toEqual(['storm', 'storm']);
+    expect(sentToModel().map(({ tool_choice }) => tool_choice)).toEqual([
+      { type: 'function', name: 'city__storm' },
+      'auto',
+      { type: 'any' },
+      { type: 'auto' },
+    ]);
+  });
+
+  it('ends after the last round, in which the model may call no tool', async () => {
+    gateway.upstream.always(replyWith([functionCall('city__weather', 'a')]));
+    const { body } = await post('/responses', responsesBody());
+    expect(gateway.upstream.requests).toHaveLength(10);
+    expect(sentToModel().map(({ tool_choice }) => tool_choice)).toEqual([undefined, ...Array(8).fill(undefined), 'none']);
+    expect(body.output.at(-1)).toMatchObject({ type: 'mcp_call', status: 'failed', error: expect.stringContaining('limit') });
+    expect(toolCalls()).toHaveLength(9);
+    expect(body.usage).toMatchObject({ input_tokens: 50, output_tokens: 20 });
+  });
+
+  it('returns calls of tools of the client, and continues with their results', async () => {
+    gateway.upstream.once('/v1/responses', replyWith([functionCall('city__weather', 'a'), functionCall('own', 'b')]));
+    const own = { type: 'function', name: 'own', parameters: { type: 'object', properties: {} } };
+    const tools = [...responsesBody().tools, own];
+    const first = await post('/responses', responsesBody({ tools }));
+    expect(first.body.output).toMatchObject([
+      { type: 'mcp_call', id: 'call_a' },
+      { type: 'function_call', name: 'own' },
+    ]);
+    const result = { type: 'function_call_output', call_id: 'call_b', output: 'done' };
+    const second = await post('/responses', responsesBody({ tools, input: [...first.body.output, result] }));
+    expect(second.status).toBe(200);
+    expect(sentToModel()[1]?.input).toMatchObject([
+      { type: 'function_call', call_id: 'call_a', name: 'city__weather' },
+      { type: 'function_call_output', call_id: 'call_a', output: expect.stringContaining('weather') },
+      { type: 'function_call', call_id: 'call_b', name: 'own' },
+      result,
+    ]);
+
+    const before = await post('/messages', messagesBody());
+    gateway.upstream.reset();
+    const messages = [
+      ...messagesBody().messages,
+      { role: 'assistant', content: before.body.content },
+      { role: 'user', content: 'Thanks' },
+    ];
+    expect((await post('/messages', messagesBody({ messages }))).status).toBe(200);
+    expect(sentToModel()[0]?.messages).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: [{ type: 'tool_use', name: 'city__weather' }] },
+      { role: 'user', content: [{ type: 'tool_result' }] },
+      { role: 'assistant', content: [{ type: 'text' }] },
+      { role: 'user', content: 'Thanks' },
+    ]);
+  });
+
+  it('ends a stream with an error event if a later call of the model fails', async () => {
+    gateway.upstream.always(openaiError(400, 'Too long'));
+    gateway.upstream.once('/v1/responses', answerLikeAProvider);
+    const streamed = await gateway.call('/responses', { body: responsesBody({ stream: true }), headers: beta });
+    const text = await streamed.text();
+    expect(text.trim().split('\n\n').at(-1)).toMatch(/^event: error\ndata: .*The model replied with status 400.*Too long/);
+    expect(text).not.toContain('response.completed');
+  });
+
+  it('ends all calls when the client disconnects', async () => {
+    const held = stallBeforeHead();
+    gateway.upstream.always(held);
+    const leaving = new AbortController();
+    const sent = gateway.call('/responses', { body: responsesBody(), headers: beta, signal: leaving.signal });
+    const { request } = await held.reached;
+    leaving.abort();
+    await expect(sent).rejects.toThrow(/abort/);
+    expect(await request.closed).toBe('client-left');
+    held.release();
+    expect(toolCalls()).toHaveLength(0);
+  });
+
+  it('returns the reply of a model that fails', async () => {
+    gateway.upstream.always(openaiError(400, 'Too long'));
+    const { status, body } = await post('/responses', responsesBody());
+    expect([status, body.error.message]).toEqual([400, expect.stringContaining('Too long')]);
+  });
+});
