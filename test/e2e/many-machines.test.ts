@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newTestDatabase, postgresMissing, type TestDatabase } from '../admin/support/test-database.ts';
+import { adminClient } from '../support/admin-client.ts';
 import { freePorts } from '../support/free-port.ts';
 import { type NatsServer, natsMissing, newNatsServer } from '../support/nats-server.ts';
+import { newPersonWithCredentials } from '../support/person-with-credentials.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
@@ -142,6 +144,38 @@ describe.skipIf(postgresMissing !== null || natsMissing !== null)('the guide for
     expect((await fetch(`${base}/integrations`, { method: 'POST', headers, body })).status).toBe(200);
     const tested = await fetch(`${base}/integrations/mock-two/test`, { method: 'POST', headers, body: '{}' });
     expect([tested.status, await tested.text()]).toEqual([200, expect.not.stringContaining('AB10')]);
+  });
+
+  it('ends the access of a user whom the directory deactivates, at every gateway', async () => {
+    const origin = loopback(`http://10.0.0.20:${ports.gateway}`);
+    const keys = JSON.parse(readFileSync(join(folder, '10.0.0.11/.data/first-keys.json'), 'utf8'));
+    const workspaceId = keys.workspace_id;
+    const admin = adminClient(origin, keys.admin_key, workspaceId);
+    const { slug } = (await admin.get(`/admin/workspaces/${workspaceId}`)).body;
+    const fields = { name: 'Tools', slug: 'tools', workspace_id: workspaceId };
+    const target = { url: 'https://mcp.example.com/mcp', transport: 'http', auth_type: 'none' };
+    const { id } = await admin.create('/mcp-integrations', { ...fields, ...target });
+    await admin.create('/mcp-servers', { ...fields, mcp_integration_id: id });
+    const service = { admin, origin, workspaceId, mcpPath: `/${slug}/tools/mcp` };
+    const person = await newPersonWithCredentials(service, 'leaver@example.com');
+    const gateways = ['10.0.0.21', '10.0.0.22', '10.0.0.23'].map((address) => loopback(`http://${address}:${ports.gateway}`));
+    const statuses = async (at: string) =>
+      Promise.all(person.credentials.map(async ({ what, statusAt }) => [what, await statusAt(at)] as const));
+    for (const at of gateways) for (const [, status] of await statuses(at)) expect(status).not.toBe(401);
+
+    const { token, base_url } = (await admin.post('/scim/tokens', { name: 'directory' })).body;
+    const reply = await fetch(`${base_url}/Users/${person.id}`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/scim+json' },
+      body: JSON.stringify({ Operations: [{ op: 'Replace', path: 'active', value: 'False' }] }),
+    });
+    expect(await reply.json()).toMatchObject({ id: person.id, active: false, groups: [] });
+    expect((await admin.get(`/admin/workspaces/${workspaceId}/users/${person.id}`)).status).toBe(404);
+    for (const at of gateways) {
+      await until(async () => (await statuses(at)).every(([, status]) => status === 401), {
+        what: `401 for every credential at ${at}, got ${JSON.stringify(await statuses(at))}`,
+      });
+    }
   });
 
   it('continues without a gateway and a control plane', async () => {
