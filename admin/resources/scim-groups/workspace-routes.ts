@@ -174,6 +174,6 @@ function toReply(row: { id: string; workspaceId: string; groupId: string; role: 
 }
 
 function pageOf(query: { page?: number | undefined; current_page?: number | undefined; page_size: number }) {
-  const before = query.current_page ?? (query.page ?? 1) - 1;
+  const before = query.current_page ?? query.page ?? 0;
   return { limit: query.page_size, offset: before * query.page_size };
 }

@@ -10,9 +10,9 @@ const role = v.pipe(
   v.picklist(groupRoles, 'admin, manager or member is expected'),
 );
 
-/** Pages of these lists count from 1, or from 0 as `current_page`. */
+/** Pages count from 0. `page` is another name of `current_page`, which clients of the reference send. */
 const pages = {
-  page: v.optional(wholeNumber(1, 1_000_000)),
+  page: v.optional(wholeNumber(0, 1_000_000)),
   current_page: v.optional(wholeNumber(0, 1_000_000)),
   page_size: v.optional(wholeNumber(1, 100), '100'),
 };

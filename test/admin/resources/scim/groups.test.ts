@@ -199,6 +199,17 @@ describe.each(ruleDatabases)('SCIM groups, on %s', (database) => {
       total_count: 1,
       groups: [{ id: named.body.scim_group_id, name: 'Made here' }],
     });
+    const pages = ['page=0', 'page=1', 'page=2', 'current_page=1'].map((page) => `/scim/groups?page_size=1&search=ma&${page}`);
+    const [first, second, third, alias] = await Promise.all(
+      pages.map(async (path) => (await plane.ask('GET', path)).body.groups),
+    );
+    expect([first, second, third].map((groups) => groups.map((one: { name: string }) => one.name))).toEqual([
+      ['Made here'],
+      ['Mapped'],
+      [],
+    ]);
+    expect(alias).toEqual(second);
+    expect((await plane.ask('GET', '/scim/workspaces?page=0&page_size=100')).body.mappings).toContainEqual(named.body);
     const wrong: [object, number, string][] = [
       [{ ...body, scim_group_name: 'x' }, 400, 'scim_group_id'],
       [{ workspace_id: plane.workspaceId, role: 'member' }, 400, 'scim_group_id'],
