@@ -8,6 +8,7 @@ import { signInRedirect } from '../../identity/sign-in-redirect.ts';
 import { signedInUser } from '../../identity/signed-in.ts';
 import { type McpServer, mcpServers } from '../mcp-servers/entity.ts';
 import { findUsableServer } from '../mcp-servers/may-use-server.ts';
+import type { User } from '../users/entity.ts';
 import {
   type AuthorisationQuery,
   authorisationQuery,
@@ -39,6 +40,8 @@ const decisionBody = v.strictObject({
   /** The chosen server, if several workspaces have one of this name. */
   server_id: v.optional(v.string()),
 });
+
+type Decision = v.InferOutput<typeof decisionBody>;
 
 const consentForm = v.strictObject({
   decision: v.picklist(['allow', 'deny'], 'allow or deny is expected'),
@@ -118,6 +121,7 @@ async function authorise(call: PublicCall<undefined, AuthorisationQuery>, resour
     redirectUri = requireRedirectUri(client, query);
   } catch (thrown) {
     if (!(thrown instanceof OAuthError)) throw thrown;
+    auditRefused(call, user, thrown, query.client_id);
     return refusedPage(thrown.message, 400);
   }
   try {
@@ -132,6 +136,7 @@ async function authorise(call: PublicCall<undefined, AuthorisationQuery>, resour
     return consentPage({ client, redirectUri, choices, email, organisationId, resumeState });
   } catch (thrown) {
     if (!(thrown instanceof OAuthError)) throw thrown;
+    auditRefused(call, user, thrown, query.client_id);
     const result = { error: thrown.error, error_description: thrown.message };
     const location = redirectTo(redirectUri, issuerOf(services.settings), query.state, result);
     return new RawReply('', { location, 'cache-control': 'no-store' }, 302);
@@ -148,13 +153,38 @@ async function decideOnPage(call: PublicCall<v.InferOutput<typeof consentForm>>)
   }
 }
 
-/** Stores the decision. Returns the address with which the browser returns to the client. Throws OAuthError. */
-async function decide(call: PublicCall<unknown>, body: v.InferOutput<typeof decisionBody>): Promise<string> {
-  const { em, services } = call;
-  if (call.origin !== 'same') throw new OAuthError('access_denied', 'The decision must come from a page of this service', 403);
+const errorCodes: Readonly<Record<number, string>> = { 401: 'AB05', 403: 'AB03' };
+
+/** Adds an audit entry about a refusal, so that administrators see why a client gets no access. */
+function auditRefused(
+  call: Pick<PublicCall<unknown>, 'auditRefusal'>,
+  { organisationId, id: userId }: Pick<User, 'id' | 'organisationId'>,
+  { error: reason, message, status }: OAuthError,
+  clientId: string | undefined,
+): void {
+  const details = { client_id: clientId?.slice(0, 512) ?? null, reason, message };
+  call.auditRefusal({ organisationId, userId }, status, errorCodes[status] ?? 'AB01', details);
+}
+
+/** Decides for the signed-in user. Returns the address with which the browser returns to the client. Throws OAuthError. */
+async function decide(call: PublicCall<unknown>, body: Decision): Promise<string> {
   const session = await signedInUser(call);
   if (!session) throw new OAuthError('access_denied', 'The session has ended. Sign in again', 401);
-  const { row, user } = session;
+  try {
+    return await storeDecision(call, body, session);
+  } catch (thrown) {
+    if (thrown instanceof OAuthError) auditRefused(call, session.user, thrown, undefined);
+    throw thrown;
+  }
+}
+
+async function storeDecision(
+  call: PublicCall<unknown>,
+  body: Decision,
+  { row, user }: NonNullable<Awaited<ReturnType<typeof signedInUser>>>,
+): Promise<string> {
+  const { em, services } = call;
+  if (call.origin !== 'same') throw new OAuthError('access_denied', 'The decision must come from a page of this service', 403);
   const { organisationId, id: userId } = user;
   const request = openRequest(services, row.id, body.resume_state);
   if (body.organisation_id !== undefined && body.organisation_id !== organisationId) {

@@ -1,6 +1,8 @@
 import { TOTP } from 'otpauth';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { auditEntries } from '../../../admin/audit/entity.ts';
+import { until } from '../../support/until.ts';
 import { browserMissing, launchBrowser, violations } from '../support/browser.ts';
 import { newPerson, type Person } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
@@ -104,6 +106,9 @@ describe('pages for people', () => {
     const html = 'text/html; charset=utf-8';
     expect(await send(ada, { 'sec-fetch-site': 'cross-site' })).toEqual([403, html]);
     expect(await send(ada, { origin: 'null' })).toEqual([403, html]);
+    const refused = { action: 'decide', userId: ada.id, responseStatusCode: 403 };
+    const em = plane.control.services.database.em();
+    await until(async () => (await em.count(auditEntries, refused)) === 2, { what: 'the audit entries' });
     expect(await send(bob, { 'sec-fetch-site': 'same-origin' })).toEqual([400, html]);
     expect(await send(ada, { 'sec-fetch-site': 'same-origin' })).toEqual([200, html]);
   });

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { auditEntries } from '../../../../admin/audit/entity.ts';
 import { oauthGrants } from '../../../../admin/resources/oauth-grants/entity.ts';
+import { until } from '../../../support/until.ts';
 import { newPerson, type Person } from '../../support/people.ts';
 import type { Plane, Reply } from '../../support/plane.ts';
 import { startPlaneWithGateway } from '../../support/plane-gateway.ts';
@@ -209,9 +211,13 @@ describe.each(databases)('the authorisation server for MCP clients, on %s', (dat
     ['another loopback path', { redirect_uri: 'http://127.0.0.1:4711/other' }],
     ['no redirect URI', { redirect_uri: undefined }],
   ])('the browser is never sent on with %s', async (_, change) => {
-    const { status, location, text } = await authorise(ada, change);
+    const { status, location, text, headers } = await authorise(ada, change);
     expect([status, location]).toEqual([400, null]);
     expect(text).toContain('Access cannot be given');
+    const requestId = headers.get('x-request-id') ?? '';
+    const em = () => plane.control.services.database.em();
+    const entry = await until(() => em().findOne(auditEntries, { requestId }), { what: 'the audit entry' });
+    expect(entry).toMatchObject({ action: 'authorise', userId: ada.id, requestBody: { message: expect.any(String) } });
   });
 
   it('the port of a loopback redirect is free, and the page warns of it', async () => {
