@@ -22,10 +22,12 @@ export interface ResponseParts {
   readonly sign?: readonly ('assertion' | 'response')[];
   /** Certificate in PEM that the assertion is encrypted for. */
   readonly encryptFor?: string;
-  /** True: encrypts the key as Keycloak does (RSA-OAEP of XML Encryption 1.1 with SHA-256), else as older providers do. */
-  readonly oaep11?: boolean;
+  /** How it is encrypted: as by Keycloak (RSA-OAEP of XML Encryption 1.1 with SHA-256), AD FS (CBC), or with GCM and SHA-1 (default). */
+  readonly encryptLike?: 'keycloak' | 'adfs';
   /** Changes the XML before it is signed. */
   readonly before?: (xml: string) => string;
+  /** Changes the assertion before it is encrypted. */
+  readonly beforeEncryption?: (xml: string) => string;
   /** Signs with the key of another provider. */
   readonly key?: ProviderKey;
 }
@@ -83,7 +85,8 @@ export class FakeSamlProvider {
     let xml = this.#unsigned(parts);
     if (parts.before) xml = parts.before(xml);
     if (sign.includes('assertion')) xml = signed(xml, 'Assertion', key);
-    if (encryptFor !== undefined) xml = await encrypted(xml, encryptFor, parts.oaep11 ?? false);
+    if (encryptFor !== undefined)
+      xml = await encrypted((parts.beforeEncryption ?? ((same) => same))(xml), encryptFor, parts.encryptLike);
     if (sign.includes('response')) xml = signed(xml, 'Response', key);
     return xml;
   }
@@ -157,13 +160,16 @@ function signed(xml: string, name: string, { key }: ProviderKey): string {
   return signer.getSignedXml();
 }
 
-function encrypted(xml: string, certificate: string, oaep11: boolean): Promise<string> {
+function encrypted(xml: string, certificate: string, like: ResponseParts['encryptLike']): Promise<string> {
   const assertion = /<saml:Assertion[\s\S]*<\/saml:Assertion>/.exec(xml)?.[0] ?? '';
   const options = {
     rsa_pub: certificate,
     pem: certificate,
-    encryptionAlgorithm: 'http://www.w3.org/2009/xmlenc11#aes256-gcm',
-    ...(oaep11
+    encryptionAlgorithm:
+      like === 'adfs' ? 'http://www.w3.org/2001/04/xmlenc#aes256-cbc' : 'http://www.w3.org/2009/xmlenc11#aes256-gcm',
+    disallowEncryptionWithInsecureAlgorithm: false,
+    warnInsecureAlgorithm: false,
+    ...(like === 'keycloak'
       ? {
           keyEncryptionAlgorithm: 'http://www.w3.org/2009/xmlenc11#rsa-oaep',
           ...{ keyEncryptionDigest: 'sha256', keyEncryptionMgf: 'sha256' },

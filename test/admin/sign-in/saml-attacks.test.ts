@@ -66,8 +66,15 @@ describe('SAML responses', () => {
     const parts = { ...valid, encryptFor: own.certificate };
     expect(await outcome(await provider.xml({ ...parts, sign: ['assertion', 'response'] }))).toBe('accepted ada@example.com');
     expect(await outcome(await provider.xml(parts))).toMatch(/the response is not signed/);
-    const likeKeycloak = { ...parts, oaep11: true, sign: ['assertion', 'response'] as const };
-    expect(await outcome(await provider.xml(likeKeycloak))).toBe('accepted ada@example.com');
+    for (const encryptLike of ['keycloak', 'adfs'] as const) {
+      const like = { ...parts, encryptLike, sign: ['assertion', 'response'] as const };
+      expect(await outcome(await provider.xml(like))).toBe('accepted ada@example.com');
+    }
+    const commented = (xml: string) => put(xml, 'ada@example.com<', 'ada@example.com<!-- -->.evil.net<');
+    const hidden = { ...parts, beforeEncryption: commented, sign: ['response'] as const };
+    expect(await outcome(await provider.xml(hidden))).toMatch(/a comment/);
+    const otherAudience = { ...parts, audience: 'https://other.example.com', sign: ['response'] as const };
+    expect(await outcome(await provider.xml(otherAudience))).toMatch(/for another service/);
     const foreign = { ...valid, encryptFor: other.certificate, sign: ['response'] as const };
     expect(await outcome(await provider.xml(foreign))).toMatch(/could not be decrypted/);
   });
