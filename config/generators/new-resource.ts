@@ -8,7 +8,7 @@ import { copyTemplates, GeneratorError, insertSorted, namesOf, runGenerator } fr
 const root = join(import.meta.dirname, '../..');
 
 runGenerator(root, ([name = '', ...rest]) => {
-  if (name === '' || rest.length > 0) throw new GeneratorError('usage: npm run new:resource -- <name>, such as price-tags');
+  if (name === '' || rest.length > 0) throw new GeneratorError('Usage: npm run new:resource -- <name>, such as price-tags');
   if (!/[^s]s$/.test(name)) throw new GeneratorError(`${name}: expected a plural that ends in s, such as price-tags`);
   const many = namesOf(name);
   const one = namesOf(name.slice(0, -1));

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Files that differ from the original, by path. */
+/** Files that differ, by path. */
 interface ChangedFiles {
   readonly added: readonly string[];
   /** Lines that were added to files that existed before. */
@@ -17,7 +17,9 @@ export interface RepositoryCopy {
   readonly root: string;
   /** Runs a Node script of the copy and returns its output. Throws an error with `stderr` if it fails. */
   run(script: string, ...args: string[]): string;
+  /** Returns the changes since the copy was made, or since `acceptChanges`. */
   changes(): ChangedFiles;
+  acceptChanges(): void;
   /** Runs test files of the copy. Throws an error with their report if one fails. */
   test(...files: string[]): void;
   remove(): void;
@@ -35,13 +37,16 @@ export function copyRepository(): RepositoryCopy {
   symlinkSync(join(original, 'node_modules'), join(root, 'node_modules'));
   // Tests of the documents list files with git.
   execFileSync('git', ['init', '--quiet'], { cwd: root });
-  const before = filesOf(root);
+  let before = filesOf(root);
   const node = (args: readonly string[]): string =>
     execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 300_000 });
   return {
     root,
     run: (script, ...args) => node([script, ...args]),
     changes: () => compare(before, filesOf(root)),
+    acceptChanges() {
+      before = filesOf(root);
+    },
     test(...files) {
       try {
         node(['node_modules/vitest/vitest.mjs', 'run', '--maxWorkers=1', ...files]);
