@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
-import { newTestDatabase, postgresMissing, type TestDatabase } from '../admin/support/test-database.ts';
+import { newReadyDatabase, newTestDatabase, postgresMissing, type TestDatabase } from '../admin/support/test-database.ts';
 import { freePorts } from '../support/free-port.ts';
 import { compileCacheEnv } from '../support/source-process.ts';
 import { until } from '../support/until.ts';
@@ -125,11 +125,23 @@ afterEach(async () => {
 }, 60_000);
 
 describe('docs/guides/tls.md', () => {
+  // The guide says nothing of databases; a server starts the service faster than the embedded one.
+  let database: TestDatabase | null = null;
+  beforeEach(async () => {
+    if (postgresMissing !== null) return await copyEmptyDataDir(machine.dataDir);
+    database = await newReadyDatabase();
+    machine.env.DATABASE_URL = database.url;
+  });
+  afterEach(async () => {
+    await machine.stop();
+    await database?.drop();
+    database = null;
+  });
+
   const [own, check, renew, proxy] = blocksOf('tls.md') as [string, string, string, string];
   const [certificate, start] = own.trim().split('\n') as [string, string];
 
   it('the gateway serves TLS, and a new certificate after a reload', async () => {
-    await copyEmptyDataDir(machine.dataDir);
     await machine.type(certificate);
     await machine.start(start);
     expect(await machine.type(check)).toContain('Ready');
@@ -148,7 +160,6 @@ describe('docs/guides/tls.md', () => {
   it.skipIf(spawnSync('nginx', ['-v']).error !== undefined)(
     'nginx forwards to a gateway',
     async () => {
-      await copyEmptyDataDir(machine.dataDir);
       const [port] = (await freePorts(1)) as [number];
       await machine.type(certificate);
       await machine.start(proxy.trim().split('\n').at(-1) as string);
@@ -206,7 +217,7 @@ describe('docs/guides/backup-and-upgrade.md', () => {
   describe.skipIf(toolsMissing)('with PostgreSQL', () => {
     let databases: TestDatabase[] = [];
     beforeEach(async () => {
-      databases = [await newTestDatabase(), await newTestDatabase()];
+      databases = [await newReadyDatabase(), await newTestDatabase()];
     });
     afterEach(async () => {
       await machine.stop();
