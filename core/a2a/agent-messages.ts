@@ -1,7 +1,7 @@
 import type { AgentCall } from '../contract/plugin/agent-call.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject, parseObject } from '../contract/values/json.ts';
-import type { MessageReader } from '../json-rpc/message-reader.ts';
+import type { MessageReader, StreamHold } from '../json-rpc/message-reader.ts';
 import { errorBodyOf } from './agent-errors.ts';
 import type { MessageChecks } from './check-messages.ts';
 import { charactersOf, partTexts } from './message-parts.ts';
@@ -16,16 +16,24 @@ export interface ReaderParts {
   readonly card: CardRewrite;
   /** Null: replies pass without checks. */
   readonly checkReply: MessageChecks['checkReply'];
+  /** Checks of a stream as a whole, instead of `checkReply`; null for replies that are no streams. */
+  readonly checkStream: MessageChecks['checkStream'];
   /** Receives the number of characters in each reply to a message. */
   onCharacters(characters: number): void;
 }
 
 /** Reads the replies of an agent: notes task, state and error, runs guardrails, and rewrites cards. */
-export function agentReader({ call, card, checkReply, onCharacters }: ReaderParts): MessageReader {
+export function agentReader({ call, card, checkReply, checkStream, onCharacters }: ReaderParts): MessageReader {
   const isCard = call.operation === 'GetExtendedAgentCard';
   const isRpc = call.binding === 'JSONRPC';
   const isCounted = isMessage(call);
+  const held: HeldEvent[] = [];
+  const wait = (event: HeldEvent): null => {
+    if (held.length > 0 || partTexts(event.result).length > 0) held.push(event);
+    return null;
+  };
   return {
+    ...(checkStream === null ? {} : { hold: holdOf(held, call, checkStream) }),
     read(json) {
       if (checkReply === null && !isCard && json.length > recordedLength) return null;
       const message = parseObject(json);
@@ -35,14 +43,40 @@ export function agentReader({ call, card, checkReply, onCharacters }: ReaderPart
       }
       if (isRpc && isObject(message.error) && typeof message.error.code === 'number') call.errorCode = message.error.code;
       const result = isRpc ? message.result : message;
-      if (!isObject(result)) return null;
+      if (!isObject(result)) return checkStream === null ? null : wait({ message, result: {} });
       if (isCard) {
         const rewritten = typeof result.name === 'string' ? rewriteCard(result, card) : result;
         return JSON.stringify(isRpc ? { ...message, result: rewritten } : rewritten);
       }
       noteTask(call, result);
       if (isCounted) onCharacters(charactersOf(partTexts(withoutHistory(eventOf(result)))));
+      if (checkStream !== null) return wait({ message, result });
       return checkReply === null ? null : checked(message, result, call, checkReply);
+    },
+  };
+}
+
+/** An event of a stream that waits for its checks. */
+interface HeldEvent {
+  readonly message: JsonObject;
+  /** Empty for errors. */
+  readonly result: JsonObject;
+}
+
+/** Checks a stream at its end. A denial replaces all events that wait. */
+function holdOf(held: readonly HeldEvent[], call: AgentCall, check: NonNullable<MessageChecks['checkStream']>): StreamHold {
+  return {
+    get isHolding() {
+      return held.length > 0;
+    },
+    async release() {
+      try {
+        const isChanged = await check(held.map(({ result }) => result));
+        return held.map(({ message }) => (isChanged ? JSON.stringify(message) : null));
+      } catch (thrown) {
+        const error = errorBodyOf(call, toGatewayError(thrown));
+        return held.map((_, index) => (index === 0 ? error : ''));
+      }
     },
   };
 }

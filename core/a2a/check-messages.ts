@@ -4,7 +4,7 @@ import { GatewayError } from '../contract/values/errors.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import { RpcError } from '../json-rpc/messages.ts';
 import type { ToolChecks, ToolGuardrails } from '../json-rpc/tool-guardrails.ts';
-import { partTexts } from './message-parts.ts';
+import { joinedTexts, partTexts } from './message-parts.ts';
 
 /** The guardrails of one call of an agent. */
 export interface MessageChecks {
@@ -12,6 +12,11 @@ export interface MessageChecks {
   checkRequest(params: JsonObject): Promise<boolean>;
   /** Null: replies pass unread. The function changes the parts in place, and throws GatewayError `response_denied`. */
   readonly checkReply: ((reply: JsonObject) => Promise<boolean>) | null;
+  /**
+   * Checks all events of a stream, each by itself and their texts put together. Null as `checkReply`. Changes parts in place, and throws
+   * GatewayError `response_denied`, also if a check changes a text that is split over events.
+   */
+  readonly checkStream: ((events: readonly JsonObject[]) => Promise<boolean>) | null;
 }
 
 /** Returns the guardrails of an agent; null: it has none. Throws GatewayError `invalid_config` if one of them does not exist. */
@@ -37,7 +42,15 @@ export async function messageChecks(
               'response_denied',
               checkParts(reply, async (content) => (await checkResult(null, { content })).content),
             ),
+    checkStream: checkResult === null ? null : (events) => denying('response_denied', checkEvents(checkResult, events)),
   };
+}
+
+async function checkEvents(check: NonNullable<ToolChecks['checkResult']>, events: readonly JsonObject[]): Promise<boolean> {
+  const isChanged = await checkParts(events, async (content) => (await check(null, { content })).content);
+  const content = joinedTexts(events);
+  if ((await check(null, { content })).content === content) return isChanged;
+  throw new GatewayError('response_denied', { message: 'A guardrail changes a text that is split over several events' });
 }
 
 async function checkSent(checks: ToolChecks, content: readonly unknown[]): Promise<unknown> {
@@ -47,7 +60,7 @@ async function checkSent(checks: ToolChecks, content: readonly unknown[]): Promi
 }
 
 /** Runs `check` on the list of all texts, and writes its changes back. */
-async function checkParts(value: JsonObject, check: (content: readonly unknown[]) => Promise<unknown>): Promise<boolean> {
+async function checkParts(value: unknown, check: (content: readonly unknown[]) => Promise<unknown>): Promise<boolean> {
   const texts = partTexts(value);
   if (texts.length === 0) return false;
   const content = texts.map(({ part, member }) => part[member]);

@@ -21,6 +21,23 @@ export function partTexts(value: unknown, depth = 0): PartText[] {
   );
 }
 
+/**
+ * Returns the texts of a stream that clients put together: the parts of each artifact, and those of all messages. Events are in the shape of
+ * either version.
+ */
+export function joinedTexts(events: readonly JsonObject[]): string[] {
+  const joined = new Map<unknown, string>();
+  for (const event of events) {
+    const update = isObject(event.artifactUpdate) ? event.artifactUpdate : event;
+    const artifactId = isObject(update.artifact) ? update.artifact.artifactId : undefined;
+    for (const { part, member } of partTexts(event)) {
+      const value = part[member];
+      if (typeof value === 'string') joined.set(artifactId, (joined.get(artifactId) ?? '') + value);
+    }
+  }
+  return [...joined.values()];
+}
+
 /** Number of characters of all readable members. */
 export function charactersOf(texts: readonly PartText[]): number {
   let characters = 0;

@@ -74,7 +74,8 @@ async function cardReply({ parts, options, call, agent }: Work): Promise<Reply> 
   const { document, headers } = agent;
   call.operation = 'GetAgentCard';
   const version = call.version ?? '0.3';
-  const { connectTimeoutMs: connectMs, requestTimeoutMs: ms } = parts;
+  const { connectTimeoutMs: connectMs } = parts;
+  const ms = timeoutOf(parts, document);
   const stored = document.card;
   const isFitting = stored !== null && (/^0\./.test(version) ? 'url' in stored : 'supportedInterfaces' in stored);
   const fetched = isFitting
@@ -147,22 +148,28 @@ interface Incoming {
 /** Sends the request to the agent, and its reply to the client. */
 async function relay(work: Work, { rest, message, params }: Incoming): Promise<AttemptReply> {
   const { parts, ctx, call, agent, options, sink } = work;
-  const { connectTimeoutMs, requestTimeoutMs } = parts;
+  const { connectTimeoutMs } = parts;
+  const requestTimeoutMs = timeoutOf(parts, agent.document);
   const address: AgentAddress = agent.addressOf(call.binding, call.version ?? '0.3');
   const checks = await messageChecks(parts.guardrails, ctx, agent.document);
   const isChanged = (await checks?.checkRequest(params)) ?? false;
   const body = isChanged ? Buffer.from(JSON.stringify(message)) : ctx.body;
   const sent = isMessage(call) ? charactersOf(partTexts(params)) : 0;
-  const reply = await callAgent(ctx, options, { agent, address, rest, body, connectTimeoutMs, requestTimeoutMs });
-  const { status, headers, stream } = reply;
   let received = 0;
   const count = (characters: number): void => {
     received += characters;
     if (sent + received > 0) ctx.usage = estimatedUsage(sent, received);
   };
   count(0);
+  if (isMessage(call)) for (const hook of ctx.plan.onToolCall) await hook(ctx);
+  const reply = await callAgent(ctx, options, { agent, address, rest, body, connectTimeoutMs, requestTimeoutMs });
+  const { status, headers, stream } = reply;
   const card = rewriteOf(parts, agent.document);
-  const reader = agentReader({ call, card, checkReply: checks?.checkReply ?? null, onCharacters: count });
+  const { checkReply = null, checkStream = null } = checks ?? {};
+  const reader = agentReader({
+    ...{ call, card, checkReply, onCharacters: count },
+    checkStream: reply.isStream ? checkStream : null,
+  });
   try {
     if (!reply.isStream) return await relayJson(status, headers, stream, reader);
     const { clock } = options.services;
@@ -174,6 +181,10 @@ async function relay(work: Work, { rest, message, params }: Incoming): Promise<A
   } catch (thrown) {
     throw nameAgent(toGatewayError(thrown));
   }
+}
+
+function timeoutOf({ requestTimeoutMs }: AgentParts, { timeoutMs }: AgentServerDocument): number {
+  return timeoutMs ?? requestTimeoutMs;
 }
 
 /** Characters of text per token, roughly. */

@@ -7,6 +7,15 @@ export interface MessageReader {
    * `upstream_invalid` for text that must be checked and is no message.
    */
   read(json: string): Maybe<string | null>;
+  /** Present if events of a stream wait until the whole stream was checked. */
+  readonly hold?: StreamHold;
+}
+
+export interface StreamHold {
+  /** True from the first event on that has to wait. All later events wait too. */
+  readonly isHolding: boolean;
+  /** Returns the text of each waiting event, as `read` would return it. */
+  release(): Promise<(string | null)[]>;
 }
 
 /**
@@ -19,7 +28,8 @@ export function readFrame(reader: MessageReader, frame: string): Maybe<string> {
   return isPromise(changed) ? changed.then((text) => withData(frame, text)) : withData(frame, changed);
 }
 
-function withData(frame: string, changed: string | null): string {
+/** Returns the frame with this data: null for its own, an empty text for no frame. */
+export function withData(frame: string, changed: string | null): string {
   if (changed === null || changed === '') return changed ?? frame;
   const others = frame.split(lineEnd).filter((line) => line !== '' && !line.startsWith('data:'));
   return `${[...others, `data: ${changed}`].join('\n')}\n\n`;

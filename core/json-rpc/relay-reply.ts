@@ -7,7 +7,7 @@ import { EventFrames } from '../pipeline/attempt/event-frames.ts';
 import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
-import { type MessageReader, readFrame } from './message-reader.ts';
+import { dataOf, type MessageReader, readFrame, withData } from './message-reader.ts';
 import type { OpenStreams } from './open-streams.ts';
 
 /** Maximum length of a JSON reply in bytes, as of an event of a stream. */
@@ -41,6 +41,9 @@ export async function relayJson(
 
 const opening = Buffer.from(': open\n\n');
 
+/** Sent for each event that waits, so that no connection looks dead. */
+const waiting = Buffer.from(': checking\n\n');
+
 export interface StreamParts {
   readonly ctx: RequestContext;
   readonly sink: ReplySink;
@@ -65,6 +68,8 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
   let drained: (() => void) | null = null;
   sink.onDrain(() => drained?.());
   const frames = new EventFrames((bytes) => ctx.holdBytes(bytes));
+  const held: string[] = [];
+  let heldLength = 0;
   const closed = listening?.add(() => exchange.abort());
   try {
     // The head is sent with the first bytes, and the stream of a session may have no event for a long time.
@@ -75,6 +80,7 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
     }
     const rest = reader === null ? '' : frames.rest();
     if (reader !== null && rest !== '') await writeFrame(reader, rest);
+    if (held.length > 0) await release(reader as MessageReader);
     return { kind: 'streamed', status, error: null, errorSent: false, raw: true };
   } catch (thrown) {
     exchange.abort();
@@ -88,7 +94,26 @@ export async function relayStream(parts: StreamParts): Promise<AttemptReply> {
   async function writeFrame(reader: MessageReader, frame: string): Promise<void> {
     const text = readFrame(reader, frame);
     const sent = isPromise(text) ? await text : text;
+    if (reader.hold?.isHolding && dataOf(frame) !== null) return hold(frame);
     if (sent !== '') await write(Buffer.from(sent));
+  }
+
+  async function hold(frame: string): Promise<void> {
+    heldLength += frame.length;
+    if (heldLength > messageBytesMax) {
+      throw new GatewayError('upstream_invalid', { message: `A stream of more than ${messageBytesMax} bytes cannot be checked` });
+    }
+    ctx.holdBytes(frame.length);
+    held.push(frame);
+    await write(waiting);
+  }
+
+  async function release(reader: MessageReader): Promise<void> {
+    const texts = (await reader.hold?.release()) ?? [];
+    for (const [index, frame] of held.entries()) {
+      const sent = withData(frame, texts[index] ?? null);
+      if (sent !== '') await write(Buffer.from(sent));
+    }
   }
 
   async function write(bytes: Uint8Array): Promise<void> {

@@ -32,6 +32,8 @@ export function estimateTokens(ctx: RequestContext): TokenEstimate {
   if (ctx.passed) return passedTokens(ctx, ctx.passed);
   // Arguments and result of a tool.
   if (ctx.mcp) return { input: Math.ceil(ctx.mcp.argumentsLength / charactersPerToken), output: outputDefault, isStated: false };
+  // The handler has estimated the message.
+  if (ctx.agent) return { input: ctx.usage?.inputTokens ?? 0, output: outputDefault, isStated: false };
   const { params } = ctx;
   let input = 0;
   if (params) for (const key of promptKeys) input += tokensIn(params[key], key, 0);

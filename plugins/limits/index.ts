@@ -45,6 +45,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   const ofProvider = new WeakMap<ProviderDocument, readonly Meter[]>();
   const compiledPolicies = new WeakMap<WorkspacePoliciesDocument, WorkspacePolicies>();
   const toolPolicies = new WeakMap<WorkspacePoliciesDocument, WorkspacePolicies>();
+  const agentPolicies = new WeakMap<WorkspacePoliciesDocument, WorkspacePolicies>();
 
   return {
     onRequest(ctx) {
@@ -109,7 +110,7 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     },
   };
 
-  /** Requests of key and workspace were counted before. Their tokens are counted for tools only, by estimates. */
+  /** Requests of key and workspace were counted before. Their tokens are counted for tools and agents only, by estimates. */
   function admitTool(ctx: RequestContext, document: WorkspacePoliciesDocument | null): Maybe<undefined> {
     const identity = ctx.identity as Identity;
     const known = ofCaller.get(identity);
@@ -122,14 +123,15 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   }
 
   function toolMeters(ctx: RequestContext, document: WorkspacePoliciesDocument): readonly Meter[] {
-    let policies = toolPolicies.get(document);
+    const compiled = ctx.agent === null ? toolPolicies : agentPolicies;
+    let policies = compiled.get(document);
     if (!policies) {
       policies = new WorkspacePolicies(leases, {
         ...document,
-        usage: document.usage.filter(countsTools),
-        rate: document.toolRate,
+        usage: document.usage.filter(ctx.agent === null ? countsTools : ({ type }) => type === 'tokens'),
+        rate: ctx.agent === null ? document.toolRate : [],
       });
-      toolPolicies.set(document, policies);
+      compiled.set(document, policies);
     }
     return policies.metersOf({ ctx, target: null, providerId: null });
   }

@@ -1,4 +1,6 @@
-import type { ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { type Message, Role, type SendMessageRequest, type StreamResponse, TaskState } from '@a2a-js/sdk';
 import {
   ClientFactory,
@@ -361,6 +363,30 @@ describe('guardrails of an agent', () => {
     expect(events).not.toContain('task leaked');
   });
 
+  it('deny a text that is split over events, and send nothing of it; other streams keep their events', async () => {
+    const { agent_card } = await gateway.admin.create('/agent-integrations/fetch-agent-card', { endpoint: agent.origin });
+    await addAgent('split', agent.url, {
+      agent_card,
+      configurations: { output_guardrails: [await block('a2a-split', 'leaked')] },
+    });
+    const streamOf = async (binding: 'rpc' | 'rest', text: string) => {
+      const isRpc = binding === 'rpc';
+      const reply = await fetch(`${urlOf('split')}${isRpc ? '' : '/message:stream'}`, {
+        ...{ method: 'POST', body: JSON.stringify(isRpc ? rpc('SendStreamingMessage', said(text)) : said(text)) },
+        headers: { 'content-type': 'application/json', 'x-svc-api-key': gateway.workspaceKey, ...v1 },
+      });
+      return reply.text();
+    };
+    for (const binding of ['rpc', 'rest'] as const) {
+      const denied = await streamOf(binding, 'split It is lea ked now');
+      expect(denied).toContain(binding === 'rpc' ? '-32446' : 'RESPONSE_DENIED');
+      expect(denied).not.toMatch(/"(It|is|lea|ked|now)"/);
+      const passed = await streamOf(binding, 'split It is fine');
+      expect([...passed.matchAll(/"text":"(\w+)"/g)].map((match) => match[1])).toEqual(['It', 'is', 'fine']);
+      expect(passed).toContain('TASK_STATE_COMPLETED');
+    }
+  });
+
   it('must be for tools, and exist', async () => {
     const of = (name: string) => ({ name: 'x', url: agent.url, auth_type: 'none', configurations: { input_guardrails: [name] } });
     const made = await gateway.admin.post('/agent-integrations', of('missing'));
@@ -380,5 +406,28 @@ describe('limits and usage', () => {
     const limited = await send('sample', rpc('GetTask', { id: 'x' }), { headers });
     expect(limited.status).toBe(429);
     expect(limited.headers.get('retry-after')).not.toBeNull();
+  });
+
+  it('charges the estimated tokens to budgets and refuses messages when they are used up', async () => {
+    const { key } = await gateway.admin.createKey({
+      ...{ scopes: ['agents.invoke'], usage_limits: { type: 'tokens', credit_limit: 300 } },
+    });
+    const headers = { ...v1, 'x-svc-api-key': key };
+    expect((await send('sample', rpc('SendMessage', said('x'.repeat(800))), { headers })).status).toBe(200);
+    const refused = await send('sample', rpc('SendMessage', said('hello')), { headers });
+    expect([refused.status, refused.body.error.message]).toEqual([412, expect.stringContaining('Usage Limit')]);
+    // Reading a task uses no tokens.
+    expect((await send('sample', rpc('GetTask', { id: 'x' }), { headers })).status).toBe(200);
+  });
+
+  it('gives an agent its own time to reply', async () => {
+    const hanging = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(hanging, 'listening');
+    const url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`;
+    await addAgent('slow', url, { configurations: { request_timeout: 100 } });
+    const reply = await send('slow', rpc('SendMessage', said('hello')), { headers: v1 });
+    hanging.closeAllConnections();
+    hanging.close();
+    expect([reply.status, reply.body.error.data[0].reason]).toEqual([408, 'REQUEST_TIMEOUT']);
   });
 });

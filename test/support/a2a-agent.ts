@@ -110,7 +110,7 @@ function executorWith(waiting: () => Promise<void>): AgentExecutor {
     async execute({ userMessage, taskId, contextId }, bus) {
       const [part] = userMessage.parts;
       const said = part?.content?.$case === 'text' ? part.content.value : '';
-      if (!/^(task|wait)/.test(said)) {
+      if (!/^(task|wait|split)/.test(said)) {
         bus.publish(AgentEvent.message(messageOf(said, '', contextId)));
         bus.finished();
         return;
@@ -122,9 +122,19 @@ function executorWith(waiting: () => Promise<void>): AgentExecutor {
       bus.publish(AgentEvent.task({ id: taskId, contextId, status: submitted, artifacts: [], history: [], metadata: undefined }));
       update(TaskState.TASK_STATE_WORKING);
       if (said === 'wait') await waiting();
-      const artifact = { artifactId: 'a', name: 'a', description: '', parts: [text(said)], metadata: undefined, extensions: [] };
-      const whole = { append: false, lastChunk: true, metadata: undefined };
-      bus.publish(AgentEvent.artifactUpdate({ taskId, contextId, artifact, ...whole }));
+      const pieces = said.startsWith('split') ? said.split(' ').slice(1) : [said];
+      for (const [index, piece] of pieces.entries()) {
+        const artifact = {
+          artifactId: 'a',
+          name: 'a',
+          description: '',
+          parts: [text(piece)],
+          metadata: undefined,
+          extensions: [],
+        };
+        const whole = { append: index > 0, lastChunk: index === pieces.length - 1, metadata: undefined };
+        bus.publish(AgentEvent.artifactUpdate({ taskId, contextId, artifact, ...whole }));
+      }
       update(TaskState.TASK_STATE_COMPLETED);
       bus.finished();
     },

@@ -3,6 +3,7 @@ import { agentAuthTypes } from '../../../core/contract/protocol/agents.ts';
 import { globalAccess } from '../../access/workspace-sharing.ts';
 import { nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
 import { currentPage, id, idOrSlug, name, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { callSettings } from '../mcp-integrations/call-settings-schema.ts';
 import { type SentForwardHeaders, sentForwardHeaders, sentHeaders } from '../mcp-integrations/sent-headers.ts';
 import { agentCard } from './card-schema.ts';
 
@@ -16,6 +17,7 @@ const configurations = v.nullish(
     forward_headers: sentForwardHeaders,
     input_guardrails: guardrailList,
     output_guardrails: guardrailList,
+    request_timeout: callSettings.request_timeout,
   }),
 );
 export type SentConfigurations = v.InferOutput<typeof configurations>;
@@ -26,6 +28,8 @@ export interface AgentConfigurations {
   /** Ids. */
   input_guardrails?: string[];
   output_guardrails?: string[];
+  /** Milliseconds. */
+  request_timeout?: number;
 }
 
 const url = v.pipe(

@@ -39,6 +39,7 @@ export async function toAgentServerDocument(source: DocumentSource, id: string):
     headers: headersForGateways(source.clusterKey, `agent-server/${row.id}`, headers),
     forwardHeaders: forward ? toForwardHeaders(forward) : null,
     card: integration.agentCard ?? null,
+    timeoutMs: integration.configurations.request_timeout ?? null,
     disabledSkills: [...new Set(flags.filter(([, enabled]) => !enabled).map(([skill]) => skill))],
     guardrails: guardrailsOf(integration.configurations),
     access: { default: row.defaultUserAccess, exceptions: await userExceptions(em, agentServerUsers, row) },

@@ -69,7 +69,7 @@ export interface CoreHooks extends Hooks {
    * direction.
    */
   onSessionMessage?(ctx: RequestContext, message: SessionMessage): Maybe<SessionDecision | undefined>;
-  /** Before the call of an MCP tool, which `ctx.mcp` names. Throwing GatewayError rejects it. */
+  /** Before the call of an MCP tool, which `ctx.mcp` names, or a message to an agent (`ctx.agent`). Throwing GatewayError rejects it. */
   onToolCall?(ctx: RequestContext): Maybe<undefined>;
   /**
    * Called during a WebSocket session when `ctx.usage` has grown, never before the last call has settled. An error ends the

@@ -47,6 +47,8 @@ export const agentServerDocument = v.object({
   forwardHeaders: v.nullable(forwardHeaders),
   /** The stored card as the agent wrote it; null: the gateway asks the agent. */
   card: v.nullable(v.record(v.string(), v.unknown())),
+  /** Milliseconds to the head of a reply, and between two chunks of it; null or absent: REQUEST_TIMEOUT. */
+  timeoutMs: v.optional(v.nullable(v.number())),
   /** Ids of skills that either level disables. */
   disabledSkills: v.array(v.string()),
   /** Guardrails on messages (`input`) and replies (`output`), by id. */
