@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import mustache from 'mustache';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { compileTemplate } from '../../../core/prompts/compile-template.ts';
 import { renderMessages, renderTemplate } from '../../../core/prompts/render-template.ts';
 import { randomFrom } from '../../support/random-from.ts';
@@ -8,6 +8,9 @@ import { partialSet } from './partial-set.ts';
 import { pick, randomPartials, randomTemplate, randomVariables } from './random-templates.ts';
 
 const cases = process.env.LONG_TESTS ? 1_000_000 : 10_000;
+
+// A million templates take minutes.
+if (process.env.LONG_TESTS) vi.setConfig({ testTimeout: 1_800_000 });
 
 beforeAll(() => {
   if (!process.env.LONG_TESTS) console.info(`${cases} random templates per test; LONG_TESTS=1 tests 1,000,000`);
