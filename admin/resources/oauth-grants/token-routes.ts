@@ -80,7 +80,11 @@ export const tokenRoutes: readonly PublicRoute[] = [
     action: 'introspect',
     reply: v.looseObject({ active: v.boolean() }),
     body: oneToken,
-    handle: async (call) => jsonReply(await introspect(call.em, call.services, call.body.token ?? '')),
+    handle: (call) =>
+      replyErrors(async () => {
+        const organisationId = await organisationOfCaller(call);
+        return jsonReply(await introspect(call.em, call.services, call.body.token ?? '', organisationId));
+      }),
   }),
 ];
 
@@ -185,11 +189,31 @@ async function findGrant(em: EntityManager, services: AdminServices, token: stri
   return read && em.findOne(oauthGrants, { id: read.grantId });
 }
 
-/** Returns the state of a token. The token itself is the only credential. Refresh tokens are reported as inactive. */
-async function introspect(em: EntityManager, services: AdminServices, token: string): Promise<object> {
+/**
+ * Returns the organisation of a caller that sends an API key, so that it learns nothing about the tokens of others. Null without a key: the
+ * token itself is then the only credential. Throws `invalid_client`.
+ */
+async function organisationOfCaller({ em, services, clientIp, requestHeader }: PublicCall<unknown>): Promise<string | null> {
+  const { headerPrefix, headerPrefixAliases } = services.settings;
+  const hasKey = [headerPrefix, ...headerPrefixAliases].some((prefix) => requestHeader(`${prefix}api-key`));
+  if (!hasKey && !/^Bearer /i.test(requestHeader('authorization') ?? '')) return null;
+  const shown = { method: 'POST', path: '/oauth/introspect', requestId: '', clientAddress: clientIp, header: requestHeader };
+  const who = await services.callers.authenticate(em, shown, services);
+  if ('refused' in who) throw new OAuthError('invalid_client', who.refused.message, 401);
+  return who.actor.organisationId;
+}
+
+/** Returns the state of a token; inactive for a refresh token, and for a token of another organisation than that of the caller. */
+async function introspect(
+  em: EntityManager,
+  services: AdminServices,
+  token: string,
+  organisationOfCaller: string | null,
+): Promise<object> {
   const read = readOAuthToken(keyOf(services), 'oauth', token);
   const grant = read && (await em.findOne(oauthGrants, { id: read.grantId }));
-  const user = grant && (await userOf(em, grant));
+  const isForeign = organisationOfCaller !== null && grant?.organisationId !== organisationOfCaller;
+  const user = grant && !isForeign ? await userOf(em, grant) : null;
   if (!read || !grant || !user || read.value * 1_000 <= services.clock.now()) return { active: false };
   const { organisationId, workspaceId } = grant;
   const workspace = await em.findOneOrFail(workspaces, { organisationId, id: workspaceId });

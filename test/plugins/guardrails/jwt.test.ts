@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { PluginRequest } from '../../../core/contract/plugin/plugin.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
+import { rememberedMs } from '../../../plugins/guardrails/checks/jwt/introspection.ts';
 import { createHarness } from '../../support/pipeline-harness.ts';
 
 const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
@@ -188,6 +189,7 @@ describe('default.jwt with introspection', () => {
   const introspectEndpoint = 'https://id.example.com/introspect';
   const opaque = { 'x-user-token': 'opaque' };
   const active: Answer = () => ({ status: 200, json: { active: true, sub: 'u' } });
+  const inactive: Answer = () => ({ status: 200, json: { active: false } });
 
   it('sends the token as JSON or as a form', async () => {
     const { status, calls } = await ask({ introspectEndpoint }, opaque, active);
@@ -201,7 +203,39 @@ describe('default.jwt with introspection', () => {
     expect((await ask({ introspectEndpoint }, opaque, active, 3)).calls).toHaveLength(3);
   });
 
+  it('remembers them for at most 5 minutes and not beyond their expiry', () => {
+    const now = 1_800_000_000_000;
+    const cases: [maxAge: number, claims: JsonObject, ms: number][] = [
+      [60, {}, 60_000],
+      [3_600, {}, 300_000],
+      [3_600, { exp: 1_800_000_100 }, 100_000],
+      [60, { exp: 1_800_000_100 }, 60_000],
+      [0, { exp: 1_800_000_100 }, 0],
+    ];
+    for (const [maxAge, claims, ms] of cases)
+      expect([maxAge, claims, rememberedMs(maxAge, claims, now)]).toEqual([maxAge, claims, ms]);
+  });
+
+  it('asks again about a token that was not active', async () => {
+    expect((await ask({ introspectEndpoint, introspectCacheMaxAge: 60 }, opaque, inactive, 3)).calls).toHaveLength(3);
+  });
+
+  it('accepts only tokens for the audience that the check names', async () => {
+    const claimValues = { aud: { values: 'gateway', matchType: 'contains' } };
+    const forAudience = async (aud: unknown) =>
+      (
+        await ask({ introspectEndpoint, claimValues }, opaque, () => ({
+          status: 200,
+          json: { active: true, ...(aud ? { aud } : {}) },
+        }))
+      ).status;
+    expect(await Promise.all(['gateway', ['other', 'gateway'], 'other', ['other'], null].map(forAudience))).toEqual([
+      200, 200, 446, 446, 446,
+    ]);
+  });
+
   it.each<[string, Answer]>([
+    ['not valid yet', () => ({ status: 200, json: { active: true, nbf: 4_000_000_000 } })],
     ['inactive', () => ({ status: 200, json: { active: false } })],
     ['active as text', () => ({ status: 200, json: { active: 'true' } })],
     ['expired', () => ({ status: 200, json: { active: true, exp: 1 } })],

@@ -18,12 +18,24 @@ interface Rules {
   readonly introspectClientSecret?: string | undefined;
 }
 
-/** Asks an endpoint whether a token is active (RFC 7662). Active tokens are remembered by their SHA-256. Rejects if it gives no reply. */
+/** Maximum seconds for which a reply is remembered, whatever the setting: a token may be revoked. */
+const rememberedSecondsMax = 300;
+
+/** Returns the milliseconds for which an active token is remembered: the setting, at most 5 minutes, and never beyond its expiry. */
+export function rememberedMs(maxAgeSeconds: number, { exp }: Claims, nowMs: number): number {
+  const most = Math.min(maxAgeSeconds, rememberedSecondsMax) * 1_000;
+  return typeof exp === 'number' ? Math.min(most, exp * 1_000 - nowMs) : most;
+}
+
+/**
+ * Asks an endpoint whether a token is active (RFC 7662). Active tokens are remembered by their SHA-256. Inactive ones are not: a token may
+ * become active. Rejects if the endpoint gives no reply.
+ */
 export function createIntrospection(
   { introspectEndpoint, introspectContentType, introspectCacheMaxAge, introspectClientId, introspectClientSecret = '' }: Rules,
   services: CheckServices,
 ): (token: string) => Promise<Checked> {
-  const known = new LRUCache<string, Claims>({ max: 1000, ttl: Math.max(1, introspectCacheMaxAge * 1000) });
+  const known = new LRUCache<string, Claims>({ max: 1000, ttl: rememberedSecondsMax * 1_000 });
   const inactive: Checked = { ok: false, explanation: 'JWT validation error: the token is not active', isSigned: false };
   const authorization =
     introspectClientId === undefined ? [] : ['authorization', basic(introspectClientId, introspectClientSecret)];
@@ -42,13 +54,15 @@ export function createIntrospection(
     const claims = status === 200 ? parseObject(Buffer.from(body).toString()) : null;
     if (claims === null) throw new Error(`the introspection endpoint has status ${status}`);
     if (claims.active !== true || !isCurrent(claims)) return inactive;
-    known.set(key, claims);
+    const ttl = Math.floor(rememberedMs(introspectCacheMaxAge, claims, Date.now()));
+    if (ttl > 0) known.set(key, claims, { ttl });
     return { ok: true, claims };
   };
 }
 
-function isCurrent({ exp }: Claims): boolean {
-  return typeof exp !== 'number' || exp * 1000 > Date.now();
+function isCurrent({ exp, nbf }: Claims): boolean {
+  const now = Date.now() / 1_000;
+  return (typeof exp !== 'number' || exp > now) && (typeof nbf !== 'number' || nbf <= now);
 }
 
 /** RFC 6749, 2.3.1: both parts are form-encoded first. */

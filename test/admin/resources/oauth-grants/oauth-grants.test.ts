@@ -290,6 +290,28 @@ describe.each(databases)('the authorisation server for MCP clients, on %s', (dat
     expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
+  it('a caller with an API key learns about the tokens of its own organisation only', async () => {
+    const { access_token, refresh_token } = (await exchange(await codeOf())).body;
+    const other = await plane.newTenant();
+    const ask = async (key: string, token: string, header = 'x-svc-api-key') => {
+      const init = { method: 'POST', headers: { [header]: key }, body: new URLSearchParams({ token }) };
+      const reply = await fetch(`${plane.url}/oauth/introspect`, init);
+      return { status: reply.status, body: (await reply.json()) as Reply['body'], caching: reply.headers.get('cache-control') };
+    };
+    expect(await ask(plane.workspaceKey, access_token)).toMatchObject({
+      status: 200,
+      body: { active: true, organisation_id: plane.organisationId, aud: resource() },
+      caching: 'no-store',
+    });
+    expect(await ask(`Bearer ${plane.adminKey}`, access_token, 'authorization')).toMatchObject({ body: { active: true } });
+    for (const key of [other.adminKey, other.workspaceKey])
+      expect((await ask(key, access_token)).body).toEqual({ active: false });
+    expect(await ask('svc_ws_unknown', access_token)).toMatchObject({ status: 401, body: { error: 'invalid_client' } });
+    for (const token of [refresh_token, `${access_token}x`, '', 'x'.repeat(4_000)]) {
+      expect((await ask(plane.workspaceKey, token)).body).toEqual({ active: false });
+    }
+  });
+
   it('revocation ends a grant, and so do a lost membership and a removed user', async () => {
     const revoked = (await exchange(await codeOf())).body;
     expect(await post('revoke', { token: 'unknown' })).toEqual({ status: 200, body: {} });

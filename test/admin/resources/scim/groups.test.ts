@@ -304,6 +304,18 @@ describe.each(ruleDatabases)('SCIM groups, on %s', (database) => {
       body: { workspace_id: plane.workspaceId, role: 'admin', scim_group_name: 'theirs' },
     });
     expect(mapped.status).toBe(404);
+    // The slug of a workspace of another organisation names a new workspace here.
+    const shared = await plane.ask('POST', '/admin/workspaces', { body: { name: 'Vault', slug: 'ws-vault' } });
+    expect(shared.status).toBe(200);
+    const member = await theirs('POST', '/Groups', { displayName: 'ws-ws-vault-role-admin', members: [{ value: foreign }] });
+    const [own] = (await plane.ask('GET', `/scim/workspaces?scim_group_id=${member.body.id}`, { key: other.adminKey })).body
+      .mappings;
+    expect(own.workspace_id).not.toBe(shared.body.id);
+    expect(await membersOfWorkspace(shared.body.id)).not.toHaveProperty('-1');
+    const everyone = `displayName eq "x" or organisation_id ne "x" or displayName pr`;
+    expect((await theirs('GET', `/Groups?filter=${encodeURIComponent(everyone)}`)).status).toBe(400);
+    const injected = `displayName eq "x') or 1=1 or ('1'='1"`;
+    expect((await theirs('GET', `/Groups?filter=${encodeURIComponent(injected)}`)).body.totalResults).toBe(0);
     expect(await membersOf(group.id)).toEqual([0]);
   });
 });
