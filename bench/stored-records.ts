@@ -56,7 +56,7 @@ export async function verifyStoredLedger(dataDir: string): Promise<Verification>
   const settings = { databaseUrl: null, dbPoolSize: 1, dataDir };
   const database = await openDatabase(settings, { entities, migrations }, newMemoryLog());
   try {
-    return await verifyLedger(database.em(), null);
+    return await verifyLedger(database.em(), { all: null, earlier: [] });
   } finally {
     await database.close();
   }

@@ -41,7 +41,7 @@ const folders = {
   ],
   commands: [
     ...['db', 'audit', 'publish', 'secrets', 'analytics', 'bootstrap', rows, 'tables\\.ts'],
-    'resources/(ledger-entries/verify-ledger|logs/forget-old-records)\\.ts',
+    'resources/(ledger-entries/verify-ledger|logs/retention)\\.ts',
   ],
 };
 

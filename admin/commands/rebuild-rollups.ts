@@ -5,7 +5,7 @@ import { createLog } from '../../core/log/log.ts';
 import { dayMs, hourMs } from '../analytics/grains.ts';
 import { rebuildDay } from '../analytics/rebuild-rollups.ts';
 import { type EntityManager, openDatabase } from '../db/open-database.ts';
-import { retentionStart } from '../resources/logs/forget-old-records.ts';
+import { keptSince, readRetention } from '../resources/logs/retention.ts';
 import { entities, migrations } from '../tables.ts';
 import { runCommand } from './run-command.ts';
 
@@ -22,10 +22,12 @@ async function main(): Promise<number> {
   const database = await openDatabase(settings, { entities, migrations }, log, { hasQueryTimeout: false });
   try {
     // Roll-ups of hours whose records are deleted, or may be deleted meanwhile, are all that is left of them.
-    const kept = retentionStart(settings.recordRetentionDays, Date.now() + hourMs)?.getTime() ?? 0;
+    const kept = keptSince(await readRetention(database.em(), settings, Date.now() + hourMs), null);
     const firstMs = Math.ceil(kept / hourMs) * hourMs;
     if (from !== null && from < firstMs)
-      throw new Error(`--from: records before ${new Date(firstMs).toISOString()} may be deleted (RECORD_RETENTION_DAYS)`);
+      throw new Error(
+        `--from: records before ${new Date(firstMs).toISOString()} may be deleted (RECORD_RETENTION_DAYS, log_retention_days)`,
+      );
     const { oldest, newest } = await spanOf(database.em());
     const startMs = Math.max(Math.floor((from ?? oldest) / hourMs) * hourMs, firstMs);
     const endMs = Math.min(to ?? newest + 1, newest + 1);

@@ -3,7 +3,7 @@ import { prepareKeys } from '../../config/prepare-keys.ts';
 import { createLog } from '../../core/log/log.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { verifyLedger } from '../resources/ledger-entries/verify-ledger.ts';
-import { retentionStart } from '../resources/logs/forget-old-records.ts';
+import { readRetention } from '../resources/logs/retention.ts';
 import { entities, migrations } from '../tables.ts';
 import { runCommand } from './run-command.ts';
 
@@ -18,8 +18,8 @@ async function main(): Promise<number> {
   // Sums over all records take longer than any query of the service.
   const database = await openDatabase(settings, { entities, migrations }, log, { hasQueryTimeout: false });
   try {
-    const since = retentionStart(settings.recordRetentionDays, Date.now());
-    const { cutOff, records, entries, windows, skipped, differences } = await verifyLedger(database.em(), since);
+    const retention = await readRetention(database.em(), settings, Date.now());
+    const { cutOff, records, entries, windows, skipped, differences } = await verifyLedger(database.em(), retention);
     process.stdout.write(
       `as of ${cutOff.toISOString()}: ${records} records, ${entries} entries, ${windows} windows of budgets\n`,
     );

@@ -11,8 +11,11 @@ export interface OldRows {
   /** Column of the time; the oldest rows are deleted first. `end_ms` is in milliseconds. */
   readonly time: 'created_at' | 'expires_at' | 'end_ms';
   readonly before: Date | number;
-  /** Null: rows of all organisations. */
-  readonly organisationId?: string | null;
+  /** Values that columns of the rows must have; null: all rows. */
+  readonly owner?:
+    | { readonly organisation_id: string }
+    | { readonly workspace_id: string | null; readonly organisation_id?: string }
+    | null;
   /** Rows per statement: small enough that other writers never wait long for a lock or for the embedded database. */
   readonly batchRows: number;
   /** Stops between batches when it returns true. */
@@ -21,10 +24,11 @@ export interface OldRows {
 
 /** Deletes rows from before a time, in small batches. Several control planes may run it at once. Returns the number of deleted rows. */
 export async function deleteInBatches(em: EntityManager, rows: OldRows): Promise<number> {
-  const { table, keys, time, before, organisationId = null, batchRows, isClosing } = rows;
+  const { table, keys, time, before, batchRows, isClosing } = rows;
   const endsAtMs = performance.now() + runMsMax;
-  const owner = organisationId === null ? '' : 'and organisation_id = ?';
-  const values = organisationId === null ? [before] : [before, organisationId];
+  const owned = Object.entries(rows.owner ?? {});
+  const owner = owned.map(([column, value]) => (value === null ? `and ${column} is null` : `and ${column} = ?`)).join(' ');
+  const values = [before, ...owned.flatMap(([, value]) => value ?? [])];
   let deleted = 0;
   while (!isClosing() && performance.now() < endsAtMs) {
     const gone = await em.execute<unknown[]>(

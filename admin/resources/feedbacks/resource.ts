@@ -1,5 +1,6 @@
 import { defineResource, type HousekeepingServices } from '../../define-resource.ts';
-import { forgetOldRecords, retentionStart } from '../logs/forget-old-records.ts';
+import { forgetOldRecords } from '../logs/forget-old-records.ts';
+import { readRetention } from '../logs/retention.ts';
 import { feedbacks } from './entity.ts';
 import { Feedbacks } from './migrations/202611221718-feedbacks.ts';
 import { feedbackRoutes } from './routes.ts';
@@ -22,11 +23,15 @@ export const feedbacksResource = defineResource({
       },
     ],
   },
-  housekeeping: [{ name: 'delete feedback older than RECORD_RETENTION_DAYS', run: deleteOldFeedback }],
+  housekeeping: [{ name: 'delete feedback older than its records', run: deleteOldFeedback }],
 });
 
 /** Feedback lives as long as the records it belongs to. */
 async function deleteOldFeedback({ settings, database, isClosing }: HousekeepingServices): Promise<void> {
-  const before = retentionStart(settings.recordRetentionDays, Date.now());
-  if (before !== null) await forgetOldRecords(database.em(), before, isClosing, 'feedbacks');
+  const em = database.em();
+  const { all, earlier } = await readRetention(em, settings, Date.now());
+  if (all !== null) await forgetOldRecords(em, all, isClosing, 'feedbacks');
+  for (const { organisationId, before } of earlier) {
+    await forgetOldRecords(em, before, isClosing, 'feedbacks', { organisation_id: organisationId });
+  }
 }

@@ -1,21 +1,33 @@
-import { deleteInBatches } from '../../db/delete-in-batches.ts';
+import { deleteInBatches, type OldRows } from '../../db/delete-in-batches.ts';
+import type { EntityManager } from '../../db/open-database.ts';
 import { defineResource, type HousekeepingServices } from '../../define-resource.ts';
-import { retentionStart } from '../logs/forget-old-records.ts';
+import { readRetention } from '../logs/retention.ts';
 import { ledgerEntryRoutes } from './routes.ts';
 
 export const ledgerEntriesResource = defineResource({
   name: 'ledger-entries',
   after: ['logs'],
   routes: ledgerEntryRoutes,
-  housekeeping: [{ name: 'delete ledger entries older than RECORD_RETENTION_DAYS', run: deleteOldEntries }],
+  housekeeping: [{ name: 'delete ledger entries older than their records', run: deleteOldEntries }],
 });
 
 /** Entries and past windows live as long as the records they sum up. */
 async function deleteOldEntries({ settings, database, isClosing }: HousekeepingServices): Promise<void> {
-  const before = retentionStart(settings.recordRetentionDays, Date.now());
-  if (before === null) return;
   const em = database.em();
-  const batches = { batchRows: 1_000, isClosing };
+  const { all, earlier } = await readRetention(em, settings, Date.now());
+  if (all !== null) await deleteEntries(em, all, isClosing);
+  for (const { organisationId, before } of earlier) {
+    await deleteEntries(em, before, isClosing, { organisation_id: organisationId });
+  }
+}
+
+async function deleteEntries(
+  em: EntityManager,
+  before: Date,
+  isClosing: () => boolean,
+  owner: OldRows['owner'] = null,
+): Promise<void> {
+  const batches = { batchRows: 1_000, isClosing, owner };
   await deleteInBatches(em, {
     ...{ table: 'limit_entries', keys: ['record_id', 'key', 'start_ms'], time: 'created_at', before, ...batches },
   });

@@ -4,6 +4,7 @@ import { measuresInSql } from '../../analytics/measures.ts';
 import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { billedAmount, entrySources } from '../../leases/entry-sources.ts';
+import { keptSince, type Retention } from '../logs/retention.ts';
 
 /** A sum that differs from the sum over records. Amounts are in tokens, requests or nano-USD, as whole decimal numbers. */
 interface Difference {
@@ -33,28 +34,31 @@ const comparedGrains = [grains.hour.name, grains.hourDetail.name, grains.dayDeta
 /**
  * Compares, in one snapshot of the database and without writing: every window of every budget with the sum of its entries, the entries of
  * sessions with their records, and the roll-ups of every day with the records. Records, entries, budgets and roll-ups change in one
- * transaction, so they agree in every snapshot, also while requests are served. `since`: records from before this time may have been deleted.
+ * transaction, so they agree in every snapshot, also while requests are served. Sums that began before `retention` are not compared.
  */
-export function verifyLedger(em: EntityManager, since: Date | null): Promise<Verification> {
-  return em.fork().transactional((tx) => compareAll(tx, since?.getTime() ?? 0), {
+export function verifyLedger(em: EntityManager, retention: Retention): Promise<Verification> {
+  return em.fork().transactional((tx) => compareAll(tx, retention), {
     isolationLevel: IsolationLevel.REPEATABLE_READ,
     readOnly: true,
   });
 }
 
-async function compareAll(tx: EntityManager, sinceMs: number): Promise<Verification> {
+async function compareAll(tx: EntityManager, retention: Retention): Promise<Verification> {
   const [{ now }] = await ask<[{ now: Date | string }]>(tx, 'select now() as now');
   const sums = await sumRecords(tx);
   const budgets = await readBudgets(tx);
-  const firstDayMs = Math.ceil(sinceMs / dayMs) * dayMs;
+  const owners = await readOwners(tx);
+  const firstDayOf = (organisation: string) => Math.ceil(keptSince(retention, organisation) / dayMs) * dayMs;
   const results = [
-    compare(sums.windows, budgets, ([key, start]) =>
-      Number(start) < sinceMs ? null : `budget ${key}, window of ${isoOf(start)}`,
+    compare(sums.windows, budgets, ([key = '', start]) =>
+      Number(start) < keptSince(retention, owners.get(key) ?? null) ? null : `budget ${key}, window of ${isoOf(start)}`,
     ),
     ...(await Promise.all(
       comparedGrains.map(async (grain) =>
-        compare(sums.days, await readRollups(tx, grain), ([organisation, day = '', measure]) =>
-          Date.parse(day) < firstDayMs ? null : `roll-ups by ${grain} of organisation ${organisation}, ${day}, ${measure}`,
+        compare(sums.days, await readRollups(tx, grain), ([organisation = '', day = '', measure]) =>
+          Date.parse(day) < firstDayOf(organisation)
+            ? null
+            : `roll-ups by ${grain} of organisation ${organisation}, ${day}, ${measure}`,
         ),
       ),
     )),
@@ -118,6 +122,15 @@ async function sumRecords(tx: EntityManager): Promise<Sums> {
     after = upTo;
   }
   return sums;
+}
+
+/** Returns the organisation of every budget by key. */
+async function readOwners(tx: EntityManager): Promise<Map<string, string>> {
+  const rows = await ask<{ key: string; organisation_id: string }[]>(
+    tx,
+    'select distinct key, organisation_id from (select key, organisation_id from limit_budgets union select key, organisation_id from limit_past_windows) w',
+  );
+  return new Map(rows.map(({ key, organisation_id }) => [key, organisation_id]));
 }
 
 /** Returns the usage of every window. */

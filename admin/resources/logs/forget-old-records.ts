@@ -1,22 +1,40 @@
-import { deleteInBatches } from '../../db/delete-in-batches.ts';
+import { deleteInBatches, type OldRows } from '../../db/delete-in-batches.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 
-const dayMs = 86_400_000;
+type Table = 'request_records' | 'record_contents' | 'feedbacks';
 
-/** Returns the time before which records are deleted; null if RECORD_RETENTION_DAYS is 0. */
-export function retentionStart(days: number, nowMs: number): Date | null {
-  return days === 0 ? null : new Date(nowMs - days * dayMs);
-}
-
-/** Deletes rows created before this time, of one organisation or (null) of all, and returns their number. */
+/** Deletes rows created before this time, of one organisation or workspace or (null) of all, and returns their number. */
 export function forgetOldRecords(
   em: EntityManager,
   before: Date,
   isClosing: () => boolean,
-  table: 'request_records' | 'record_contents' | 'feedbacks' = 'request_records',
-  organisationId: string | null = null,
+  table: Table = 'request_records',
+  owner: OldRows['owner'] = null,
 ): Promise<number> {
   return deleteInBatches(em, {
-    ...{ table, keys: ['id', 'created_at'], time: 'created_at', before, organisationId, batchRows: 1_000, isClosing },
+    ...{ table, keys: ['id', 'created_at'], time: 'created_at', before, owner, batchRows: 1_000, isClosing },
   });
+}
+
+/**
+ * Deletes records of an organisation created before this time, and returns their number. Workspace by workspace, because records have no
+ * index by organisation.
+ */
+export async function forgetRecordsOf(
+  em: EntityManager,
+  organisationId: string,
+  before: Date,
+  isClosing: () => boolean,
+): Promise<number> {
+  const workspaces = await em.execute<{ id: string }[]>('select id from workspaces where organisation_id = ? order by id', [
+    organisationId,
+  ]);
+  let deleted = 0;
+  for (const { id } of workspaces) {
+    deleted += await forgetOldRecords(em, before, isClosing, 'request_records', { workspace_id: id });
+  }
+  return (
+    deleted +
+    (await forgetOldRecords(em, before, isClosing, 'request_records', { workspace_id: null, organisation_id: organisationId }))
+  );
 }

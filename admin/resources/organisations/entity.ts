@@ -18,6 +18,8 @@ export interface SharedSettings {
 
 export interface OrganisationSettings extends SharedSettings {
   default_workspace_user_api_key_auto_create?: boolean;
+  /** Days after which records of requests are deleted with all that belongs to them; null or more than RECORD_RETENTION_DAYS: that many. */
+  log_retention_days?: number | null;
   /** Days after which headers and bodies of requests are deleted; records stay. Null: with their records. */
   log_body_retention_days?: number | null;
   /** Seconds: cache lifetime of replies if a config sets none, and its maximum. */

@@ -23,7 +23,7 @@ const sectionNames = Object.keys(overridableSections);
 const each = <Schema extends v.GenericSchema>(names: readonly string[], schema: Schema) =>
   Object.fromEntries(names.map((name) => [name, schema])) as Record<string, Schema>;
 
-const bodyRetention = v.nullable(
+const retentionDays = v.nullable(
   v.pipe(
     v.number(),
     v.integer('a whole number is expected'),
@@ -39,7 +39,8 @@ export const updateBody = v.strictObject({
     v.strictObject({
       ...sharedSettingEntries,
       default_workspace_user_api_key_auto_create: v.optional(v.boolean()),
-      log_body_retention_days: v.optional(bodyRetention),
+      log_retention_days: v.optional(retentionDays),
+      log_body_retention_days: v.optional(retentionDays),
       cache_ttl: v.optional(cacheTtl),
       cache_similarity_threshold: v.optional(cacheSimilarity),
       api_key_metadata_schema: v.optional(v.nullable(metadataSchema)),
@@ -114,6 +115,7 @@ export const organisationReply = v.strictObject({
     settings: v.strictObject({
       ...sharedSettingReplyEntries,
       default_workspace_user_api_key_auto_create: v.boolean(),
+      log_retention_days: v.nullable(v.number()),
       log_body_retention_days: v.nullable(v.number()),
       cache_ttl: v.nullable(v.number()),
       cache_similarity_threshold: v.nullable(v.number()),

@@ -17,6 +17,7 @@ export function toOrganisation(row: Organisation) {
     settings: {
       ...reply.settings,
       default_workspace_user_api_key_auto_create: own.default_workspace_user_api_key_auto_create ?? false,
+      log_retention_days: own.log_retention_days ?? null,
       log_body_retention_days: own.log_body_retention_days ?? null,
       cache_ttl: own.cache_ttl ?? null,
       cache_similarity_threshold: own.cache_similarity_threshold ?? null,

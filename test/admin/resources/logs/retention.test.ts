@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { forgetOldRecords, retentionStart } from '../../../../admin/resources/logs/forget-old-records.ts';
+import { verifyLedger } from '../../../../admin/resources/ledger-entries/verify-ledger.ts';
+import { forgetOldRecords } from '../../../../admin/resources/logs/forget-old-records.ts';
+import { type Retention, readRetention, retentionStart } from '../../../../admin/resources/logs/retention.ts';
 import { startHousekeeping } from '../../../../admin/start-housekeeping.ts';
 import { housekeepingTasks } from '../../../../admin/tables.ts';
 import { newMemoryLog } from '../../../support/memory-log.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { until } from '../../../support/until.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { ruleDatabases } from '../../support/test-database.ts';
+import { databases, ruleDatabases } from '../../support/test-database.ts';
 
 const dayMs = 86_400_000;
 const daysAgo = (days: number) => new Date(Date.now() - days * dayMs).toISOString();
@@ -109,4 +111,82 @@ describe.each(ruleDatabases)('retention of request records, on %s', (database) =
     const rest = await forgetOldRecords(em(), before, () => false);
     expect(a + b + rest).toBe(3000);
   });
+});
+
+describe.each(databases)('log_retention_days, on %s', (database) => {
+  let plane: Plane;
+  beforeAll(async () => {
+    plane = await startPlane(database);
+  });
+  afterAll(() => plane?.close());
+
+  it('deletes older records of the organisation alone, with all that belongs to them', async () => {
+    const em = () => plane.control.services.database.em();
+    const other = await plane.newTenant();
+    const stored: Record<string, string> = {};
+    for (const [name, tenant, days] of [
+      ['old', plane, 6],
+      ['young', plane, 4],
+      ['of another', other, 6],
+    ] as const) {
+      const { organisationId, workspaceId } = tenant;
+      const record = sampleRecord({ organisationId, workspaceId, createdAt: daysAgo(days) });
+      const { id, createdAt } = record;
+      const side = { headers: {}, body: 'text', omitted: null };
+      await plane.internal('POST', '/records', [record]);
+      await plane.internal('POST', '/record-contents', [
+        { id, createdAt, organisationId, workspaceId, request: side, response: side },
+      ]);
+      await em().execute(
+        'insert into limit_entries (record_id, key, start_ms, organisation_id, created_at, amount) values (?, ?, 1, ?, ?, 1)',
+        [...[id, `key of ${name}`, organisationId, createdAt]],
+      );
+      stored[name] = id;
+    }
+    const put = (days: unknown) => plane.ask('PUT', '/organisations/self', { body: { settings: { log_retention_days: days } } });
+    const refused = await put(0);
+    expect([refused.status, refused.body.data.message]).toEqual([400, expect.stringContaining('settings.log_retention_days: ')]);
+    expect((await put(5)).status).toBe(200);
+    const { settings, database: store, mailer } = plane.control.services;
+    const run = async (recordRetentionDays: number) => {
+      for (const task of housekeepingTasks.filter(({ name }) => name.startsWith('delete'))) {
+        const services = { settings: { ...settings, recordRetentionDays }, database: store, mailer, log: newMemoryLog() };
+        await task.run({ ...services, isClosing: () => false });
+      }
+    };
+    await run(30);
+    const left = async (table: string, column = 'id') =>
+      (await em().execute(`select ${column} as id from ${table} order by 1`)).map(({ id }) => id);
+    const kept = [stored.young, stored['of another']].sort();
+    expect([await left('request_records'), await left('record_contents'), await left('limit_entries', 'record_id')]).toEqual([
+      ...[kept, kept, kept],
+    ]);
+    // Roll-ups still contain the deleted record, and the verification leaves its day out.
+    const summed = await em().execute(
+      `select sum(requests)::int as count from usage_rollups where grain = 'day' and organisation_id = ?`,
+      [plane.organisationId],
+    );
+    expect(summed).not.toEqual([{ count: 0 }]);
+    const differencesWith = async (retention: Retention) =>
+      (await verifyLedger(em(), retention)).differences.filter(({ where }) => where.includes(plane.organisationId));
+    expect(await differencesWith({ all: null, earlier: [] })).not.toEqual([]);
+    expect(await differencesWith(await readRetention(em(), { recordRetentionDays: 30 }, Date.now()))).toEqual([]);
+    await put(null);
+  });
+});
+
+it.each([
+  ['only the deployment', 30, [null, null], 30, []],
+  ['a shorter one', 30, [7, null], 30, [7]],
+  ['all shorter: whole days are dropped after the longest', 30, [7, 9], 9, [7]],
+  ['a longer one has no effect', 30, [90, null], 30, []],
+  ['no limit of the deployment', 0, [7, null], null, [7]],
+  ['no limit of the deployment, and all organisations have one', 0, [7, 9], 9, [7]],
+  ['no limit', 0, [null, null], null, []],
+] as const)('limits of two organisations: %s', async (_what, deployment, days, all, earlier) => {
+  const now = 1_000 * dayMs;
+  const rows = days.map((one, at) => ({ id: `organisation-${at}`, days: one }));
+  const found = await readRetention({ execute: () => Promise.resolve(rows) } as never, { recordRetentionDays: deployment }, now);
+  expect(found.all).toEqual(all === null ? null : new Date(now - all * dayMs));
+  expect(found.earlier.map(({ before }) => (now - before.getTime()) / dayMs)).toEqual(earlier);
 });

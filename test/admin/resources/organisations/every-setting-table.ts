@@ -119,6 +119,13 @@ export const ofOrganisation: Readonly<Record<string, Readonly<Record<string, Row
       after: 0.97,
     },
     // The effect is tested in test/admin/resources/logs/retention.test.ts.
+    log_retention_days: {
+      value: 6,
+      shows: async (plane) => (await plane.ask('GET', '/organisations/self')).body.data.settings.log_retention_days,
+      before: null,
+      after: 6,
+    },
+    // The same.
     log_body_retention_days: {
       value: 5,
       shows: async (plane) => (await plane.ask('GET', '/organisations/self')).body.data.settings.log_body_retention_days,
