@@ -60,8 +60,8 @@ export const logExportParts = defineEntity({
     kind: p.text().$type<'rows' | 'file'>().primary(),
     number: p.integer().primary(),
     organisationId: p.uuid(),
-    /** Null if the part is in the object store. */
-    bytes: p.blob().nullable(),
+    /** Empty if the part is in the object store. */
+    bytes: p.blob(),
     objectKey: p.text().nullable(),
   },
 });

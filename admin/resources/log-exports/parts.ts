@@ -36,7 +36,7 @@ export async function writePart(
   const objectKey = objects ? await storeObject(em, objects, { organisationId, exportId }, bytes) : null;
   await em.transactional(async (tx) => {
     const isWanted = await record(tx);
-    const content = objectKey === null ? { bytes, objectKey } : { bytes: null, objectKey };
+    const content = { bytes: objectKey === null ? bytes : Buffer.alloc(0), objectKey };
     if (isWanted) await tx.upsert(logExportParts, { exportId, kind, number, organisationId, ...content });
     else if (objectKey !== null) await deleteObjects(tx, { key: objectKey });
   });

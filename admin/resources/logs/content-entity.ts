@@ -9,8 +9,8 @@ export const recordContents = defineEntity({
     createdAt: p.datetime(),
     organisationId: p.uuid(),
     workspaceId: p.uuid(),
-    /** A `RecordContent` as JSON, compressed and then sealed. */
-    content: p.blob().nullable(),
+    /** A `RecordContent` as JSON, compressed and then sealed. Empty if it is in the object store. */
+    content: p.blob(),
     /** Location of the content in the object store; null: it is in `content`. */
     objectKey: p.text().nullable(),
     objectOffset: p.integer().nullable(),

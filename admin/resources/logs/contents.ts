@@ -74,7 +74,7 @@ export async function insertContents(
     em,
     `insert into record_contents
        (id, created_at, organisation_id, workspace_id, content, object_key, object_offset, object_bytes, waits)
-     select id, "createdAt", "organisationId", "workspaceId", decode(sealed, 'base64'), "objectKey", "objectOffset", "objectBytes", waits
+     select id, "createdAt", "organisationId", "workspaceId", coalesce(decode(sealed, 'base64'), ''), "objectKey", "objectOffset", "objectBytes", waits
      from jsonb_to_recordset($1::jsonb) as sent(id uuid, "createdAt" timestamptz, "organisationId" uuid, "workspaceId" uuid, sealed text,
        "objectKey" text, "objectOffset" integer, "objectBytes" integer, waits boolean)
      on conflict (id, created_at) do nothing`,
@@ -115,9 +115,9 @@ export async function readContents(
   });
   const read = await readFromObjects(objects, located);
   const opened = await Promise.all(
-    rows.map(async ({ id, content }): Promise<[string, LogContent]> => {
+    rows.map(async ({ id, content, objectKey }): Promise<[string, LogContent]> => {
       try {
-        const sealed = content ?? read.get(id) ?? new Uint8Array();
+        const sealed = (objectKey ? read.get(id) : content) ?? new Uint8Array();
         const plain = await decompress(await vault.openBytes(em, contextOf(organisationId, id), sealed));
         return [id, v.parse(stored, JSON.parse(plain.toString('utf8')))];
       } catch (error) {

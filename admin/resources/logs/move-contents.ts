@@ -36,14 +36,14 @@ export function moveContents({ database, objects }: AdminServices): JobHandler {
     if (rows.length === 0) return 'done';
     if (objects === null) throw new ObjectStoreError('OBJECT_STORE: not set, but bodies of requests wait for it');
     const contents = rows.map(({ id, createdAt, content }) => {
-      return { id, createdAt: createdAt.toISOString(), organisationId, bytes: content ?? new Uint8Array() };
+      return { id, createdAt: createdAt.toISOString(), organisationId, bytes: content };
     });
     const locations = await storeInObjects(em, objects, contents);
     if (locations.size === 0) throw new ObjectStoreError('OBJECT_STORE: cannot store bodies of requests yet');
     const moved = contents.map(({ id, createdAt }) => ({ id, createdAt, ...locations.get(id) }));
     await executeBound(
       em,
-      `update record_contents c set waits = false, content = null, object_key = "objectKey", object_offset = "objectOffset",
+      `update record_contents c set waits = false, content = '', object_key = "objectKey", object_offset = "objectOffset",
          object_bytes = "objectBytes"
        from jsonb_to_recordset($1::jsonb)
          as moved(id uuid, "createdAt" timestamptz, "objectKey" text, "objectOffset" integer, "objectBytes" integer)

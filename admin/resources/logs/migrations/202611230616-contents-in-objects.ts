@@ -8,7 +8,7 @@ export class ContentsInObjects extends Migration {
 }
 
 const statements = [
-  `alter table record_contents alter column content drop not null, add column object_key text, add column object_offset integer,
+  `alter table record_contents add column object_key text, add column object_offset integer,
      add column object_bytes integer, add column waits boolean not null default false`,
   'create index record_contents_waiting on record_contents (organisation_id, created_at) where waits',
 ];
