@@ -44,12 +44,12 @@ export interface CompiledMessages {
 export type MessageNode = string | boolean | null | ComputedText | ComputedList | ComputedObject;
 
 /** A string with tags. */
-export interface ComputedText {
+interface ComputedText {
   readonly type: 'text';
   readonly segments: readonly Segment[];
 }
 
-export interface ComputedList {
+interface ComputedList {
   readonly type: 'list';
   readonly items: readonly MessageNode[];
 }
