@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { AdminClient } from './admin-client.ts';
 
 /** One credential of a person, and a request with it. */
-export interface Credential {
+interface Credential {
   readonly what: 'API key' | 'session' | 'OAuth access token';
   /** Sends a request to a gateway. Returns the status of the reply: 401 for a refused credential. */
   statusAt(origin: string): Promise<number>;
