@@ -1,6 +1,7 @@
 import { type CheckBatchLine, operationOfLines } from '../contract/plugin/batch-line.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { StepServices } from '../contract/provider/provider.ts';
+import { hasDuplicateKeys } from '../contract/values/duplicate-keys.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { lineTooLong, textLines } from '../contract/values/text-lines.ts';
@@ -10,7 +11,6 @@ import { parseJson } from '../pipeline/attempt/reply-body.ts';
 import { stepsOf } from '../pipeline/attempt/run-steps.ts';
 import type { StepTransport } from '../pipeline/run-attempt.ts';
 import type { ResolvedTarget } from '../pipeline/target/resolve-target.ts';
-import { hasDuplicateKeys } from './duplicate-keys.ts';
 
 const lineCharactersMax = 32 * 1024 * 1024;
 

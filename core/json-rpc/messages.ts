@@ -1,3 +1,4 @@
+import { hasDuplicateKeys } from '../contract/values/duplicate-keys.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 
@@ -76,12 +77,18 @@ export function parseMessage(body: Uint8Array): ClientMessage {
   return { kind: id === null ? 'notification' : 'request', id, method, params };
 }
 
+/** Throws RpcError for an object with a key twice: the gateway would check one of the values, and a server could use the other. */
 function parse(body: Uint8Array): unknown {
+  let text: string;
+  let value: unknown;
   try {
-    return JSON.parse(decoder.decode(body));
+    text = decoder.decode(body);
+    value = JSON.parse(text);
   } catch {
     throw new RpcError(rpcCodes.parse, 'Parse error: the body is not valid JSON in UTF-8');
   }
+  if (!isObject(value) || !hasDuplicateKeys(text, value)) return value;
+  throw new RpcError(rpcCodes.invalidRequest, 'The body has an object with the same key twice. Send each key once');
 }
 
 function readId(message: JsonObject): RpcId | null {

@@ -126,6 +126,7 @@ function toSubject(
   { operation, requestType, model, tool }: Place,
 ): Subject & { readonly scope: Scope } {
   const parts = side === 'start' ? [] : tool ? toolTexts(body, tool) : textParts(operation, side, body, scope);
+  const texts = tool ? parts.filter(({ kind }) => kind === undefined) : parts;
   return {
     scope,
     ctx,
@@ -136,7 +137,7 @@ function toSubject(
     model,
     metadata: ctx.metadata,
     parts,
-    text: parts.length === 1 ? (parts[0] as TextPart).text : parts.map(({ text }) => text).join('\n'),
+    text: texts.length === 1 ? (texts[0] as TextPart).text : texts.map(({ text }) => text).join('\n'),
   };
 }
 

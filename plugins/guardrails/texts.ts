@@ -8,6 +8,8 @@ type Path = readonly (string | number)[];
 export interface TextPart {
   readonly text: string;
   readonly path: Path;
+  /** Set if this is no text value: the name of a member, whose path ends with it, or a number. */
+  readonly kind?: 'name' | 'number';
 }
 
 /**
@@ -80,19 +82,35 @@ export function textParts(operation: OperationName | null, side: 'input' | 'outp
   return parts.filter(({ text }) => text !== '');
 }
 
-/** Returns a copy of the body with each part replaced by the text of the same index. */
+/** Returns a copy of the body with each part replaced by the text of the same index. A changed number becomes a text. */
 export function withTexts(body: JsonObject, parts: readonly TextPart[], texts: readonly string[]): JsonObject {
-  return parts.reduce((changed, { text, path }, index) => {
+  const changes = parts.flatMap(({ text, path, kind }, index) => {
     const next = texts[index];
-    return next === undefined || next === text ? changed : (replaceAt(changed, path, 0, next) as JsonObject);
-  }, body);
+    return next === undefined || next === text ? [] : [{ path, kind, next }];
+  });
+  const values = changes.filter(({ kind }) => kind !== 'name');
+  // Names change last, the deepest first: a name is part of the paths below it.
+  const names = changes.filter(({ kind }) => kind === 'name').sort((one, other) => other.path.length - one.path.length);
+  const changed = values.reduce((all, { path, next }) => replaceAt(all, path, 0, next) as JsonObject, body);
+  return names.reduce((all, { path, next }) => renameAt(all, path, 0, next) as JsonObject, changed);
+}
+
+function renameAt(value: unknown, path: Path, at: number, next: string): unknown {
+  const key = path[at] as string | number;
+  if (at < path.length - 1) return withMember(value, key, renameAt((value as JsonObject)[key], path, at + 1, next));
+  return Object.fromEntries(Object.entries(value as JsonObject).map(([name, one]) => [name === key ? next : name, one]));
 }
 
 function replaceAt(value: unknown, path: Path, at: number, text: string): unknown {
   if (at === path.length) return text;
   const key = path[at] as string | number;
+  return withMember(value, key, replaceAt((value as JsonObject)[key], path, at + 1, text));
+}
+
+/** Returns a copy of an object or array with another member. */
+function withMember(value: unknown, key: string | number, member: unknown): unknown {
   const copy = Array.isArray(value) ? [...value] : { ...(value as JsonObject) };
-  (copy as JsonObject)[key] = replaceAt((value as JsonObject)[key], path, at + 1, text);
+  (copy as JsonObject)[key] = member;
   return copy;
 }
 

@@ -7,7 +7,8 @@ const depthMax = 64;
 
 /**
  * Returns every text of the arguments or the result of a tool, in their order. Empty texts are left out, and so is the data of images,
- * audio and files in the content of a result. Throws Error for values that are nested too deeply.
+ * audio and files in the content of a result. Names of members and numbers are read where they are data: in arguments and in structured
+ * content. Throws Error for values that cannot be checked: those nested too deeply, and members with the name of the prototype.
  */
 export function toolTexts(body: JsonObject, side: ToolSide): TextPart[] {
   const parts: TextPart[] = [];
@@ -17,6 +18,7 @@ export function toolTexts(body: JsonObject, side: ToolSide): TextPart[] {
 }
 
 function collect(value: unknown, path: TextPart['path'], parts: TextPart[]): void {
+  if (typeof value === 'number' && isData(path)) parts.push({ text: String(value), path, kind: 'number' });
   if (typeof value === 'string') {
     if (value !== '') parts.push({ text: value, path });
     return;
@@ -26,9 +28,18 @@ function collect(value: unknown, path: TextPart['path'], parts: TextPart[]): voi
   if (Array.isArray(value)) for (const [index, item] of value.entries()) collect(item, [...path, index], parts);
   else if (isObject(value)) {
     const data = path[0] === 'content' ? dataOf(value) : null;
-    for (const [key, item] of Object.entries(value))
-      if (key !== data && key !== '__proto__') collect(item, [...path, key], parts);
+    for (const [key, item] of Object.entries(value)) {
+      if (key === '__proto__') throw new Error('The body has a member named __proto__');
+      if (key === data) continue;
+      if (isData(path)) parts.push({ text: key, path: [...path, key], kind: 'name' });
+      collect(item, [...path, key], parts);
+    }
   }
+}
+
+/** Arguments are sent by the model. Members of structured content are named by the tool. */
+function isData([first]: TextPart['path']): boolean {
+  return first === 'arguments' || first === 'structuredContent';
 }
 
 /** Name of the member of a content block that holds encoded bytes; null if there is none. */

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../core/contract/values/json.ts';
+import { startListedTools } from '../support/listed-tools-server.ts';
 import { callTool, echo, mcpClient, messageOf } from '../support/mcp-client.ts';
 import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
@@ -79,6 +81,57 @@ describe('a guardrail for MCP tools', () => {
     expect(log.mcp).toMatchObject({ name: 'echo', error_code: -32446 });
     expect(log.guardrails).toMatchObject([{ side: 'input', verdict: false, deny: true }]);
     expect((await map(id, {})).body).toEqual({ changed: true, added: 0, updated: 0, removed: 2 });
+  });
+
+  it('reads the names of members and the numbers in arguments', async () => {
+    const { server } = await client.addServer('whole', upstream.url);
+    const tool = 'echo';
+    const denying = [
+      await save(words('forbidden', '4711')),
+      await save({ id: 'default.regexMatch', parameters: { rule: '^bad[a-z]+$', not: true } }),
+    ];
+    for (const one of denying) await map(one, { [server]: { run_on: ['input'] } });
+    await denied('whole', echo('forbidden'));
+    const sent: [object, boolean][] = [
+      [{ text: 'x', forbidden: 1 }, true],
+      [{ text: 'x', deep: [{ 'a forbidden name': null }] }, true],
+      [{ text: 'x', deep: { number: 47.11 } }, false],
+      [{ text: 'x', deep: { number: 94711 } }, true],
+      [{ badname: 'x' }, true],
+      [{ text: 'badtext' }, true],
+      [{ text: 'badtext', other: 1 }, true],
+      [{ text: 'x', other: 'good' }, false],
+    ];
+    for (const [args, isDenied] of sent) {
+      const { message } = await reply('whole', callTool(tool, args as JsonObject));
+      expect([JSON.stringify(args), message.error?.code ?? null]).toEqual([JSON.stringify(args), isDenied ? -32446 : null]);
+    }
+    // A member with the name of the prototype cannot be checked.
+    const proto = JSON.stringify(callTool(tool, { text: 'x', y: 1 })).replace('"y"', '"__proto__"');
+    expect((await reply('whole', proto)).message.error?.code).toBe(-32446);
+    for (const one of denying) await map(one, {});
+  });
+
+  it('redacts numbers and names of members', async () => {
+    const listed = await startListedTools([{ name: 'pay', inputSchema: { type: 'object' } }]);
+    const { server } = await client.addServer('paying', listed.url);
+    const id = await save({ id: 'default.regexReplace', parameters: { rule: '/\\d{16}/g', redactText: '[CARD]' } });
+    await map(id, { [server]: { run_on: ['input'] } });
+    const card = 4111111111111111;
+    const sent = { card, cards: { [card]: { [card]: `${card}`, other: 5 } } };
+    const called = await until(
+      async () => {
+        const { message } = await reply('paying', callTool('pay', sent));
+        return message.result.content[0].text.includes('[CARD]') && message;
+      },
+      { what: 'a redacted call' },
+    );
+    expect(JSON.parse(called.result.content[0].text).arguments).toEqual({
+      card: '[CARD]',
+      cards: { '[CARD]': { '[CARD]': '[CARD]', other: 5 } },
+    });
+    await map(id, {});
+    await listed.close();
   });
 
   it.each(['guarded', 'guarded-json'] as const)('changes and denies results of %s', async (slug) => {

@@ -389,6 +389,13 @@ describe('a message', () => {
     ['no method', { jsonrpc: '2.0', id: 1 }, 400, -32600],
     ['an id that is an object', { jsonrpc: '2.0', id: {}, method: 'ping' }, 400, -32600],
     ['params that are no object', { jsonrpc: '2.0', id: 1, method: 'ping', params: [1] }, 400, -32602],
+    ['a method twice', '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}', 400, -32600],
+    [
+      'the name of a tool twice, once with an escape',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","n\\u0061me":"fail"}}',
+      400,
+      -32600,
+    ],
     ['nothing', '', 400, -32700],
   ])('%s: refused before the server is called', async (_, body, status, code) => {
     const count = upstream.received.length;

@@ -26,8 +26,9 @@ export interface Subject {
   readonly requestType: string;
   readonly model: string | null;
   readonly metadata: Readonly<Record<string, string>>;
-  /** The texts in the scope of the check, and all of them joined by line breaks. */
+  /** The texts in the scope of the check. For tools also the names of members and the numbers in arguments. */
   readonly parts: readonly TextPart[];
+  /** The text values among them, joined by line breaks. */
   readonly text: string;
 }
 

@@ -28,7 +28,11 @@ export const contains: Check = defineCheck({
     };
     const nothing = outcomeOf([]);
     const conclude = (foundWords: readonly string[]) => (foundWords.length === 0 ? nothing : outcomeOf(foundWords));
-    return ({ parts }) => after(tasks.run('find-words', { texts: parts.map(({ text }) => text), words, isNormalized }), conclude);
+    return ({ parts }) => {
+      // A name or a number cannot be one of the words that must be there.
+      const read = operator === 'none' ? parts : parts.filter(({ kind }) => kind === undefined);
+      return after(tasks.run('find-words', { texts: read.map(({ text }) => text), words, isNormalized }), conclude);
+    };
   },
   prepareWindow({ words, operator, normalize: isNormalized }) {
     if (operator !== 'none') return `with the operator ${operator} words must be found, which only the whole text shows`;

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { PatternOutput } from '../../../core/contract/plugin/worker-tasks.ts';
 import { after } from '../maybe.ts';
+import type { TextPart } from '../texts.ts';
 import { bothSides, type Check, defineCheck, excerpt, noText } from './check.ts';
 import { patternWindow, preparePattern, rule } from './pattern.ts';
 
@@ -35,8 +36,16 @@ export const regexMatch: Check = defineCheck({
       const input = { pattern: rule, flags: '', texts: [text], replacement: null };
       return after(tasks.run('match-pattern', input), (output) => conclude(text, output));
     };
-    return ({ text, parts }) =>
+    const normalized = (parts: readonly TextPart[], text: string) =>
       isNormalized ? after(tasks.run('normalize', { texts: parts.map((part) => part.text) }), match) : match(text);
+    return ({ text, parts }) => {
+      const others = not ? parts.filter(({ kind }) => kind !== undefined) : [];
+      if (others.length === 0) return normalized(parts, text);
+      const texts = parts.filter(({ kind }) => kind === undefined);
+      const joined = others.map((part) => part.text).join('\n');
+      if (text === '') return normalized(others, joined);
+      return after(normalized(texts, text), (outcome) => (outcome.verdict ? normalized(others, joined) : outcome));
+    };
   },
   prepareWindow({ rule, not, normalize: isNormalized }, { tasks }) {
     if (!not) return 'without `not` the pattern must be found, which only the whole text shows';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../contract/values/json.ts';
+import type { JsonObject } from './json.ts';
 
 /** Returns true if an object in the JSON text has a key twice. `value` is the parsed text. */
 export function hasDuplicateKeys(text: string, value: JsonObject): boolean {
