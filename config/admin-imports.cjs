@@ -85,7 +85,7 @@ const resources = {
   'mcp-servers': ['guardrails', 'mcp-integrations'],
   'mcp-virtual-servers': ['mcp-servers'],
   'model-configs': ['integrations'],
-  'oauth-grants': ['mcp-servers'],
+  'oauth-grants': ['mcp-virtual-servers'],
   'organisation-members': ['users'],
   'organisation-utilities': ['api-keys', 'organisations'],
   'prompt-partials': ['prompt-collections'],

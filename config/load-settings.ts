@@ -94,6 +94,7 @@ function complete(values: Values): Settings {
     ...all,
     controlPlaneHost,
     publicUrl,
+    mcpPublicUrl: values.mcpPublicUrl ?? publicUrl,
     smtpFrom: values.smtpFrom ?? `no-reply@${new URL(publicUrl).hostname}`,
     gatewayUrl: (values.gatewayUrl ?? `${values.tlsCert ? 'https' : 'http'}://${hostToReach(all.host)}:${all.port}`).replace(
       /\/+$/,

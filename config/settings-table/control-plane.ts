@@ -29,6 +29,12 @@ export const controlPlane = {
     'URL at which browsers reach this service. Links in mails and the origin of session cookies use it.',
     url(['http', 'https'], 'a URL such as https://gateway.example.com'),
   ),
+  mcpPublicUrl: derived<string>(
+    'MCP_PUBLIC_URL',
+    'PUBLIC_URL',
+    'URL at which clients reach MCP servers, if they have a host name of their own. Their addresses and tokens name it.',
+    url(['http', 'https'], 'a URL such as https://mcp.example.com'),
+  ),
   databaseUrl: optional(
     'DATABASE_URL',
     'PostgreSQL 15 or newer. Unset: an embedded database in DATA_DIR.',

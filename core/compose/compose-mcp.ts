@@ -36,7 +36,7 @@ export interface ComposedMcp extends ProtocolHandlers {
   replyMetadata(request: InboundRequest, sink: ReplySink): boolean;
 }
 
-type McpSettings = Pick<Settings, 'clusterKey' | 'publicUrl' | 'corsOrigins' | 'mcpRequestTimeoutMs' | 'connectTimeoutMs'>;
+type McpSettings = Pick<Settings, 'clusterKey' | 'publicUrl' | 'mcpPublicUrl' | 'corsOrigins' | 'mcpRequestTimeoutMs' | 'connectTimeoutMs'>;
 
 /** Puts the MCP gateway together. */
 export function composeMcp(
@@ -47,14 +47,14 @@ export function composeMcp(
   reports: { readonly fetch: InternalFetch; readonly log: Log },
 ): ComposedMcp {
   const { clock, documents } = services;
-  const { mcpRequestTimeoutMs: ms, connectTimeoutMs: connectMs, publicUrl } = settings;
+  const { mcpRequestTimeoutMs: ms, connectTimeoutMs: connectMs, publicUrl, mcpPublicUrl } = settings;
   const openStreams = createOpenStreams();
   const timeouts = { connectMs, firstByteMs: ms, idleMs: ms, totalMs: ms };
   const routedSessions = createOwnSessions(sender, clock, timeouts, openSession, openStreams);
   const signer = createIdentitySigner({ documents, clock, openKey: signingKeyOpener(settings.clusterKey) });
   const handle = createMcpHandler({
     settingsOf: serverSettings({ openHeaders: mcpHeaderOpener(settings.clusterKey), parseUrl: parseTokenUrl }),
-    origins: new Set([new URL(publicUrl).origin, ...settings.corsOrigins.map((origin) => origin.toLowerCase())]),
+    origins: new Set([new URL(publicUrl).origin, new URL(mcpPublicUrl).origin, ...settings.corsOrigins.map((origin) => origin.toLowerCase())]),
     sessionIds: createSessionIds(deriveKey(settings.clusterKey, keyPurposes.mcpSession)),
     ownSessions: createOwnSessions(sender, clock, timeouts, initialize, openStreams),
     routedSessions,
@@ -69,9 +69,9 @@ export function composeMcp(
   });
   return {
     handle,
-    errorReply: (ctx, error) => mcpErrorReply(ctx, error, publicUrl),
+    errorReply: (ctx, error) => mcpErrorReply(ctx, error, mcpPublicUrl),
     endStreams: () => openStreams.close(),
-    replyMetadata: (request, sink) => replyResourceMetadata(publicUrl, request, sink) || replyKeySet(signer, request, sink),
+    replyMetadata: (request, sink) => replyResourceMetadata(settings, request, sink) || replyKeySet(signer, request, sink),
   };
 }
 

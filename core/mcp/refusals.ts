@@ -25,8 +25,8 @@ export function rpcErrorReply({ status, rpcCode, id, message, data }: RpcError):
  * Returns the reply to a request to an MCP server that failed. Rejected credentials get the address of the resource's metadata, from
  * which clients learn how to authorise. Null: the gateway's usual error.
  */
-export function mcpErrorReply(ctx: RequestContext, error: GatewayError, publicUrl: string): Reply | null {
-  if (error.status === 401) return unauthorised(ctx, publicUrl);
+export function mcpErrorReply(ctx: RequestContext, error: GatewayError, mcpPublicUrl: string): Reply | null {
+  if (error.status === 401) return unauthorised(ctx, mcpPublicUrl);
   // Before the message was read there is no id to reply to.
   if (ctx.mcp === null) return null;
   const reply = rpcErrorReply(toRpcError(error, ctx.mcp.id));
@@ -36,7 +36,7 @@ export function mcpErrorReply(ctx: RequestContext, error: GatewayError, publicUr
     : { ...reply, headers: [...reply.headers, 'retry-after', String(Math.max(1, Math.ceil(error.retryAfterMs / 1000)))] };
 }
 
-function unauthorised(ctx: RequestContext, publicUrl: string): Reply | null {
+function unauthorised(ctx: RequestContext, mcpPublicUrl: string): Reply | null {
   const hasKey = ctx.gatewayHeaders.has('api-key') || ctx.request.header('x-api-key') !== undefined;
   if (hasKey) return null;
   const hasToken = ctx.request.header('authorization') !== undefined;
@@ -49,7 +49,7 @@ function unauthorised(ctx: RequestContext, publicUrl: string): Reply | null {
       'content-type',
       'application/json',
       'www-authenticate',
-      `Bearer resource_metadata="${publicUrl}/.well-known/oauth-protected-resource${ctx.request.path}"`,
+      `Bearer resource_metadata="${mcpPublicUrl}/.well-known/oauth-protected-resource${ctx.request.path}"`,
     ],
     body: JSON.stringify({ error: 'unauthorized', error_description: description }),
   };

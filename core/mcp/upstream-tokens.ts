@@ -107,6 +107,6 @@ function withoutUser(id: RpcId | null): RpcError {
 /** A request with an id gets status 200, because clients read errors of the protocol only there. */
 function notConnected({ document }: ServerSettings, id: RpcId | null, authorizationUrl: string): RpcError {
   const text = `Connect your account at the MCP server ${document.slug} first: ${authorizationUrl}`;
-  const data = { type: 'oauth_required', authorizationUrl };
+  const data = { type: 'oauth_required', authorizationUrl, server: document.slug };
   return new RpcError(rpcCodes.notAcceptable, text, { status: id === null ? 403 : 200, id, data });
 }

@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import { callTool, echo, initialize, mcpClient, messageOf, request } from '../support/mcp-client.ts';
@@ -192,6 +196,41 @@ describe('a client', () => {
     while (!seen.includes('list_changed')) seen += Buffer.from((await reader.read()).value ?? []).toString();
     expect(seen).not.toContain('other-token');
     gone.abort();
+  });
+});
+
+describe('a server whose tools change', () => {
+  it('notifies its client, serves calls meanwhile, and receives the notices of the client', async () => {
+    const changing = await startMcpUpstream();
+    await client.addServer('changing', changing.url);
+    const sdk = new Client({ name: 'test', version: '1' }, { capabilities: { roots: { listChanged: true } } });
+    sdk.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: 'file:///work' }] }));
+    let notices = 0;
+    sdk.setNotificationHandler(ToolListChangedNotificationSchema, () => void notices++);
+    const transport = new StreamableHTTPClientTransport(new URL(client.urlOf('changing')), {
+      requestInit: { headers: { 'x-svc-api-key': gateway.workspaceKey } },
+    });
+    await sdk.connect(transport as Parameters<Client['connect']>[0]);
+    await until(() => changing.received.some(({ method }) => method === 'GET'), { what: 'the stream of the client' });
+    const names = async () => (await sdk.listTools()).tools.map(({ name }) => name);
+    for (let round = 1; round <= 5; round++) {
+      const calls = Array.from({ length: 10 }, (_, at) => sdk.callTool({ name: 'echo', arguments: { text: `${round}-${at}` } }));
+      changing.addTool(`tool-${round}`);
+      const said = (await Promise.all(calls)).map(({ content }) => (content as { text: string }[])[0]?.text);
+      expect(said).toEqual(Array.from({ length: 10 }, (_, at) => `${round}-${at}`));
+      await until(() => notices >= round, { what: `notice ${round}` });
+      expect(await names()).toContain(`tool-${round}`);
+      expect((await sdk.callTool({ name: `tool-${round}` })).content).toEqual([{ type: 'text', text: `tool-${round}` }]);
+    }
+    changing.removeTool('tool-1');
+    await until(() => notices >= 6, { what: 'the notice of the removal' });
+    expect(await names()).not.toContain('tool-1');
+    const gone = await sdk.callTool({ name: 'tool-1' }).catch((thrown: Error) => ({ isError: true, content: thrown.message }));
+    expect([gone.isError, JSON.stringify(gone.content)]).toEqual([true, expect.stringContaining('tool-1')]);
+    await sdk.sendRootsListChanged();
+    await until(() => changing.notices.includes('notifications/roots/list_changed'), { what: 'the notice of the client' });
+    await sdk.close();
+    await changing.close();
   });
 });
 

@@ -257,6 +257,35 @@ describe('a virtual server', () => {
     expect(refused.body.error.data.code).toBe('rate_policy_limit');
   });
 
+  it('has all tools of a server, under a prefix, also while they change', async () => {
+    const [left, right] = [await upstream([tool('read'), tool('write')]), await upstream([tool('read'), tool('hidden')])];
+    await addServer('left', left.url);
+    await addServer('right', right.url, { configurations: { tools: { blocked: ['hidden'] } } });
+    await gateway.admin.create('/mcp-virtual-servers', {
+      ...{ name: 'Whole', slug: 'whole', workspace_id: gateway.workspaceId },
+      tools: [
+        { mcp_server_id: 'left', tool: '*' },
+        { mcp_server_id: 'right', tool: '*', prefix: 'right_' },
+        { mcp_server_id: 'right', tool: 'read', name: 'write' },
+      ],
+    });
+    const client = await connect('whole');
+    // A tool that is selected by its name wins, and is not listed twice.
+    expect(await namesOf(client)).toEqual(['read', 'write']);
+    expect(sent(await client.callTool({ name: 'write', arguments: { text: 'a' } })).name).toBe('read');
+    expect(right.received.at(-1)?.params.name).toBe('read');
+    expect(sent(await client.callTool({ name: 'read' })).name).toBe('read');
+    expect(left.received.at(-1)?.params.name).toBe('read');
+    await expect(client.callTool({ name: 'right_hidden' })).rejects.toThrow(/is disabled/);
+    await expect(client.callTool({ name: 'unknown' })).rejects.toThrow(/not found/);
+    // A new list is read for another caller.
+    right.tools = [tool('added')];
+    const { key } = await gateway.admin.createKey({ scopes: ['mcp.invoke'] });
+    const other = await connect('whole', key);
+    expect(await namesOf(other)).toEqual(['read', 'write', 'right_added']);
+    expect(sent(await other.callTool({ name: 'right_added' })).name).toBe('added');
+  });
+
   it('leaves out servers that do not list their tools in time, and names them', async () => {
     flaky.hangs = true;
     const { key } = await gateway.admin.createKey({ scopes: ['mcp.invoke'] });

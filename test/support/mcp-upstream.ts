@@ -19,6 +19,10 @@ export interface McpUpstream {
   override: ((request: IncomingMessage, response: ServerResponse) => void) | null;
   /** Adds a tool while sessions are open, so that the server sends `list_changed`. */
   addTool(name: string): void;
+  /** Removes a tool that was added. */
+  removeTool(name: string): void;
+  /** Methods of the notices of clients about changes. */
+  readonly notices: string[];
   close(): Promise<void>;
 }
 
@@ -37,6 +41,7 @@ export async function startMcpUpstream(options: McpUpstreamOptions = {}): Promis
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const servers = new Set<McpServer>();
   const received: McpUpstream['received'] = [];
+  const added: [string, { remove(): void }][] = [];
 
   const open = async (): Promise<StreamableHTTPServerTransport> => {
     const server = sampleServer();
@@ -47,6 +52,7 @@ export async function startMcpUpstream(options: McpUpstreamOptions = {}): Promis
       onsessionclosed: (id) => void sessions.delete(id),
     } as ConstructorParameters<typeof StreamableHTTPServerTransport>[0]);
     servers.add(server);
+    server.server.fallbackNotificationHandler = async ({ method }) => void upstream.notices.push(method);
     await server.connect(transport as Parameters<McpServer['connect']>[0]);
     return transport;
   };
@@ -77,8 +83,14 @@ export async function startMcpUpstream(options: McpUpstreamOptions = {}): Promis
     sessions,
     override: null,
     addTool(name) {
-      for (const server of servers) server.registerTool(name, {}, () => ({ content: [{ type: 'text', text: name }] }));
+      for (const server of servers) {
+        added.push([name, server.registerTool(name, {}, () => ({ content: [{ type: 'text', text: name }] }))]);
+      }
     },
+    removeTool(name) {
+      for (const [known, tool] of added) if (known === name) tool.remove();
+    },
+    notices: [],
     async close() {
       http.closeAllConnections();
       await Promise.all([...servers].map((server) => server.close()));

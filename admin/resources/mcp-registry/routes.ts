@@ -30,7 +30,7 @@ export const mcpRegistryRoutes: readonly AdminRoute[] = [
       const tenant = { organisationId, workspaceId, userId: actor.userId, seesAll: actor.workspaceId === null };
       const found = await listPublished(em, { ...tenant, search, updatedSince, after: cursor ?? null }, limit + 1);
       const page = found.slice(0, limit);
-      const servers = await entriesOf(em, page, services.settings.publicUrl);
+      const servers = await entriesOf(em, page, services.settings.mcpPublicUrl);
       const last = found.length > limit ? page.at(-1) : undefined;
       return { servers, metadata: { count: servers.length, ...(last === undefined ? {} : { nextCursor: last.id }) } };
     },
@@ -38,7 +38,7 @@ export const mcpRegistryRoutes: readonly AdminRoute[] = [
 ];
 
 /** The entries of servers whose integration their workspace may still use. */
-async function entriesOf(em: EntityManager, page: readonly (McpServer | McpVirtualServer)[], publicUrl: string) {
+async function entriesOf(em: EntityManager, page: readonly (McpServer | McpVirtualServer)[], mcpPublicUrl: string) {
   const [first] = page;
   if (!first) return [];
   const { organisationId } = first;
@@ -56,12 +56,12 @@ async function entriesOf(em: EntityManager, page: readonly (McpServer | McpVirtu
     const slug = spaces.get(row.workspaceId)?.slug ?? row.workspaceId;
     const server = {
       $schema: serverSchema,
-      name: `${new URL(publicUrl).hostname.split('.').reverse().join('.')}/${slug}.${row.slug}`,
+      name: `${new URL(mcpPublicUrl).hostname.split('.').reverse().join('.')}/${slug}.${row.slug}`,
       title: row.name,
       description: (row.description || row.name).slice(0, descriptionMax),
       version: typeof version === 'string' ? version : '1.0.0',
       ...(typeof websiteUrl === 'string' ? { websiteUrl } : {}),
-      remotes: [{ type: 'streamable-http', url: `${publicUrl}/${slug}/${row.slug}/mcp` }],
+      remotes: [{ type: 'streamable-http', url: `${mcpPublicUrl}/${slug}/${row.slug}/mcp` }],
     };
     const times = { publishedAt: row.createdAt.toISOString(), updatedAt: row.lastUpdatedAt.toISOString() };
     entries.push({

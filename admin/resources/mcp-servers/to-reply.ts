@@ -4,9 +4,9 @@ import { shownSettings } from '../mcp-integrations/headers.ts';
 import type { Workspace } from '../workspaces/entity.ts';
 import type { McpServer } from './entity.ts';
 
-type Public = Pick<Settings, 'publicUrl'>;
+type Public = Pick<Settings, 'mcpPublicUrl'>;
 
-function toEntries({ publicUrl }: Public, row: McpServer, workspace: Workspace) {
+function toEntries({ mcpPublicUrl }: Public, row: McpServer, workspace: Workspace) {
   return {
     id: row.id,
     slug: row.slug,
@@ -20,7 +20,7 @@ function toEntries({ publicUrl }: Public, row: McpServer, workspace: Workspace) 
     last_updated_at: row.lastUpdatedAt.toISOString(),
     mcp_integration_id: row.integrationId,
     tool_search: row.toolSearch,
-    url: `${publicUrl}/${workspace.slug}/${row.slug}/mcp`,
+    url: `${mcpPublicUrl}/${workspace.slug}/${row.slug}/mcp`,
     object: 'mcp-server',
   };
 }

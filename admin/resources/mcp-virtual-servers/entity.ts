@@ -3,9 +3,9 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core';
 /** A tool of an MCP server of the workspace. */
 export interface SelectedTool {
   readonly serverId: string;
-  /** Name at the server. */
+  /** Name at the server; `*`: all that are not selected by name. */
   readonly tool: string;
-  /** Name that clients see. */
+  /** Name that clients see. Of `*` the text before the names of the tools. */
   readonly name: string;
   readonly description: string | null;
   /** Arguments of every call. */

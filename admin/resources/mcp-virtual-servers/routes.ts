@@ -1,4 +1,5 @@
 import type { FilterQuery } from '@mikro-orm/core';
+import { allTools } from '../../../core/contract/protocol/mcp-virtual.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
@@ -42,7 +43,7 @@ export const mcpVirtualServerRoutes: readonly AdminRoute[] = [
       const [rows, total] = await em.findAndCount(mcpVirtualServers, { $and: where }, page);
       const ids = [...new Set(rows.map((row) => row.workspaceId))];
       const spaces = new Map((await em.find(workspaces, { organisationId, id: { $in: ids } })).map((one) => [one.id, one]));
-      const data = rows.map((row) => toReply(services.settings.publicUrl, row, spaces.get(row.workspaceId) as Workspace));
+      const data = rows.map((row) => toReply(services.settings.mcpPublicUrl, row, spaces.get(row.workspaceId) as Workspace));
       return { object: 'list', total, data };
     },
   }),
@@ -74,7 +75,7 @@ export const mcpVirtualServerRoutes: readonly AdminRoute[] = [
       const row = await findVirtualServer(call.em, call, call.params.mcpVirtualServerId ?? '');
       call.tag(row.revision);
       const workspace = await call.em.findOneOrFail(workspaces, { id: row.workspaceId, organisationId: row.organisationId });
-      return toReply(call.services.settings.publicUrl, row, workspace);
+      return toReply(call.services.settings.mcpPublicUrl, row, workspace);
     },
   }),
   defineRoute({
@@ -113,7 +114,7 @@ export const mcpVirtualServerRoutes: readonly AdminRoute[] = [
   }),
 ];
 
-function toReply(publicUrl: string, row: McpVirtualServer, workspace: Workspace) {
+function toReply(mcpPublicUrl: string, row: McpVirtualServer, workspace: Workspace) {
   return {
     id: row.id,
     slug: row.slug,
@@ -125,10 +126,13 @@ function toReply(publicUrl: string, row: McpVirtualServer, workspace: Workspace)
     status: row.status,
     created_at: row.createdAt.toISOString(),
     last_updated_at: row.lastUpdatedAt.toISOString(),
-    tools: row.tools.map(({ serverId, ...tool }) => ({ mcp_server_id: serverId, ...tool })),
+    tools: row.tools.map(({ serverId, ...tool }) => ({
+      ...{ mcp_server_id: serverId, ...tool },
+      prefix: tool.tool === allTools ? tool.name : null,
+    })),
     list_timeout_ms: row.listTimeoutMs,
     tool_search: row.toolSearch,
-    url: `${publicUrl}/${workspace.slug}/${row.slug}/mcp`,
+    url: `${mcpPublicUrl}/${workspace.slug}/${row.slug}/mcp`,
     object: 'mcp-virtual-server',
   };
 }

@@ -14,6 +14,9 @@ const tools = v.pipe(
       name: v.optional(toolName),
       description: v.nullish(v.pipe(v.string(), v.maxLength(10_000, 'at most 10,000 characters'))),
       arguments: v.optional(v.record(v.string(), v.unknown())),
+      prefix: v.optional(
+        v.pipe(v.string(), v.regex(/^[a-zA-Z0-9_./-]{0,64}$/, 'at most 64 letters, digits and _ . / - are expected')),
+      ),
     }),
   ),
   v.minLength(1, 'at least one tool is expected'),
@@ -65,6 +68,8 @@ export const readReply = v.strictObject({
       name: v.string(),
       description: nullableText,
       arguments: v.record(v.string(), v.unknown()),
+      /** Of all tools of a server: the text before their names. */
+      prefix: v.nullable(v.string()),
     }),
   ),
   list_timeout_ms: v.number(),

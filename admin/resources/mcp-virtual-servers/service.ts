@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
 import type * as v from 'valibot';
+import { allTools } from '../../../core/contract/protocol/mcp-virtual.ts';
 import { newId, newSlug } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
@@ -97,9 +98,12 @@ async function selected(em: EntityManager, tenant: WorkspaceTenant, sent: SentTo
   const servers = new Map<string, string>();
   for (const [index, one] of sent.entries()) {
     const at = `tools[${index}]`;
-    const { name = one.tool, mcp_server_id: server } = one;
-    if (names.has(name)) throw invalid(`${at}.name: another tool is named ${name.slice(0, 128)}. Choose a name of its own`);
-    names.add(name);
+    requireFitting(one, at);
+    const { mcp_server_id: server } = one;
+    const name = one.tool === allTools ? (one.prefix ?? '') : (one.name ?? one.tool);
+    const key = one.tool === allTools ? `${allTools} ${server}` : name;
+    if (names.has(key)) throw invalid(duplicate(at, one, name));
+    names.add(key);
     const { organisationId, workspaceId } = tenant;
     const reference = asReference(`${at}.mcp_server_id`, 'MCP server');
     const serverId =
@@ -108,6 +112,21 @@ async function selected(em: EntityManager, tenant: WorkspaceTenant, sent: SentTo
     tools.push({ serverId, tool: one.tool, name, description: one.description ?? null, arguments: one.arguments ?? {} });
   }
   return tools;
+}
+
+/** Throws AB01 for members that do not fit. */
+function requireFitting({ tool, name, description, arguments: fixed, prefix }: SentTools[number], at: string): void {
+  if (tool !== allTools) {
+    if (prefix !== undefined) throw invalid(`${at}.prefix: only tool * (all tools of a server) has a prefix. Use name`);
+    return;
+  }
+  const member = Object.entries({ name, description, arguments: fixed }).find(([, value]) => value !== undefined)?.[0];
+  if (member !== undefined) throw invalid(`${at}.${member}: not possible with tool * (all tools of a server)`);
+}
+
+function duplicate(at: string, { tool }: SentTools[number], name: string): string {
+  if (tool === allTools) return `${at}.tool: all tools of this server are selected already`;
+  return `${at}.name: another tool is named ${name.slice(0, 128)}. Choose a name of its own`;
 }
 
 function announce(change: Change, { id, workspaceId, slug }: McpVirtualServer, op: 'upsert' | 'delete'): void {

@@ -4,8 +4,7 @@ import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
 import { deriveKey, seal, unseal } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
-import { type McpServer, mcpServers } from '../mcp-servers/entity.ts';
-import { findUsableServer } from '../mcp-servers/may-use-server.ts';
+import { type McpEndpoint, usableEndpoints } from '../mcp-virtual-servers/usable-endpoints.ts';
 import type { User } from '../users/entity.ts';
 import { workspaces } from '../workspaces/entity.ts';
 import type { Client } from './find-client.ts';
@@ -48,12 +47,12 @@ export function requirePkce(query: AuthorisationQuery): string {
 }
 
 export interface Choice {
-  readonly server: McpServer;
+  readonly server: McpEndpoint;
   readonly workspaceName: string;
 }
 
 /**
- * Returns the MCP servers that `resource` can name for this user: one if it names the workspace, else those of all workspaces with this
+ * Returns the MCP servers and virtual servers that `resource` can name for this user: one if it names the workspace, else those of all workspaces with this
  * slug. Throws OAuthError if there is none.
  */
 export async function requireServers(
@@ -64,19 +63,19 @@ export async function requireServers(
 ): Promise<Choice[]> {
   const { origin, pathname, search, hash: fragment } = URL.parse(resource ?? '') ?? new URL('about:blank');
   const [, workspace, slug] = /^(?:\/([\w-]{1,255}))?\/([\w-]{1,255})\/mcp$/.exec(pathname) ?? [];
-  const isOurs = origin === new URL(settings.publicUrl).origin && search === '' && fragment === '';
+  const isOurs = origin === new URL(settings.mcpPublicUrl).origin && search === '' && fragment === '';
   if (!isOurs || slug === undefined) {
     throw new OAuthError(
       'invalid_target',
-      `resource: the address of an MCP server is expected, such as ${settings.publicUrl}/workspace/server/mcp`,
+      `resource: the address of an MCP server is expected, such as ${settings.mcpPublicUrl}/workspace/server/mcp`,
     );
   }
   const { organisationId } = user;
   const found: Choice[] = [];
-  for (const server of await em.find(mcpServers, { organisationId, slug, status: 'active' })) {
+  for (const server of await usableEndpoints(em, user, slug)) {
     const of = await em.findOneOrFail(workspaces, { organisationId, id: server.workspaceId });
     if (workspace !== undefined && workspace !== of.slug && workspace !== of.id) continue;
-    if (await findUsableServer(em, user, server.id)) found.push({ server, workspaceName: of.name });
+    found.push({ server, workspaceName: of.name });
   }
   if (found.length === 0)
     throw new OAuthError('access_denied', 'resource: there is no such MCP server, or the user cannot use it');

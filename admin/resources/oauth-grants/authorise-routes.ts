@@ -6,8 +6,7 @@ import { readForm } from '../../http/read-form.ts';
 import { hashOf, newSecret } from '../../identity/one-time-secret.ts';
 import { signInRedirect } from '../../identity/sign-in-redirect.ts';
 import { signedInUser } from '../../identity/signed-in.ts';
-import { type McpServer, mcpServers } from '../mcp-servers/entity.ts';
-import { findUsableServer } from '../mcp-servers/may-use-server.ts';
+import { findUsableEndpoint, type McpEndpoint } from '../mcp-virtual-servers/usable-endpoints.ts';
 import type { User } from '../users/entity.ts';
 import {
   type AuthorisationQuery,
@@ -72,14 +71,14 @@ export const authoriseRoutes: readonly PublicRoute[] = [
     ...begin,
     path: '/oauth/:resourceId/authorize',
     summary: 'The same for the MCP server with this slug',
-    handle: (call) => authorise(call, `${call.services.settings.publicUrl}/${call.params.resourceId}/mcp`),
+    handle: (call) => authorise(call, `${call.services.settings.mcpPublicUrl}/${call.params.resourceId}/mcp`),
   }),
   definePublicRoute({
     ...begin,
     path: '/oauth/:workspaceId/:resourceId/authorize',
     summary: 'The same for the MCP server with this slug in this workspace',
     handle: (call) =>
-      authorise(call, `${call.services.settings.publicUrl}/${call.params.workspaceId}/${call.params.resourceId}/mcp`),
+      authorise(call, `${call.services.settings.mcpPublicUrl}/${call.params.workspaceId}/${call.params.resourceId}/mcp`),
   }),
   definePublicRoute({
     ...shared,
@@ -196,10 +195,10 @@ async function storeDecision(
     call.auditRefusal({ organisationId, userId }, 403, 'AB03', { client_id: clientId, decision: 'denied' });
     return redirectTo(redirectUri, issuer, state, { error: 'access_denied' });
   }
-  const servers = await em.find(mcpServers, { organisationId, id: { $in: request.serverIds } });
+  const usable = await Promise.all(request.serverIds.map((id) => findUsableEndpoint(em, user, id)));
+  const servers = usable.filter((one) => one !== null);
+  if (servers.length === 0) throw new OAuthError('access_denied', 'You cannot use this MCP server any more', 403);
   const server = chosen(servers, body.server_id, body.workspace_id);
-  if (!(await findUsableServer(em, user, server.id)))
-    throw new OAuthError('access_denied', 'You cannot use this MCP server any more', 403);
   const code = newSecret('svc_code_');
   await call.write({ organisationId, userId }, async (change) => {
     const now = services.clock.now();
@@ -226,7 +225,7 @@ async function storeDecision(
   return redirectTo(redirectUri, issuer, state, { code });
 }
 
-function chosen(servers: readonly McpServer[], id: string | undefined, workspaceId: string | undefined): McpServer {
+function chosen(servers: readonly McpEndpoint[], id: string | undefined, workspaceId: string | undefined): McpEndpoint {
   const found = servers.filter(
     (one) => (id === undefined || one.id === id) && (workspaceId === undefined || one.workspaceId === workspaceId),
   );

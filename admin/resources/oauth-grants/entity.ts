@@ -15,7 +15,7 @@ export const oauthClients = defineEntity({
   },
 });
 
-/** Consent of a user that a client uses one MCP server for them. */
+/** Consent of a user that a client uses one MCP server or virtual server for them. */
 export const oauthGrants = defineEntity({
   name: 'OAuthGrant',
   tableName: 'oauth_grants',
@@ -23,6 +23,7 @@ export const oauthGrants = defineEntity({
     id: p.uuid().primary(),
     organisationId: p.uuid(),
     workspaceId: p.uuid(),
+    /** A server or a virtual server. */
     serverId: p.uuid(),
     userId: p.uuid(),
     clientId: p.text(),

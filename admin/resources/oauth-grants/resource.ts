@@ -6,6 +6,7 @@ import { authoriseRoutes } from './authorise-routes.ts';
 import { oauthClients, oauthGrants } from './entity.ts';
 import { serverMetadata } from './issuer.ts';
 import { OAuthGrants } from './migrations/202611230320-oauth-grants.ts';
+import { GrantsOfVirtualServers } from './migrations/202611230360-grants-of-virtual-servers.ts';
 import { registerRoute } from './register-route.ts';
 import { oauthGrantRoutes } from './routes.ts';
 import { toOAuthGrantDocument } from './to-document.ts';
@@ -27,9 +28,12 @@ const metadataRoute = definePublicRoute({
 
 export const oauthGrantsResource = defineResource({
   name: 'oauth-grants',
-  after: ['mcp-connections', 'mcp-servers', 'users'],
+  after: ['mcp-connections', 'mcp-virtual-servers', 'users'],
   entities: [oauthClients, oauthGrants],
-  migrations: [{ name: '202611230320-oauth-grants', class: OAuthGrants }],
+  migrations: [
+    { name: '202611230320-oauth-grants', class: OAuthGrants },
+    { name: '202611230360-grants-of-virtual-servers', class: GrantsOfVirtualServers },
+  ],
   routes: oauthGrantRoutes,
   publicRoutes: [metadataRoute, registerRoute, ...authoriseRoutes, ...tokenRoutes],
   documents: [{ kind: 'oauth-grant', read: toOAuthGrantDocument }],

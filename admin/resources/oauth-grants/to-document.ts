@@ -3,7 +3,7 @@ import { oauthScope } from '../../../core/contract/protocol/oauth-token.ts';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { DocumentSource } from '../../define-resource.ts';
-import { findUsableServer } from '../mcp-servers/may-use-server.ts';
+import { findUsableEndpoint } from '../mcp-virtual-servers/usable-endpoints.ts';
 import { type User, users } from '../users/entity.ts';
 import { type OAuthGrant, oauthGrants } from './entity.ts';
 
@@ -23,5 +23,5 @@ export async function toOAuthGrantDocument({ database }: DocumentSource, id: str
 export async function userOf(em: EntityManager, { organisationId, userId, serverId, status }: OAuthGrant): Promise<User | null> {
   if (status !== 'active') return null;
   const user = await em.findOne(users, { id: userId, organisationId });
-  return user && (await findUsableServer(em, user, serverId)) ? user : null;
+  return user && (await findUsableEndpoint(em, user, serverId)) ? user : null;
 }

@@ -1,16 +1,19 @@
 import * as v from 'valibot';
 import { mcpServerDocument } from './mcp.ts';
 
+/** Selects every tool of a server that is not selected by its name. */
+export const allTools = '*';
+
 /** A tool of an MCP server under another name. */
 const virtualTool = v.object({
-  /** Name that clients see. */
+  /** Name that clients see. Of `allTools` the text before the names of the tools. */
   name: v.string(),
   /** Replaces the description of the server; null: unchanged. */
   description: v.nullable(v.string()),
   serverId: v.string(),
   /** Slug of the server. */
   server: v.string(),
-  /** Name at the server. */
+  /** Name at the server, or `allTools`. */
   tool: v.string(),
   /** Arguments of every call. Clients neither see nor set them. */
   arguments: v.record(v.string(), v.unknown()),

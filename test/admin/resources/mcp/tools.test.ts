@@ -136,6 +136,10 @@ describe.each(databases)('tools of MCP servers, on %s', (database) => {
       [{ tools: [{ mcp_server_id: 'unknown', tool: 'a' }], slug: 'unknown-tools' }, 404, 'AB02', 'tools[0].mcp_server_id'],
       [{ tools: [{ ...tools[1], name: 'a b' }] }, 400, 'AB01', 'tools[0].name'],
       [{ tools: [] }, 400, 'AB01', 'tools'],
+      [{ tools: [{ ...tools[1], prefix: 'x_' }], slug: 'prefixed' }, 400, 'AB01', 'tools[0].prefix'],
+      [{ tools: [{ ...tools[1], tool: '*' }], slug: 'described' }, 400, 'AB01', 'tools[0].description'],
+      [{ tools: [{ mcp_server_id: other.slug, tool: '*', prefix: 'a b' }] }, 400, 'AB01', 'tools[0].prefix'],
+      [{ tools: Array(2).fill({ mcp_server_id: other.slug, tool: '*' }), slug: 'all-twice' }, 400, 'AB01', 'tools[1].tool'],
       [{ tools: [tools[1]], list_timeout_ms: 5 }, 400, 'AB01', 'list_timeout_ms'],
     ] as const) {
       const reply = await expectRefusal(plane, () => make(more), status, code, true);

@@ -33,7 +33,8 @@ describe.each(databases)('the authorisation server for MCP clients, on %s', (dat
     await once(host, 'listening');
     origin = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
     plane = await startPlaneWithGateway(database, { TRUSTED_CUSTOM_HOSTS: '127.0.0.1' });
-    (plane.settings as { publicUrl: string }).publicUrl = plane.url;
+    // MCP servers have a host name of their own.
+    Object.assign(plane.settings, { publicUrl: plane.url, mcpPublicUrl: 'https://mcp.example.com' });
     const places = [{ id: plane.workspaceId, role: 'member' as const }];
     [ada, bob] = [await newPerson(plane, 'member', places), await newPerson(plane, 'member', places)];
     clientId = (await register({ redirect_uris: [redirectUri, 'http://127.0.0.1/back'] })).body.client_id;
@@ -49,7 +50,7 @@ describe.each(databases)('the authorisation server for MCP clients, on %s', (dat
 
   const register = (body: object) =>
     plane.ask('POST', '/oauth/register', { key: null, body: { client_name: 'Editor', ...body } });
-  const resource = () => `${plane.url}/ws-default/issues/mcp`;
+  const resource = (slug = 'issues') => `https://mcp.example.com/ws-default/${slug}/mcp`;
 
   async function authorise(person: Person | null, change: Record<string, string | undefined> = {}) {
     const parameters = {
@@ -141,6 +142,27 @@ describe.each(databases)('the authorisation server for MCP clients, on %s', (dat
     expect([await introspect(body.access_token), await documentOf(body.access_token)]).toEqual([{ active: false }, null]);
   });
 
+  it('a virtual server has tokens of its own, until it is archived or the user loses the workspace', async () => {
+    const body = { workspace_id: plane.workspaceId, name: 'Support', slug: 'support' };
+    const made = await plane.ask('POST', '/mcp-virtual-servers', {
+      body: { ...body, tools: [{ mcp_server_id: 'issues', tool: '*' }] },
+    });
+    const page = await authorise(ada, { resource: resource('support') });
+    expect(page.text).toContain('Support in');
+    const { code } = await decide(ada, page.resumeState);
+    const { access_token, refresh_token } = (await exchange(code, { resource: resource('support') })).body;
+    expect(await introspect(access_token)).toMatchObject({ active: true, aud: resource('support'), resource_id: made.body.id });
+    expect(await documentOf(access_token)).toMatchObject({ serverId: made.body.id, userId: ada.id });
+    // The address of this service is another resource than the host of MCP servers.
+    const elsewhere = await authorise(ada, { resource: `${plane.url}/ws-default/support/mcp` });
+    expect(new URL(elsewhere.location as string).searchParams.get('error')).toBe('invalid_target');
+    await plane.ask('DELETE', `/mcp-virtual-servers/support?workspace_id=${plane.workspaceId}`);
+    expect(await documentOf(access_token)).toBeNull();
+    expect((await refresh(refresh_token)).body.error).toBe('invalid_grant');
+    const gone = await authorise(ada, { resource: resource('support') });
+    expect(new URL(gone.location as string).searchParams.get('error')).toBe('access_denied');
+  });
+
   it('refresh tokens rotate, and a second use of one ends the grant', async () => {
     const first = (await exchange(await codeOf())).body;
     expect((await refresh(first.refresh_token, { client_id: 'other' })).body.error).toBe('invalid_grant');
@@ -194,7 +216,7 @@ describe.each(databases)('the authorisation server for MCP clients, on %s', (dat
     ['a resource of another service', { resource: 'https://other.example.com/ws-default/issues/mcp' }, 'invalid_target'],
     ['an unknown server', { resource: 'unknown' }, 'access_denied'],
   ])('a request with %s is reported to the client', async (_, change, error) => {
-    const sent = change.resource === 'unknown' ? { resource: `${plane.url}/ws-default/none/mcp` } : change;
+    const sent = change.resource === 'unknown' ? { resource: resource('none') } : change;
     const { status, location } = await authorise(ada, sent);
     const url = new URL(location ?? '');
     expect([status, url.origin, url.searchParams.get('error')]).toEqual([302, 'https://client.example.com', error]);
