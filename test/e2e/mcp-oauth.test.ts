@@ -3,6 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
+import { connectAccount, newMcpUser } from '../support/mcp-users.ts';
 import { browse, type OAuthUpstream, startOAuthUpstream } from '../support/oauth-upstream.ts';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
 import { until } from '../support/until.ts';
@@ -15,12 +16,6 @@ let serverId: string;
 
 let plain: McpUpstream;
 const accepting = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
-
-interface User {
-  readonly id: string;
-  readonly key: string;
-  readonly cookie: string;
-}
 
 beforeAll(async () => {
   [gateway, upstream, plain] = await Promise.all([shareGateway(), startOAuthUpstream(), startMcpUpstream()]);
@@ -41,26 +36,6 @@ afterAll(async () => {
   await plain?.close();
 });
 
-/** A user of the workspace who has signed in with a browser. */
-async function newUser(email: string): Promise<User> {
-  const password = 'correct horse battery staple';
-  const sent = { email, role: 'member', workspaces: [{ id: gateway.workspaceId, role: 'member' }] };
-  const invited = await gateway.admin.post('/admin/users/invites', sent);
-  const token = new URL(invited.body.invite_link).hash.replace('#accept-invite=', '');
-  const reply = await fetch(`${gateway.baseUrl}/auth/invites/accept`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', origin: gateway.origin },
-    body: JSON.stringify({ token, password }),
-  });
-  const cookie = /svc_session=([^;]+)/.exec(reply.headers.get('set-cookie') ?? '')?.[1] as string;
-  const users = (await gateway.admin.get(`/admin/users?email=${encodeURIComponent(email)}`)).body.data;
-  const id = users.find((one: { email: string }) => one.email === email).id;
-  const made = await gateway.admin.post('/api-keys/workspace/user', {
-    ...{ name: email, user_id: id, workspace_id: gateway.workspaceId, scopes: ['mcp.invoke'] },
-  });
-  return { id, key: made.body.key, cookie };
-}
-
 async function post(key: string, method: string, params: object = {}) {
   const reply = await fetch(`${gateway.origin}/${workspaceSlug}/issues/mcp`, {
     method: 'POST',
@@ -73,7 +48,7 @@ async function post(key: string, method: string, params: object = {}) {
 
 describe('an OAuth client of an MCP server', () => {
   it('finds the authorisation server, and calls with an access token until it is revoked', async () => {
-    const { cookie } = await newUser('eve@oauth.example.com');
+    const { cookie } = await newMcpUser(gateway, 'eve@oauth.example.com');
     const path = `/${workspaceSlug}/plain/mcp`;
     const workspace_id = gateway.workspaceId;
     for (const slug of ['plain', 'other']) {
@@ -143,7 +118,7 @@ describe('an OAuth client of an MCP server', () => {
 
 describe('an MCP server with OAuth', () => {
   it('is used by each user with an account of their own', async () => {
-    const [ada, bob] = [await newUser('ada@oauth.example.com'), await newUser('bob@oauth.example.com')];
+    const [ada, bob] = [await newMcpUser(gateway, 'ada@oauth.example.com'), await newMcpUser(gateway, 'bob@oauth.example.com')];
     const first = await post(ada.key, 'tools/list');
     const url = first.message.error.data.authorizationUrl;
     expect(first).toMatchObject({ status: 200, message: { id: 1, error: { code: -32000, data: { type: 'oauth_required' } } } });
@@ -152,13 +127,7 @@ describe('an MCP server with OAuth', () => {
       [ada, 'ada-upstream'],
       [bob, 'bob-upstream'],
     ] as const) {
-      upstream.account = account;
-      const begin = await browse(`${gateway.origin}${new URL(url).pathname}`, { svc_session: user.cookie }, (next) =>
-        next.includes('/oauth/upstream-callback?'),
-      );
-      const callback = new URL(begin.address);
-      const done = await browse(`${gateway.origin}${callback.pathname}${callback.search}`, { svc_session: user.cookie });
-      expect([done.status, done.text]).toEqual([200, expect.stringContaining('is connected')]);
+      await connectAccount(gateway, upstream, { user, account, url });
       const client = new Client({ name: 'test', version: '1' });
       const transport = new StreamableHTTPClientTransport(new URL(`${gateway.origin}/${workspaceSlug}/issues/mcp`), {
         requestInit: { headers: { 'x-svc-api-key': user.key } },

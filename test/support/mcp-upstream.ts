@@ -27,6 +27,8 @@ export interface McpUpstream {
 }
 
 interface McpUpstreamOptions {
+  /** True: the tool `credential` returns the header `authorization` of its request. */
+  showsCredential?: boolean;
   replies?: 'json' | 'events';
   sessions?: boolean;
   /** Returns the challenge of a request that is rejected with 401, else null. */
@@ -51,6 +53,11 @@ export async function startMcpUpstream(options: McpUpstreamOptions = {}): Promis
       onsessioninitialized: (id) => void sessions.set(id, transport),
       onsessionclosed: (id) => void sessions.delete(id),
     } as ConstructorParameters<typeof StreamableHTTPServerTransport>[0]);
+    if (options.showsCredential) {
+      server.registerTool('credential', {}, ({ requestInfo }) => ({
+        content: [{ type: 'text', text: String(requestInfo?.headers.authorization) }],
+      }));
+    }
     servers.add(server);
     server.server.fallbackNotificationHandler = async ({ method }) => void upstream.notices.push(method);
     await server.connect(transport as Parameters<McpServer['connect']>[0]);

@@ -17,6 +17,8 @@ export interface OAuthUpstream extends McpUpstream {
   readonly accounts: string[];
   /** Members that replace those of the metadata of the MCP server and of the authorisation server. */
   alter: { resource: object | null; metadata: object | null };
+  /** Returns the account of an access token; undefined for unknown tokens. */
+  accountOf(token: string): Promise<string | undefined>;
   /** Ends an access token. */
   revoke(token: string): Promise<void>;
 }
@@ -46,6 +48,7 @@ export async function startOAuthUpstream(options: Options = {}): Promise<OAuthUp
   let provider: Untyped;
 
   const mcp = await startMcpUpstream({
+    showsCredential: true,
     async authorise(request) {
       const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
       const known = token && ((await provider.AccessToken.find(token)) ?? (await provider.ClientCredentials.find(token)));
@@ -99,6 +102,7 @@ export async function startOAuthUpstream(options: Options = {}): Promise<OAuthUp
     accounts,
     intercept: null,
     alter: { resource: null, metadata: null },
+    accountOf: async (token: string) => (await provider.AccessToken.find(token))?.accountId,
     async revoke(token: string) {
       await (await provider.AccessToken.find(token))?.destroy();
     },

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callTool, mcpClient, messageOf, request } from '../support/mcp-client.ts';
+import { connectAccount, type McpUser, newMcpUser } from '../support/mcp-users.ts';
+import { type OAuthUpstream, startOAuthUpstream } from '../support/oauth-upstream.ts';
+import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
+import { until } from '../support/until.ts';
+
+/** Users with accounts of their own at one MCP server, over three gateway processes of which one is killed. */
+let gateway: RunningGateway;
+let upstream: OAuthUpstream;
+
+beforeAll(async () => {
+  [gateway, upstream] = await Promise.all([startGateway({ env: { GATEWAY_PROCESSES: '3' } }), startOAuthUpstream()]);
+});
+afterAll(async () => {
+  await upstream?.close();
+  await gateway?.stop();
+});
+
+describe('a gateway process that is killed', () => {
+  it('loses no call after one retry, and nothing of one user reaches another', async () => {
+    const client = await mcpClient(gateway);
+    await client.addServer('issues', upstream.url, { auth_type: 'oauth_auto' });
+    const users: { user: McpUser; account: string; session: Record<string, string> }[] = [];
+    for (const account of ['ada', 'bob']) {
+      const user = await newMcpUser(gateway, `${account}@killed.example.com`);
+      const key = { 'x-svc-api-key': user.key };
+      const asked = messageOf((await client.post('issues', request('tools/list'), key)).text);
+      await connectAccount(gateway, upstream, { user, account, url: asked.error.data.authorizationUrl });
+      const session = await until(
+        async () => {
+          const sent = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: account, version: '1' } };
+          const { headers } = await client.post('issues', request('initialize', sent), key);
+          const id = headers.get('mcp-session-id');
+          return id === null ? null : { 'mcp-protocol-version': '2025-11-25', 'mcp-session-id': id };
+        },
+        { what: 'a session' },
+      );
+      users.push({ user, account, session });
+    }
+
+    let done = 0;
+    let killedAt: number | null = null;
+    let retries = 0;
+    let lastId = 100;
+    /** Calls once more if the connection breaks or the process cannot serve. A second failure fails the test. */
+    const call = async (headers: Record<string, string>): Promise<string> => {
+      const id = ++lastId;
+      const body = { ...callTool('credential'), id };
+      const first = await client.post('issues', body, headers).catch(() => null);
+      if (first === null || first.status >= 500) retries += 1;
+      const reply = first === null || first.status >= 500 ? await client.post('issues', body, headers) : first;
+      const message = messageOf(reply.text);
+      expect([reply.status, message.id], reply.text).toEqual([200, id]);
+      return message.result.content[0].text;
+    };
+    const worker = async ({ user, account, session }: (typeof users)[number], inSession: boolean): Promise<void> => {
+      const headers = { 'x-svc-api-key': user.key, ...(inSession ? session : {}) };
+      while (killedAt === null || done < killedAt + 200) {
+        const token = (await call(headers)).replace('Bearer ', '');
+        expect(await upstream.accountOf(token)).toBe(account);
+        done += 1;
+      }
+    };
+    const kill = async (): Promise<void> => {
+      await until(() => done >= 50, { what: 'calls before the kill' });
+      const [pid] = gateway.pidsOf('gateway') as [number];
+      process.kill(pid, 'SIGKILL');
+      killedAt = done;
+    };
+    const workers = users.flatMap((one) => [worker(one, true), worker(one, false), worker(one, true)]);
+    await Promise.all([kill(), ...workers]);
+    expect(done).toBeGreaterThanOrEqual(250);
+    expect(retries).toBeLessThanOrEqual(workers.length);
+    await until(() => gateway.pidsOf('gateway').length === 3, { what: 'the new process' });
+  });
+});
