@@ -36,7 +36,10 @@ export interface ComposedMcp extends ProtocolHandlers {
   replyMetadata(request: InboundRequest, sink: ReplySink): boolean;
 }
 
-type McpSettings = Pick<Settings, 'clusterKey' | 'publicUrl' | 'mcpPublicUrl' | 'corsOrigins' | 'mcpRequestTimeoutMs' | 'connectTimeoutMs'>;
+type McpSettings = Pick<
+  Settings,
+  'clusterKey' | 'publicUrl' | 'mcpPublicUrl' | 'corsOrigins' | 'mcpRequestTimeoutMs' | 'connectTimeoutMs'
+>;
 
 /** Puts the MCP gateway together. */
 export function composeMcp(
@@ -54,7 +57,11 @@ export function composeMcp(
   const signer = createIdentitySigner({ documents, clock, openKey: signingKeyOpener(settings.clusterKey) });
   const handle = createMcpHandler({
     settingsOf: serverSettings({ openHeaders: mcpHeaderOpener(settings.clusterKey), parseUrl: parseTokenUrl }),
-    origins: new Set([new URL(publicUrl).origin, new URL(mcpPublicUrl).origin, ...settings.corsOrigins.map((origin) => origin.toLowerCase())]),
+    origins: new Set([
+      new URL(publicUrl).origin,
+      new URL(mcpPublicUrl).origin,
+      ...settings.corsOrigins.map((origin) => origin.toLowerCase()),
+    ]),
     sessionIds: createSessionIds(deriveKey(settings.clusterKey, keyPurposes.mcpSession)),
     ownSessions: createOwnSessions(sender, clock, timeouts, initialize, openStreams),
     routedSessions,

@@ -160,4 +160,43 @@ describe('the identity of a caller', () => {
     await client.post('with-bearer', initialize);
     expect(lastHeaders().authorization).toMatch(/^Bearer eyJ/);
   });
+
+  it.each<[string, object, Record<string, string>, Record<string, string | undefined>]>([
+    [
+      'settings replace the client, fixed ones the configured, identities all of them',
+      {
+        headers: { 'X-One': 'configured', 'x-two': 'configured', 'x-three': 'configured' },
+        passthrough_headers: { 'X-Two': 'fixed', 'x-three': 'fixed' },
+        forward_headers: ['x-one', 'X-TWO', 'x-three', 'x-four'],
+        user_identity_forwarding: { method: 'claims_header', header_name: 'X-Three', include_claims: ['workspace_id'] },
+      },
+      { 'X-One': 'client', 'x-two': 'client', 'x-three': 'client', 'X-Four': 'client' },
+      { 'x-one': 'configured', 'x-two': 'fixed', 'x-three': expect.stringMatching(/^{"workspace_id":/), 'x-four': 'client' },
+    ],
+    [
+      'all but the named ones pass, and never a credential',
+      { forward_headers: { mode: 'all-except', headers: ['X-One'] } },
+      {
+        ...{ 'x-one': 'client', 'x-two': 'client', cookie: 'a=b', 'api-key': 'k', apikey: 'k', 'x-auth-token': 't' },
+        ...{ 'x-access-token': 't', 'x-user-claims': '{}', 'x-user-jwt': 't', 'set-cookie': 'a=b' },
+      },
+      {
+        ...{ 'x-one': undefined, 'x-two': 'client', cookie: undefined, 'api-key': undefined, apikey: undefined },
+        ...{ 'x-auth-token': undefined, 'x-access-token': undefined, 'x-user-claims': undefined, 'x-user-jwt': undefined },
+        ...{ 'set-cookie': undefined, authorization: undefined, 'x-svc-api-key': undefined },
+      },
+    ],
+    [
+      'an allow-list renames',
+      { forward_headers: { mode: 'allowlist', headers: [{ from: 'X-One', to: 'X-Renamed' }, 'x-two'] } },
+      { 'x-one': 'client', 'x-two': 'client', 'x-three': 'client' },
+      { 'x-renamed': 'client', 'x-one': undefined, 'x-two': 'client', 'x-three': undefined },
+    ],
+  ])('obeys the order of headers: %s', async (name, configurations, sent, expected) => {
+    const slug = name.split(' ')[0] as string;
+    await client.addServer(slug, upstream.url, { configurations });
+    expect((await client.post(slug, initialize, sent)).status).toBe(200);
+    const headers = lastHeaders();
+    expect(Object.fromEntries(Object.keys(expected).map((one) => [one, headers[one]]))).toEqual(expected);
+  });
 });

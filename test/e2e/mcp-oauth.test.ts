@@ -21,7 +21,9 @@ beforeAll(async () => {
   [gateway, upstream, plain] = await Promise.all([shareGateway(), startOAuthUpstream(), startMcpUpstream()]);
   const workspace_id = gateway.workspaceId;
   workspaceSlug = (await gateway.admin.get(`/admin/workspaces/${workspace_id}`)).body.slug;
-  const fields = { name: 'Issues', url: upstream.url, transport: 'http', auth_type: 'oauth_auto', workspace_id };
+  // The identity of the caller goes to the server beside its OAuth token.
+  const configurations = { user_identity_forwarding: { method: 'bearer', header_name: 'x-caller' } };
+  const fields = { name: 'Issues', url: upstream.url, transport: 'http', auth_type: 'oauth_auto', workspace_id, configurations };
   const { id } = await gateway.admin.create('/mcp-integrations', { ...fields, slug: `oauth-${workspaceSlug}` });
   const made = await gateway.admin.create('/mcp-servers', {
     name: 'Issues',
@@ -138,6 +140,10 @@ describe('an MCP server with OAuth', () => {
       expect((await client.callTool({ name: 'add', arguments: { a: 1, b: 2 } })).content).toEqual([{ type: 'text', text: '3' }]);
       await client.close();
       expect(new Set(upstream.accounts.slice(before))).toEqual(new Set([account]));
+      const { authorization, 'x-caller': caller } = upstream.received.at(-1)?.headers ?? {};
+      expect(await upstream.accountOf(String(authorization).replace('Bearer ', ''))).toBe(account);
+      const claims = JSON.parse(Buffer.from(String(caller).split('.')[1] ?? '', 'base64url').toString());
+      expect([String(caller).slice(0, 10), claims.user_id]).toEqual(['Bearer eyJ', user.id]);
     }
 
     // A token that the authorisation server has ended is replaced within the request, also when the session must be opened again.

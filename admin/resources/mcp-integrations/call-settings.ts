@@ -89,9 +89,13 @@ export async function callPart(
 }
 
 function toForwarding(sent: NonNullable<CallSettings['user_identity_forwarding']>): IdentityForwarding {
-  const { method, include_claims, header_name, jwt_expiry_seconds = 300 } = sent;
-  const header = header_name ?? defaultHeaders[method];
-  return { method, claims: include_claims ?? null, header, expirySeconds: jwt_expiry_seconds };
+  const { method, include_claims, jwt_expiry_seconds = 300 } = sent;
+  return { method, claims: include_claims ?? null, header: identityHeader(sent), expirySeconds: jwt_expiry_seconds };
+}
+
+/** Returns the name of the header that states who calls, in lower case. */
+export function identityHeader({ method, header_name }: NonNullable<CallSettings['user_identity_forwarding']>): string {
+  return header_name ?? defaultHeaders[method];
 }
 
 const defaultHeaders = { claims_header: 'x-user-claims', bearer: 'authorization', jwt_header: 'x-user-jwt' } as const;

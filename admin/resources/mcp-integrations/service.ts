@@ -8,6 +8,7 @@ import { invalid } from '../../http/errors.ts';
 import type { Change } from '../../publish/write-change.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import { mcpServers } from '../mcp-servers/entity.ts';
+import { identityHeader } from './call-settings.ts';
 import { type McpIntegration, mcpIntegrations, mcpIntegrationWorkspaces } from './entity.ts';
 import { dropHeaders, putSettings } from './headers.ts';
 import type { createBody, updateBody } from './schema.ts';
@@ -57,7 +58,7 @@ export async function createMcpIntegration(
     lastUpdatedAt: now,
   });
   await putSettings(tx, vault, row, sent.configurations, null);
-  requireHeaders(row);
+  requireAuthentication(row);
   await tx.flush();
   change.about(row.id);
   return row;
@@ -77,7 +78,7 @@ export async function updateMcpIntegration(
   if (sent.auth_type !== undefined) row.authType = sent.auth_type;
   if (sent.transport !== undefined) row.transport = sent.transport;
   await putSettings(change.tx, vault, row, sent.configurations, movedFrom);
-  requireHeaders(row);
+  requireAuthentication(row);
   row.lastUpdatedAt = new Date();
   change.about(row.id);
   await announceMcpServers(change, row.id, 'upsert');
@@ -100,8 +101,8 @@ export async function shareMcpIntegration(change: Change, row: McpIntegration, b
   await announceMcpServers(change, row.id, 'upsert');
 }
 
-/** An integration that authenticates with headers needs one. */
-function requireHeaders(row: McpIntegration): void {
+/** Throws AB01 if the settings do not fit the authentication. */
+function requireAuthentication(row: McpIntegration): void {
   if (row.authType === 'headers' && row.customHeaders === null) {
     throw invalid('configurations.headers: required by auth_type headers');
   }
@@ -109,6 +110,13 @@ function requireHeaders(row: McpIntegration): void {
   if (isMachine && !(row.configurations.oauth_metadata?.client_id && row.clientSecret)) {
     throw invalid(
       'configurations.oauth_metadata: client_id and client_secret are required by auth_type oauth_client_credentials',
+    );
+  }
+  const identity = row.configurations.user_identity_forwarding;
+  const isOAuth = row.authType === 'oauth_auto' || isMachine;
+  if (isOAuth && identity && identityHeader(identity) === 'authorization') {
+    throw invalid(
+      `configurations.user_identity_forwarding.header_name: authorization has the token of auth_type ${row.authType}. Name another header`,
     );
   }
 }

@@ -158,6 +158,17 @@ describe.each(databases)('MCP integrations and servers, on %s', (database) => {
       'configurations.user_identity_forwarding',
       { configurations: { user_identity_forwarding: { method: 'bearer', header_name: 'mcp-method' } } },
     ],
+    [
+      'configurations.user_identity_forwarding.header_name',
+      { auth_type: 'oauth_auto', configurations: { user_identity_forwarding: { method: 'bearer' } } },
+    ],
+    [
+      'configurations.user_identity_forwarding.header_name',
+      {
+        auth_type: 'oauth_auto',
+        configurations: { user_identity_forwarding: { method: 'jwt_header', header_name: 'Authorization' } },
+      },
+    ],
     ['configurations.cb_config', { configurations: { cb_config: { cooldown_interval: 1 } } }],
     ['configurations.request_timeout', { configurations: { request_timeout: 1 } }],
     ['secret_mappings', { secret_mappings: [{ target_field: 'x', secret_reference_id: 'y' }] }],
