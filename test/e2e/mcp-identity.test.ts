@@ -187,7 +187,7 @@ describe('the identity of a caller', () => {
       },
     ],
     [
-      'an allow-list renames',
+      'renaming by an allow-list',
       { forward_headers: { mode: 'allowlist', headers: [{ from: 'X-One', to: 'X-Renamed' }, 'x-two'] } },
       { 'x-one': 'client', 'x-two': 'client', 'x-three': 'client' },
       { 'x-renamed': 'client', 'x-one': undefined, 'x-two': 'client', 'x-three': undefined },

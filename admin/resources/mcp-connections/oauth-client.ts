@@ -1,5 +1,6 @@
 import * as oauth from 'oauth4webapi';
 import * as v from 'valibot';
+import { isObject } from '../../../core/contract/values/json.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
@@ -103,7 +104,7 @@ async function register(
   const method = given.token_endpoint_auth_method ?? preferredMethod(as);
   const metadata = { ...clientMetadata(given, given.redirect_uris), token_endpoint_auth_method: method };
   const response = await oauth.dynamicClientRegistrationRequest(as, metadata as Partial<oauth.Client>, optionsOf(fetch));
-  const made = await oauth.processDynamicClientRegistrationResponse(response);
+  const made = await oauth.processDynamicClientRegistrationResponse(await withSecretExpiry(response));
   const secret = typeof made.client_secret === 'string' ? made.client_secret : null;
   const expires = Number(made.client_secret_expires_at ?? 0);
   return {
@@ -114,6 +115,16 @@ async function register(
     },
     expiresAt: expires > 0 ? new Date(expires * 1_000) : null,
   };
+}
+
+/** Many servers leave out `client_secret_expires_at`, which RFC 7591 requires beside a secret. Such a secret has no end. */
+async function withSecretExpiry(response: Response): Promise<Response> {
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => null);
+  if (!isObject(body) || body.client_secret === undefined || body.client_secret_expires_at !== undefined) return response;
+  return Response.json({ ...body, client_secret_expires_at: 0 }, { status: response.status });
 }
 
 function preferredMethod(as: oauth.AuthorizationServer): OAuthClient['method'] {

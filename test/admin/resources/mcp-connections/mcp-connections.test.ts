@@ -236,6 +236,18 @@ describe.each(databases)('connections to MCP servers with OAuth, on %s', (databa
     });
   });
 
+  it('an authorisation server that leaves out the end of a client secret', async () => {
+    const of = await addServer('without-expiry', {});
+    upstream.intercept = (request, response) => {
+      if (request.url !== '/reg') return false;
+      response.writeHead(201, { 'content-type': 'application/json' }).end('{"client_id":"made-here","client_secret":"s"}');
+      return true;
+    };
+    const begun = await browse(connectUrl(of), cookieOf(bob), (address) => address.includes('client_id='));
+    upstream.intercept = null;
+    expect(new URL(begun.address).searchParams.get('client_id')).toBe('made-here');
+  });
+
   it('a changed URL of the integration ends the use of its tokens', async () => {
     const integration = (await plane.ask('GET', `/mcp-servers/${server}`)).body.mcp_integration_id;
     const move = (url: string) =>
