@@ -68,7 +68,7 @@ export const readReply = v.strictObject({
       name: v.string(),
       description: nullableText,
       arguments: v.record(v.string(), v.unknown()),
-      /** Of all tools of a server: the text before their names. */
+      /** Text before the names of all tools of a server; null for a single tool. */
       prefix: v.nullable(v.string()),
     }),
   ),
