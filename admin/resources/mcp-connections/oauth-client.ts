@@ -23,7 +23,19 @@ export type OAuthClient = v.InferOutput<typeof oauthClient>;
 /** Returns the authentication of a client at the token endpoint. */
 export function authenticationOf({ secret, method }: OAuthClient): oauth.ClientAuth {
   if (secret === null || method === 'none') return oauth.None();
-  return method === 'client_secret_post' ? oauth.ClientSecretPost(secret) : oauth.ClientSecretBasic(secret);
+  return method === 'client_secret_post' ? oauth.ClientSecretPost(secret) : basic(secret);
+}
+
+/**
+ * The library encodes `-` and other unreserved characters too, which is allowed. Servers that do not decode ids, and many contain `-`,
+ * reject those.
+ */
+function basic(secret: string): oauth.ClientAuth {
+  const encoded = (text: string) => new URLSearchParams({ a: text }).toString().slice(2);
+  return (_as, { client_id }, _body, headers) => {
+    const pair = `${encoded(client_id)}:${encoded(secret)}`;
+    headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
+  };
 }
 
 /** Address to which authorisation servers send browsers back. */
@@ -89,6 +101,7 @@ export function clientMetadata(given: McpIntegration['configurations']['oauth_me
   const optional = { client_uri, logo_uri, scope, contacts, tos_uri, policy_uri, software_id, software_version };
   return {
     client_name: given?.client_name ?? 'svc-gateway',
+    application_type: redirectUris.every((uri) => uri.startsWith('https:')) ? 'web' : 'native',
     redirect_uris: [...redirectUris],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],

@@ -238,14 +238,25 @@ describe.each(databases)('connections to MCP servers with OAuth, on %s', (databa
 
   it('an authorisation server that leaves out the end of a client secret', async () => {
     const of = await addServer('without-expiry', {});
+    let registered = '';
     upstream.intercept = (request, response) => {
       if (request.url !== '/reg') return false;
-      response.writeHead(201, { 'content-type': 'application/json' }).end('{"client_id":"made-here","client_secret":"s"}');
+      request.on('data', (chunk) => {
+        registered += chunk;
+      });
+      request.on('end', () => {
+        response.writeHead(201, { 'content-type': 'application/json' });
+        response.end('{"client_id":"made-here","client_secret":"s"}');
+      });
       return true;
     };
     const begun = await browse(connectUrl(of), cookieOf(bob), (address) => address.includes('client_id='));
     upstream.intercept = null;
     expect(new URL(begun.address).searchParams.get('client_id')).toBe('made-here');
+    expect(JSON.parse(registered)).toMatchObject({
+      application_type: 'native',
+      redirect_uris: [`${plane.url}/oauth/upstream-callback`],
+    });
   });
 
   it('a changed URL of the integration ends the use of its tokens', async () => {
@@ -267,7 +278,15 @@ describe.each(databases)('connections to MCP servers with OAuth, on %s', (databa
     });
     expect(refused.body.data.message).toMatch(/^configurations.oauth_metadata: client_id and client_secret are required/);
     const of = await addServer('of-machine', fields);
+    let authorization = '';
+    upstream.intercept = (request) => {
+      if (request.url === '/token') authorization = String(request.headers.authorization);
+      return false;
+    };
     const [one, other] = await Promise.all([tokenFor(ada.id, null, of), tokenFor(null, null, of)]);
+    upstream.intercept = null;
+    // Servers that do not decode the pair accept it too.
+    expect(Buffer.from(authorization.replace('Basic ', ''), 'base64').toString()).toBe(`machine:${machine.client_secret}`);
     expect([one.state, other.document.userId]).toEqual(['connected', null]);
     expect(upstream.tokenRequests.at(-1)?.get('grant_type')).toBe('client_credentials');
     await fetch(upstream.url, { method: 'POST', headers: { authorization: `Bearer ${plain(other.document)}` }, body: '{}' });
