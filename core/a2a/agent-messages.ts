@@ -4,7 +4,7 @@ import { isObject, type JsonObject, parseObject } from '../contract/values/json.
 import type { MessageReader, StreamHold } from '../json-rpc/message-reader.ts';
 import { errorBodyOf } from './agent-errors.ts';
 import type { MessageChecks } from './check-messages.ts';
-import { charactersOf, partTexts } from './message-parts.ts';
+import { charactersOf, errorTexts, partTexts } from './message-parts.ts';
 import { type CardRewrite, rewriteCard } from './rewrite-card.ts';
 
 /** Messages up to this length are read for the record. Longer ones only if they must be checked or changed. */
@@ -29,7 +29,7 @@ export function agentReader({ call, card, checkReply, checkStream, onCharacters 
   const isCounted = isMessage(call);
   const held: HeldEvent[] = [];
   const wait = (event: HeldEvent): null => {
-    if (held.length > 0 || partTexts(event.result).length > 0) held.push(event);
+    if (held.length > 0 || partTexts(event.result).length > 0 || errorTexts(event.result).length > 0) held.push(event);
     return null;
   };
   return {
@@ -43,7 +43,10 @@ export function agentReader({ call, card, checkReply, checkStream, onCharacters 
       }
       if (isRpc && isObject(message.error) && typeof message.error.code === 'number') call.errorCode = message.error.code;
       const result = isRpc ? message.result : message;
-      if (!isObject(result)) return checkStream === null ? null : wait({ message, result: {} });
+      if (!isObject(result)) {
+        if (checkStream !== null) return wait({ message, result: message });
+        return checkReply === null ? null : checked(message, message, call, checkReply);
+      }
       if (isCard) {
         const rewritten = typeof result.name === 'string' ? rewriteCard(result, card) : result;
         return JSON.stringify(isRpc ? { ...message, result: rewritten } : rewritten);
@@ -59,7 +62,7 @@ export function agentReader({ call, card, checkReply, checkStream, onCharacters 
 /** An event of a stream that waits for its checks. */
 interface HeldEvent {
   readonly message: JsonObject;
-  /** Empty for errors. */
+  /** The whole message if it is an error. */
   readonly result: JsonObject;
 }
 

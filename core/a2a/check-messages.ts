@@ -4,7 +4,7 @@ import { GatewayError } from '../contract/values/errors.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import { RpcError } from '../json-rpc/messages.ts';
 import type { ToolChecks, ToolGuardrails } from '../json-rpc/tool-guardrails.ts';
-import { joinedTexts, partTexts } from './message-parts.ts';
+import { errorTexts, joinedTexts, partTexts } from './message-parts.ts';
 
 /** The guardrails of one call of an agent. */
 export interface MessageChecks {
@@ -59,9 +59,10 @@ async function checkSent(checks: ToolChecks, content: readonly unknown[]): Promi
   return (checked.params.arguments as JsonObject).content;
 }
 
-/** Runs `check` on the list of all texts, and writes its changes back. */
+/** Runs `check` on the list of all texts of a request, a reply or the events of a stream, and writes its changes back. */
 async function checkParts(value: unknown, check: (content: readonly unknown[]) => Promise<unknown>): Promise<boolean> {
-  const texts = partTexts(value);
+  const replies = Array.isArray(value) ? value : [value];
+  const texts = [...partTexts(value), ...replies.flatMap(errorTexts)];
   if (texts.length === 0) return false;
   const content = texts.map(({ part, member }) => part[member]);
   const checked = await check(content);

@@ -12,7 +12,7 @@ import { type Scope, scopes } from './texts.ts';
 import type { WindowSearch } from './window/search.ts';
 
 export interface Guardrail
-  extends Pick<GuardrailRule, 'type' | 'deny' | 'softDeny' | 'async' | 'sequential' | 'onSuccess' | 'onFail'> {
+  extends Pick<GuardrailRule, 'type' | 'deny' | 'softDeny' | 'async' | 'sequential' | 'message' | 'onSuccess' | 'onFail'> {
   readonly id: string;
   readonly side: Side;
   /** How streams are checked. */
@@ -56,13 +56,13 @@ export function compileGuardrails(
     if (rule.stream !== null && side !== 'output') errors.push(`${rule.path}.stream: allowed on output guardrails only`);
     if (rule.stream !== null && rule.stream !== 'observe' && rule.async)
       errors.push(`${rule.path}.stream: ${rule.stream} contradicts async`);
-    const { type, deny, softDeny, async, sequential, onSuccess, onFail } = rule;
+    const { type, deny, softDeny, async, sequential, message, onSuccess, onFail } = rule;
     if (softDeny && !deny) errors.push(`${rule.path}.soft_deny_200: requires deny`);
     const prepared = rule.checks.map((check) => prepare(check, rule, side, services, errors)).filter((check) => check !== null);
     // A verdict that cannot stop a stream any more, and a change that comes too late, would be no protection.
     const isNeededFirst = deny || prepared.some(({ changes }) => changes);
     const stream = async ? 'observe' : (rule.stream ?? (isNeededFirst ? 'buffer' : 'observe'));
-    return { id, side, type, deny, softDeny, async, sequential, stream, onSuccess, onFail, checks: prepared };
+    return { id, side, type, deny, softDeny, async, sequential, stream, message, onSuccess, onFail, checks: prepared };
   });
 }
 

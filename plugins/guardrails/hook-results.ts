@@ -10,12 +10,21 @@ export interface HookResults {
   readonly after: readonly GuardrailResult[];
 }
 
-const deniedMessage =
-  'The guardrail checks defined in the config failed. You can find more information in the `hook_results` object.';
+const failedText = 'The guardrail checks defined in the config failed.';
+const seeResults = ' You can find more information in the `hook_results` object.';
 
 /** Returns true if the guardrail ends the request or the attempt. */
 export function isDenied({ guardrail, verdict, checks }: GuardrailResult): boolean {
   return !verdict && (guardrail.deny || checks.some(({ stops }) => stops));
+}
+
+/** Returns the text of a denial: that of the first guardrail that denies and has one, otherwise the common text. */
+export function denialText(results: readonly GuardrailResult[]): string {
+  return ownText(results) ?? failedText;
+}
+
+function ownText(results: readonly GuardrailResult[]): string | null {
+  return results.find((result) => result.guardrail.message !== null && isDenied(result))?.guardrail.message ?? null;
 }
 
 /** Returns true if the guardrail may end a request or an attempt: it denies or redacts. */
@@ -25,7 +34,8 @@ export function mayDeny({ deny, checks }: Guardrail): boolean {
 
 /** The reply with status 446. */
 export function denialOf(results: HookResults): Reply {
-  const error = { message: deniedMessage, type: 'hooks_failed', param: null, code: null };
+  const message = ownText([...results.before, ...results.after]) ?? failedText + seeResults;
+  const error = { message, type: 'hooks_failed', param: null, code: null };
   return {
     status: 446,
     headers: ['content-type', 'application/json'],

@@ -5,7 +5,7 @@ import type { Clock } from '../../core/contract/values/clock.ts';
 import { isPromise, type JsonObject } from '../../core/contract/values/json.ts';
 import type { BatchGuard } from './batch-guard.ts';
 import type { Guardrail } from './compile.ts';
-import { deniedResults, isDenied, toRecord } from './hook-results.ts';
+import { denialText, deniedResults, isDenied, toRecord } from './hook-results.ts';
 import { type GuardrailResult, runGuardrails } from './run.ts';
 import type { SessionGuard } from './session/session-guard.ts';
 import { softDenialOf } from './soft-denial.ts';
@@ -134,5 +134,6 @@ export function hasFailed({ before, after }: State): boolean {
 /** Returns the denial as a message of the assistant; undefined if the config or the route has none. */
 export function softReplyOf(ctx: RequestContext, state: State, clock: Clock): Reply | undefined {
   if (!state.isSoft) return undefined;
-  return softDenialOf(ctx, deniedResults(state), clock.now()) ?? undefined;
+  const text = denialText([...state.before, ...state.after]);
+  return softDenialOf(ctx, text, deniedResults(state), clock.now()) ?? undefined;
 }

@@ -6,7 +6,7 @@ import { GatewayError } from '../../core/contract/values/errors.ts';
 import type { Maybe } from '../../core/contract/values/json.ts';
 import type { Guardrail } from './compile.ts';
 import { type Compiled, noGuardrails } from './guardrail-lists.ts';
-import { denialOf, isDenied } from './hook-results.ts';
+import { denialOf, denialText, isDenied } from './hook-results.ts';
 import { after } from './maybe.ts';
 import { type ReadBody, readBody } from './read-body.ts';
 import { deny, hasFailed, observedBytesMax, type RequestStates, type State } from './request-state.ts';
@@ -82,7 +82,7 @@ export class ResponseChecks {
     state.windowed = new StreamWindow(format, checks, (last) => {
       state.after = this.#closeWindow(ctx, state, target.path);
       deny(state, state.after);
-      const lastEvents = state.isSoft ? softEndOf(ctx, last) : null;
+      const lastEvents = state.isSoft ? softEndOf(ctx, denialText(state.after), last) : null;
       return { reply: denialOf(state), lastEvents };
     });
     return state.windowed;

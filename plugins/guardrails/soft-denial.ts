@@ -2,8 +2,6 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Reply } from '../../core/contract/plugin/plugin.ts';
 import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
 
-const text = 'The guardrail checks defined in the config failed.';
-
 type Format = 'chat' | 'completion' | 'messages' | 'responses';
 
 /** The format in which a route replies with a message of the assistant; null if its replies have none. */
@@ -26,47 +24,47 @@ function formatOf({ endpoint }: RequestContext): Format | null {
  * Returns the reply with status 200 that states a denial as a message of the assistant, plain or streamed as the request asks for; null for
  * routes without such messages. `results`: JSON of `hook_results` in a plain reply.
  */
-export function softDenialOf(ctx: RequestContext, results: string, createdAtMs: number): Reply | null {
+export function softDenialOf(ctx: RequestContext, text: string, results: string, createdAtMs: number): Reply | null {
   const format = formatOf(ctx);
   if (format === null) return null;
-  const body = bodies[format](ctx, Math.floor(createdAtMs / 1000));
+  const body = bodies[format](ctx, text, Math.floor(createdAtMs / 1000));
   if (!ctx.stream) {
     const json = `${JSON.stringify(body).slice(0, -1)},"hook_results":${results}}`;
     return { status: 200, headers: ['content-type', 'application/json'], body: json, isDenial: true };
   }
   const headers = ['content-type', 'text/event-stream; charset=utf-8'];
-  return { status: 200, headers, body: streams[format](ctx, body), isDenial: true };
+  return { status: 200, headers, body: streams[format](ctx, text, body), isDenial: true };
 }
 
-/** Returns the events that end a stream that has begun with the same message; null for routes without such messages. */
-export function softEndOf(ctx: RequestContext, last: JsonObject | null): string | null {
+/** Returns the events that end a stream that has begun, with the text of a denial; null for routes without such messages. */
+export function softEndOf(ctx: RequestContext, text: string, last: JsonObject | null): string | null {
   const format = formatOf(ctx);
-  return format === null ? null : ends[format](ctx, last ?? {});
+  return format === null ? null : ends[format](ctx, text, last ?? {});
 }
 
-const bodies: Readonly<Record<Format, (ctx: RequestContext, created: number) => JsonObject>> = {
-  chat: ({ id, model }, created) => ({
+const bodies: Readonly<Record<Format, (ctx: RequestContext, text: string, created: number) => JsonObject>> = {
+  chat: ({ id, model }, text, created) => ({
     ...{ id: `chatcmpl-${id}`, object: 'chat.completion', created, model },
     choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }],
     usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
   }),
-  completion: ({ id, model }, created) => ({
+  completion: ({ id, model }, text, created) => ({
     ...{ id: `cmpl-${id}`, object: 'text_completion', created, model },
     choices: [{ index: 0, text, logprobs: null, finish_reason: 'stop' }],
     usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
   }),
-  messages: ({ id, model }) => ({
+  messages: ({ id, model }, text) => ({
     ...{ id: `msg_${id}`, type: 'message', role: 'assistant', model, content: [{ type: 'text', text }] },
     ...{ stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 0, output_tokens: 0 } },
   }),
-  responses: ({ id, model }, created_at) => ({
+  responses: ({ id, model }, text, created_at) => ({
     ...{ id: `resp_${id}`, object: 'response', created_at, status: 'completed', model, error: null, incomplete_details: null },
-    ...{ output: [messageItem(id)], tools: [], tool_choice: 'auto', parallel_tool_calls: true, metadata: {} },
+    ...{ output: [messageItem(id, text)], tools: [], tool_choice: 'auto', parallel_tool_calls: true, metadata: {} },
     usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
   }),
 };
 
-const messageItem = (id: string): JsonObject => ({
+const messageItem = (id: string, text: string): JsonObject => ({
   ...{ id: `msg_${id}`, type: 'message', status: 'completed', role: 'assistant' },
   content: [{ type: 'output_text', text, annotations: [] }],
 });
@@ -75,53 +73,55 @@ const dataOf = (event: JsonObject | string): string => `data: ${typeof event ===
 const namedEvents = (events: readonly JsonObject[]): string =>
   events.map((event) => `event: ${event.type}\n${dataOf(event)}`).join('');
 
-const streams: Readonly<Record<Format, (ctx: RequestContext, body: JsonObject) => string>> = {
-  chat(ctx, { usage, choices: _choices, ...body }) {
+const streams: Readonly<Record<Format, (ctx: RequestContext, text: string, body: JsonObject) => string>> = {
+  chat(ctx, text, { usage, choices: _choices, ...body }) {
     const chunk = { ...body, object: 'chat.completion.chunk' };
     const first = { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] };
     const options = ctx.params?.stream_options;
     const counted = isObject(options) && options.include_usage === true ? dataOf({ ...chunk, choices: [], usage }) : '';
-    return dataOf(first) + chatEnd(chunk, counted);
+    return dataOf(first) + chatEnd(chunk, text, counted);
   },
-  completion: (_ctx, { usage: _usage, ...body }) => completionEnd(body),
-  messages(_ctx, body) {
+  completion: (_ctx, text, { usage: _usage, ...body }) => completionEnd(body, text),
+  messages(_ctx, text, body) {
     const start = { type: 'message_start', message: { ...body, content: [], stop_reason: null } };
-    return namedEvents([start, ...messagesEnd(0)]);
+    return namedEvents([start, ...messagesEnd(0, text)]);
   },
-  responses(_ctx, body) {
+  responses(_ctx, text, body) {
     const begun = { ...body, status: 'in_progress', output: [], usage: null };
     const created = { type: 'response.created', response: begun };
-    return namedEvents([created, ...responsesEnd(body, 0)].map((event, sequence_number) => ({ ...event, sequence_number })));
+    return namedEvents(
+      [created, ...responsesEnd(body, text, 0)].map((event, sequence_number) => ({ ...event, sequence_number })),
+    );
   },
 };
 
-const ends: Readonly<Record<Format, (ctx: RequestContext, last: JsonObject) => string>> = {
-  chat: (_ctx, { choices: _choices, usage: _usage, ...chunk }) => chatEnd(chunk, ''),
-  completion: (_ctx, { choices: _choices, usage: _usage, ...chunk }) => completionEnd(chunk),
-  messages(_ctx, { index }) {
+const ends: Readonly<Record<Format, (ctx: RequestContext, text: string, last: JsonObject) => string>> = {
+  chat: (_ctx, text, { choices: _choices, usage: _usage, ...chunk }) => chatEnd(chunk, text, ''),
+  completion: (_ctx, text, { choices: _choices, usage: _usage, ...chunk }) => completionEnd(chunk, text),
+  messages(_ctx, text, { index }) {
     const open = typeof index === 'number' ? index : 0;
-    return namedEvents([{ type: 'content_block_stop', index: open }, ...messagesEnd(open + 1)]);
+    return namedEvents([{ type: 'content_block_stop', index: open }, ...messagesEnd(open + 1, text)]);
   },
-  responses(ctx, { output_index, sequence_number }) {
+  responses(ctx, text, { output_index, sequence_number }) {
     const at = typeof output_index === 'number' ? output_index + 1 : 0;
     const next = typeof sequence_number === 'number' ? sequence_number + 1 : 0;
-    const body = bodies.responses(ctx, Math.floor(ctx.receivedAtMs / 1000));
-    return namedEvents(responsesEnd(body, at).map((event, index) => ({ ...event, sequence_number: next + index })));
+    const body = bodies.responses(ctx, text, Math.floor(ctx.receivedAtMs / 1000));
+    return namedEvents(responsesEnd(body, text, at).map((event, index) => ({ ...event, sequence_number: next + index })));
   },
 };
 
-function chatEnd(chunk: JsonObject, usage: string): string {
+function chatEnd(chunk: JsonObject, text: string, usage: string): string {
   const content = { ...chunk, choices: [{ index: 0, delta: { content: text }, finish_reason: null }] };
   const end = { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
   return `${dataOf(content)}${dataOf(end)}${usage}${dataOf('[DONE]')}`;
 }
 
-function completionEnd(chunk: JsonObject): string {
+function completionEnd(chunk: JsonObject, text: string): string {
   const choice = { index: 0, text, logprobs: null, finish_reason: 'stop' };
   return `${dataOf({ ...chunk, choices: [choice] })}${dataOf('[DONE]')}`;
 }
 
-function messagesEnd(index: number): JsonObject[] {
+function messagesEnd(index: number, text: string): JsonObject[] {
   return [
     { type: 'content_block_start', index, content_block: { type: 'text', text: '' } },
     { type: 'content_block_delta', index, delta: { type: 'text_delta', text } },
@@ -131,7 +131,7 @@ function messagesEnd(index: number): JsonObject[] {
   ];
 }
 
-function responsesEnd(body: JsonObject, output_index: number): JsonObject[] {
+function responsesEnd(body: JsonObject, text: string, output_index: number): JsonObject[] {
   const [item] = body.output as [JsonObject & { id: string; content: [JsonObject] }];
   const at = { item_id: item.id, output_index, content_index: 0 };
   const [part] = item.content;

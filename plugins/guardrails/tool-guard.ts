@@ -82,8 +82,9 @@ function placeOf(side: ToolSide): Place {
   return { operation: null, requestType: 'mcp', model: null, isReadable: true, isFixed: false, tool: side };
 }
 
-/** Names the failed checks. Their explanations could quote the text. */
+/** Returns the text that the guardrail sets, or names the failed checks. Their explanations could quote the text. */
 function reasonOf({ guardrail, checks }: GuardrailResult): string {
+  if (guardrail.message !== null) return guardrail.message;
   const failed = checks.filter(({ passed }) => !passed).map(({ id }) => id);
   return `${failed.join(', ')} failed on the ${guardrail.side === 'input' ? 'arguments' : 'result'} of the tool`;
 }

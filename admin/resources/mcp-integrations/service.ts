@@ -103,9 +103,6 @@ export async function shareMcpIntegration(change: Change, row: McpIntegration, b
 
 /** Throws AB01 if the settings do not fit the authentication. */
 function requireAuthentication(row: McpIntegration): void {
-  if (row.authType === 'headers' && row.customHeaders === null) {
-    throw invalid('configurations.headers: required by auth_type headers');
-  }
   const isMachine = row.authType === 'oauth_client_credentials';
   if (isMachine && !(row.configurations.oauth_metadata?.client_id && row.clientSecret)) {
     throw invalid(

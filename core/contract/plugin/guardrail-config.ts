@@ -36,6 +36,8 @@ interface GuardrailActions {
   readonly sequential: boolean;
   /** How streams are checked; null: not set. See `streamModes`. */
   readonly stream: StreamMode | null;
+  /** The text that clients receive with a denial; null: the common text. */
+  readonly message: string | null;
   readonly onSuccess: Feedback | null;
   readonly onFail: Feedback | null;
 }
@@ -102,6 +104,8 @@ const actions = {
   sequential: flag,
   /** Allowed on output guardrails only. */
   stream: v.optional(v.picklist(streamModes)),
+  /** Empty: not set. */
+  message: v.optional(v.pipe(v.string(), v.maxLength(1000))),
   on_success: action,
   on_fail: action,
   /** Other name of `on_fail`. */
@@ -277,6 +281,7 @@ const wireNames: { readonly [Key in keyof GuardrailActions]: readonly (keyof typ
   async: ['async'],
   sequential: ['sequential'],
   stream: ['stream'],
+  message: ['message'],
   onSuccess: ['on_success'],
   onFail: ['on_fail', 'on_failure'],
 };
@@ -312,6 +317,7 @@ function actionsOf(entry: Actions): GuardrailActions {
     async: entry.async ?? false,
     sequential: entry.sequential ?? false,
     stream: entry.stream ?? null,
+    message: entry.message || null,
     onSuccess: feedbackOf(entry.on_success),
     onFail: feedbackOf(entry.on_fail ?? entry.on_failure),
   };

@@ -4,7 +4,7 @@ import type { Clock } from '../../../core/contract/values/clock.ts';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
 import { isObject, isPromise, type JsonObject, type Maybe, parseObject } from '../../../core/contract/values/json.ts';
 import type { Guardrail } from '../compile.ts';
-import { deniedResults, isDenied, mayDeny } from '../hook-results.ts';
+import { denialText, deniedResults, isDenied, mayDeny } from '../hook-results.ts';
 import { after } from '../maybe.ts';
 import { type GuardrailResult, runGuardrails } from '../run.ts';
 import { contentOfClient, contentOfResponse, type MessageContent, transcriptOf } from './session-texts.ts';
@@ -94,7 +94,7 @@ export class SessionGuard {
     side: 'before' | 'after',
   ): Maybe<SessionDecision | undefined> {
     return after(judged, (denied) =>
-      denied === null ? undefined : { forward: [], toClient: errorEvent(denied, event, side), error: denial() },
+      denied === null ? undefined : { forward: [], toClient: errorEvent(denied, event, side), error: denialOf(denied) },
     );
   }
 
@@ -160,16 +160,14 @@ function eventOf(data: Uint8Array): JsonObject | null {
   return parseObject(Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString());
 }
 
-const message = 'The guardrail checks defined in the config failed.';
-
-function denial(): GatewayError {
-  return new GatewayError('request_denied', { message });
+function denialOf(denied: readonly GuardrailResult[]): GatewayError {
+  return new GatewayError('request_denied', { message: denialText(denied) });
 }
 
 /** An error event of the realtime API. `event_id` of the error names the event of the client. */
 function errorEvent(denied: readonly GuardrailResult[], event: JsonObject | null, side: 'before' | 'after'): Uint8Array {
   const about = side === 'before' && typeof event?.event_id === 'string' ? event.event_id : null;
-  const error = { type: 'hooks_failed', code: 'hooks_failed', message, param: null, event_id: about };
+  const error = { type: 'hooks_failed', code: 'hooks_failed', message: denialText(denied), param: null, event_id: about };
   const results = deniedResults({ before: side === 'before' ? denied : [], after: side === 'after' ? denied : [] });
   const json = `{"type":"error","event_id":"event_${denied[0]?.createdAtMs ?? 0}","error":${JSON.stringify(error)},"hook_results":${results}}`;
   return Buffer.from(json);

@@ -17,7 +17,7 @@ async function run(id: string, parameters: JsonObject, text: string) {
   const services = { tasks: pool, random: () => 0, fetch: () => Promise.reject(new Error('not called')) };
   const rule: GuardrailRule = {
     ...{ path: '', id: 'g', type: 'guardrail', saved: null, deny: true, softDeny: false, async: false, sequential: false },
-    ...{ stream: null, onSuccess: null, onFail: null, checks: [{ path: 'c', id, parameters, secrets: null }] },
+    ...{ stream: null, message: null, onSuccess: null, onFail: null, checks: [{ path: 'c', id, parameters, secrets: null }] },
   };
   const errors: string[] = [];
   const guardrails = compileGuardrails([rule], 'output', services, errors);
