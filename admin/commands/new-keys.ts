@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
-import { keyPurposes } from '../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../core/contract/protocol/key-purposes.ts';
 import { newApiKey } from '../../core/contract/values/api-key.ts';
 import { deriveKey } from '../../core/contract/values/secret.ts';
 import { addKey } from '../bootstrap/create-organisation.ts';

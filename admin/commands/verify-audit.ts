@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
-import { keyPurposes } from '../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../core/contract/protocol/key-purposes.ts';
 import { deriveKey } from '../../core/contract/values/secret.ts';
 import { createLog } from '../../core/log/log.ts';
 import { anchorFile, readAnchors } from '../audit/anchors.ts';

@@ -1,7 +1,7 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { keyPurposes } from '../../core/contract/protocol/documents.ts';
 import { newJobCredential } from '../../core/contract/protocol/job-credential.ts';
+import { keyPurposes } from '../../core/contract/protocol/key-purposes.ts';
 import { isObject } from '../../core/contract/values/json.ts';
 import { deriveKey } from '../../core/contract/values/secret.ts';
 import type { AdminServices } from './route.ts';

@@ -1,4 +1,4 @@
-import { keyPurposes } from '../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../core/contract/protocol/key-purposes.ts';
 import { isCredentialHeader } from '../../core/contract/values/credential-headers.ts';
 import { deriveKey, seal } from '../../core/contract/values/secret.ts';
 import type { EntityManager } from '../db/open-database.ts';

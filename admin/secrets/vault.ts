@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { keyPurposes } from '../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../core/contract/protocol/key-purposes.ts';
 import { deriveKey, seal, sealBytes, unseal, unsealBytes } from '../../core/contract/values/secret.ts';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';

@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { openDatabase } from '../../admin/db/open-database.ts';
 import { entities, migrations } from '../../admin/tables.ts';
-import { keyPurposes } from '../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../core/contract/protocol/key-purposes.ts';
 import { digestSecret, formatApiKey } from '../../core/contract/values/api-key.ts';
 import { deriveKey } from '../../core/contract/values/secret.ts';
 import { newMemoryLog } from '../../test/support/memory-log.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../config/settings.ts';
 import type { SemanticCacheDefaults } from '../contract/plugin/core-plugin.ts';
-import { keyPurposes } from '../contract/protocol/documents.ts';
+import { keyPurposes } from '../contract/protocol/key-purposes.ts';
 import { deriveKey } from '../contract/values/secret.ts';
 import { realTimers } from '../contract/values/timers.ts';
 import { createRemoteReplies, type RemoteRepliesOptions } from '../reply-cache/remote-replies.ts';

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import type { AgentCardQuestion } from '../contract/protocol/agent-cards.ts';
 import type { AgentServerDocument } from '../contract/protocol/agents.ts';
-import { type GuardrailDocument, keyPurposes, type ProviderDocument } from '../contract/protocol/documents.ts';
+import type { GuardrailDocument, ProviderDocument } from '../contract/protocol/documents.ts';
 import { type ExternalTokenRules, externalTokenRules } from '../contract/protocol/external-tokens.ts';
+import { keyPurposes } from '../contract/protocol/key-purposes.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import { type McpConnectionDocument, mcpTokenContext } from '../contract/protocol/mcp-connection.ts';
 import type { MappedSecretDocument } from '../contract/protocol/secret-reference.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { keyPurposes } from '../contract/protocol/documents.ts';
+import { keyPurposes } from '../contract/protocol/key-purposes.ts';
 import {
   type OutboundCallReply,
   type OutboundResponse,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
-import { keyPurposes } from '../contract/protocol/documents.ts';
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
+import { keyPurposes } from '../contract/protocol/key-purposes.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import type { Log } from '../contract/values/log.ts';
 import { messageOf } from '../contract/values/message-of.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import * as v from 'valibot';
 import { isFromControlPlane } from '../contract/protocol/cluster-key.ts';
-import { keyPurposes } from '../contract/protocol/documents.ts';
+import { keyPurposes } from '../contract/protocol/key-purposes.ts';
 import { type TokenVerdict, type TokenVerifier, tokenCheck, tokenVerdictContext } from '../contract/protocol/tokens.ts';
 import { toGatewayError } from '../contract/values/errors.ts';
 import type { InboundRequest, ReplySink } from '../contract/values/http.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import * as v from 'valibot';
 import type { Settings } from '../../../config/settings.ts';
-import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
 import {
   type TokenVerdict,
   tokenCheckMs,

@@ -14,7 +14,7 @@ import {
   unframe,
   vectorDimensionsMax,
 } from '../../../core/contract/protocol/cached-replies.ts';
-import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
 import { deriveKey, sealBytes, unsealBytes } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid } from '../../http/errors.ts';

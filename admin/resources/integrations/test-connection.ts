@@ -5,7 +5,8 @@ import {
   connectionTestMs,
   connectionTestPath,
 } from '../../../core/contract/protocol/connection-test.ts';
-import { keyPurposes, type ProviderDocument } from '../../../core/contract/protocol/documents.ts';
+import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
 import type { MappedSecretDocument } from '../../../core/contract/protocol/secret-reference.ts';
 import { messageOf } from '../../../core/contract/values/message-of.ts';
 import { deriveKey, seal } from '../../../core/contract/values/secret.ts';

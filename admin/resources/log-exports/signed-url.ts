@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Settings } from '../../../config/settings.ts';
-import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
 import { equalDigests } from '../../../core/contract/values/equal-digests.ts';
 import { deriveKey } from '../../../core/contract/values/secret.ts';
 

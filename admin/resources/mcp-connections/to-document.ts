@@ -1,4 +1,4 @@
-import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
 import { type McpConnectionDocument, mcpTokenContext } from '../../../core/contract/protocol/mcp-connection.ts';
 import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
 import { isUuid } from '../../../core/contract/values/uuid.ts';

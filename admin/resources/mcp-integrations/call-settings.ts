@@ -1,5 +1,5 @@
 import { breakerSettingsOf } from '../../../core/contract/plugin/strategy-config.ts';
-import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
 import type { IdentityForwarding, McpServerDocument } from '../../../core/contract/protocol/mcp.ts';
 import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';

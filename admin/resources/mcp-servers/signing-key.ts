@@ -1,6 +1,6 @@
 import { createHash, generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
-import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
 import { type SigningKeyDocument, signingKeyId } from '../../../core/contract/protocol/signing-key.ts';
 import { deriveKey, seal, unseal } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import * as v from 'valibot';
-import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
 import { deriveKey, seal, unseal } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';

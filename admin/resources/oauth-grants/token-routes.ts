@@ -1,6 +1,6 @@
 import type { HonoRequest } from 'hono';
 import * as v from 'valibot';
-import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
 import { newOAuthToken, oauthScope, readOAuthToken } from '../../../core/contract/protocol/oauth-token.ts';
 import { deriveKey } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';

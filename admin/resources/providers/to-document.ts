@@ -1,4 +1,5 @@
-import { keyPurposes, type ProviderDocument } from '../../../core/contract/protocol/documents.ts';
+import type { ProviderDocument } from '../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
 import { deriveKey, seal } from '../../../core/contract/values/secret.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Headers } from '../../secrets/sealed-headers.ts';

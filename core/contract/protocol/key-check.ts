@@ -1,5 +1,5 @@
 import { deriveKey, type Sealed, seal, unseal } from '../values/secret.ts';
-import { keyPurposes } from './documents.ts';
+import { keyPurposes } from './key-purposes.ts';
 
 /** Settings whose keys belong to a database. */
 export type CheckedKey = 'ENCRYPTION_KEY' | 'CLUSTER_KEY';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agentIntegrations } from '../../../admin/resources/agent-integrations/entity.ts';
-import { keyPurposes } from '../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
 import { deriveKey, unseal } from '../../../core/contract/values/secret.ts';
 import { expectChange, expectRefusal } from '../support/outcomes.ts';
 import { type Plane, startPlane } from '../support/plane.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiKeys } from '../../../../admin/resources/api-keys/entity.ts';
-import { keyPurposes } from '../../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../../core/contract/protocol/key-purposes.ts';
 import { digestSecret, parseApiKey } from '../../../../core/contract/values/api-key.ts';
 import { deriveKey } from '../../../../core/contract/values/secret.ts';
 import { expectChange } from '../../support/outcomes.ts';

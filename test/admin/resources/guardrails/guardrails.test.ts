@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { guardrailVersions } from '../../../../admin/resources/guardrails/entity.ts';
-import { keyPurposes } from '../../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../../core/contract/protocol/key-purposes.ts';
 import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import type { Plane } from '../../support/plane.ts';

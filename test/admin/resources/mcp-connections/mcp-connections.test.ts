@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mcpConnections } from '../../../../admin/resources/mcp-connections/entity.ts';
 import { createTokenService } from '../../../../admin/resources/mcp-connections/serve-tokens.ts';
-import { keyPurposes } from '../../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../../core/contract/protocol/key-purposes.ts';
 import { mcpTokenContext } from '../../../../core/contract/protocol/mcp-connection.ts';
 import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
 import { browse, type OAuthUpstream, startOAuthUpstream } from '../../../support/oauth-upstream.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../../../admin/db/new-id.ts';
 import { guardrails, guardrailVersions } from '../../../../admin/resources/guardrails/entity.ts';
 import { mcpIntegrations } from '../../../../admin/resources/mcp-integrations/entity.ts';
-import { keyPurposes } from '../../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../../core/contract/protocol/key-purposes.ts';
 import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';

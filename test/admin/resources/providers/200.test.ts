@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keyPurposes } from '../../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../../core/contract/protocol/key-purposes.ts';
 import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
 import { expectChange } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type GuardrailDocument, keyPurposes } from '../../../../core/contract/protocol/documents.ts';
+import type { GuardrailDocument } from '../../../../core/contract/protocol/documents.ts';
+import { keyPurposes } from '../../../../core/contract/protocol/key-purposes.ts';
 import type { JsonObject } from '../../../../core/contract/values/json.ts';
 import { deriveKey, seal } from '../../../../core/contract/values/secret.ts';
 import { clusterKey, createHarness, organisationId, workspaceId } from '../../../support/pipeline-harness.ts';
