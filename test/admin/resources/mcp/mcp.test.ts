@@ -124,6 +124,11 @@ describe.each(databases)('MCP integrations and servers, on %s', (database) => {
     expect(await documentOf('to-archive')).toBeNull();
   });
 
+  it('auth_type headers needs no headers: clients may send their own', async () => {
+    const made = await plane.ask('POST', '/mcp-integrations', { body: fields({ configurations: {} }) });
+    expect(made.status, JSON.stringify(made.body)).toBe(200);
+  });
+
   it('a new host needs the headers again', async () => {
     const { id } = await integrate();
     const move = (more: object) => () =>
@@ -137,7 +142,6 @@ describe.each(databases)('MCP integrations and servers, on %s', (database) => {
     ['url', { url: 'http://169.254.169.254/mcp' }],
     ['auth_type', { auth_type: 'basic' }],
     ['transport', { transport: 'stdio' }],
-    ['configurations.headers', { configurations: {} }],
     ['configurations.headers', { configurations: { headers: { 'mcp-session-id': 'x' } } }],
     ['configurations.headers', { configurations: { headers: { 'x-a': 'a\nb' } } }],
     ['configurations.forward_headers', { configurations: { forward_headers: ['Cookie'] } }],
