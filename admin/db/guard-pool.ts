@@ -10,8 +10,8 @@ interface Client extends EventEmitter {
 /**
  * Works around two errors of the libraries when connections break.
  * A query that times out leaves its client waiting for a response forever, back in the pool. The guard closes the client.
- * A transaction whose rollback fails because the connection is gone never releases its slot in the pool (Kysely issue 1990, open
- * in November 2026). The guard frees the slot of an ended client.
+ * A transaction whose rollback fails because the connection is gone never releases its slot in the pool (reported to Kysely as
+ * number 1990, open in November 2026). The guard frees the slot of an ended client.
  * For `onPoolCreated` of MikroORM's driver options.
  */
 export function guardPool(pool: unknown): void {

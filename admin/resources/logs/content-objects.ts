@@ -27,7 +27,7 @@ export async function storeInObjects(
   contents: readonly SealedContent[],
 ): Promise<ReadonlyMap<string, ContentLocation>> {
   const locations = new Map<string, ContentLocation>();
-  for (const [organisationId, group] of groupBy(contents, (content) => content.organisationId)) {
+  for (const [organisationId, group] of Map.groupBy(contents, (content) => content.organisationId)) {
     const newestAt = new Date(Math.max(...group.map(({ createdAt }) => Date.parse(createdAt)))).toISOString();
     const bytes = Buffer.concat(group.map((content) => content.bytes));
     let objectKey: string;
@@ -58,7 +58,7 @@ export async function readFromObjects(
   rows: readonly (ContentLocation & { readonly id: string })[],
 ): Promise<ReadonlyMap<string, Uint8Array>> {
   const found = new Map<string, Uint8Array>();
-  const groups = [...groupBy(rows, ({ objectKey }) => objectKey)];
+  const groups = [...Map.groupBy(rows, ({ objectKey }) => objectKey)];
   if (groups.length > 0 && objects === null) throw new ObjectStoreError('OBJECT_STORE: not set, but it has bodies of requests');
   for (let at = 0; at < groups.length; at += parallel) {
     const reads = groups.slice(at, at + parallel).map(async ([key, group]) => {
@@ -72,14 +72,4 @@ export async function readFromObjects(
     await Promise.all(reads);
   }
   return found;
-}
-
-function groupBy<T>(all: readonly T[], keyOf: (one: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const one of all) {
-    const group = groups.get(keyOf(one));
-    if (group) group.push(one);
-    else groups.set(keyOf(one), [one]);
-  }
-  return groups;
 }
