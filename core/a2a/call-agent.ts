@@ -1,7 +1,8 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { UpstreamCall } from '../contract/provider/upstream.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http.ts';
+import { beginAttempt } from '../json-rpc/attempt.ts';
 import { forwardedHeaders, passedHeaders } from '../json-rpc/headers.ts';
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
@@ -36,31 +37,21 @@ export interface AgentResponse {
 
 /**
  * Sends a request to the agent, and notes it as an attempt. Throws GatewayError for failures and for replies that clients must not see: those
- * about the gateway's own credential, and redirects.
+ * about the gateway's own credential, and redirects. Throws GatewayError `unavailable` while the circuit of the agent is open.
  */
 export async function callAgent(ctx: RequestContext, options: PipelineOptions, outgoing: OutgoingCall): Promise<AgentResponse> {
+  const attempt = beginAttempt(ctx, options.services, {
+    ...{ kind: 'agent', label: 'agent', document: outgoing.agent.document, named: nameAgent },
+  });
   const stream = exchangeStream(options.dispatcher.transport, upstreamCall(ctx, options, outgoing));
   ctx.abortUpstream = () => stream.abort();
-  const { clock } = options.services;
-  const startMs = clock.elapsed();
-  const note = (status: number, error: GatewayError | null): void => {
-    ctx.attempts.push({
-      ...{ targetPath: 'agent', provider: 'agent', providerSlug: outgoing.agent.document.slug },
-      ...{ status, errorCode: error?.code ?? null, startMs: startMs - ctx.startedAtMs, durationMs: clock.elapsed() - startMs },
-      ...{ firstByteMs: 0, targetIndex: 0, ok: error === null && status < 400, error, retryAfterMs: null },
-    });
-  };
-  try {
-    const { status, headers } = await stream.head;
-    note(status, null);
-    requireUsable(status, stream);
-    const isStream = /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
-    return { status, headers: passedHeaders(headers, passed), isStream, stream };
-  } catch (thrown) {
-    const error = nameAgent(toGatewayError(thrown));
-    if (error.code !== 'upstream_status') note(error.status, error);
-    throw error;
-  }
+  const { status, headers } = await stream.head.catch((thrown: unknown) => {
+    throw attempt.failed(thrown);
+  });
+  attempt.ended(status);
+  requireUsable(status, stream);
+  const isStream = /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
+  return { status, headers: passedHeaders(headers, passed), isStream, stream };
 }
 
 function upstreamCall(ctx: RequestContext, { prefixes }: PipelineOptions, outgoing: OutgoingCall): UpstreamCall {

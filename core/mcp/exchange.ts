@@ -4,6 +4,7 @@ import type { ExternalTokens } from '../contract/protocol/external-tokens.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http.ts';
+import { beginAttempt } from '../json-rpc/attempt.ts';
 import { passedHeaders } from '../json-rpc/headers.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';
@@ -12,11 +13,10 @@ import type { ToolChecks, ToolGuardrails } from '../json-rpc/tool-guardrails.ts'
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
-import { beginAttempt } from './attempt.ts';
 import type { SignIdentity } from './identity-headers.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import { routedBody, routingHeaders } from './routed-message.ts';
-import { nameServer, rejectedDetail } from './server-errors.ts';
+import { calledServer, nameServer, rejectedDetail } from './server-errors.ts';
 import { messageReader } from './server-messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 import { callerOf, type SessionIds } from './session-id.ts';
@@ -170,7 +170,7 @@ async function send(work: Work, outgoing: Outgoing, sessionId: string | null, re
     },
     prefixes: options.prefixes,
   });
-  const attempt = beginAttempt(work);
+  const attempt = beginAttempt(ctx, options.services, calledServer(server.document));
   const stream = exchangeStream(options.dispatcher.transport, call);
   ctx.abortUpstream = () => stream.abort();
   try {

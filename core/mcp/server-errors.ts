@@ -1,4 +1,6 @@
+import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
+import type { Called } from '../json-rpc/attempt.ts';
 
 /** `detail` of the error if the server rejected the credential. */
 export const rejectedDetail = 'status 401';
@@ -9,4 +11,9 @@ export const lostDetail = 'connection lost';
 /** Names the server instead of a provider in errors of the transport. */
 export function nameServer(error: GatewayError): GatewayError {
   return error.message.includes('provider') ? error.renamed(error.message.replace('provider', 'MCP server'), error.param) : error;
+}
+
+/** Returns the server as the counterpart of a call. */
+export function calledServer(document: McpServerDocument): Called {
+  return { kind: 'mcp', label: 'MCP server', document, named: nameServer };
 }

@@ -420,6 +420,26 @@ describe('limits and usage', () => {
     expect((await send('sample', rpc('GetTask', { id: 'x' }), { headers })).status).toBe(200);
   });
 
+  it('does not call an agent for a time once its circuit has opened, over either binding', async () => {
+    const cb_config = { failure_threshold: 2, cooldown_interval: 60_000, failure_status_codes: [500] };
+    await addAgent('circuit', agent.url, { configurations: { cb_config } });
+    agent.override = (_request, response) => void response.writeHead(500).end();
+    const opened = await until(
+      async () => {
+        const reply = await send('circuit', rpc('GetTask', { id: 'x' }), { headers: v1 });
+        return reply.status === 503 && reply;
+      },
+      { what: 'an open circuit' },
+    );
+    agent.override = null;
+    const message = 'The agent circuit is not called for a time, because its last calls failed';
+    expect(opened.body.error).toMatchObject({ code: -32603, message, data: [{ reason: 'UNAVAILABLE' }] });
+    expect(opened.headers.get('retry-after')).toBe('60');
+    const rest = await send('circuit', said('hello'), { rest: '/message:send', headers: v1 });
+    expect([rest.status, rest.body.error]).toMatchObject([503, { code: 503, status: 'UNAVAILABLE', message }]);
+    expect((await send('sample', rpc('GetTask', { id: 'x' }), { headers: v1 })).status).toBe(200);
+  });
+
   it('gives an agent its own time to reply', async () => {
     const hanging = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(hanging, 'listening');

@@ -36,6 +36,7 @@ export async function putSettings(
   row.configurations = {
     ...changed('forward_headers', row.configurations.forward_headers, forward),
     ...changed('request_timeout', row.configurations.request_timeout, sent?.request_timeout),
+    ...changed('cb_config', row.configurations.cb_config, sent?.cb_config),
     ...changed('input_guardrails', row.configurations.input_guardrails, await guardrailIds(em, row, sent, 'input_guardrails')),
     ...changed('output_guardrails', row.configurations.output_guardrails, await guardrailIds(em, row, sent, 'output_guardrails')),
   };

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { breakerConfig } from '../../../core/contract/plugin/strategy-config.ts';
 import { agentAuthTypes } from '../../../core/contract/protocol/agents.ts';
 import { globalAccess } from '../../access/workspace-sharing.ts';
 import { nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
@@ -18,6 +19,7 @@ const configurations = v.nullish(
     input_guardrails: guardrailList,
     output_guardrails: guardrailList,
     request_timeout: callSettings.request_timeout,
+    cb_config: callSettings.cb_config,
   }),
 );
 export type SentConfigurations = v.InferOutput<typeof configurations>;
@@ -30,6 +32,7 @@ export interface AgentConfigurations {
   output_guardrails?: string[];
   /** Milliseconds. */
   request_timeout?: number;
+  cb_config?: v.InferOutput<typeof breakerConfig>;
 }
 
 const url = v.pipe(

@@ -7,6 +7,7 @@ import { type AgentIntegration, agentIntegrations } from '../agent-integrations/
 import { openAgentHeaders } from '../agent-integrations/headers.ts';
 import { agentIntegrationAccess } from '../agent-integrations/service.ts';
 import { integrationFlags } from '../agent-integrations/skills.ts';
+import { circuitOf } from '../mcp-integrations/call-settings.ts';
 import { toForwardHeaders } from '../mcp-integrations/sent-headers.ts';
 import { agentServers, agentServerUsers } from './entity.ts';
 import { serverFlags } from './skills.ts';
@@ -40,6 +41,7 @@ export async function toAgentServerDocument(source: DocumentSource, id: string):
     forwardHeaders: forward ? toForwardHeaders(forward) : null,
     card: integration.agentCard ?? null,
     timeoutMs: integration.configurations.request_timeout ?? null,
+    circuit: circuitOf(integration.configurations.cb_config),
     disabledSkills: [...new Set(flags.filter(([, enabled]) => !enabled).map(([skill]) => skill))],
     guardrails: guardrailsOf(integration.configurations),
     access: { default: row.defaultUserAccess, exceptions: await userExceptions(em, agentServerUsers, row) },

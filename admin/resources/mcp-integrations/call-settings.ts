@@ -82,10 +82,15 @@ export async function callPart(
   const key = deriveKey(clusterKey, keyPurposes.transport);
   return {
     timeoutMs: request_timeout ?? null,
-    circuit: cb_config ? { ...breakerSettingsOf(cb_config), statusCodes: cb_config.failure_status_codes ?? null } : null,
+    circuit: circuitOf(cb_config),
     identity: identity ? toForwarding(identity) : null,
     externalTokens: rules ? seal(key, JSON.stringify({ ...rules, ...secret }), `mcp-server/${serverId}/tokens`) : null,
   };
+}
+
+/** Returns the conditions of a circuit as documents hold them; null: there is none. */
+export function circuitOf(sent: CallSettings['cb_config']): McpServerDocument['circuit'] {
+  return sent ? { ...breakerSettingsOf(sent), statusCodes: sent.failure_status_codes ?? null } : null;
 }
 
 function toForwarding(sent: NonNullable<CallSettings['user_identity_forwarding']>): IdentityForwarding {

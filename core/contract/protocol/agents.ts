@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isObject, type JsonObject } from '../values/json.ts';
-import { forwardHeaders } from './mcp.ts';
+import { circuit, forwardHeaders } from './mcp.ts';
 
 /** How the gateway authenticates to the agent: not at all, or with fixed headers. */
 export const agentAuthTypes = ['none', 'headers'] as const;
@@ -49,6 +49,8 @@ export const agentServerDocument = v.object({
   card: v.nullable(v.record(v.string(), v.unknown())),
   /** Milliseconds to the head of a reply, and between two chunks of it; null or absent: REQUEST_TIMEOUT. */
   timeoutMs: v.optional(v.nullable(v.number())),
+  /** Absent or null: the agent has no circuit. */
+  circuit: v.optional(v.nullable(circuit)),
   /** Ids of skills that either level disables. */
   disabledSkills: v.array(v.string()),
   /** Guardrails on messages (`input`) and replies (`output`), by id. */

@@ -47,7 +47,7 @@ const identityForwarding = v.object({
 export type IdentityForwarding = v.InferOutput<typeof identityForwarding>;
 
 /** Conditions of the circuit of a server, as `BreakerSettings`. */
-const circuit = v.object({
+export const circuit = v.object({
   failureThreshold: v.nullable(v.number()),
   failurePercent: v.nullable(v.number()),
   requestsMin: v.number(),

@@ -1,12 +1,12 @@
 import { GatewayError } from '../../contract/values/errors.ts';
 import { isPromise, type JsonObject, parseObject } from '../../contract/values/json.ts';
+import { beginAttempt } from '../../json-rpc/attempt.ts';
 import { RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
-import { beginAttempt } from '../attempt.ts';
 import type { Outgoing, Work } from '../exchange.ts';
 import type { OwnSession } from '../own-client.ts';
 import { routedBody } from '../routed-message.ts';
-import { lostDetail, rejectedDetail } from '../server-errors.ts';
+import { calledServer, lostDetail, rejectedDetail } from '../server-errors.ts';
 import { messageReader } from '../server-messages.ts';
 import { callerOf } from '../session-id.ts';
 import { upstreamCall } from '../upstream-call.ts';
@@ -65,7 +65,7 @@ type Run<T> = (connection: SseConnection, headers: string[]) => Promise<T>;
 
 /** Runs on the connection of the caller. It is opened again once if the server has not handled the message. */
 async function onConnection<T>(work: Work, renew: () => Promise<Work>, run: Run<T>): Promise<T> {
-  const attempt = beginAttempt(work);
+  const attempt = beginAttempt(work.ctx, work.options.services, calledServer(work.server.document));
   try {
     const done = await once(work, run).catch(async (thrown: unknown) => {
       if (work.ctx.aborted || !wasNotHandled(thrown)) throw thrown;
