@@ -13,7 +13,7 @@ import { type NamePattern, parseGroupName } from './group-name.ts';
 
 /**
  * Makes the mapping that the name of a group stands for, with its workspace if there is none of that name, and removes the mapping of
- * an earlier name. Returns true if a mapping changed. Throws `invalidValue` if the group has another role in other workspaces.
+ * an earlier name. Returns the workspaces whose mapping changed. Throws `invalidValue` if the group has another role in other workspaces.
  */
 export async function mapByName(
   change: Change,
@@ -21,25 +21,26 @@ export async function mapByName(
   group: ScimGroup,
   pattern: NamePattern,
   making: Making,
-): Promise<boolean> {
+): Promise<string[]> {
   const { organisationId, id: groupId } = group;
   const named = parseGroupName(group.displayName, pattern);
   const mappings = await change.tx.find(scimGroupWorkspaces, { organisationId, groupId });
   const before = mappings.find((one) => one.byName);
   const others = mappings.filter((one) => !one.byName);
   const found = named && (await findNamed(change, organisationId, named.workspace));
-  if (before && named && found?.id === before.workspaceId && before.role === named.role) return false;
+  if (before && named && found?.id === before.workspaceId && before.role === named.role) return [];
+  const ended = before ? [before.workspaceId] : [];
   if (before) change.tx.remove(before);
   await change.tx.flush();
-  if (!named) return before !== undefined;
+  if (!named) return ended;
   if (others.some((one) => one.role !== named.role)) {
     throw new ScimError('invalidValue', `displayName: the group already has the role ${others[0]?.role} in another workspace`);
   }
-  if (found && others.some((one) => one.workspaceId === found.id)) return before !== undefined;
+  if (found && others.some((one) => one.workspaceId === found.id)) return ended;
   const workspace = found ?? (await createWorkspace(change, actor, { name: named.workspace } as never, making));
   addMapping(change, group, workspace.id, named.role, { byName: true, madeWorkspace: found === null, now: making.now });
   await change.tx.flush();
-  return true;
+  return [...ended, workspace.id];
 }
 
 /** Adds a mapping. The caller lets the members follow. */

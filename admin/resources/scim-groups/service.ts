@@ -98,7 +98,12 @@ export async function deleteGroup(change: Change, row: ScimGroup, context: Conte
   change.tx.remove(row);
   await change.tx.flush();
   change.about(groupId);
-  await followGroups(change, organisationId, members, context.making);
+  await followGroups(
+    change,
+    organisationId,
+    { userIds: members, workspaceIds: made.map((one) => one.workspaceId) },
+    context.making,
+  );
   await archiveUnused(change, context.actor, made, context.dependents);
 }
 
@@ -210,9 +215,15 @@ async function applied(
   const { organisationId, id } = row;
   const { authSettings } = await change.tx.findOneOrFail(organisations, { id: organisationId });
   const settings = scimSettings(authSettings ?? {});
-  const isMapped = isRenamed && (await mapByName(change, actor, row, settings, making));
-  if (settings.group_based_user_provisioning && added.length > 0) await reactivate(change, organisationId, added, making.now);
-  await followGroups(change, organisationId, isMapped ? [...touched, ...(await membersOf(change.tx, row))] : touched, making);
+  const remapped = isRenamed ? await mapByName(change, actor, row, settings, making) : [];
+  if (settings.group_based_user_provisioning && added.length > 0) {
+    const userIds = await reactivate(change, organisationId, added, making.now);
+    await followGroups(change, organisationId, { userIds, workspaceIds: null }, making);
+  }
+  const mapped = await change.tx.find(scimGroupWorkspaces, { organisationId, groupId: id });
+  const userIds = remapped.length > 0 ? [...new Set([...touched, ...(await membersOf(change.tx, row))])] : touched;
+  const workspaceIds = [...new Set([...remapped, ...mapped.map((one) => one.workspaceId)])];
+  await followGroups(change, organisationId, { userIds, workspaceIds }, making);
   change.about(id);
 }
 
@@ -225,14 +236,14 @@ export async function membersOf(tx: EntityManager, { id, organisationId }: ScimG
   return rows.map((row) => row.user_id);
 }
 
-/** Activates deactivated users (`group_based_user_provisioning`). */
-async function reactivate({ tx }: Change, organisationId: string, ids: readonly string[], now: number): Promise<void> {
-  await tx.execute(
+/** Activates deactivated users (`group_based_user_provisioning`) and returns them. */
+async function reactivate({ tx }: Change, organisationId: string, ids: readonly string[], now: number): Promise<string[]> {
+  const rows = await tx.execute<{ id: string }[]>(
     `update users set deactivated_at = null, last_updated_at = ?, revision = revision + 1
-     where organisation_id = ? and deactivated_at is not null and id in (select jsonb_array_elements_text(?::jsonb)::uuid)`,
+     where organisation_id = ? and deactivated_at is not null and id in (select jsonb_array_elements_text(?::jsonb)::uuid) returning id`,
     [new Date(now), organisationId, JSON.stringify(ids)],
-    'run',
   );
+  return rows.map((row) => row.id);
 }
 
 async function requireFree(tx: EntityManager, organisationId: string, name: string, own: string | null): Promise<void> {

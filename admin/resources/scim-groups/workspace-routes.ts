@@ -148,7 +148,8 @@ async function createMapping(change: Change, call: AdminCall<unknown, v.InferOut
   const row = same ?? addMapping(change, group, workspace.id, body.role, options);
   await tx.flush();
   change.about(row.id);
-  if (!same) await followGroups(change, organisationId, await membersOf(tx, group), making);
+  const affected = async () => ({ userIds: await membersOf(tx, group), workspaceIds: [workspace.id] });
+  if (!same) await followGroups(change, organisationId, await affected(), making);
   return toReply(row, group.displayName);
 }
 

@@ -7,50 +7,16 @@ import { roleChanged } from '../api-keys/role-changed.ts';
 import { deleteKeysOfMembers } from '../api-keys/user-keys.ts';
 import { users } from '../users/entity.ts';
 import type { Making } from '../workspace-users/memberships.ts';
+import { type Affected, type Difference, findDifferences } from './find-differences.ts';
 import { provisionKeys } from './provision-keys.ts';
-
-/** A membership that differs from what the groups of the user give. */
-interface Difference {
-  readonly user_id: string;
-  readonly workspace_id: string;
-  /** Null: no group gives a role. */
-  readonly wanted: string | null;
-  /** Null: not a member. */
-  readonly current: string | null;
-}
 
 /**
  * Gives users the memberships of their groups: the strongest role of each workspace. Memberships that an administrator made stay as they
  * are. Works on sets, so that a group of thousands is a few statements. Call it after the groups are written.
  */
-export async function followGroups(
-  change: Change,
-  organisationId: string,
-  userIds: readonly string[],
-  making: Making,
-): Promise<void> {
-  if (userIds.length === 0) return;
+export async function followGroups(change: Change, organisationId: string, affected: Affected, making: Making): Promise<void> {
   const { tx } = change;
-  const differences = await tx.execute<Difference[]>(
-    `with affected as (select jsonb_array_elements_text(?::jsonb)::uuid as id),
-     wanted as (
-       select m.user_id, w.workspace_id,
-         (array['member', 'manager', 'admin'])[max(array_position(array['member', 'manager', 'admin'], w.role))] as role
-       from affected a join scim_group_members m on m.user_id = a.id
-         join scim_group_workspaces w on w.group_id = m.group_id
-         join users u on u.id = m.user_id and u.deactivated_at is null
-         join workspaces s on s.id = w.workspace_id and s.status = 'active'
-       where m.organisation_id = ? group by m.user_id, w.workspace_id),
-     present as (
-       select p.user_id, p.workspace_id, p.role, p.by_group from affected a join workspace_members p on p.user_id = a.id
-       where p.organisation_id = ?)
-     select coalesce(w.user_id, p.user_id) as user_id, coalesce(w.workspace_id, p.workspace_id) as workspace_id,
-       w.role as wanted, p.role as current
-     from wanted w full join present p on p.user_id = w.user_id and p.workspace_id = w.workspace_id
-     where p.user_id is null or (p.by_group and w.role is distinct from p.role)
-     order by 2, 1`,
-    [JSON.stringify(userIds), organisationId, organisationId],
-  );
+  const differences = await findDifferences(tx, organisationId, affected);
   if (differences.length === 0) return;
   for (const id of new Set(differences.map((one) => one.workspace_id))) await holdWorkspace(tx, organisationId, id);
   const joined = differences.filter((one) => one.current === null);

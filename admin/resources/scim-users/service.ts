@@ -98,7 +98,7 @@ export async function updateDirectoryUser(
   if (before.isActive && !isActive) await endAccess(change, row, dependents);
   await change.tx.flush();
   if (before.email !== accountEmail) announceUser(change, organisationId, before.email);
-  if (isActive && !before.isActive) await followGroups(change, organisationId, [userId], making);
+  if (isActive && !before.isActive) await followGroups(change, organisationId, { userIds: [userId], workspaceIds: null }, making);
   // Records of requests with their keys hold the name.
   if (isActive) await announceUserKeys(change, { organisationId, workspaceId: null, userId });
   if (isActive) await announceUsers(change, { organisationId, workspaceId: null, userId });
