@@ -1,6 +1,7 @@
+import { executeBound } from '../db/execute-bound.ts';
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import { auditChains, auditEntries } from './entity.ts';
+import type { AuditEntry } from './entity.ts';
 import { chainStart, hashEntry } from './hash-entry.ts';
 
 /** Data of a request before its outcome is known. */
@@ -40,11 +41,13 @@ export async function addAuditEntry(
   outcome: AuditOutcome,
 ): Promise<void> {
   const { organisationId } = draft;
-  const [link] = await tx.execute<[{ seq: string | number; hash: string }]>(
-    `insert into audit_chains as chain (organisation_id, seq, hash) values (?, 1, ?)
+  const [link] = await executeBound<{ seq: string | number; hash: string }>(
+    tx,
+    `insert into audit_chains as chain (organisation_id, seq, hash) values ($1, 1, $2)
      on conflict (organisation_id) do update set seq = chain.seq + 1 returning seq, hash`,
     [organisationId, chainStart],
   );
+  if (!link) throw new Error('the audit chain returned no link');
   const entry = {
     ...draft,
     requestHeaders: draft.requestHeaders ?? null,
@@ -57,8 +60,42 @@ export async function addAuditEntry(
     seq: Number(link.seq),
     previousHash: link.hash,
   };
-  const hash = hashEntry(auditKey, entry);
-  tx.create(auditEntries, { ...entry, hash });
-  await tx.flush();
-  await tx.nativeUpdate(auditChains, { organisationId }, { hash });
+  const row: AuditEntry = { ...entry, hash: hashEntry(auditKey, entry) };
+  const values = names.map((name) => (isJson.has(name) && row[name] !== null ? JSON.stringify(row[name]) : row[name]));
+  await executeBound(tx, insertEntry, [...values, row.hash, organisationId]);
 }
+
+type Property = Extract<keyof AuditEntry, string>;
+
+/** Columns of `audit_entries` by property. */
+const columns: Readonly<Record<Property, string>> = {
+  id: 'id',
+  organisationId: 'organisation_id',
+  workspaceId: 'workspace_id',
+  createdAt: 'created_at',
+  method: 'method',
+  uri: 'uri',
+  requestId: 'request_id',
+  requestBody: 'request_body',
+  queryParams: 'query_params',
+  requestHeaders: 'request_headers',
+  userId: 'user_id',
+  userType: 'user_type',
+  responseStatusCode: 'response_status_code',
+  errorCode: 'error_code',
+  resourceType: 'resource_type',
+  resourceId: 'resource_id',
+  action: 'action',
+  clientIp: 'client_ip',
+  country: 'country',
+  seq: 'seq',
+  previousHash: 'previous_hash',
+  hash: 'hash',
+};
+const names = Object.keys(columns) as Property[];
+const isJson: ReadonlySet<Property> = new Set(['requestBody', 'queryParams', 'requestHeaders']);
+
+/** Both writes in one statement, because every change of the control plane waits for it. */
+const insertEntry = `with entry as (
+    insert into audit_entries (${Object.values(columns).join(', ')}) values (${names.map((_, index) => `$${index + 1}`).join(', ')}))
+  update audit_chains set hash = $${names.length + 1} where organisation_id = $${names.length + 2}`;

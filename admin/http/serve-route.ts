@@ -28,10 +28,10 @@ export function serveRoute(route: AdminRoute, services: AdminServices): (c: Cont
     const call = new RouteCall(route, services, c);
     const startedAtMs = services.clock.elapsed();
     const expired = new AbortController();
-    const deadline = new AdminError('AB10', 'The database did not reply in time. Try again shortly');
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
+        const deadline = new AdminError('AB10', 'The database did not reply in time. Try again shortly');
         expired.abort(deadline);
         reject(deadline);
       }, deadlineMs);

@@ -22,7 +22,7 @@ const takenMax = 3;
 /**
  * Runs a change as one transaction: its rows, one audit entry and its outbox events are stored together or not at all. Throws
  * what `work` throws, and the signal's reason if the client has already received a reply. `committed` receives the notices to
- * publish.
+ * publish, if there are any.
  * If a concurrent change modified or created the same row, `work` runs again on a fresh unit of work. It must therefore find its
  * rows through `change.tx` and have no effects that cannot be repeated.
  */
@@ -37,7 +37,7 @@ export async function writeChange<T>(
   for (let attempt = 1, taken = 0; ; attempt++) {
     try {
       const { result, notices } = await writeOnce(em.fork(), auditKey, audit, signal, work);
-      committed(notices);
+      if (notices.length > 0) committed(notices);
       return result;
     } catch (error) {
       if (attempt === attemptsMax || signal?.aborted || !isOvertaken(error)) throw error;

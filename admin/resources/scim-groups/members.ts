@@ -1,4 +1,5 @@
 import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { executeBound } from '../../db/execute-bound.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { ScimError } from '../../scim/scim-error.ts';
 
@@ -11,30 +12,31 @@ interface Group {
 export async function addMembers(tx: EntityManager, group: Group, ids: readonly string[]): Promise<string[]> {
   const wrong = ids.findIndex((id) => !isUuid(id));
   if (wrong !== -1) throw unknown(wrong);
+  if (ids.length === 0) return [];
   const lower = ids.map((id) => id.toLowerCase());
-  const wanted = JSON.stringify(lower);
-  // Read as a set. With `not exists` PostgreSQL may compare every id with every user: 1.6 s for 2,000 members of 5,000 users.
-  const users = await tx.execute<{ id: string }[]>(
-    'select u.id from users u where u.organisation_id = ? and u.id in (select jsonb_array_elements_text(?::jsonb)::uuid)',
-    [group.organisationId, wanted],
+  const rows = await executeBound<{ id: string; is_added: boolean }>(
+    tx,
+    `with known as materialized (select id from users where organisation_id = $1 and id = any($3::uuid[])),
+       added as (
+         insert into scim_group_members (organisation_id, group_id, user_id) select $1, $2::uuid, id from known
+         on conflict do nothing returning user_id)
+     select id, false as is_added from known union all select user_id, true from added`,
+    [group.organisationId, group.id, lower],
   );
-  const known = new Set(users.map((user) => user.id));
+  const known = new Set(rows.map((row) => row.id));
   const missing = lower.findIndex((id) => !known.has(id));
   if (missing !== -1) throw unknown(missing);
-  const added = await tx.execute<{ user_id: string }[]>(
-    `insert into scim_group_members (organisation_id, group_id, user_id)
-     select distinct ?::uuid, ?::uuid, s.id::uuid from jsonb_array_elements_text(?::jsonb) as s (id)
-     on conflict do nothing returning user_id`,
-    [group.organisationId, group.id, wanted],
-  );
-  return added.map((row) => row.user_id);
+  return rows.filter((row) => row.is_added).map((row) => row.id);
 }
 
 /** Removes members and returns those that were in the group. */
 export async function removeMembers(tx: EntityManager, group: Group, ids: readonly string[]): Promise<string[]> {
-  return deleteWhere(tx, group, 'm.user_id in (select jsonb_array_elements_text(?::jsonb)::uuid)', [
-    JSON.stringify(ids.filter(isUuid)),
-  ]);
+  const gone = await executeBound<{ user_id: string }>(
+    tx,
+    'delete from scim_group_members where organisation_id = $1 and group_id = $2 and user_id = any($3::uuid[]) returning user_id',
+    [group.organisationId, group.id, ids.filter(isUuid)],
+  );
+  return gone.map((row) => row.user_id);
 }
 
 /** Removes the members that are not in the list and returns them. */

@@ -1,4 +1,6 @@
+import { LockMode } from '@mikro-orm/core';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
+import { executeBound } from '../../db/execute-bound.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
@@ -10,7 +12,7 @@ import { filterToSql } from '../../scim/filter-to-sql.ts';
 import type { PatchStep } from '../../scim/patch.ts';
 import { ScimError } from '../../scim/scim-error.ts';
 import { groupSchema } from '../../scim/urns.ts';
-import { organisations } from '../organisations/entity.ts';
+import type { AuthSettings } from '../organisations/entity.ts';
 import { scimSettings } from '../organisations/scim-settings.ts';
 import { followGroups } from '../scim-users/follow-groups.ts';
 import type { Making } from '../workspace-users/memberships.ts';
@@ -30,17 +32,20 @@ export interface Context {
 export class Unchanged extends Error {}
 
 /** A group of the organisation by id. Throws AB08. */
-export async function findGroup(em: EntityManager, organisationId: string, id: string): Promise<ScimGroup> {
-  const row = isUuid(id) ? await em.findOne(scimGroups, { id, organisationId }) : null;
+export async function findGroup(
+  em: EntityManager,
+  organisationId: string,
+  id: string,
+  options: { readonly lockMode?: LockMode } = {},
+): Promise<ScimGroup> {
+  const row = isUuid(id) ? await em.findOne(scimGroups, { id, organisationId }, options) : null;
   if (!row) throw notFound('Group');
   return row;
 }
 
 /** Like `findGroup`, and locks the group: changes of one group follow each other. */
 export async function holdGroup(tx: EntityManager, organisationId: string, id: string): Promise<ScimGroup> {
-  if (!isUuid(id)) throw notFound('Group');
-  await tx.execute('select 1 from scim_groups where id = ? and organisation_id = ? for update', [id, organisationId]);
-  return findGroup(tx, organisationId, id);
+  return findGroup(tx, organisationId, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
 }
 
 /** Adds a group. Throws `uniqueness` if the name is taken. */
@@ -213,18 +218,28 @@ async function applied(
   { actor, making }: Context,
 ): Promise<void> {
   const { organisationId, id } = row;
-  const { authSettings } = await change.tx.findOneOrFail(organisations, { id: organisationId });
-  const settings = scimSettings(authSettings ?? {});
+  const { settings, workspaceIds: mapped } = await effectsOf(change.tx, row);
   const remapped = isRenamed ? await mapByName(change, actor, row, settings, making) : [];
   if (settings.group_based_user_provisioning && added.length > 0) {
     const userIds = await reactivate(change, organisationId, added, making.now);
     await followGroups(change, organisationId, { userIds, workspaceIds: null }, making);
   }
-  const mapped = await change.tx.find(scimGroupWorkspaces, { organisationId, groupId: id });
   const userIds = remapped.length > 0 ? [...new Set([...touched, ...(await membersOf(change.tx, row))])] : touched;
-  const workspaceIds = [...new Set([...remapped, ...mapped.map((one) => one.workspaceId)])];
+  const workspaceIds = [...new Set([...remapped, ...mapped])];
   await followGroups(change, organisationId, { userIds, workspaceIds }, making);
   change.about(id);
+}
+
+/** Reads the settings of the organisation and the workspaces in which the group gives a role. */
+async function effectsOf(tx: EntityManager, { id, organisationId }: ScimGroup) {
+  const [found] = await executeBound<{ auth_settings: AuthSettings | null; workspace_ids: string[] }>(
+    tx,
+    `select o.auth_settings, array(
+       select w.workspace_id::text from scim_group_workspaces w where w.organisation_id = o.id and w.group_id = $2) as workspace_ids
+     from organisations o where o.id = $1`,
+    [organisationId, id],
+  );
+  return { settings: scimSettings(found?.auth_settings ?? {}), workspaceIds: found?.workspace_ids ?? [] };
 }
 
 /** Returns the ids of all members. */
