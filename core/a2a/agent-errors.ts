@@ -25,6 +25,26 @@ export function rpcErrorReply({ rpcCode, id, message, data }: RpcError): Reply {
   return { status: 200, headers: ['content-type', 'application/json'], body, isDenial: true };
 }
 
+/** Code of A2A for content types that are not supported. */
+const contentTypeCode = -32005;
+const isJson = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
+
+/** Returns the reply to a request whose body is no JSON by its content type; null if it is JSON or has no content type. */
+export function contentTypeReply(ctx: RequestContext, call: AgentCall): Reply | null {
+  const type = ctx.request.header('content-type');
+  if (type === undefined || isJson.test(type)) return null;
+  const message = 'Content-Type: application/json or application/a2a+json is expected';
+  const details = [detail('CONTENT_TYPE_NOT_SUPPORTED', 'a2a-protocol.org')];
+  const headers = ['content-type', 'application/json'];
+  if (call.binding !== 'JSONRPC') {
+    const error = { code: 415, status: 'INVALID_ARGUMENT', message, details };
+    return { status: 415, headers, body: JSON.stringify({ error }), isDenial: true };
+  }
+  call.errorCode = contentTypeCode;
+  const error = { code: contentTypeCode, message, data: details };
+  return { status: 200, headers, body: JSON.stringify({ jsonrpc: '2.0', id: null, error }), isDenial: true };
+}
+
 /** Returns the reply to a failed request in the form of its binding; null, before the agent is known: the gateway's usual error. */
 export function agentErrorReply(ctx: RequestContext, error: GatewayError): Reply | null {
   const { agent } = ctx;
@@ -55,5 +75,9 @@ function restBody(error: GatewayError): string {
 }
 
 function detailOf({ code }: GatewayError) {
-  return { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: code.toUpperCase(), domain: 'svc-gateway' };
+  return detail(code.toUpperCase(), 'svc-gateway');
+}
+
+function detail(reason: string, domain: string) {
+  return { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain };
 }

@@ -1,6 +1,5 @@
 import type { AgentCall } from '../contract/plugin/agent-call.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
-import type { Reply } from '../contract/plugin/plugin.ts';
 import type { AgentBinding, AgentServerDocument } from '../contract/protocol/agents.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { ReplySink } from '../contract/values/http.ts';
@@ -12,18 +11,18 @@ import { relayJson, relayStream } from '../json-rpc/relay-reply.ts';
 import type { ToolGuardrails } from '../json-rpc/tool-guardrails.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { EndpointHandler, PipelineOptions } from '../pipeline/run.ts';
-import { rpcErrorReply } from './agent-errors.ts';
+import { contentTypeReply, rpcErrorReply } from './agent-errors.ts';
 import { agentReader, isMessage, noteRequest } from './agent-messages.ts';
-import { type AgentAddress, type AgentSettings, addressFrom } from './agent-settings.ts';
+import type { AgentAddress, AgentSettings } from './agent-settings.ts';
 import { callAgent, nameAgent } from './call-agent.ts';
+import { cardReply, rewriteOf } from './card-reply.ts';
 import { messageChecks } from './check-messages.ts';
-import { fetchCard, isCardPath } from './fetch-card.ts';
+import { isCardPath } from './fetch-card.ts';
 import { findAgent } from './find-agent.ts';
 import { charactersOf, partTexts } from './message-parts.ts';
 import { type AgentOperation, operationOfMethod, operationOfPath } from './operations.ts';
 import { pushTargets } from './push-targets.ts';
 import { readMessage } from './read-message.ts';
-import { rewriteCard } from './rewrite-card.ts';
 
 export interface AgentParts {
   readonly settingsOf: (document: AgentServerDocument) => AgentSettings;
@@ -39,7 +38,7 @@ export interface AgentParts {
   readonly connectTimeoutMs: number;
 }
 
-interface Work {
+export interface Work {
   readonly parts: AgentParts;
   readonly options: PipelineOptions;
   readonly ctx: RequestContext;
@@ -58,6 +57,8 @@ export function createAgentHandler(parts: AgentParts): EndpointHandler {
     ctx.agent = call;
     const work = { parts, options, ctx, call, sink, agent: parts.settingsOf(document) };
     if (isCardPath(rest)) return { kind: 'replaced', reply: await cardReply(work) };
+    const refused = ctx.request.method === 'POST' ? contentTypeReply(ctx, call) : null;
+    if (refused !== null) return { kind: 'replaced', reply: refused };
     if (binding === 'HTTP+JSON') return serveRest(work, rest);
     try {
       return await serveRpc(work);
@@ -67,30 +68,6 @@ export function createAgentHandler(parts: AgentParts): EndpointHandler {
       return { kind: 'replaced', reply: rpcErrorReply(thrown) };
     }
   };
-}
-
-/** Returns the stored card if it has the shape of the client's version. Otherwise asks the agent. */
-async function cardReply({ parts, options, call, agent }: Work): Promise<Reply> {
-  const { document, headers } = agent;
-  call.operation = 'GetAgentCard';
-  const version = call.version ?? '0.3';
-  const { connectTimeoutMs: connectMs } = parts;
-  const ms = timeoutOf(parts, document);
-  const stored = document.card;
-  const isFitting = stored !== null && (/^0\./.test(version) ? 'url' in stored : 'supportedInterfaces' in stored);
-  const fetched = isFitting
-    ? null
-    : await fetchCard({
-        ...{ sender: options.dispatcher.transport, tenant: document.workspaceId, headers, version },
-        address: addressFrom(parts.parseUrl(document.url)),
-        timeouts: () => ({ connectMs, firstByteMs: ms, idleMs: ms, totalMs: ms }),
-      }).catch((thrown: unknown) => {
-        if (stored === null) throw nameAgent(toGatewayError(thrown));
-        return null;
-      });
-  const card = (fetched?.card ?? stored) as JsonObject;
-  const body = JSON.stringify(rewriteCard(card, rewriteOf(parts, document)));
-  return { status: 200, headers: ['content-type', 'application/json'], body };
 }
 
 async function serveRpc(work: Work): Promise<AttemptReply> {
@@ -149,7 +126,7 @@ interface Incoming {
 async function relay(work: Work, { rest, message, params }: Incoming): Promise<AttemptReply> {
   const { parts, ctx, call, agent, options, sink } = work;
   const { connectTimeoutMs } = parts;
-  const requestTimeoutMs = timeoutOf(parts, agent.document);
+  const requestTimeoutMs = agent.document.timeoutMs ?? parts.requestTimeoutMs;
   const address: AgentAddress = agent.addressOf(call.binding, call.version ?? '0.3');
   const checks = await messageChecks(parts.guardrails, ctx, agent.document);
   const isChanged = (await checks?.checkRequest(params)) ?? false;
@@ -164,7 +141,7 @@ async function relay(work: Work, { rest, message, params }: Incoming): Promise<A
   if (isMessage(call)) for (const hook of ctx.plan.onToolCall) await hook(ctx);
   const reply = await callAgent(ctx, options, { agent, address, rest, body, connectTimeoutMs, requestTimeoutMs });
   const { status, headers, stream } = reply;
-  const card = rewriteOf(parts, agent.document);
+  const card = rewriteOf(parts.publicUrl, agent.document);
   const { checkReply = null, checkStream = null } = checks ?? {};
   const reader = agentReader({
     ...{ call, card, checkReply, onCharacters: count },
@@ -183,10 +160,6 @@ async function relay(work: Work, { rest, message, params }: Incoming): Promise<A
   }
 }
 
-function timeoutOf({ requestTimeoutMs }: AgentParts, { timeoutMs }: AgentServerDocument): number {
-  return timeoutMs ?? requestTimeoutMs;
-}
-
 /** Characters of text per token, roughly. */
 const charactersPerToken = 4;
 
@@ -203,10 +176,6 @@ function refusedTarget({ parts, call }: Work, params: JsonObject): string | null
     if (reason !== null) return `${path}: ${reason}`;
   }
   return null;
-}
-
-function rewriteOf({ publicUrl }: AgentParts, { slug, disabledSkills }: AgentServerDocument) {
-  return { url: `${publicUrl}/v1/agent/${slug}`, disabledSkills };
 }
 
 function refuseBody(thrown: unknown): never {

@@ -197,6 +197,19 @@ describe('a request to an agent', () => {
     expect(agent.received.length).toBe(count);
   });
 
+  it('is refused if its content type is not JSON, by the error of the binding', async () => {
+    const count = agent.received.length;
+    const headers = { ...v1, 'content-type': 'text/plain' };
+    const detail = { reason: 'CONTENT_TYPE_NOT_SUPPORTED', domain: 'a2a-protocol.org' };
+    const overRpc = await send('sample', rpc('SendMessage', said('hi')), { headers });
+    expect([overRpc.status, overRpc.body]).toMatchObject([200, { id: null, error: { code: -32005, data: [detail] } }]);
+    const overRest = await send('sample', said('hi'), { rest: '/message:send', headers });
+    expect([overRest.status, overRest.body.error]).toMatchObject([415, { code: 415, details: [detail] }]);
+    expect(agent.received.length).toBe(count);
+    const typed = { ...v1, 'content-type': 'application/a2a+json; charset=utf-8' };
+    expect((await send('sample', said('hi'), { rest: '/message:send', headers: typed })).status).toBe(200);
+  });
+
   it('names refused notification URLs over REST in the form of the protocol', async () => {
     const config = { url: 'http://192.168.1.1/' };
     const reply = await send('sample', config, { rest: '/tasks/t/pushNotificationConfigs', headers: v1 });
@@ -226,6 +239,17 @@ describe('the card of an agent', () => {
     expect(found.signatures).toBeUndefined();
     expect(Object.keys(found.securitySchemes)).toEqual(['gatewayKey', 'gatewayBearer']);
     expect(JSON.stringify(found)).not.toContain(agent.origin);
+  });
+
+  it('may be cached by its client, and is not sent again unchanged', async () => {
+    const path = '/.well-known/agent-card.json';
+    const found = await send('sample', null, { rest: path, method: 'GET', headers: v1 });
+    expect(found.headers.get('cache-control')).toBe('private, max-age=60');
+    expect(found.headers.get('vary')).toContain('a2a-version');
+    const headers = { ...v1, 'if-none-match': found.headers.get('etag') ?? '' };
+    expect((await send('sample', null, { rest: path, method: 'GET', headers })).status).toBe(304);
+    const of03 = await send('sample', null, { rest: path, method: 'GET', headers: { ...headers, 'a2a-version': '0.3' } });
+    expect(of03.status).toBe(200);
   });
 
   it('lists the skills that both levels enable, also in the extended card', async () => {
