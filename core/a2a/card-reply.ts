@@ -44,7 +44,7 @@ async function cardOf({ parts, options, call, agent }: Work): Promise<JsonObject
   }
 }
 
-/** What changes in the cards of an agent. */
+/** Returns the changes of the cards of an agent. */
 export function rewriteOf(publicUrl: string, { slug, disabledSkills }: AgentServerDocument): CardRewrite {
   return { url: `${publicUrl}/v1/agent/${slug}`, disabledSkills };
 }

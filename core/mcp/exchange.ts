@@ -14,6 +14,7 @@ import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchang
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import type { SignIdentity } from './identity-headers.ts';
+import { missingScope } from './missing-scope.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import { routedBody, routingHeaders } from './routed-message.ts';
 import { calledServer, nameServer, rejectedDetail } from './server-errors.ts';
@@ -113,10 +114,14 @@ interface Answered {
   readonly stream: ExchangeStream;
 }
 
-/** Returns the work with the caller's token for the server, in place of one that the server has rejected. */
-export async function authorised(work: Work): Promise<Work> {
-  const { parts, ctx, call } = work;
-  const { server, tokenId } = await parts.tokens.authorise(work.server, ctx.identity as Identity, call.id, work.tokenId);
+/**
+ * Returns the work with the caller's token for the server, in place of one that the server has rejected. `scope`: the scopes that the token
+ * lacks; null: it is not valid.
+ */
+export async function authorised(work: Work, scope: string | null = null): Promise<Work> {
+  const { parts, ctx, call, tokenId: id } = work;
+  const rejected = id === null ? null : { id, scope };
+  const { server, tokenId } = await parts.tokens.authorise(work.server, ctx.identity as Identity, call.id, rejected);
   return { ...work, server, tokenId };
 }
 
@@ -127,9 +132,10 @@ async function sendAuthorised(work: Work, outgoing: Outgoing): Promise<Answered 
     if (thrown instanceof GatewayError && thrown.detail === rejectedDetail) return null;
     throw thrown;
   });
-  if (first !== null && (work.ctx.aborted || first.status !== 401)) return { ...first, sender: work };
+  const scope = first?.status === 403 ? missingScope(first.headers) : null;
+  if (first !== null && (work.ctx.aborted || (first.status !== 401 && scope === null))) return { ...first, sender: work };
   first?.stream.abort();
-  const renewed = await authorised(work);
+  const renewed = await authorised(work, scope);
   return { ...(await sendInSession(renewed, outgoing)), sender: renewed };
 }
 

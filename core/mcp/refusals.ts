@@ -1,5 +1,6 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
+import { oauthScope as scope } from '../contract/protocol/oauth-token.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
 import { errorBody, type RpcError, rpcCodes, toRpcError } from '../json-rpc/messages.ts';
 
@@ -23,10 +24,11 @@ export function rpcErrorReply({ status, rpcCode, id, message, data }: RpcError):
 
 /**
  * Returns the reply to a request to an MCP server that failed. Rejected credentials get the address of the resource's metadata, from
- * which clients learn how to authorise. Null: the gateway's usual error.
+ * which clients learn how to authorise, and tokens without the scope its name. Null: the gateway's usual error.
  */
 export function mcpErrorReply(ctx: RequestContext, error: GatewayError, mcpPublicUrl: string): Reply | null {
   if (error.status === 401) return unauthorised(ctx, mcpPublicUrl);
+  if (error.code === 'forbidden' && ctx.identity?.scopes.has(scope) === false) return withoutScope(ctx, error, mcpPublicUrl);
   // Before the message was read there is no id to reply to.
   if (ctx.mcp === null) return null;
   const reply = rpcErrorReply(toRpcError(error, ctx.mcp.id));
@@ -37,20 +39,33 @@ export function mcpErrorReply(ctx: RequestContext, error: GatewayError, mcpPubli
 }
 
 function unauthorised(ctx: RequestContext, mcpPublicUrl: string): Reply | null {
-  const hasKey = ctx.gatewayHeaders.has('api-key') || ctx.request.header('x-api-key') !== undefined;
-  if (hasKey) return null;
+  if (hasKey(ctx)) return null;
   const hasToken = ctx.request.header('authorization') !== undefined;
   const description = hasToken
     ? 'The access token is invalid or has expired'
     : 'Authentication required to access this resource. Send an API key in x-svc-api-key or Authorization: Bearer';
+  return challenge(401, 'unauthorized', description, metadataOf(ctx, mcpPublicUrl));
+}
+
+/** Tokens can be replaced by one with the scope, API keys cannot. */
+function withoutScope(ctx: RequestContext, { message }: GatewayError, mcpPublicUrl: string): Reply | null {
+  if (hasKey(ctx)) return null;
+  const parameters = `error="insufficient_scope", scope="${scope}", ${metadataOf(ctx, mcpPublicUrl)}`;
+  return { ...challenge(403, 'insufficient_scope', message, parameters), isDenial: true };
+}
+
+function hasKey(ctx: RequestContext): boolean {
+  return ctx.gatewayHeaders.has('api-key') || ctx.request.header('x-api-key') !== undefined;
+}
+
+function metadataOf({ request }: RequestContext, mcpPublicUrl: string): string {
+  return `resource_metadata="${mcpPublicUrl}/.well-known/oauth-protected-resource${request.path}"`;
+}
+
+function challenge(status: number, error: string, description: string, parameters: string): Reply {
   return {
-    status: 401,
-    headers: [
-      'content-type',
-      'application/json',
-      'www-authenticate',
-      `Bearer resource_metadata="${mcpPublicUrl}/.well-known/oauth-protected-resource${ctx.request.path}"`,
-    ],
-    body: JSON.stringify({ error: 'unauthorized', error_description: description }),
+    status,
+    headers: ['content-type', 'application/json', 'www-authenticate', `Bearer ${parameters}`],
+    body: JSON.stringify({ error, error_description: description }),
   };
 }

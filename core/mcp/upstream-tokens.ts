@@ -23,14 +23,20 @@ interface Authorised {
   readonly tokenId: string | null;
 }
 
+export interface RejectedToken {
+  readonly id: string;
+  /** Scopes that the token lacks, separated by spaces; null: the token is not valid. */
+  readonly scope: string | null;
+}
+
 /** OAuth tokens for MCP servers. The token of one user is never used for another. */
 export interface UpstreamTokens {
   /**
-   * Returns the settings of the document with the caller's token. A previous token in `server` is replaced. `rejected` is the id of a token that the server has just rejected. `id` is that of the
-   * message, for errors. Throws RpcError -32000 `oauth_required` if the user must connect an account, and GatewayError `upstream_status`
+   * Returns the settings of the document with the caller's token. A previous token in `server` is replaced. `rejected` is a token that the
+   * server has just rejected. `id` is that of the message, for errors. Throws RpcError -32000 `oauth_required` if the user must connect an account, and GatewayError `upstream_status`
    * if the authorisation server fails.
    */
-  authorise(server: ServerSettings, identity: Identity, id: RpcId | null, rejected: string | null): Promise<Authorised>;
+  authorise(server: ServerSettings, identity: Identity, id: RpcId | null, rejected: RejectedToken | null): Promise<Authorised>;
 }
 
 export interface TokenParts {
@@ -57,10 +63,11 @@ export function createUpstreamTokens({ documents, fetch, clock, openToken }: Tok
       if (authType === 'oauth_auto' && userId === null) throw withoutUser(id);
       const serverId = server.document.id;
       const known = await documents.get('mcp-connection', mcpConnectionId(serverId, userId));
-      if (known && known.tokenId !== rejected && isFresh(known.expiresAt, clock.now())) return withToken(server, known, userId);
-      const reply = await ask({ serverId, userId, rejected });
+      if (known && known.tokenId !== rejected?.id && isFresh(known.expiresAt, clock.now()))
+        return withToken(server, known, userId);
+      const reply = await ask({ serverId, userId, rejected: rejected?.id ?? null, scope: rejected?.scope ?? null });
       if (reply.state === 'connected') return withToken(server, reply.document, userId);
-      if (reply.state === 'required') throw notConnected(server, id, reply.url);
+      if (reply.state === 'required') throw notConnected(server, id, reply.url, rejected?.scope ?? null);
       throw new GatewayError('upstream_status', { message: `No token for the MCP server: ${reply.message}`, status: 502 });
     },
   };
@@ -105,8 +112,12 @@ function withoutUser(id: RpcId | null): RpcError {
 }
 
 /** A request with an id gets status 200, because clients read errors of the protocol only there. */
-function notConnected({ document }: ServerSettings, id: RpcId | null, authorizationUrl: string): RpcError {
-  const text = `Connect your account at the MCP server ${document.slug} first: ${authorizationUrl}`;
-  const data = { type: 'oauth_required', authorizationUrl, server: document.slug };
+function notConnected({ document }: ServerSettings, id: RpcId | null, authorizationUrl: string, scope: string | null): RpcError {
+  const { slug: server } = document;
+  const text =
+    scope === null
+      ? `Connect your account at the MCP server ${server} first: ${authorizationUrl}`
+      : `The MCP server ${server} needs further permissions (${scope}). Authorise them first: ${authorizationUrl}`;
+  const data = { type: 'oauth_required', authorizationUrl, server, ...(scope === null ? {} : { scope }) };
   return new RpcError(rpcCodes.notAcceptable, text, { status: id === null ? 403 : 200, id, data });
 }

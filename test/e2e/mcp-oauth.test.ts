@@ -155,6 +155,29 @@ describe('an MCP server with OAuth', () => {
     expect(renewed.map(({ message }) => message.error?.message ?? message.result.content[0].text)).toEqual(['a', 'a', 'a']);
     expect(upstream.accounts.at(-1)).toBe('ada-upstream');
 
+    // A call that needs a further scope leads to an authorisation with it. The connection serves other calls meanwhile.
+    const scopes: string[] = [];
+    upstream.override = async (request, response) => {
+      const scope = await upstream.scopeOf(request.headers.authorization?.slice(7) ?? '');
+      if (scope === undefined) return void response.writeHead(401).end();
+      scopes.push(scope);
+      if (scope.split(' ').includes('admin')) {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        return void response.end('{"jsonrpc":"2.0","id":1,"result":{"content":[]}}');
+      }
+      const challenge = 'Bearer error="insufficient_scope", scope="admin"';
+      response.writeHead(403, { 'www-authenticate': challenge }).end();
+    };
+    const erase = () => post(ada.key, 'tools/call', { name: 'erase' });
+    const missing = (await erase()).message.error;
+    expect(missing).toMatchObject({ code: -32000, message: expect.stringContaining('further permissions (admin)') });
+    expect(missing.data).toMatchObject({ type: 'oauth_required', scope: 'admin', authorizationUrl: url });
+    await connectAccount(gateway, upstream, { user: ada, account: 'ada-upstream', url });
+    await until(async () => (await erase()).message.result, { what: 'the token with the scope' });
+    expect([scopes[0], scopes.at(-1)?.split(' ').sort()]).toEqual(['mcp', ['admin', 'mcp']]);
+    upstream.override = null;
+    expect((await post(ada.key, 'tools/list')).message.result.tools.length).toBeGreaterThan(0);
+
     // A deleted connection is not used again.
     await gateway.admin.delete(`/mcp-servers/${serverId}/connections?user_id=${ada.id}&workspace_id=${gateway.workspaceId}`);
     await until(async () => (await post(ada.key, 'tools/list')).message.error?.code === -32000, {

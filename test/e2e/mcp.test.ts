@@ -110,6 +110,14 @@ describe('a request to an MCP server', () => {
   it('needs mcp.invoke, the workspace of its key and a server that exists', async () => {
     const { key } = await gateway.admin.createKey({ scopes: ['completions.write'] });
     expect((await post('sample', initialize, { 'x-svc-api-key': key })).status).toBe(403);
+    const bearer = await fetch(urlOf('sample'), {
+      ...{ method: 'POST', body: JSON.stringify(initialize) },
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect([bearer.status, bearer.headers.get('www-authenticate')]).toEqual([
+      403,
+      expect.stringMatching(/^Bearer error="insufficient_scope", scope="mcp.invoke", resource_metadata="http.*sample\/mcp"$/),
+    ]);
     const elsewhere = await post('/other/sample/mcp', initialize);
     expect([elsewhere.status, JSON.parse(elsewhere.text).error]).toEqual([403, 'forbidden']);
     const unknown = await post('/unknown/mcp', initialize);

@@ -19,6 +19,8 @@ export interface OAuthUpstream extends McpUpstream {
   alter: { resource: object | null; metadata: object | null };
   /** Returns the account of an access token; undefined for unknown tokens. */
   accountOf(token: string): Promise<string | undefined>;
+  /** Returns the scopes of an access token, separated by spaces; undefined for unknown tokens. */
+  scopeOf(token: string): Promise<string | undefined>;
   /** Ends an access token. */
   revoke(token: string): Promise<void>;
 }
@@ -70,7 +72,7 @@ export async function startOAuthUpstream(options: Options = {}): Promise<OAuthUp
   const issuer = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   provider = new Provider(issuer, {
     clients: options.clients ?? [],
-    scopes: ['openid', 'offline_access', 'mcp'],
+    scopes: ['openid', 'offline_access', 'mcp', 'admin'],
     features: {
       devInteractions: { enabled: false },
       clientCredentials: { enabled: true },
@@ -79,7 +81,7 @@ export async function startOAuthUpstream(options: Options = {}): Promise<OAuthUp
         enabled: true,
         useGrantedResource: () => true,
         getResourceServerInfo: (_: unknown, audience: string) => ({
-          ...{ scope: 'mcp', audience, accessTokenFormat: 'opaque', accessTokenTTL: options.tokenSeconds ?? 600 },
+          ...{ scope: 'mcp admin', audience, accessTokenFormat: 'opaque', accessTokenTTL: options.tokenSeconds ?? 600 },
         }),
       },
     },
@@ -103,6 +105,8 @@ export async function startOAuthUpstream(options: Options = {}): Promise<OAuthUp
     intercept: null,
     alter: { resource: null, metadata: null },
     accountOf: async (token: string) => (await provider.AccessToken.find(token))?.accountId,
+    scopeOf: async (token: string) =>
+      ((await provider.AccessToken.find(token)) ?? (await provider.ClientCredentials.find(token)))?.scope,
     async revoke(token: string) {
       await (await provider.AccessToken.find(token))?.destroy();
     },

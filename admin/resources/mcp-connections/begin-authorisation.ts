@@ -14,6 +14,7 @@ import { findAuthorisationServer, type OAuthFetch } from './authorisation-server
 import { type McpAuthorisation, mcpAuthorisations } from './entity.ts';
 import { callbackUrl, clientOf, oauthClient } from './oauth-client.ts';
 import { OAuthIssue } from './oauth-issue.ts';
+import { allScopes } from './scopes.ts';
 
 /** Milliseconds in which the browser must return. */
 const validMs = 600_000;
@@ -46,11 +47,12 @@ interface Begun {
   readonly pending: PendingAuthorisation;
 }
 
-/** Asks the authorisation server how to begin. Stores nothing but a new client. Throws OAuthIssue and errors of the protocol library. */
+/** Asks the authorisation server how to begin. `requiredScope`: scopes to request in addition. Stores nothing but a new client. Throws OAuthIssue and errors of the protocol library. */
 export async function prepareAuthorisation(
   services: AdminServices,
   integration: McpIntegration,
   em: EntityManager,
+  requiredScope: string | null,
 ): Promise<Begun> {
   const fetch = oauthFetch(services, integration.organisationId);
   const given = integration.configurations.oauth_metadata ?? {};
@@ -63,7 +65,7 @@ export async function prepareAuthorisation(
   const client = await clientOf({ em, services, fetch }, integration, found);
   const verifier = oauth.generateRandomCodeVerifier();
   const state = newSecret('svc_state_');
-  const scope = given.scope ?? found.scope;
+  const scope = allScopes(given.scope ?? found.scope, requiredScope);
   const address = new URL(as.authorization_endpoint);
   const parameters = {
     ...{ response_type: 'code', client_id: client.clientId, redirect_uri: callbackUrl(services.settings), state, resource },

@@ -11,7 +11,7 @@ import { routePage } from '../../pages/layout.ts';
 import { findUsableServer } from '../mcp-servers/may-use-server.ts';
 import { optionsOf } from './authorisation-server.ts';
 import { oauthFetch, openAuthorisation, prepareAuthorisation, storeAuthorisation } from './begin-authorisation.ts';
-import { mcpAuthorisations } from './entity.ts';
+import { mcpAuthorisations, mcpConnections } from './entity.ts';
 import { authenticationOf, callbackUrl, clientDocumentUrl, clientMetadata } from './oauth-client.ts';
 import { OAuthIssue, toOAuthIssue } from './oauth-issue.ts';
 import { connectionEvent, storeNewTokens } from './store-tokens.ts';
@@ -37,7 +37,9 @@ export const mcpBrowserRoutes: readonly PublicRoute[] = [
       }
       const person = { organisationId: user.organisationId, userId: user.id };
       try {
-        const begun = await prepareAuthorisation(call.services, found.integration, call.em);
+        const connection = { organisationId: user.organisationId, userId: user.id, serverId: found.server.id };
+        const known = await call.em.findOne(mcpConnections, { ...connection, url: found.integration.url });
+        const begun = await prepareAuthorisation(call.services, found.integration, call.em, known?.requiredScope ?? null);
         await call.write(person, async (change) => {
           change.about(found.server.id);
           await storeAuthorisation(change, call.services, found.server, user.id, begun);

@@ -18,6 +18,8 @@ export const mcpConnections = defineEntity({
     /** JSON of `ConnectionSecrets`, sealed by the organisation's data key. */
     secrets: p.text(),
     expiresAt: p.datetime().nullable(),
+    /** Scopes that the server demanded for calls, separated by spaces. They are requested in addition. */
+    requiredScope: p.text().nullable(),
     /** Another process refreshes the tokens until this time; null: none does. */
     claimedUntil: p.datetime().nullable(),
     createdAt: p.datetime(),

@@ -2,6 +2,7 @@ import { defineResource } from '../../define-resource.ts';
 import { mcpBrowserRoutes } from './browser-routes.ts';
 import { mcpAuthorisations, mcpConnections, mcpOauthClients } from './entity.ts';
 import { McpConnections } from './migrations/202611230245-mcp-connections.ts';
+import { RequiredScopes } from './migrations/202611230930-required-scopes.ts';
 import { mcpConnectionRoutes } from './routes.ts';
 import { connectionEvent } from './store-tokens.ts';
 import { toMcpConnectionDocument } from './to-document.ts';
@@ -10,7 +11,10 @@ export const mcpConnectionsResource = defineResource({
   name: 'mcp-connections',
   after: ['mcp-servers', 'users'],
   entities: [mcpConnections, mcpOauthClients, mcpAuthorisations],
-  migrations: [{ name: '202611230245-mcp-connections', class: McpConnections }],
+  migrations: [
+    { name: '202611230245-mcp-connections', class: McpConnections },
+    { name: '202611230930-required-scopes', class: RequiredScopes },
+  ],
   routes: mcpConnectionRoutes,
   publicRoutes: mcpBrowserRoutes,
   documents: [{ kind: 'mcp-connection', read: toMcpConnectionDocument }],

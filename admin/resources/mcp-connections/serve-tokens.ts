@@ -18,6 +18,7 @@ import { openConnection } from './connection-secrets.ts';
 import { type McpConnection, mcpConnections } from './entity.ts';
 import { authenticationOf, clientOf } from './oauth-client.ts';
 import { type OAuthIssue, toOAuthIssue } from './oauth-issue.ts';
+import { allScopes, hasScopes } from './scopes.ts';
 import { connectionEvent, replaceTokens, storeNewTokens } from './store-tokens.ts';
 import { connectionDocument } from './to-document.ts';
 
@@ -37,7 +38,7 @@ type Services = Pick<AdminServices, 'settings' | 'log' | 'database' | 'vault' | 
 export function createTokenService(services: Services): (question: McpTokenQuestion) => Promise<McpTokenReply> {
   const running = new Map<string, Promise<McpTokenReply>>();
   return (question) => {
-    const name = JSON.stringify([question.serverId, question.userId, question.rejected]);
+    const name = JSON.stringify([question.serverId, question.userId, question.rejected, question.scope ?? null]);
     const known = running.get(name);
     if (known) return known;
     const reply = answer(services, question).finally(() => running.delete(name));
@@ -53,9 +54,14 @@ interface Asked {
   /** Null: the token of all callers. */
   readonly userId: string | null;
   readonly rejected: string | null;
+  /** Scopes that the server demanded; null: none. */
+  readonly scope: string | null;
 }
 
-async function answer(services: Services, { serverId, userId, rejected }: McpTokenQuestion): Promise<McpTokenReply> {
+async function answer(
+  services: Services,
+  { serverId, userId, rejected, scope = null }: McpTokenQuestion,
+): Promise<McpTokenReply> {
   const { database, clock } = services;
   const endMs = clock.elapsed() + mcpTokenMs - 1_000;
   do {
@@ -66,7 +72,7 @@ async function answer(services: Services, { serverId, userId, rejected }: McpTok
     const integration = await em.findOneOrFail(mcpIntegrations, { id: integrationId, organisationId });
     const isOfUser = integration.authType === 'oauth_auto';
     if (isOfUser && userId === null) return failed('the caller has no user');
-    const asked = { em, server, integration, userId: isOfUser ? userId : null, rejected };
+    const asked = { em, server, integration, userId: isOfUser ? userId : null, rejected, scope };
     const reply = await tokenOf(services, asked);
     if (reply !== 'busy') return reply;
     await sleep(lookEveryMs);
@@ -76,22 +82,43 @@ async function answer(services: Services, { serverId, userId, rejected }: McpTok
 
 /** `busy`: another process refreshes the token. */
 async function tokenOf(services: Services, asked: Asked): Promise<McpTokenReply | 'busy'> {
-  const { em, server, integration, userId, rejected } = asked;
+  const { em, server, integration, userId, rejected, scope } = asked;
   const nowMs = services.clock.now();
   const { organisationId, id: serverId } = server;
   const row = await em.findOne(mcpConnections, { organisationId, serverId, userId });
-  if (row === null || row.url !== integration.url) return userId === null ? obtain(services, asked) : required(services, server);
+  if (row === null || row.url !== integration.url)
+    return userId === null ? obtain(services, asked, null) : required(services, server);
   if (row.tokenId !== rejected && isFresh(row.expiresAt?.toISOString() ?? null, nowMs)) return connected(services, em, row);
+  if (scope !== null && row.tokenId === rejected) return stepUp(services, asked, row, scope);
   const isRefreshed = row.lastUpdatedAt.getTime() > row.createdAt.getTime();
   if (row.tokenId === rejected && isRefreshed && nowMs - row.lastUpdatedAt.getTime() < youngMs) {
     return failed('the MCP server rejects the token that the authorisation server has just issued');
   }
-  if (userId === null) return obtain(services, asked);
+  if (userId === null) return obtain(services, asked, row.requiredScope ?? null);
   return refresh(services, asked, row);
 }
 
-/** Obtains a token for the client itself. */
-async function obtain(services: Services, { em, server, integration }: Asked): Promise<McpTokenReply | 'busy'> {
+/** A token does not have the scopes that the server demands: its user authorises again, a client obtains another one. */
+async function stepUp(services: Services, asked: Asked, row: McpConnection, scope: string): Promise<McpTokenReply | 'busy'> {
+  const { em, server, userId } = asked;
+  const { id, organisationId, requiredScope = null } = row;
+  if (hasScopes(requiredScope, scope)) {
+    if (userId !== null) return required(services, server);
+    return failed(`the MCP server demands ${scope}, and the token that was obtained for it does not suffice`);
+  }
+  const before = await openConnection(em, services.vault, row);
+  const all = allScopes(before.scope, requiredScope, scope);
+  if (userId === null) return obtain(services, asked, all);
+  await em.nativeUpdate(mcpConnections, { id, organisationId }, { requiredScope: all });
+  return required(services, server);
+}
+
+/** Obtains a token for the client itself. `requiredScope`: what servers demanded so far. */
+async function obtain(
+  services: Services,
+  { em, server, integration }: Asked,
+  requiredScope: string | null,
+): Promise<McpTokenReply | 'busy'> {
   const { vault, clock, database, wakeRelay } = services;
   const { organisationId, workspaceId, id: serverId } = server;
   const fetch = oauthFetch(services, organisationId);
@@ -101,7 +128,7 @@ async function obtain(services: Services, { em, server, integration }: Asked): P
     const found = await findAuthorisationServer(fetch, integration.url, fixed);
     const client = await clientOf({ em, services, fetch }, integration, found);
     const { as, resource } = found;
-    const scope = given.scope ?? found.scope;
+    const scope = allScopes(given.scope ?? found.scope, requiredScope);
     const library = { client_id: client.clientId };
     const sent = { resource, ...(scope ? { scope } : {}) };
     const sending = oauth.clientCredentialsGrantRequest(as, library, authenticationOf(client), sent, optionsOf(fetch));
@@ -116,6 +143,7 @@ async function obtain(services: Services, { em, server, integration }: Asked): P
       issuer: as.issuer,
       secrets,
       response,
+      requiredScope,
     };
     const { row, notices } = await database.em().transactional(async (tx) => {
       const row = await storeNewTokens(tx, vault, tokens, clock.now());

@@ -19,6 +19,8 @@ export interface NewTokens {
   readonly issuer: string;
   readonly secrets: Omit<ConnectionSecrets, 'accessToken' | 'refreshToken'>;
   readonly response: TokenEndpointResponse;
+  /** Scopes that the server demanded; absent: those of the earlier connection stay. */
+  readonly requiredScope?: string | null;
 }
 
 /** Stores the tokens of a new connection, in place of an earlier one. */
@@ -26,7 +28,16 @@ export async function storeNewTokens(tx: EntityManager, vault: Vault, given: New
   const { response, secrets, serverId, userId, ...fields } = given;
   const now = new Date(nowMs);
   const known = await tx.findOne(mcpConnections, { organisationId: fields.organisationId, serverId, userId });
-  const made = { id: newId(), serverId, userId, tokenId: newId(), secrets: '', expiresAt: null, claimedUntil: null };
+  const made = {
+    id: newId(),
+    serverId,
+    userId,
+    tokenId: newId(),
+    secrets: '',
+    expiresAt: null,
+    claimedUntil: null,
+    requiredScope: null,
+  };
   const row = known ?? tx.create(mcpConnections, { ...fields, ...made, createdAt: now, lastUpdatedAt: now }, { persist: false });
   Object.assign(row, fields, { createdAt: now });
   await replaceTokens(tx, vault, row, { ...secrets, refreshToken: null }, response, nowMs);

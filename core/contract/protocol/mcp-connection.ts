@@ -41,8 +41,13 @@ export const mcpTokenQuestion = v.object({
   userId: v.nullable(v.pipe(v.string(), v.uuid())),
   /** `tokenId` of a token that the server rejected; null otherwise. */
   rejected: v.nullable(v.pipe(v.string(), v.uuid())),
+  /** Scopes that the server demanded with 403 `insufficient_scope`, separated by spaces. */
+  scope: v.optional(
+    v.nullable(v.pipe(v.string(), v.maxLength(1_024), v.regex(/^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/))),
+    null,
+  ),
 });
-export type McpTokenQuestion = v.InferOutput<typeof mcpTokenQuestion>;
+export type McpTokenQuestion = v.InferInput<typeof mcpTokenQuestion>;
 
 /** Milliseconds within which the control plane replies. A refresh takes one exchange with the authorisation server. */
 export const mcpTokenMs = 10_000;

@@ -20,7 +20,7 @@ describe.each(databases)('connections to MCP servers with OAuth, on %s', (databa
   let server: string;
   beforeAll(async () => {
     const grants = { grant_types: ['client_credentials'], redirect_uris: [], response_types: [] };
-    upstream = await startOAuthUpstream({ clients: [{ ...machine, ...grants, scope: 'mcp' }] });
+    upstream = await startOAuthUpstream({ clients: [{ ...machine, ...grants, scope: 'mcp admin' }] });
     // The callback arrives at the control plane itself, because no gateway forwards here.
     plane = await startPlaneWithGateway(database, { TRUSTED_CUSTOM_HOSTS: '127.0.0.1' });
     (plane.settings as { publicUrl: string }).publicUrl = plane.url;
@@ -54,8 +54,8 @@ describe.each(databases)('connections to MCP servers with OAuth, on %s', (databa
     upstream.account = account;
     return browse(connectUrl(id), cookieOf(person));
   };
-  const tokenFor = async (userId: string | null, rejected: string | null = null, serverId = server) =>
-    (await plane.internal('POST', '/mcp-tokens', { serverId, userId, rejected })).body;
+  const tokenFor = async (userId: string | null, rejected: string | null = null, serverId = server, scope?: string) =>
+    (await plane.internal('POST', '/mcp-tokens', { serverId, userId, rejected, scope })).body;
   const plain = (document: { id: string; tokenId: string; token: string }) =>
     unseal(deriveKey(plane.settings.clusterKey, keyPurposes.transport), document.token, mcpTokenContext(document)).toString();
   const expire = (userId: string) =>
@@ -291,6 +291,13 @@ describe.each(databases)('connections to MCP servers with OAuth, on %s', (databa
     expect(upstream.tokenRequests.at(-1)?.get('grant_type')).toBe('client_credentials');
     await fetch(upstream.url, { method: 'POST', headers: { authorization: `Bearer ${plain(other.document)}` }, body: '{}' });
     expect(upstream.accounts.at(-1)).toBe('client machine');
+    // A server that demands a further scope gets a token with it, once.
+    const { tokenId } = other.document;
+    const wider = await tokenFor(null, tokenId, of, 'admin');
+    expect((await upstream.scopeOf(plain(wider.document)))?.split(' ').sort()).toEqual(['admin', 'mcp']);
+    expect((await tokenFor(null, tokenId, of, 'admin')).document.tokenId).toBe(wider.document.tokenId);
+    const again = await tokenFor(null, wider.document.tokenId, of, 'admin');
+    expect(again).toMatchObject({ state: 'failed', message: expect.stringContaining('demands admin') });
     const item = `/mcp-integrations/of-machine?workspace_id=${plane.workspaceId}`;
     const shown = (await plane.ask('GET', item)).body.configurations;
     expect(shown).toEqual({ oauth_metadata: { client_id: 'machine', client_secret: '****' } });
