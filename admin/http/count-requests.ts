@@ -5,6 +5,14 @@ import { mayReadMetrics } from '../../core/contract/protocol/metrics-access.ts';
 /** Clients can invent other methods; each would create a series. */
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
+/** Requests of directories, below the id of an organisation. Administrators use other paths below `/scim`. */
+const ofDirectory = /^\/v\d\/scim\/[0-9a-f-]{36}\//i;
+
+function surfaceOf(path: string): 'admin' | 'scim' | 'internal' {
+  if (path.startsWith('/internal/')) return 'internal';
+  return ofDirectory.test(path) ? 'scim' : 'admin';
+}
+
 type Fetch = (request: Request, ...rest: unknown[]) => Response | Promise<Response>;
 
 /**
@@ -13,7 +21,7 @@ type Fetch = (request: Request, ...rest: unknown[]) => Response | Promise<Respon
 export function countRequests(settings: Pick<Settings, 'metrics' | 'metricsToken'>, registry: Registry, fetch: Fetch): Fetch {
   const requests = new Counter({
     name: 'svc_admin_requests_total',
-    help: 'Requests to the control plane by surface (admin or internal), method and status',
+    help: 'Requests to the control plane by surface (admin, scim or internal), method and status',
     labelNames: ['surface', 'method', 'status'],
     registers: [registry],
   });
@@ -34,7 +42,7 @@ export function countRequests(settings: Pick<Settings, 'metrics' | 'metricsToken
       }
       return new Response(await registry.metrics(), { headers: { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE } });
     }
-    const surface = path.startsWith('/internal/') ? 'internal' : 'admin';
+    const surface = surfaceOf(path);
     const stop = durations.startTimer({ surface });
     const reply = await fetch(request, ...rest);
     stop();

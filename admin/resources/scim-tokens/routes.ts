@@ -3,6 +3,7 @@ import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf } from '../../http/schemas.ts';
 import { nothing } from '../../identity/schema.ts';
 import { scimTokens } from './entity.ts';
+import { readStatus, statusReply } from './read-status.ts';
 import { createBody, listQuery, newTokenReply, organisationQuery, rotateBody, tokenListReply, tokenReply } from './schema.ts';
 import { createToken, findToken, rotateToken, toReply } from './service.ts';
 
@@ -101,6 +102,18 @@ export const scimTokenRoutes: readonly AdminRoute[] = [
       });
       return {};
     },
+  }),
+  defineRoute({
+    ...ofTokens,
+    method: 'GET',
+    path: '/scim/status',
+    scopes: ['organisation_settings.read'],
+    action: 'read_status',
+    summary: 'Show the progress of directories: users, groups, changes of the last minute, refusals and waiting jobs',
+    reply: statusReply,
+    query: organisationQuery,
+    body: null,
+    handle: ({ em, organisationId, services }) => readStatus(em, organisationId, services.clock.now()),
   }),
 ];
 
