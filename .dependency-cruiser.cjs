@@ -130,6 +130,7 @@ module.exports = {
       '^(core/jwt|plugins/guardrails/checks/jwt|admin/sign-in|admin/resources/sso-connections)/',
     ),
     library('openid-client-in-sign-in-only', 'openid-client', '^admin/sign-in/'),
+    library('clickhouse-client-in-one-folder-only', '@clickhouse/.*', '^admin/clickhouse/'),
     library('orm-in-admin-only', '@mikro-orm/.*', '^admin/'),
   ],
   options: {

@@ -4,6 +4,7 @@ import type { Log } from '../core/contract/plugin/plugin.ts';
 import type { RequestRecord } from '../core/contract/plugin/record.ts';
 import type { DocumentKind, DocumentOf } from '../core/contract/protocol/documents.ts';
 import { isUuid } from '../core/contract/values/uuid.ts';
+import type { ClickHouse } from './clickhouse/clickhouse.ts';
 import type { Database, EntityManager } from './db/open-database.ts';
 import type { PublicRoute } from './http/public-route.ts';
 import type { AdminRoute, AdminServices } from './http/route.ts';
@@ -79,6 +80,8 @@ export interface HousekeepingTask {
 export interface HousekeepingServices {
   readonly settings: Settings;
   readonly database: Database;
+  /** The database that ANALYTICS_URL names; null if it is unset. */
+  readonly clickhouse: ClickHouse | null;
   readonly mailer: Mailer;
   readonly log: Log;
   /** True when the control plane is stopping. A long task must then end. */

@@ -14,9 +14,12 @@ import { startMetricsExport } from '../core/telemetry/otlp/export-metrics.ts';
 import { holdWorkspace } from './access/hold-workspace.ts';
 import { resolveWorkspace } from './access/resolve-workspace.ts';
 import { inWorkspace } from './access/session-actor.ts';
+import { queueCopies } from './analytics/clickhouse/queue-copies.ts';
+import { startShipper } from './analytics/clickhouse/ship-copies.ts';
 import { createApp } from './app.ts';
 import { createBackgroundWork } from './background-work.ts';
 import { type FirstKeys, firstStart } from './bootstrap/first-start.ts';
+import { createClickHouse } from './clickhouse/clickhouse.ts';
 import { type Database, openDatabase } from './db/open-database.ts';
 import type { NewRecord } from './define-resource.ts';
 import { createReadDocument } from './gateway-api/read-document.ts';
@@ -94,7 +97,14 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
     more: requestExport.metrics,
     ...{ now: clock.now, timers: realTimers, random: Math.random, log: deps.log },
   });
+  const clickhouse = settings.analyticsUrl === null ? null : createClickHouse(settings.analyticsUrl);
+  const shipper = clickhouse && startShipper(database, clickhouse, deps.log);
+  const closeClickHouse = async () => {
+    await shipper?.close();
+    await clickhouse?.close();
+  };
   const onStored = (rows: readonly NewRecord[]) => {
+    shipper?.wake();
     requestExport.stored(rows);
     void metrics.observe(rows);
   };
@@ -108,11 +118,11 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       nats?.publish(notice);
     };
     const relay = startRelay(database, publish, deps.log);
-    const housekeeping = startHousekeeping(housekeepingTasks, { settings, database, mailer, log: deps.log });
+    const housekeeping = startHousekeeping(housekeepingTasks, { settings, database, clickhouse, mailer, log: deps.log });
     let stopping = false;
     const services: AdminServices = {
       callers: { authenticate, resolveWorkspace, inWorkspace, holdWorkspace },
-      storeRecords: createRecordStore(database, recordWriters, clock, onStored),
+      storeRecords: createRecordStore(database, [...recordWriters, ...(clickhouse ? [queueCopies] : [])], clock, onStored),
       settings,
       log: deps.log,
       logRejection: createRejectionLog(deps.log),
@@ -122,6 +132,8 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       database,
       vault,
       objects: createObjectStore(settings, clock, deps.log),
+      clickhouse,
+      copiesWait: () => (shipper?.failure() ? 'ClickHouse (ANALYTICS_URL) does not reply; records wait in the database' : null),
       readDocument: createReadDocument(documentReaders, { database, vault, clusterKey: settings.clusterKey }),
       dependents,
       apiKeyPepper,
@@ -163,11 +175,13 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       await relay.close();
       await housekeeping.close();
       await nats?.close();
+      await closeClickHouse();
       await closeDatabase();
     };
     return { port, firstKeys, services, close };
   } catch (error) {
     await nats?.close();
+    await closeClickHouse();
     await closeDatabase();
     throw error;
   }

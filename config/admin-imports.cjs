@@ -9,19 +9,20 @@ const leaves = '(background-work|cause-of|start-error)\\.ts';
 /** Each folder with the folders it may import besides itself and the leaves, lowest first. */
 const folders = {
   db: [],
+  clickhouse: [],
   audit: ['db'],
   publish: ['db', 'audit'],
   secrets: ['db'],
   mail: [],
   jobs: ['db'],
   'object-store': ['db', 'jobs'],
-  http: ['db', 'audit', 'publish', 'secrets', 'mail', 'object-store'],
+  http: ['db', 'clickhouse', 'audit', 'publish', 'secrets', 'mail', 'object-store'],
   limits: ['db', 'http'],
   pricing: ['http'],
   leases: ['db', 'audit', 'http', 'limits', 'mail', 'pricing'],
   openapi: ['http'],
   telemetry: ['db', 'define-resource\\.ts'],
-  analytics: ['db', 'define-resource\\.ts'],
+  analytics: ['db', 'clickhouse', 'define-resource\\.ts'],
   scim: ['http'],
   announce: ['db', 'publish', rows],
   access: ['db', 'http', 'publish', 'announce', rows],
@@ -49,6 +50,7 @@ const folders = {
 const forResources = [
   ...[
     'db',
+    'clickhouse',
     'audit',
     'publish',
     'secrets',

@@ -8,6 +8,7 @@ import type { DocumentReply } from '../../core/contract/protocol/internal-api.ts
 import type { RecordContent } from '../../core/contract/protocol/record-contents.ts';
 import type { ProxyRules } from '../../core/contract/values/client-origin.ts';
 import type { BackgroundWork } from '../background-work.ts';
+import type { ClickHouse } from '../clickhouse/clickhouse.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import type { ObjectStore } from '../object-store/object-store.ts';
@@ -108,6 +109,10 @@ export interface AdminServices {
   readonly vault: Vault;
   /** The store that OBJECT_STORE names; null if it is unset. */
   readonly objects: ObjectStore | null;
+  /** The database that ANALYTICS_URL names; null if it is unset. */
+  readonly clickhouse: ClickHouse | null;
+  /** Returns why records wait for ClickHouse; null: they do not. Shown by /ready: no address or secret. */
+  copiesWait(): string | null;
   /** Reads a document in the form that gateways receive. */
   readonly readDocument: (kind: DocumentKind, id: string) => Promise<DocumentReply>;
   /** Stores request records, each once: prices them, settles them against budgets, and adds them to roll-ups. */

@@ -5,7 +5,7 @@ import type { AdminServices } from './route.ts';
 export function serveHealth(
   app: Hono,
   versions: readonly string[],
-  services: Pick<AdminServices, 'unready' | 'instances'>,
+  services: Pick<AdminServices, 'unready' | 'instances' | 'copiesWait'>,
 ): void {
   for (const prefix of ['', ...versions]) {
     app.get(`${prefix}/health`, (c) => c.json({ status: 'success', message: 'Server is healthy' }));
@@ -13,7 +13,11 @@ export function serveHealth(
       const reasons = await services.unready();
       if (reasons.length === 0) {
         const gateways = await services.instances().catch(() => undefined);
-        return c.json({ status: 'success', message: 'The control plane is ready', gateways });
+        const warnings = [services.copiesWait()].filter((one) => one !== null);
+        return c.json({
+          ...{ status: 'success', message: 'The control plane is ready', gateways },
+          ...(warnings.length > 0 ? { warnings } : {}),
+        });
       }
       return c.json({ status: 'failure', message: 'Not ready', reasons }, 503, { 'retry-after': '1' });
     });

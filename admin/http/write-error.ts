@@ -1,4 +1,5 @@
 import { OptimisticLockError, UniqueConstraintViolationException } from '@mikro-orm/core';
+import { ClickHouseError } from '../clickhouse/clickhouse.ts';
 import { isDatabaseAway } from '../db/is-database-away.ts';
 import { ObjectStoreError } from '../object-store/object-store.ts';
 import { AdminError } from './errors.ts';
@@ -14,6 +15,8 @@ export function toAdminError(thrown: unknown): AdminError {
     return new AdminError('AB07', 'Another request changed the item at the same time. Try again');
   if (thrown instanceof ObjectStoreError)
     return new AdminError('AB10', 'The object store (OBJECT_STORE) cannot be reached. Try again shortly');
+  if (thrown instanceof ClickHouseError && thrown.isTemporary)
+    return new AdminError('AB10', 'ClickHouse (ANALYTICS_URL) does not reply in time. Try again shortly');
   if (isDatabaseAway(thrown)) return new AdminError('AB10', 'The database cannot be reached. Try again shortly');
   return new AdminError('AB04', 'Something went wrong');
 }

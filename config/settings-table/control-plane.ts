@@ -41,6 +41,12 @@ export const controlPlane = {
     url(['postgres', 'postgresql'], 'a URL such as postgresql://user:password@host:5432/name'),
     { secret: true },
   ),
+  analyticsUrl: optional(
+    'ANALYTICS_URL',
+    'ClickHouse 24.8 or newer, for lists of logs, exports and analytics. Records are copied there from the database, which budgets still use. Unset: the database.',
+    url(['http', 'https'], 'a URL such as https://user:password@clickhouse.example.com:8443/database'),
+    { secret: true },
+  ),
   dbPoolSize: row('DB_POOL_SIZE', '12', 'Connections to PostgreSQL of one control plane.', wholeNumber(1, 1000)),
   recordRetentionDays: row(
     'RECORD_RETENTION_DAYS',
@@ -57,7 +63,7 @@ export const controlPlane = {
   analyticsRetentionDays: row(
     'ANALYTICS_RETENTION_DAYS',
     '400',
-    'Days the control plane keeps the hourly and daily sums behind analytics. It deletes older ones every hour. 0 keeps all.',
+    'Days the control plane keeps the hourly and daily sums behind analytics, and records in ClickHouse (ANALYTICS_URL). It deletes older ones every hour. 0 keeps all.',
     wholeNumber(0, 36_500, 'days'),
   ),
   adminRequestsPerKey: row(

@@ -1,15 +1,14 @@
 import type * as v from 'valibot';
 import { quantilesOf } from '../../analytics/latency-bins.ts';
-import type { EntityManager } from '../../db/open-database.ts';
-import { feedbackGraphs } from './feedback-graphs.ts';
+import { feedbackGraphs, type GraphSource } from './feedback-graphs.ts';
 import { bucketsOf } from './range.ts';
-import { none, readBins, readBuckets, readBucketsBy, type Totals, totalOf } from './read-usage.ts';
-import { readUserCounts } from './read-users.ts';
+import { none, type Totals, totalOf } from './read-usage.ts';
 import type { GraphName, graphReplies } from './schema.ts';
 import type { Selection } from './source.ts';
+import type { UsageStore } from './usage-store.ts';
 
 export type GraphBody<Name extends GraphName> = Omit<v.InferOutput<(typeof graphReplies)[Name]>, 'object'>;
-type Graphs = { readonly [Name in GraphName]: (em: EntityManager, selection: Selection) => Promise<GraphBody<Name>> };
+type Graphs = { readonly [Name in GraphName]: (source: GraphSource, selection: Selection) => Promise<GraphBody<Name>> };
 
 export const nanoPerCent = 10_000_000;
 export const centsOf = ({ cost_nano }: Totals): number => cost_nano / nanoPerCent;
@@ -28,8 +27,8 @@ export const graphs: Graphs = {
   'errors/rate': sumsOf(({ errors, requests }) => ({ rate: percent(errors, requests) })),
   ...feedbackGraphs,
 
-  async latency(em, selection) {
-    const [sums, bins] = [await readBuckets(em, selection), await readBins(em, selection, 'latency')];
+  async latency({ store }, selection) {
+    const [sums, bins] = [await store.buckets(selection), await store.bins(selection, 'latency')];
     const figures = (of: Totals, counts: Parameters<typeof quantilesOf>[0]) => {
       const [p50 = 0, p90 = 0, p99 = 0] = quantilesOf(counts, [0.5, 0.9, 0.99]);
       return { avg: latencyOf(of), p50, p90, p99 };
@@ -40,16 +39,16 @@ export const graphs: Graphs = {
     };
   },
 
-  async users(em, selection) {
-    const { unique, buckets } = await readUserCounts(em, selection);
+  async users({ store }, selection) {
+    const { unique, buckets } = await store.users(selection);
     return {
       summary: { total: unique },
       data_points: pointsOf(selection, (at) => ({ total: buckets.get(at)?.users ?? 0 })),
     };
   },
 
-  async 'users/requests'(em, selection) {
-    const { unique, requests, buckets } = await readUserCounts(em, selection);
+  async 'users/requests'({ store }, selection) {
+    const { unique, requests, buckets } = await store.users(selection);
     const averageAt = (at: number) => ratio(buckets.get(at)?.requests ?? 0, buckets.get(at)?.users ?? 0);
     return {
       summary: { total: requests, unique, avg: ratio(requests, unique) },
@@ -57,8 +56,8 @@ export const graphs: Graphs = {
     };
   },
 
-  async 'errors/stacks'(em, selection) {
-    const rows = await errorsByStatus(em, selection);
+  async 'errors/stacks'({ store }, selection) {
+    const rows = await errorsByStatus(store, selection);
     const stats = (at: number) =>
       rows.filter((row) => row.bucket === at).map(({ value, errors }) => ({ response_status_code: value, count: errors }));
     return {
@@ -67,9 +66,9 @@ export const graphs: Graphs = {
     };
   },
 
-  async 'errors/status-codes'(em, selection) {
+  async 'errors/status-codes'({ store }, selection) {
     const counts = new Map<number, number>();
-    for (const { value, errors } of await errorsByStatus(em, selection)) counts.set(value, (counts.get(value) ?? 0) + errors);
+    for (const { value, errors } of await errorsByStatus(store, selection)) counts.set(value, (counts.get(value) ?? 0) + errors);
     const points = [...counts].map(([status_code, count]) => ({ status_code, count }));
     return {
       summary: { total_errors: points.reduce((sum, { count }) => sum + count, 0), unique_error_codes: points.length },
@@ -77,8 +76,8 @@ export const graphs: Graphs = {
     };
   },
 
-  async 'requests/rescued'(em, selection) {
-    const [sums, bins] = [await readBuckets(em, selection), await readBins(em, selection, 'retries')];
+  async 'requests/rescued'({ store }, selection) {
+    const [sums, bins] = [await store.buckets(selection), await store.bins(selection, 'retries')];
     const retriesAt = (at: number) =>
       (bins.get(at) ?? []).filter(({ count }) => count > 0).sort((left, right) => left.bin - right.bin);
     const retried = [...bins.values()].flat().reduce((sum, { count }) => sum + count, 0);
@@ -91,8 +90,8 @@ export const graphs: Graphs = {
     };
   },
 
-  async 'cache/hit-rate'(em, selection) {
-    const sums = await readBuckets(em, selection);
+  async 'cache/hit-rate'({ store }, selection) {
+    const sums = await store.buckets(selection);
     const all = totalOf(sums.values());
     return {
       summary: { total: all.cache_hits, rate: percent(all.cache_hits, all.requests) },
@@ -110,15 +109,15 @@ export const graphs: Graphs = {
     };
   },
 
-  'cache/latency': async (em, selection) => {
-    const sums = await readBuckets(em, selection);
+  'cache/latency': async ({ store }, selection) => {
+    const sums = await store.buckets(selection);
     return { summary: {}, data_points: pointsOf(selection, (at) => ({ avg: hitLatencyOf(sums.get(at) ?? none) })) };
   },
 };
 
 /** Returns figures of cached replies. `cache_speedup`: the average latency of other requests divided by that of cached ones. */
-export async function cacheSummary(em: EntityManager, selection: Selection) {
-  const sums = totalOf((await readBuckets(em, selection)).values());
+export async function cacheSummary(store: UsageStore, selection: Selection) {
+  const sums = totalOf((await store.buckets(selection)).values());
   const missLatency = ratio(sums.duration_us - sums.hit_duration_us, sums.requests - sums.cache_hits) / 1000;
   return {
     hits: sums.cache_hits,
@@ -132,8 +131,8 @@ const hitLatencyOf = ({ hit_duration_us, cache_hits }: Totals): number => ratio(
 
 /** A graph whose summary and points are the same figures. */
 function sumsOf<Figures extends object>(figures: (sums: Totals) => Figures) {
-  return async (em: EntityManager, selection: Selection) => {
-    const sums = await readBuckets(em, selection);
+  return async ({ store }: GraphSource, selection: Selection) => {
+    const sums = await store.buckets(selection);
     return {
       summary: figures(totalOf(sums.values())),
       data_points: pointsOf(selection, (at) => figures(sums.get(at) ?? none)),
@@ -149,7 +148,7 @@ function pointsOf<Figures extends object>(
   return bucketsOf(range).map((at) => ({ timestamp: new Date(at).toISOString(), ...figuresAt(at) }));
 }
 
-async function errorsByStatus(em: EntityManager, selection: Selection) {
-  const rows = await readBucketsBy<number>(em, selection, 'status');
+async function errorsByStatus(store: UsageStore, selection: Selection) {
+  const rows = await store.bucketsBy<number>(selection, 'status');
   return rows.filter(({ errors }) => errors > 0).sort((left, right) => left.value - right.value);
 }

@@ -36,7 +36,7 @@ export interface Group extends Totals {
 }
 
 /** SQL of each column over the sums of a group `g`; null: computed from the latency bins. */
-const orders: Readonly<Record<ColumnName, string | null>> = {
+export const orders: Readonly<Record<ColumnName, string | null>> = {
   requests: 'g.requests',
   cost: 'g.cost_nano',
   total_tokens: 'g.input_tokens + g.output_tokens',
@@ -54,15 +54,27 @@ const orders: Readonly<Record<ColumnName, string | null>> = {
 };
 
 /** Maximum number of groups whose percentiles are computed to sort by them. */
-const sortedMax = 10_000;
+export const sortedMax = 10_000;
+
+export interface GroupsOptions {
+  readonly page: GroupPage;
+  readonly withLatency: boolean;
+  /** Leaves out requests without a value of the first dimension. */
+  readonly isKnown?: boolean;
+}
+
+export interface GroupsPage {
+  readonly total: number;
+  readonly groups: readonly Group[];
+}
 
 /** Returns a page of the groups with requests, and their number. Percentiles are computed only if `withLatency`. */
 export async function readGroups(
   em: EntityManager,
   selection: Selection,
   by: readonly Dimension[],
-  { page, withLatency, isKnown = false }: { readonly page: GroupPage; readonly withLatency: boolean; readonly isKnown?: boolean },
-): Promise<{ readonly total: number; readonly groups: readonly Group[] }> {
+  { page, withLatency, isKnown = false }: GroupsOptions,
+): Promise<GroupsPage> {
   const { text, values } = sourceOf(selection, by);
   const names = by.map((_, at) => `v${at}`);
   const order = orders[page.orderBy];
@@ -87,7 +99,8 @@ export async function readGroups(
   return { total: rows[0]?.total ?? 0, groups: order === null ? sortedPage(groups, page) : groups };
 }
 
-function sortedPage(groups: readonly Group[], { orderBy, order, limit, offset }: GroupPage): readonly Group[] {
+/** Sorts groups by a percentile and returns a page of them. */
+export function sortedPage(groups: readonly Group[], { orderBy, order, limit, offset }: GroupPage): readonly Group[] {
   const of = (group: Group) => (orderBy === 'p95_latency' ? group.p95 : group.p99);
   const sign = order === 'asc' ? 1 : -1;
   return groups.toSorted((left, right) => sign * (of(left) - of(right))).slice(offset, offset + limit);

@@ -1,12 +1,16 @@
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Page } from '../../http/schemas.ts';
-import { nanoPerCent } from './graphs.ts';
 import { recordsOf, type Selection } from './source.ts';
 
 /** Returns a page of the values of a metadata key with the figures of their requests, most requests first. Reads the records. */
-export async function readMetadataGroups(em: EntityManager, selection: Selection, key: string, page: Page) {
+export async function readMetadataGroups(
+  em: EntityManager,
+  selection: Selection,
+  key: string,
+  page: Page,
+): Promise<MetadataGroups> {
   const { text, values } = recordsOf(selection);
-  const rows = await em.execute<MetadataRow[]>(
+  const rows = await em.execute<(MetadataRow & { total: number })[]>(
     `with used as materialized (
        select s.record->'metadata'->>?::text as value, s.workspace_id, s.trace_id, s.requests, s.cost_nano,
          s.input_tokens + s.output_tokens as tokens, s.created_at
@@ -28,20 +32,15 @@ export async function readMetadataGroups(em: EntityManager, selection: Selection
       ...[page.page_size, page.current_page * page.page_size],
     ],
   );
-  const data = rows.map((row) => ({
-    metadata_value: row.value,
-    requests: row.requests,
-    cost: row.cost_nano / nanoPerCent,
-    avg_tokens: row.tokens / row.requests,
-    avg_weighted_feedback: row.feedback,
-    requests_with_feedback: row.rated,
-    last_seen: new Date(row.last_at).toISOString(),
-    object: 'analytics-group',
-  }));
-  return { object: 'list', total: rows[0]?.total ?? 0, data };
+  return { total: rows[0]?.total ?? 0, rows };
 }
 
-interface MetadataRow {
+export interface MetadataGroups {
+  readonly total: number;
+  readonly rows: readonly MetadataRow[];
+}
+
+export interface MetadataRow {
   readonly value: string;
   readonly requests: number;
   readonly cost_nano: number;
@@ -49,5 +48,4 @@ interface MetadataRow {
   readonly last_at: Date | string;
   readonly rated: number;
   readonly feedback: number;
-  readonly total: number;
 }

@@ -18,6 +18,11 @@ interface Bucket extends Totals {
   readonly bucket: number;
 }
 
+/** Sums of a bucket and a value of a dimension. */
+export interface BucketOf<Value> extends Bucket {
+  readonly value: Value;
+}
+
 /** Returns the sums of each bucket with requests. */
 export async function readBuckets(em: EntityManager, selection: Selection): Promise<Map<number, Totals>> {
   const { text, values } = sourceOf(selection, []);
@@ -35,7 +40,7 @@ export async function readBucketsBy<Value>(
   em: EntityManager,
   selection: Selection,
   dimension: Dimension,
-): Promise<(Bucket & { readonly value: Value })[]> {
+): Promise<BucketOf<Value>[]> {
   const { text, values } = sourceOf(selection, [dimension]);
   const { bucketMs } = selection.range;
   const by = `select ${bucket}, s.${dimension} as value, ${sums} from (${text}) s group by 1, 2`;
@@ -55,13 +60,7 @@ export async function readBins(
      from (${text}) s, unnest(s.${column}) packed group by 1, 2`,
     [bucketMs, bucketMs, ...values],
   );
-  const bins = new Map<number, BinCount[]>();
-  for (const { bucket: at, bin, count } of rows) {
-    const known = bins.get(Number(at));
-    if (known) known.push({ bin, count });
-    else bins.set(Number(at), [{ bin, count }]);
-  }
-  return bins;
+  return Map.groupBy(rows, (row) => Number(row.bucket));
 }
 
 /** The sums of no requests. */

@@ -2,7 +2,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { bucket } from './read-usage.ts';
 import { type Selection, sourceOf } from './source.ts';
 
-interface UserCounts {
+export interface UserCounts {
   /** Users in the whole range. */
   readonly unique: number;
   /** Requests of known users. */
@@ -22,6 +22,13 @@ export async function readUserCounts(em: EntityManager, selection: Selection): P
      from users group by grouping sets ((bucket), ())`,
     [bucketMs, bucketMs, ...values],
   );
+  return toCounts(rows);
+}
+
+/** Returns the counts of rows of each bucket, and of the whole range (null). */
+export function toCounts(
+  rows: readonly { readonly bucket: number | null; readonly users: number; readonly requests: number }[],
+): UserCounts {
   const all = rows.find((row) => row.bucket === null);
   return {
     unique: all?.users ?? 0,

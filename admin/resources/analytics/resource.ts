@@ -1,21 +1,28 @@
+import { recordCopies } from '../../analytics/clickhouse/entity.ts';
 import { usageRollups } from '../../analytics/entity.ts';
 import { writeRollups } from '../../analytics/write-rollups.ts';
 import { defineResource } from '../../define-resource.ts';
+import { deleteOldCopies } from './delete-old-copies.ts';
 import { deleteOldRollups } from './delete-old-rollups.ts';
 import { UsageRollups } from './migrations/202611222015-usage-rollups.ts';
 import { RollupsByPrompt } from './migrations/202611222330-rollups-by-prompt.ts';
+import { RecordCopies } from './migrations/202611230920-record-copies.ts';
 import { analyticsRoutes } from './routes.ts';
 
 export const analyticsResource = defineResource({
   name: 'analytics',
   // Roll-ups are the rows that most batches share, so they are locked last.
   after: ['feedbacks', 'batches', 'logs'],
-  entities: [usageRollups],
+  entities: [usageRollups, recordCopies],
   migrations: [
     { name: '202611222015-usage-rollups', class: UsageRollups },
     { name: '202611222330-rollups-by-prompt', class: RollupsByPrompt },
+    { name: '202611230920-record-copies', class: RecordCopies },
   ],
   routes: analyticsRoutes,
   recordWriters: [writeRollups],
-  housekeeping: [{ name: 'delete sums of requests older than ANALYTICS_RETENTION_DAYS', run: deleteOldRollups }],
+  housekeeping: [
+    { name: 'delete sums of requests older than ANALYTICS_RETENTION_DAYS', run: deleteOldRollups },
+    { name: 'delete records in ClickHouse older than ANALYTICS_RETENTION_DAYS', run: deleteOldCopies },
+  ],
 });

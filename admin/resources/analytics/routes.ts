@@ -8,9 +8,9 @@ import { pageOf } from '../../http/schemas.ts';
 import { apiKeys } from '../api-keys/entity.ts';
 import type { LogFilters } from '../logs/filters.ts';
 import { workspaces } from '../workspaces/entity.ts';
-import { cacheSummary, graphs } from './graphs.ts';
-import { columnsOf, type Group, type GroupBy, groupings, readGroups } from './groups.ts';
-import { readMetadataGroups } from './metadata-groups.ts';
+import { cacheSummary, graphs, nanoPerCent } from './graphs.ts';
+import { columnsOf, type Group, type GroupBy, groupings } from './groups.ts';
+import type { MetadataRow } from './metadata-groups.ts';
 import { rangeOf } from './range.ts';
 import {
   type ColumnName,
@@ -25,6 +25,7 @@ import {
   usersReply,
 } from './schema.ts';
 import type { Selection } from './source.ts';
+import { type UsageStore, usageStoreOf } from './usage-store.ts';
 import { visibilityOf } from './visibility.ts';
 
 const shared = {
@@ -47,7 +48,10 @@ export const analyticsRoutes: readonly AdminRoute[] = [
       reply: graphReplies[name],
       query: filterQuery,
       async handle(call) {
-        return { ...(await graphs[name](call.em, await selectionOf(call))), object: 'analytics-graph' };
+        return {
+          ...(await graphs[name]({ em: call.em, store: storeOf(call) }, await selectionOf(call))),
+          object: 'analytics-graph',
+        };
       },
     }),
   ),
@@ -58,7 +62,7 @@ export const analyticsRoutes: readonly AdminRoute[] = [
     reply: cacheSummaryReply,
     query: filterQuery,
     async handle(call) {
-      return { summary: await cacheSummary(call.em, await selectionOf(call)), object: 'analytics-summary' };
+      return { summary: await cacheSummary(storeOf(call), await selectionOf(call)), object: 'analytics-summary' };
     },
   }),
   defineRoute({
@@ -69,7 +73,7 @@ export const analyticsRoutes: readonly AdminRoute[] = [
     query: groupQuery,
     async handle(call) {
       const selection = await selectionOf(call, { usesMetadata: true });
-      const { total, groups } = await readGroups(call.em, selection, ['end_user'], { ...pageFor(call), isKnown: true });
+      const { total, groups } = await storeOf(call).groups(selection, ['end_user'], { ...pageFor(call), isKnown: true });
       const data = groups.map((group) => ({ user: group.values[0], ...columnsOf(group, ['requests', 'cost']), ...mark }));
       return { object: 'list', total, data };
     },
@@ -81,7 +85,7 @@ export const analyticsRoutes: readonly AdminRoute[] = [
     reply: modelsReply,
     query: groupQuery,
     async handle(call) {
-      const { total, groups } = await readGroups(call.em, await selectionOf(call), ['model'], pageFor(call));
+      const { total, groups } = await storeOf(call).groups(await selectionOf(call), ['model'], pageFor(call));
       const data = groups.map((group) => ({ ai_model: group.values[0], ...columnsOf(group, ['requests']), ...mark }));
       return { object: 'list', total, data };
     },
@@ -95,7 +99,8 @@ export const analyticsRoutes: readonly AdminRoute[] = [
       query: groupQuery,
       async handle(call) {
         const selection = await selectionOf(call, { usesMetadata: true });
-        return readMetadataGroups(call.em, selection, call.params.metadataKey ?? '', call.query);
+        const { total, rows } = await storeOf(call).metadataGroups(selection, call.params.metadataKey ?? '', call.query);
+        return { object: 'list', total, data: rows.map(toMetadataGroup) };
       },
     }),
   ),
@@ -112,7 +117,7 @@ export const analyticsRoutes: readonly AdminRoute[] = [
         const names = groupBysOf(call.params.groupBy ?? 'workspace');
         const selection = await selectionOf(call);
         const by = names.flatMap((name): readonly Dimension[] => groupings[name]);
-        const { total, groups } = await readGroups(call.em, selection, [...new Set(by)], pageFor(call));
+        const { total, groups } = await storeOf(call).groups(selection, [...new Set(by)], pageFor(call));
         const nameOf = await namesOf(call.em, selection, names, groups);
         const columns = columnsFor(call.query);
         const data = groups.map((group) => ({ ...nameOf(group), ...columnsOf(group, columns), ...mark }));
@@ -123,6 +128,21 @@ export const analyticsRoutes: readonly AdminRoute[] = [
 ];
 
 const mark = { object: 'analytics-group' } as const;
+
+const storeOf = ({ services, em }: Pick<FilterCall, 'services' | 'em'>): UsageStore => usageStoreOf(services, em);
+
+function toMetadataGroup(row: MetadataRow) {
+  return {
+    metadata_value: row.value,
+    requests: row.requests,
+    cost: row.cost_nano / nanoPerCent,
+    avg_tokens: row.tokens / row.requests,
+    avg_weighted_feedback: row.feedback,
+    requests_with_feedback: row.rated,
+    last_seen: new Date(row.last_at).toISOString(),
+    ...mark,
+  };
+}
 
 type FilterCall = Pick<AdminCall<LogFilters, unknown>, 'em' | 'actor' | 'organisationId' | 'workspaceId' | 'query' | 'services'>;
 

@@ -4,7 +4,8 @@ import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { id, pageEntries, tenantEntries, text } from '../../http/schemas.ts';
 import { moneyOf } from '../../pricing/nano-usd.ts';
-import { type Condition, logFilterEntries } from '../logs/filters.ts';
+import { logFilterEntries } from '../logs/filters.ts';
+import { logConditions } from '../logs/log-conditions.ts';
 import { logVisibility } from '../logs/log-visibility.ts';
 import { matchingLogs } from '../logs/seen-logs.ts';
 import { type EntryRow, listEntries } from './list-entries.ts';
@@ -85,7 +86,7 @@ export const ledgerEntryRoutes: readonly AdminRoute[] = [
       if (sent.value_key !== undefined && !sight.metadata) {
         throw forbidden('value_key: your role does not allow reading metadata of requests');
       }
-      const conditions: Condition[] = matchingLogs(call, sight, { ...sent, prompt_slug: undefined });
+      const conditions = logConditions(matchingLogs(call, sight, { ...sent, prompt_slug: undefined }));
       for (const [name, expression] of Object.entries(filters) as [keyof typeof filters, string][]) {
         const value = sent[name];
         if (value === undefined) continue;

@@ -2,6 +2,7 @@ import { notFound } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, tenantQuery } from '../../http/schemas.ts';
+import { logStoreOf } from '../logs/log-store.ts';
 import { logExports } from './entity.ts';
 import { createBody, downloadReply, listQuery, listReply, messageReply, readReply, savedReply, updateBody } from './schema.ts';
 import { archiveExport, cancelExport, createExport, findExport, ownExports, startExport, updateExport } from './service.ts';
@@ -37,7 +38,7 @@ export const logExportRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { actor, organisationId } = call;
       const caller = { actor, organisationId, workspaceId: call.workspaceId ?? '' };
-      const row = await call.write((change) => createExport(change, caller, call.body));
+      const row = await call.write((change) => createExport(change, logStoreOf(call.services, change.tx), caller, call.body));
       call.tag(row.revision);
       return { id: row.id, total: row.total, object: 'export' };
     },
@@ -69,7 +70,7 @@ export const logExportRoutes: readonly AdminRoute[] = [
       const row = await call.write(async (change) => {
         const found = await findExport(change.tx, call, call.params.exportId ?? '');
         call.match(found.revision);
-        await updateExport(change, call.actor, found, call.body);
+        await updateExport(change, logStoreOf(call.services, change.tx), call.actor, found, call.body);
         return found;
       });
       call.tag(row.revision);

@@ -1,17 +1,19 @@
+import { ClickHouseError } from '../../clickhouse/clickhouse.ts';
 import { isDatabaseAway } from '../../db/is-database-away.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { AdminServices } from '../../http/route.ts';
 import type { JobHandler } from '../../jobs/job-runner.ts';
 import { ObjectStoreError } from '../../object-store/object-store.ts';
 import { readContents, withContent } from '../logs/contents.ts';
-import { cursorOf, type LogPage, listLogs } from '../logs/list-logs.ts';
+import { cursorOf, type LogPage } from '../logs/list-logs.ts';
+import { logStoreOf } from '../logs/log-store.ts';
 import { readNames } from '../logs/read-names.ts';
 import { toLog } from '../logs/to-log.ts';
 import { type LogExport, logExports } from './entity.ts';
 import { toExportRow } from './export-fields.ts';
 import { ParquetPieces } from './parquet-pieces.ts';
 import { deleteParts, fromPart, type PartStore, readParts, toPart, writePart } from './parts.ts';
-import { conditionsOf, deniedFields, windowOf } from './service.ts';
+import { deniedFields, queryOf, windowOf } from './service.ts';
 
 /** Records per part: one statement and one transaction. */
 const partRows = 500;
@@ -39,8 +41,9 @@ export function exportJob(services: AdminServices): JobHandler {
       }
       return { againInMs: 0 };
     } catch (error) {
-      // Continued when the database or the object store replies again.
-      if (signal.aborted || isDatabaseAway(error) || error instanceof ObjectStoreError) throw error;
+      // Continued when the database, the object store or ClickHouse replies again.
+      if (signal.aborted || isDatabaseAway(error) || error instanceof ObjectStoreError || error instanceof ClickHouseError)
+        throw error;
       await noteFailure(newManager(), key, organisationId);
       throw error;
     }
@@ -82,7 +85,7 @@ async function step(services: AdminServices, store: PartStore): Promise<void> {
 
 /** Reads the logs of the next part. With bodies, it ends at the log that makes it too large. */
 async function readPage(services: AdminServices, em: EntityManager, row: LogExport, page: LogPage) {
-  const { rows, next } = await listLogs(em, conditionsOf(row), page);
+  const { rows, next } = await logStoreOf(services, em).list(queryOf(row), page);
   const namesOf = await readNames(em, rows);
   const logs = rows.map((record) => toLog(record, namesOf(record), services.settings, row.sight.metadata));
   if (!row.requestedData.some((field) => field === 'request' || field === 'response')) return { logs, next };

@@ -7,10 +7,9 @@ import { conflict, forbidden, invalid, notFound } from '../../http/errors.ts';
 import { validate } from '../../http/validate.ts';
 import { addJob } from '../../jobs/add-job.ts';
 import type { Change } from '../../publish/write-change.ts';
-import type { Condition } from '../logs/filters.ts';
-import { countLogs } from '../logs/list-logs.ts';
+import type { LogStore } from '../logs/log-store.ts';
 import { type LogVisibility, logVisibility } from '../logs/log-visibility.ts';
-import { matchingLogs } from '../logs/seen-logs.ts';
+import { type LogQuery, matchingLogs } from '../logs/seen-logs.ts';
 import { effectiveSetting, readTenancy } from '../organisations/effective-setting.ts';
 import { type LogExport, logExports } from './entity.ts';
 import type { ExportField } from './export-fields.ts';
@@ -49,6 +48,7 @@ export async function findExport(em: EntityManager, caller: Caller, id: string):
 /** Creates a draft. Throws AB01 for a denied field and AB03 for records or metadata that the caller must not see. */
 export async function createExport(
   { tx, about }: Change,
+  logs: LogStore,
   caller: Caller & { readonly workspaceId: string },
   sent: v.InferOutput<typeof createBody>,
 ): Promise<LogExport> {
@@ -61,7 +61,7 @@ export async function createExport(
     ...{ format: sent.format ?? 'jsonl', status: 'draft', sight: await logVisibility(tx, actor, workspaceId), total: 0 },
     ...{ parts: 0, rowsDone: 0, failures: 0, createdAt: now, lastUpdatedAt: now },
   });
-  await check(tx, row);
+  await check(tx, logs, row);
   await tx.flush();
   about(row.id);
   return row;
@@ -70,6 +70,7 @@ export async function createExport(
 /** Changes a draft. Throws AB07 in other states. */
 export async function updateExport(
   { tx, about }: Change,
+  logs: LogStore,
   actor: Actor,
   row: LogExport,
   sent: v.InferOutput<typeof updateBody>,
@@ -81,7 +82,7 @@ export async function updateExport(
   if (sent.format !== undefined) row.format = sent.format;
   row.sight = await logVisibility(tx, actor, row.workspaceId);
   row.lastUpdatedAt = new Date();
-  await check(tx, row);
+  await check(tx, logs, row);
   about(row.id);
 }
 
@@ -122,11 +123,11 @@ export async function archiveExport({ tx, about }: Change, row: LogExport): Prom
   about(row.id);
 }
 
-/** Returns the conditions of the records of an export. */
-export function conditionsOf(row: LogExport): Condition[] {
+/** Selects the records of an export. */
+export function queryOf(row: LogExport): LogQuery {
   const filters = validate(exportFilters, row.filters, 'filters', 'filters');
-  const conditions = matchingLogs(row, row.sight, filters);
-  return row.cutAt ? [...conditions, { text: 'r.created_at <= ?', values: [row.cutAt] }] : conditions;
+  const query = matchingLogs(row, row.sight, filters);
+  return row.cutAt ? { ...query, until: row.cutAt } : query;
 }
 
 /** Returns which of the matching records are exported. */
@@ -142,11 +143,11 @@ export async function deniedFields(em: EntityManager, row: LogExport): Promise<E
   return row.requestedData.filter((field) => denied.includes(field));
 }
 
-async function check(tx: EntityManager, row: LogExport): Promise<void> {
+async function check(tx: EntityManager, logs: LogStore, row: LogExport): Promise<void> {
   if (row.requestedData.includes('metadata')) rejectHiddenMetadata(row.sight);
   await rejectDenied(tx, row);
   const { offset, rows } = windowOf(row);
-  row.total = Math.max(0, Math.min((await countLogs(tx, conditionsOf(row), offset + rows)) - offset, rows));
+  row.total = Math.max(0, Math.min((await logs.count(queryOf(row), offset + rows)) - offset, rows));
 }
 
 async function rejectDenied(em: EntityManager, row: LogExport): Promise<void> {

@@ -127,20 +127,15 @@ export function compileFilters(
   columns: Partial<Record<keyof typeof lists, string>> = {},
 ): Condition[] {
   const conditions: Condition[] = [];
-  for (const [name, expression] of Object.entries(ranges) as [keyof typeof ranges, string][]) {
-    const [least, most] = [filters[`${name}_min`], filters[`${name}_max`]];
-    if (least !== undefined && most !== undefined && most < least) {
-      throw invalid(`${name}_max: must not be less than ${name}_min`);
-    }
-    if (least !== undefined) conditions.push({ text: `${expression} >= ?`, values: [boundOf(name, least)] });
-    if (most !== undefined) conditions.push({ text: `${expression} <= ?`, values: [boundOf(name, most)] });
+  for (const { name, sign, bound } of boundsIn(filters)) {
+    conditions.push({ text: `${ranges[name]} ${sign} ?`, values: [bound] });
   }
   for (const [name, expression] of Object.entries({ ...lists, ...columns }) as [keyof typeof lists, string][]) {
     const values = filters[name];
     if (values !== undefined) conditions.push({ text: `${expression} in (${marks(values)})`, values });
   }
   if (filters.ai_org_model) {
-    const pairs = filters.ai_org_model.map((name) => /^(.+?)__(.+)$/.exec(name)?.slice(1));
+    const pairs = providersAndModels(filters.ai_org_model);
     conditions.push({ text: `(r.provider, r.model) in (${pairs.map(() => '(?, ?)').join(', ')})`, values: pairs.flat() });
   }
   for (const [key, values] of Object.entries(filters.metadata ?? {})) {
@@ -163,8 +158,35 @@ export function allOf(conditions: readonly Condition[]): Condition {
   };
 }
 
-function boundOf(name: keyof typeof ranges, bound: number | Date): number | Date {
-  return name === 'cost' && typeof bound === 'number' ? Math.round(bound * nanoUsdPerCent) : bound;
+/** Splits `openai__gpt-4o` into the provider and the model. */
+export function providersAndModels(names: readonly string[]): string[][] {
+  return names.map((name) => /^(.+?)__(.+)$/.exec(name)?.slice(1) ?? []);
+}
+
+export type RangeName = keyof typeof ranges;
+
+/** One bound of a range of values. */
+interface Bound {
+  readonly name: RangeName;
+  readonly sign: '>=' | '<=';
+  /** Costs are in nano-USD. */
+  readonly bound: number | Date;
+}
+
+/** Returns the bounds that filters set. Throws AB01 for a maximum below its minimum. */
+export function boundsIn(filters: LogFilters): Bound[] {
+  return (Object.keys(ranges) as RangeName[]).flatMap((name) => {
+    const [least, most] = [filters[`${name}_min`], filters[`${name}_max`]];
+    if (least !== undefined && most !== undefined && most < least) {
+      throw invalid(`${name}_max: must not be less than ${name}_min`);
+    }
+    const to = (bound: number | Date) =>
+      name === 'cost' && typeof bound === 'number' ? Math.round(bound * nanoUsdPerCent) : bound;
+    return [
+      ...(least === undefined ? [] : [{ name, sign: '>=', bound: to(least) } as const]),
+      ...(most === undefined ? [] : [{ name, sign: '<=', bound: to(most) } as const]),
+    ];
+  });
 }
 
 function tokens(field: string): string {

@@ -3,21 +3,13 @@ import { forbidden, invalid, notFound } from '../../http/errors.ts';
 import { time } from '../../http/reply-schemas.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageEntries, pageOf, queryFlag, tenantEntries } from '../../http/schemas.ts';
-import { type Condition, logFilterEntries } from './filters.ts';
-import {
-  countGroups,
-  type GroupBy,
-  type GroupColumn,
-  groupColumns,
-  groupExpressions,
-  groupLogs,
-  metadataKeys,
-} from './groups.ts';
+import { logFilterEntries } from './filters.ts';
+import { type GroupColumn, groupColumns, groupNames, type LogGrouping } from './groups.ts';
+import { logStoreOf } from './log-store.ts';
 import { logVisibility } from './log-visibility.ts';
-import { matchingLogs } from './seen-logs.ts';
+import { type LogQuery, matchingLogs } from './seen-logs.ts';
 
 const columnNames = Object.keys(groupColumns) as GroupColumn[];
-const groupNames = Object.keys(groupExpressions) as GroupBy[];
 
 /** Default of `time_of_generation_min`: groups read every matching record. */
 const defaultDays = 7;
@@ -71,7 +63,7 @@ export const logGroupRoutes: readonly AdminRoute[] = [
     path: '/logs/groups/metadata/:metadataKey',
     summary: 'Group logs by the values of a metadata key',
     reply,
-    handle: async (call) => group(call, await conditionsOf(call, true), byMetadata(call.params.metadataKey ?? '')),
+    handle: async (call) => group(call, await queryOf(call, true), byMetadata(call.params.metadataKey ?? '')),
   }),
   defineRoute({
     ...shared,
@@ -81,7 +73,7 @@ export const logGroupRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const name = groupNames.find((each) => each === call.params.groupBy);
       if (name === undefined) throw notFound(`The group (one of ${groupNames.join(', ')} is expected)`);
-      return group(call, await conditionsOf(call, false), { text: groupExpressions[name], values: [] });
+      return group(call, await queryOf(call, false), { property: name });
     },
   }),
   defineRoute({
@@ -91,7 +83,7 @@ export const logGroupRoutes: readonly AdminRoute[] = [
     reply: valuesReply,
     handle: async (call) => ({
       object: 'list',
-      data: await metadataKeys(call.em, await conditionsOf(call, true), keysMax),
+      data: await logStoreOf(call.services, call.em).metadataKeys(await queryOf(call, true), keysMax),
     }),
   }),
   defineRoute({
@@ -102,26 +94,28 @@ export const logGroupRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const by = byMetadata(call.params.metadataKey ?? '');
       const page = { ...pageOf(call.query), columns: [] };
-      return { object: 'list', data: await groupLogs(call.em, await conditionsOf(call, true), by, page) };
+      const store = logStoreOf(call.services, call.em);
+      return { object: 'list', data: await store.groups(await queryOf(call, true), by, page) };
     },
   }),
 ];
 
-async function group(call: Call, conditions: Condition[], by: Condition) {
-  const rows = await groupLogs(call.em, conditions, by, { ...pageOf(call.query), columns: call.query.columns });
-  const total = call.query.include_total === 'true' ? await countGroups(call.em, conditions, by) : null;
+async function group(call: Call, selected: LogQuery, by: LogGrouping) {
+  const store = logStoreOf(call.services, call.em);
+  const rows = await store.groups(selected, by, { ...pageOf(call.query), columns: call.query.columns });
+  const total = call.query.include_total === 'true' ? await store.countGroups(selected, by) : null;
   return { object: 'list', is_quota_exceeded: false, total, data: rows.map((row) => ({ ...row, object: 'log-group' })) };
 }
 
 /** Throws AB03 if metadata is read by a caller who must not see it. */
-async function conditionsOf(call: Call, readsMetadata: boolean): Promise<Condition[]> {
+async function queryOf(call: Call, readsMetadata: boolean): Promise<LogQuery> {
   const sight = await logVisibility(call.em, call.actor, call.workspaceId);
   if (readsMetadata && !sight.metadata) throw forbidden('Your role does not allow reading metadata of requests');
   const least = call.query.time_of_generation_min ?? new Date(call.services.clock.now() - defaultDays * dayMs);
   return matchingLogs(call, sight, { ...call.query, time_of_generation_min: least });
 }
 
-function byMetadata(key: string): Condition {
+function byMetadata(key: string): LogGrouping {
   if (key.length > 128) throw invalid('metadataKey: at most 128 characters');
-  return { text: "r.record->'metadata'->>?::text", values: [key] };
+  return { metadataKey: key };
 }

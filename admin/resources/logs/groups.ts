@@ -2,7 +2,7 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { allOf, type Condition } from './filters.ts';
 
 /** Expressions that logs can be grouped by. */
-export const groupExpressions = {
+const groupExpressions = {
   ai_service: 'r.provider',
   model: 'r.model',
   status_code: 'r.status',
@@ -14,6 +14,7 @@ export const groupExpressions = {
   prompt_version: "r.record->>'promptSlug' || '@' || (r.record->>'promptVersion')",
 } as const;
 export type GroupBy = keyof typeof groupExpressions;
+export const groupNames = Object.keys(groupExpressions) as GroupBy[];
 
 const number = (field: string) => `(r.record->>'${field}')::float8`;
 const inputTokens = ['inputTokens', 'cacheReadTokens', 'cacheWriteTokens'].map(number).join(' + ');
@@ -39,6 +40,14 @@ export const groupColumns = {
 export type GroupColumn = keyof typeof groupColumns;
 const times: readonly string[] = ['last_seen', 'first_seen'];
 
+/** A property of logs or a metadata key, whose values form groups. */
+export type LogGrouping = { readonly property: GroupBy } | { readonly metadataKey: string };
+
+function expressionOf(by: LogGrouping): Condition {
+  if ('property' in by) return { text: groupExpressions[by.property], values: [] };
+  return { text: "r.record->'metadata'->>?::text", values: [by.metadataKey] };
+}
+
 export interface GroupPage {
   readonly columns: readonly GroupColumn[];
   readonly limit: number;
@@ -47,13 +56,14 @@ export interface GroupPage {
 
 export type GroupRow = { readonly value: string; readonly requests: number } & { readonly [column: string]: unknown };
 
-/** Returns the groups with the most requests. `by` names the value of a metadata key or an expression. Logs without a value are left out. */
+/** Returns the groups with the most requests. Logs without a value are left out. */
 export async function groupLogs(
   em: EntityManager,
   conditions: readonly Condition[],
-  by: Condition,
+  grouping: LogGrouping,
   { columns, limit, offset }: GroupPage,
 ): Promise<GroupRow[]> {
+  const by = expressionOf(grouping);
   const { text, values } = allOf(conditions);
   const selected = columns.map((column) => `, ${groupColumns[column]} as ${column}`).join('');
   const rows = await em.execute<Record<string, unknown>[]>(
@@ -63,14 +73,18 @@ export async function groupLogs(
      group by g.value order by requests desc, g.value limit ? offset ?`,
     [...by.values, ...values, limit, offset],
   );
-  return rows.map((row) => {
-    const entries = columns.map((column) => [column, times.includes(column) ? timeOf(row[column]) : Number(row[column] ?? 0)]);
-    return { value: String(row.value), requests: Number(row.requests), ...Object.fromEntries(entries) };
-  });
+  return rows.map((row) => toGroup(row, columns));
+}
+
+/** Returns a row of a database as a group. */
+export function toGroup(row: Readonly<Record<string, unknown>>, columns: readonly GroupColumn[]): GroupRow {
+  const entries = columns.map((column) => [column, times.includes(column) ? timeOf(row[column]) : Number(row[column] ?? 0)]);
+  return { value: String(row.value), requests: Number(row.requests), ...Object.fromEntries(entries) };
 }
 
 /** Returns the number of groups. */
-export async function countGroups(em: EntityManager, conditions: readonly Condition[], by: Condition): Promise<number> {
+export async function countGroups(em: EntityManager, conditions: readonly Condition[], grouping: LogGrouping): Promise<number> {
+  const by = expressionOf(grouping);
   const { text, values } = allOf(conditions);
   const [row] = await em.execute<[{ count: number | string }]>(
     `select count(distinct g.value) as count from request_records r cross join lateral (select ${by.text} as value) g where ${text}`,

@@ -12,12 +12,18 @@ export interface LogPage {
   readonly after: string | null;
 }
 
-/** Returns a page of records, newest first, and the cursor of the next page; null: this is the last one. */
+/** A page of records, and the cursor of the next page; null: this is the last one. */
+export interface ListedLogs {
+  readonly rows: readonly StoredRecord[];
+  readonly next: string | null;
+}
+
+/** Returns a page of records, newest first. */
 export async function listLogs(
   em: EntityManager,
   conditions: readonly Condition[],
   { size, offset, after }: LogPage,
-): Promise<{ readonly rows: readonly StoredRecord[]; readonly next: string | null }> {
+): Promise<ListedLogs> {
   const { text, values } = allOf(after === null ? conditions : [...conditions, beforeCursor(after)]);
   const found = await em
     .createQueryBuilder(requestRecords, 'r')
@@ -26,6 +32,11 @@ export async function listLogs(
     .limit(size + 1)
     .offset(offset)
     .getResult();
+  return toPage(found, size);
+}
+
+/** Splits one row more than the size of a page into the page and the cursor of the next one. */
+export function toPage(found: readonly StoredRecord[], size: number): ListedLogs {
   const rows = found.slice(0, size);
   return { rows, next: found.length > size ? cursorOf(rows.at(-1) as StoredRecord) : null };
 }
@@ -45,9 +56,15 @@ export function cursorOf({ createdAt, id }: StoredRecord): string {
   return Buffer.from(`${createdAt.toISOString()} ${id}`).toString('base64url');
 }
 
-function beforeCursor(cursor: string): Condition {
+/** Returns the position after which a page begins. Throws AB01 for a text that is no cursor. */
+export function positionOf(cursor: string): { readonly createdAt: Date; readonly id: string } {
   const [time = '', id = ''] = Buffer.from(cursor, 'base64url').toString('utf8').split(' ');
   const createdAt = new Date(time);
   if (Number.isNaN(createdAt.getTime()) || !isUuid(id)) throw invalid('cursor: the next_cursor of an earlier page is expected');
+  return { createdAt, id };
+}
+
+function beforeCursor(cursor: string): Condition {
+  const { createdAt, id } = positionOf(cursor);
   return { text: '(r.created_at, r.id) < (?, ?::uuid)', values: [createdAt, id] };
 }

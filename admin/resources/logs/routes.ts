@@ -10,16 +10,16 @@ import { storeCustomContents } from './custom-content.ts';
 import { insertBody, insertReply } from './custom-log-schema.ts';
 import type { StoredRecord } from './entity.ts';
 import { toFeedbackReply } from './feedback-reply.ts';
-import { type Condition, logFilterEntries } from './filters.ts';
+import { logFilterEntries } from './filters.ts';
 import { logGroupRoutes } from './group-routes.ts';
 import { toCustomRecord } from './insert-log.ts';
-import { countLogs, listLogs } from './list-logs.ts';
+import { type LogStore, logStoreOf } from './log-store.ts';
 import { logReadScopes, logVisibility } from './log-visibility.ts';
 import { readNames } from './read-names.ts';
 import { replayBody, replayLog, replayReply } from './replay-log.ts';
 import { logDetailReply, logListReply } from './reply-schema.ts';
 import { searchLogs } from './search-logs.ts';
-import { matchingLogs, seenLogs } from './seen-logs.ts';
+import { type LogQuery, matchingLogs, seenLogs } from './seen-logs.ts';
 import { toLog } from './to-log.ts';
 
 /** Maximum number of records that `current_page` skips: the database reads all of them. Cursors have no limit. */
@@ -62,7 +62,8 @@ export const logRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { em, query } = call;
       const sight = await logVisibility(em, call.actor, call.workspaceId);
-      const conditions = matchingLogs(call, sight, query);
+      const store = logStoreOf(call.services, em);
+      const selected = matchingLogs(call, sight, query);
       const { limit: size, offset } = pageOf(query);
       if (query.cursor !== undefined && offset > 0) throw invalid('cursor: cannot be combined with current_page');
       if (offset > offsetMax) throw invalid(`current_page: skips more than ${offsetMax} records. Use cursor instead`);
@@ -71,9 +72,9 @@ export const logRoutes: readonly AdminRoute[] = [
       if (search !== undefined && (offset > 0 || query.include_total === 'true'))
         throw invalid('search: cannot be combined with current_page and include_total. Use cursor instead');
       const { rows, next } = await (search === undefined
-        ? listLogs(em, conditions, page)
-        : searchLogs(em, call.services, call.organisationId, conditions, page, search));
-      const total = query.include_total === 'true' ? await countLogs(em, conditions) : null;
+        ? store.list(selected, page)
+        : searchLogs(em, call.services, store, selected, page, search));
+      const total = query.include_total === 'true' ? await store.count(selected) : null;
       const namesOf = await readNames(em, rows);
       const data = rows.map((row) => toLog(row, namesOf(row), call.services.settings, sight.metadata));
       return { object: 'list', total, has_more: next !== null, next_cursor: next, data };
@@ -118,7 +119,7 @@ export const logRoutes: readonly AdminRoute[] = [
       const id = call.params.id ?? '';
       if (id.length > 255) throw invalid('id: at most 255 characters');
       const sight = await logVisibility(call.em, call.actor, call.workspaceId);
-      const row = await findRecord(call.em, seenLogs(call, sight), id);
+      const row = await findRecord(logStoreOf(call.services, call.em), seenLogs(call, sight), id);
       if (!row) throw notFound('Log');
       const namesOf = await readNames(call.em, [row]);
       const log = toLog(row, namesOf(row), call.services.settings, sight.metadata);
@@ -144,7 +145,7 @@ export const logRoutes: readonly AdminRoute[] = [
     body: replayBody,
     async handle(call) {
       const sight = await logVisibility(call.em, call.actor, call.workspaceId);
-      const row = await findRecord(call.em, seenLogs(call, sight), call.params.id ?? '');
+      const row = await findRecord(logStoreOf(call.services, call.em), seenLogs(call, sight), call.params.id ?? '');
       if (!row) throw notFound('Log');
       return replayLog(call.em, call.services, call.actor, row, call.body);
     },
@@ -152,11 +153,11 @@ export const logRoutes: readonly AdminRoute[] = [
 ];
 
 /** Returns the record of this id, else the newest one of the trace of this id. */
-async function findRecord(em: EntityManager, seen: readonly Condition[], id: string): Promise<StoredRecord | null> {
+async function findRecord(store: LogStore, seen: LogQuery, id: string): Promise<StoredRecord | null> {
   const page = { size: 1, offset: 0, after: null };
-  const byId = isUuid(id) ? await listLogs(em, [...seen, { text: 'r.id = ?', values: [id] }], page) : null;
+  const byId = isUuid(id) ? await store.list({ ...seen, id }, page) : null;
   if (byId?.rows[0]) return byId.rows[0];
-  const byTrace = await listLogs(em, [...seen, { text: 'r.trace_id = ?', values: [id] }], page);
+  const byTrace = await store.list({ ...seen, filters: { trace_id: [id] } }, page);
   return byTrace.rows[0] ?? null;
 }
 

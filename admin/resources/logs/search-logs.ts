@@ -2,18 +2,14 @@ import { isObject } from '../../../core/contract/values/json.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type ContentServices, type LogContent, readContents } from './contents.ts';
 import type { StoredRecord } from './entity.ts';
-import type { Condition } from './filters.ts';
-import { cursorOf, type LogPage, listLogs } from './list-logs.ts';
+import { cursorOf, type ListedLogs, type LogPage } from './list-logs.ts';
+import type { LogStore } from './log-store.ts';
+import type { LogQuery } from './seen-logs.ts';
 
 /** Maximum number of records whose bodies one page opens. */
 const openedMax = 1_000;
 /** Records that are opened at the same time. */
 const groupRows = 50;
-
-const hasContent: Condition = {
-  text: 'exists (select from record_contents c where c.id = r.id and c.created_at = r.created_at)',
-  values: [],
-};
 
 /**
  * Returns records whose stored bodies contain all words, newest first. Bodies are sealed and have no index, so each is opened. The page ends
@@ -23,17 +19,17 @@ const hasContent: Condition = {
 export async function searchLogs(
   em: EntityManager,
   services: Pick<ContentServices, 'vault' | 'objects'>,
-  organisationId: string,
-  conditions: readonly Condition[],
+  store: LogStore,
+  query: LogQuery,
   { size, after }: Pick<LogPage, 'size' | 'after'>,
   search: string,
-): Promise<{ readonly rows: readonly StoredRecord[]; readonly next: string | null }> {
+): Promise<ListedLogs> {
   const words = wordsOf(search);
   const found: StoredRecord[] = [];
   let cursor = after;
   for (let opened = 0; opened < openedMax; opened += groupRows) {
-    const group = await listLogs(em, [...conditions, hasContent], { size: groupRows, offset: 0, after: cursor });
-    const contents = await readContents(em, services, organisationId, group.rows);
+    const group = await store.listWithContents(query, { size: groupRows, offset: 0, after: cursor });
+    const contents = await readContents(em, services, query.organisationId, group.rows);
     for (const row of group.rows) {
       const content = contents.get(row.id);
       if (content && containsAll(content, words)) found.push(row);

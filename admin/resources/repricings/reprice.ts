@@ -1,4 +1,5 @@
 import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import { queueCopies } from '../../analytics/clickhouse/queue-copies.ts';
 import { RollupBatch } from '../../analytics/rollup-batch.ts';
 import { applyRollups } from '../../analytics/write-rollups.ts';
 import { executeBound } from '../../db/execute-bound.ts';
@@ -29,11 +30,17 @@ interface Stored {
  * Job of one repricing. Each transaction changes some records, their roll-ups and the budgets of their windows, and stores the position
  * after them. A run that is killed at any point continues without a missing or repeated difference.
  */
-export function repriceJob({ database, clock }: Pick<AdminServices, 'database' | 'clock'>): JobHandler {
+export function repriceJob({
+  database,
+  clock,
+  clickhouse,
+}: Pick<AdminServices, 'database' | 'clock' | 'clickhouse'>): JobHandler {
   return async ({ key, organisationId, signal }) => {
     if (organisationId === null) return 'done';
     while (!signal.aborted) {
-      const isMore = await database.em().transactional((tx) => repriceBatch(tx, { id: key, organisationId }, clock.now()));
+      const isMore = await database
+        .em()
+        .transactional((tx) => repriceBatch(tx, { id: key, organisationId, isCopied: clickhouse !== null }, clock.now()));
       if (!isMore) return 'done';
     }
     return { againInMs: 0 };
@@ -43,7 +50,7 @@ export function repriceJob({ database, clock }: Pick<AdminServices, 'database' |
 /** Returns false after the last batch. */
 async function repriceBatch(
   tx: EntityManager,
-  where: { readonly id: string; readonly organisationId: string },
+  { isCopied, ...where }: { readonly id: string; readonly organisationId: string; readonly isCopied: boolean },
   nowMs: number,
 ): Promise<boolean> {
   // Locked, so that a second run of the same job waits and then continues after this one.
@@ -70,6 +77,7 @@ async function repriceBatch(
   const batch = new RollupBatch();
   for (const { record, before, cost } of changed) batch.addCost(record, { from: before, to: cost });
   await applyRollups(tx, batch);
+  if (isCopied) await queueCopies(tx, changed);
   const last = rows.at(-1);
   const isMore = rows.length === batchRecords;
   tx.assign(job, {

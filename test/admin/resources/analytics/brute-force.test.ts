@@ -5,8 +5,8 @@ import { rebuildDay } from '../../../../admin/analytics/rebuild-rollups.ts';
 import { graphReplies } from '../../../../admin/resources/analytics/schema.ts';
 import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
 import { until } from '../../../support/until.ts';
-import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import type { Plane } from '../../support/plane.ts';
+import { copied, recordStores, startPlaneOn } from '../../support/record-stores.ts';
 import { columnsOf, filterCases, groupCases, grouped, type Priced, sum } from './expected.ts';
 import { randomUsage } from './random-usage.ts';
 
@@ -32,13 +32,13 @@ const cases: readonly (readonly [keyof typeof ranges, string])[] = [
   ['whole days', ofKey],
 ];
 
-describe.each(databases)('analytics, on %s', (database) => {
+describe.each(recordStores)('analytics, on %s', (store) => {
   let plane: Plane;
   let records: RequestRecord[];
   let costs: ReadonlyMap<string, number>;
   const workspaceSlugs = new Map<string, string>();
   beforeAll(async () => {
-    plane = await startPlane(database, {}, { clock: { now: () => nowMs, elapsed: () => performance.now() } });
+    plane = await startPlaneOn(store, { clock: { now: () => nowMs, elapsed: () => performance.now() } });
     const second = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'Second', slug: 'second' } })).body.id as string;
     for (const { id, slug } of (await plane.ask('GET', '/admin/workspaces')).body.data) workspaceSlugs.set(id, slug);
     const tenant = { organisationId: plane.organisationId, workspaceIds: [plane.workspaceId, second] };
@@ -50,6 +50,7 @@ describe.each(databases)('analytics, on %s', (database) => {
     for (let at = 0; at < all.length; at += 90) {
       expect((await plane.internal('POST', '/records', all.slice(Math.max(0, at - 30), at + 90))).status).toBe(200);
     }
+    await copied(plane);
     await readCosts();
   });
   afterAll(() => plane?.close());
@@ -151,24 +152,29 @@ describe.each(databases)('analytics, on %s', (database) => {
     },
   );
 
-  it.each(cases)('reads roll-ups and records alike, over %s with the filters %j', async (name, query) => {
-    const range = ranges[name];
-    // A filter that every request passes, and that only records can serve.
-    const onRecords = `${query}&total_units_min=0`;
-    const paths = [
-      ...Object.keys(graphReplies).map((name) => `graphs/${name}`),
-      ...['summary/cache', 'groups/users', 'groups/ai-models', 'groups/workspaces'],
-    ];
-    for (const path of paths) expect([path, await read(path, range, query)]).toEqual([path, await read(path, range, onRecords)]);
-    const columns =
-      'columns=cost,avg_tokens,avg_latency,p95_latency,p99_latency,success_rate,cache_hit_rate,first_seen,last_seen';
-    for (const names of ['api_key,model', 'status_code', 'provider', 'config', 'prompt', 'prompt_version,model']) {
-      const path = `groups/${names}`;
-      const grouped = await read(path, range, `${query}&${columns}`);
-      expect(grouped.data.length).toBeGreaterThan(0);
-      expect([path, grouped]).toEqual([path, await read(path, range, `${onRecords}&${columns}`)]);
-    }
-  });
+  // ClickHouse has no roll-ups.
+  it.each(store === 'ClickHouse' ? [] : cases)(
+    'reads roll-ups and records alike, over %s with the filters %j',
+    async (name, query) => {
+      const range = ranges[name];
+      // A filter that every request passes, and that only records can serve.
+      const onRecords = `${query}&total_units_min=0`;
+      const paths = [
+        ...Object.keys(graphReplies).map((name) => `graphs/${name}`),
+        ...['summary/cache', 'groups/users', 'groups/ai-models', 'groups/workspaces'],
+      ];
+      for (const path of paths)
+        expect([path, await read(path, range, query)]).toEqual([path, await read(path, range, onRecords)]);
+      const columns =
+        'columns=cost,avg_tokens,avg_latency,p95_latency,p99_latency,success_rate,cache_hit_rate,first_seen,last_seen';
+      for (const names of ['api_key,model', 'status_code', 'provider', 'config', 'prompt', 'prompt_version,model']) {
+        const path = `groups/${names}`;
+        const grouped = await read(path, range, `${query}&${columns}`);
+        expect(grouped.data.length).toBeGreaterThan(0);
+        expect([path, grouped]).toEqual([path, await read(path, range, `${onRecords}&${columns}`)]);
+      }
+    },
+  );
 
   it('counts a session by its last record', async () => {
     const range = [nowMs - 20 * day, nowMs - 19 * day] as const;
@@ -178,6 +184,7 @@ describe.each(databases)('analytics, on %s', (database) => {
     const first = { ...record, ...at, id: randomUUID(), outcome: 'open', status: 101, checkpoint: 1, outputTokens: 5 };
     const last = { ...first, outcome: 'failed', status: 502, checkpoint: undefined, outputTokens: 9, durationMs: 90_000 };
     for (const batch of [[first], [last], [first]]) await plane.internal('POST', '/records', batch);
+    await copied(plane);
     expect((await read('graphs/requests', range)).summary).toEqual({ total: 1 });
     expect((await read('graphs/errors', range)).summary).toEqual({ total: 1 });
     expect((await read('graphs/latency', range)).summary.p50 / 90_000).toBeCloseTo(1, 1);
@@ -202,6 +209,7 @@ describe.each(databases)('analytics, on %s', (database) => {
     const { id } = (await plane.ask('POST', '/ledger/repricings', { body })).body;
     const done = async () => (await plane.ask('GET', `/ledger/repricings/${id}`)).body.status === 'success';
     await until(done, { what: 'the end of the repricing' });
+    await copied(plane);
     const before = sum([...costs.values()]);
     await readCosts();
     expect(sum([...costs.values()])).not.toBe(before);

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { newPerson } from '../../support/people.ts';
-import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import type { Plane } from '../../support/plane.ts';
+import { copied, recordStores, startPlaneOn } from '../../support/record-stores.ts';
 
 /** One minute apart. `a` is the oldest. */
 const records = {
@@ -15,11 +15,11 @@ const records = {
 } as const satisfies Record<string, Partial<RequestRecord>>;
 type Name = keyof typeof records;
 
-describe.each(databases)('list of logs, on %s', (database) => {
+describe.each(recordStores)('list of logs, on %s', (store) => {
   let plane: Plane;
   const names = new Map<string, string>();
   beforeAll(async () => {
-    plane = await startPlane(database);
+    plane = await startPlaneOn(store);
     const tenant = { organisationId: plane.organisationId, workspaceId: plane.workspaceId };
     const sent = Object.entries(records).map(([name, changes], minute) => {
       const createdAt = `2026-11-21T01:0${minute}:00.000Z`;
@@ -28,6 +28,7 @@ describe.each(databases)('list of logs, on %s', (database) => {
       return record;
     });
     expect((await plane.internal('POST', '/records', sent)).body).toMatchObject({ inserted: 5 });
+    await copied(plane);
     const scopes = ['logs.write', 'logs.list'];
     const rate = async (name: Name, value: number, weight: number) => {
       const body = { trace_id: `trace-${name}`, value, weight };
@@ -111,6 +112,7 @@ describe.each(databases)('list of logs, on %s', (database) => {
     const tenant = { organisationId: plane.organisationId, workspaceId: plane.workspaceId };
     const same = Array.from({ length: 7 }, () => sampleRecord({ ...tenant, traceId: 'same time' }));
     await plane.internal('POST', '/records', same);
+    await copied(plane);
     const seen: string[] = [];
     let cursor = '';
     do {

@@ -32,10 +32,11 @@ describe.each(ruleDatabases)('retention of request records, on %s', (database) =
     return records.map((record) => record.id);
   }
   const start = (recordRetentionDays: number, log: ReturnType<typeof newMemoryLog>) => {
-    const { database: store, mailer } = plane.control.services;
+    const { database: store, clickhouse, mailer } = plane.control.services;
     return startHousekeeping(housekeepingTasks, {
       settings: { ...plane.settings, recordRetentionDays },
       database: store,
+      clickhouse,
       mailer,
       log,
     });
@@ -147,10 +148,16 @@ describe.each(databases)('log_retention_days, on %s', (database) => {
     const refused = await put(0);
     expect([refused.status, refused.body.data.message]).toEqual([400, expect.stringContaining('settings.log_retention_days: ')]);
     expect((await put(5)).status).toBe(200);
-    const { settings, database: store, mailer } = plane.control.services;
+    const { settings, database: store, clickhouse, mailer } = plane.control.services;
     const run = async (recordRetentionDays: number) => {
       for (const task of housekeepingTasks.filter(({ name }) => name.startsWith('delete'))) {
-        const services = { settings: { ...settings, recordRetentionDays }, database: store, mailer, log: newMemoryLog() };
+        const services = {
+          settings: { ...settings, recordRetentionDays },
+          database: store,
+          clickhouse,
+          mailer,
+          log: newMemoryLog(),
+        };
         await task.run({ ...services, isClosing: () => false });
       }
     };
