@@ -16,6 +16,7 @@ import type { PipelineOptions } from '../pipeline/run.ts';
 import type { SignIdentity } from './identity-headers.ts';
 import { missingScope } from './missing-scope.ts';
 import type { OwnSessions } from './own-sessions.ts';
+import { exchangeRest } from './rest/exchange-rest.ts';
 import { routedBody, routingHeaders } from './routed-message.ts';
 import { calledServer, nameServer, rejectedDetail } from './server-errors.ts';
 import { messageReader } from './server-messages.ts';
@@ -77,6 +78,7 @@ const passed: readonly string[] = ['content-type', 'mcp-protocol-version', 'retr
 /** Sends the request to the server, and its reply to the client. */
 export async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptReply> {
   const { ctx, call, sink, server, options } = work;
+  if (server.rest !== null) return exchangeRest(work, outgoing, server.rest, () => authorised(work)).finally(() => charge(work));
   if (server.document.transport === 'sse') return exchangeSse(work, outgoing, () => authorised(work)).finally(() => charge(work));
   const { status, headers, stream, sender } = await sendAuthorised(work, outgoing);
   requireUsable(status, stream);

@@ -3,8 +3,9 @@ import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import { capabilitiesMax, type McpInspectionReply, type SyncedCapability, serverInfo } from '../contract/protocol/mcp-sync.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
-import { toGatewayError } from '../contract/values/errors.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import { isObject } from '../contract/values/json.ts';
+import { exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import { lists } from './capabilities.ts';
 import { listItems } from './list-items.ts';
 import { closeSession, type OwnClientParts, type OwnSession, openSession } from './own-client.ts';
@@ -42,6 +43,10 @@ export async function inspectServer(
         status = one;
       },
     };
+    if (own.server.rest !== null) {
+      await callOnce(own);
+      return reply({ error: null, info: null, capabilities: [] });
+    }
     const session = await openSession(own);
     const info = infoOf(session);
     const capabilities = withLists ? await listAll(own, session) : [];
@@ -49,6 +54,26 @@ export async function inspectServer(
     return reply({ error: null, info, capabilities });
   } catch (thrown) {
     return reply({ error: toGatewayError(thrown).message, info: null, capabilities: [] });
+  }
+}
+
+/** Calls the URL of a REST API. Any reply shows that its host is there. */
+async function callOnce({
+  sender,
+  server: { document, headers, origin, path },
+  timeouts,
+  onStatus,
+}: OwnClientParts): Promise<void> {
+  const sent = [...Object.entries(headers).flat(), 'user-agent', 'svc-gateway'];
+  const call = { tenant: document.workspaceId, origin, path, method: 'GET', headers: sent, body: null, timeouts };
+  const stream = exchangeStream(sender, call);
+  try {
+    const { status } = await stream.head;
+    onStatus?.(status);
+    if (status !== 401 && status !== 403 && status < 500) return;
+    throw new GatewayError('upstream_status', { message: `The REST API replied with status ${status}` });
+  } finally {
+    stream.abort();
   }
 }
 

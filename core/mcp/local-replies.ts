@@ -55,7 +55,8 @@ export function textReply(message: ClientMessage, text: string): AttemptReply {
   return resultReply(message, { content: [{ type: 'text', text }] });
 }
 
-function resultReply({ id, params }: ClientMessage, result: JsonObject): AttemptReply {
+/** The reply with a result. */
+export function resultReply({ id, params }: ClientMessage, result: JsonObject): Extract<AttemptReply, { kind: 'replaced' }> {
   // Clients of earlier revisions refuse members that they do not know in some results.
   const isStateless = isObject(params._meta) && params._meta['io.modelcontextprotocol/protocolVersion'] !== undefined;
   const sent = isStateless ? { ...result, resultType: 'complete' } : result;

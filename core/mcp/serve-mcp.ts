@@ -8,6 +8,7 @@ import { callOf } from './call-of.ts';
 import { authorised, exchange, type McpParts, type Work } from './exchange.ts';
 import { findServer } from './find-server.ts';
 import { callTool, forward, listTools, receive, takeFromLimits } from './forward.ts';
+import { handshakeReply } from './local-replies.ts';
 import { Refusal, rpcErrorReply } from './refusals.ts';
 import { callToolName } from './tool-search/search-definitions.ts';
 import { serveSearch } from './tool-search/serve-search.ts';
@@ -38,6 +39,11 @@ export function createMcpHandler(parts: McpParts): EndpointHandler {
 /** A message of the client. */
 async function serveMessage(work: Work): Promise<AttemptReply> {
   const { body, message, hasRoutingHeaders } = await receive(work);
+  const { rest, document } = work.server;
+  if (rest !== null) {
+    const handshake = handshakeReply({ name: document.slug, title: rest.title, instructions: null }, message);
+    if (handshake !== null) return handshake;
+  }
   const found = work.server.document.toolSearch ? await search(work, message) : null;
   return found ?? forward(work, message, { body, hasRoutingHeaders, isOpening: message.method === 'initialize', routed: null });
 }
@@ -54,6 +60,9 @@ function search(work: Work, message: ClientMessage): Promise<AttemptReply | null
 
 /** The stream of a session (GET), or its end (DELETE). */
 async function serveSession(work: Work): Promise<AttemptReply> {
+  if (work.server.rest !== null) {
+    throw new RpcError(rpcCodes.notAcceptable, 'Method Not Allowed: REST APIs have no sessions', { status: 405 });
+  }
   if (work.ctx.request.header('mcp-session-id') === undefined) {
     throw new RpcError(rpcCodes.notAcceptable, 'Method Not Allowed: the header mcp-session-id is required', { status: 405 });
   }

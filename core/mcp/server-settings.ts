@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { CapabilityType, ForwardHeaders, McpServerDocument } from '../contract/protocol/mcp.ts';
+import type { RestApi, RestOperation } from '../contract/protocol/mcp-rest.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import { type ToolPins, toolPins } from './pinning/tool-pins.ts';
 
@@ -20,7 +21,15 @@ export interface ServerSettings extends ToolPins {
   readonly fingerprint: string;
   /** True if lists must be filtered. */
   readonly hasFilters: boolean;
+  /** The tools of a REST API; null for MCP servers. */
+  readonly rest: RestTools | null;
   isEnabled(type: CapabilityType, name: string): boolean;
+}
+
+export interface RestTools {
+  readonly title: string;
+  readonly tools: readonly JsonObject[];
+  readonly byName: ReadonlyMap<string, RestOperation>;
 }
 
 export interface SettingsParts {
@@ -68,6 +77,12 @@ function prepare(
     fingerprint: hash('sha256', JSON.stringify([url, transport, authType, sorted]), 'base64url').slice(0, 22),
     hasFilters: document.pins !== null || allowed !== null || Object.values(off).some((names) => names.size > 0),
     isEnabled: (type, name) => !off[type].has(name) && (type !== 'tool' || allowed === null || allowed.has(name)),
+    rest: document.rest === null ? null : restTools(document.rest),
     ...toolPins(document.pins),
   };
+}
+
+function restTools({ title, operations }: RestApi): RestTools {
+  const byName = new Map(operations.map((operation) => [operation.tool.name, operation]));
+  return { title, tools: operations.map(({ tool }) => tool), byName };
 }

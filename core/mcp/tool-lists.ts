@@ -40,7 +40,7 @@ export function createToolLists(
     perf: { now: clock.elapsed },
     ttlResolution: 0,
     async fetchMethod(_, __, { context: { server, caller } }) {
-      const tools = await read(server, caller);
+      const tools = server.rest?.tools ?? (await read(server, caller));
       const list = { tools, byName: new Map(tools.map((tool) => [String(tool.name), tool])) };
       seen(server, list);
       return { list, bytes: JSON.stringify(tools).length };

@@ -25,13 +25,19 @@ export interface CallParts {
   readonly prefixes: readonly string[];
 }
 
-/** Returns the call to the server with the client's headers that may pass. Settings of the server replace headers of the client. */
-export function upstreamCall(ctx: RequestContext, parts: CallParts): UpstreamCall {
-  const { server, sessionId, revision, body, hasRoutingHeaders, ownRouting, timeouts, prefixes } = parts;
+/** Returns the headers of the client that may pass, and those of the settings, which replace them. */
+export function configuredHeaders(ctx: RequestContext, server: ServerSettings, prefixes: readonly string[]): HeaderList {
   const headers: HeaderList = [];
   const own = new Set(Object.keys(server.headers));
   for (const [name, value] of forwardedHeaders(ctx, server, prefixes)) if (!own.has(name)) headers.push(name, value);
   for (const [name, value] of Object.entries(server.headers)) headers.push(name, value);
+  return headers;
+}
+
+/** Returns the call to the server with the client's headers that may pass. Settings of the server replace headers of the client. */
+export function upstreamCall(ctx: RequestContext, parts: CallParts): UpstreamCall {
+  const { server, sessionId, revision, body, hasRoutingHeaders, ownRouting, timeouts, prefixes } = parts;
+  const headers = configuredHeaders(ctx, server, prefixes);
   for (const name of protocolHeaders) {
     const value = name === 'mcp-protocol-version' ? (revision ?? ctx.request.header(name)) : ctx.request.header(name);
     if (value !== undefined) headers.push(name, value);

@@ -1,4 +1,5 @@
 import { checkHost } from '../../http/check-host.ts';
+import { invalid } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
 import { listCapabilities, setFlags, storeFailedSync, storeSync } from './capabilities.ts';
@@ -13,6 +14,7 @@ import {
 } from './capability-schema.ts';
 import { inspectIntegration, toTestReply } from './inspect.ts';
 import { toCapabilityPage } from './list-capabilities.ts';
+import { capabilitiesOf, findRestApi, infoOf } from './rest/rest-api.ts';
 import { mcpIntegrationAccess } from './service.ts';
 
 const scopes = (action: string) => [`organisation_mcp_integrations.${action}`, `workspace_mcp_integrations.${action}`];
@@ -71,12 +73,17 @@ export const mcpCapabilityRoutes: readonly AdminRoute[] = [
       const name = call.params.mcpIntegrationId ?? '';
       const before = await mcpIntegrationAccess.findOwn(call.em, call, name);
       mcpIntegrationAccess.requireOwner(call.actor, before.workspaceId, 'update');
-      const found = body.capabilities
-        ? {
-            ...{ error: null, info: body.server_info ?? null },
-            capabilities: body.capabilities.map(({ type, ...definition }) => ({ type, name: definition.name, definition })),
-          }
-        : await inspectIntegration(call.em, services, before, true);
+      const api = before.transport === 'rest' ? await findRestApi(call.em, before) : null;
+      if (api && body.capabilities)
+        throw invalid('capabilities: the tools of this integration are operations of its OpenAPI document');
+      const found = api
+        ? { error: null, info: infoOf(api.document), capabilities: capabilitiesOf(api.api) }
+        : body.capabilities
+          ? {
+              ...{ error: null, info: body.server_info ?? null },
+              capabilities: body.capabilities.map(({ type, ...definition }) => ({ type, name: definition.name, definition })),
+            }
+          : await inspectIntegration(call.em, services, before, true);
       await call.write(async (change) => {
         const row = await mcpIntegrationAccess.findOwn(change.tx, call, name, 'for update');
         if (found.error === null) await storeSync(change, row, found.info, found.capabilities);

@@ -35,6 +35,7 @@ export async function putSettings(
     cb_config,
     user_identity_forwarding,
     jwt_validation,
+    openapi: _,
     ...groups
   } = sent ?? {};
   const calls = { request_timeout, cb_config, user_identity_forwarding, jwt_validation };
@@ -48,7 +49,9 @@ export async function putSettings(
   refuseSecretMove(row, oauth_metadata, movedFrom);
   if (oauth_metadata !== undefined)
     await putClientSecret(em, vault, row, oauth_metadata === null ? null : oauth_metadata.client_secret);
+  const { openapi } = row.configurations;
   row.configurations = {
+    ...(openapi ? { openapi } : {}),
     ...settingsOf({
       oauth_metadata: oauth_metadata === undefined ? row.configurations.oauth_metadata : withoutSecret(oauth_metadata),
       forward_headers: forward_headers === undefined ? row.configurations.forward_headers : forward_headers,

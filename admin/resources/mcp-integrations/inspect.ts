@@ -37,6 +37,8 @@ export async function inspectIntegration(
     toolsAllowed: null,
     disabled: { tool: [], prompt: [], resource: [], resource_template: [] },
     pins: null,
+    // The operations of a REST API are known. Only its host is called.
+    rest: row.transport === 'rest' ? { title: row.name, operations: [] } : null,
     toolSearch: false,
     access: { default: 'allow', exceptions: [] },
   };

@@ -5,19 +5,23 @@ import { mcpCapabilities, mcpIntegrations, mcpIntegrationWorkspaces, mcpSigningK
 import { McpIntegrations } from './migrations/202611222340-mcp-integrations.ts';
 import { ToolApprovals } from './migrations/202611230245-tool-approvals.ts';
 import { McpCallSettings } from './migrations/202611230310-mcp-call-settings.ts';
+import { McpRestApis } from './migrations/202611230920-mcp-rest-apis.ts';
+import { mcpRestApis } from './rest/entity.ts';
+import { restOperationRoutes } from './rest/operation-routes.ts';
 import { mcpIntegrationRoutes } from './routes.ts';
 import { archiveMcpIntegration } from './service.ts';
 
 export const mcpIntegrationsResource = defineResource({
   name: 'mcp-integrations',
   after: ['workspaces', 'webhooks'],
-  entities: [mcpIntegrations, mcpIntegrationWorkspaces, mcpCapabilities, mcpSigningKeys],
+  entities: [mcpIntegrations, mcpIntegrationWorkspaces, mcpCapabilities, mcpSigningKeys, mcpRestApis],
   migrations: [
     { name: '202611222340-mcp-integrations', class: McpIntegrations },
     { name: '202611230245-tool-approvals', class: ToolApprovals },
     { name: '202611230310-mcp-call-settings', class: McpCallSettings },
+    { name: '202611230920-mcp-rest-apis', class: McpRestApis },
   ],
-  routes: [...mcpIntegrationRoutes, ...mcpCapabilityRoutes, ...toolApprovalRoutes],
+  routes: [...mcpIntegrationRoutes, ...mcpCapabilityRoutes, ...toolApprovalRoutes, ...restOperationRoutes],
   dependents: {
     workspace: [
       {

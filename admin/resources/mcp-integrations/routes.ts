@@ -8,12 +8,15 @@ import {
   workspacesReply,
 } from '../../access/workspace-sharing.ts';
 import { checkHost } from '../../http/check-host.ts';
+import { invalid } from '../../http/errors.ts';
 import { emptyReply } from '../../http/reply-schemas.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageOf, requireUnchanged, tenantQuery } from '../../http/schemas.ts';
 import { searchIn } from '../../http/search-in.ts';
 import { calledUrls } from './call-settings.ts';
 import { type McpIntegration, mcpIntegrations, mcpIntegrationWorkspaces } from './entity.ts';
+import { documentField } from './rest/read-openapi.ts';
+import { checkOpenApi } from './rest/rest-api.ts';
 import { createBody, createReply, listQuery, listReply, metadataReply, readReply, updateBody } from './schema.ts';
 import {
   archiveMcpIntegration,
@@ -69,10 +72,13 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
     async handle(call) {
       const { organisationId, workspaceId, actor, body, services } = call;
       mcpIntegrationAccess.requireOwner(actor, workspaceId, 'create');
-      checkHost(services.settings, body.url, 'url', true);
-      for (const [path, url] of calledUrls(body.configurations)) checkHost(services.settings, url, path, true);
+      const openApi = checkOpenApi(body.configurations?.openapi);
+      const url = body.url ?? openApi?.url;
+      if (!url) throw invalid('url: required, unless configurations.openapi.document names a server with its host');
+      checkHost(services.settings, url, body.url ? 'url' : `${documentField}.servers[0].url`, body.transport !== 'rest');
+      for (const [path, called] of calledUrls(body.configurations)) checkHost(services.settings, called, path, true);
       const made = await call.write((change) =>
-        createMcpIntegration(change, services.vault, { organisationId, workspaceId }, actor, body),
+        createMcpIntegration(change, services.vault, { organisationId, workspaceId }, actor, { ...body, url }, openApi),
       );
       return { id: made.id, slug: made.slug, object: 'mcp-integration' };
     },
@@ -103,6 +109,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
     reply: emptyReply,
     async handle(call) {
       const { body, services } = call;
+      const openApi = checkOpenApi(body.configurations?.openapi);
       if (body.url !== undefined) checkHost(services.settings, body.url, 'url', true);
       for (const [path, url] of calledUrls(body.configurations)) checkHost(services.settings, url, path, true);
       await call.write(async (change) => {
@@ -110,7 +117,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
         mcpIntegrationAccess.requireOwner(call.actor, row.workspaceId, 'update');
         call.match(row.revision);
         requireUnchanged('slug', body.slug, row.slug);
-        await updateMcpIntegration(change, services.vault, row, body);
+        await updateMcpIntegration(change, services.vault, row, body, openApi);
       });
       return {};
     },

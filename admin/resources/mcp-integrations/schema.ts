@@ -4,6 +4,7 @@ import { globalAccess } from '../../access/workspace-sharing.ts';
 import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
 import { currentPage, name, notEnforced, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
 import { type CallSettings, callSettings } from './call-settings-schema.ts';
+import { sentOpenApi } from './rest/sent-openapi.ts';
 import { type SentForwardHeaders, sentForwardHeaders, sentHeaders } from './sent-headers.ts';
 
 const capabilityName = v.pipe(v.string(), v.minLength(1, 'must not be empty'), v.maxLength(2_048, 'at most 2,048 characters'));
@@ -49,6 +50,7 @@ const configurations = v.nullish(
     passthrough_header: sentHeaders,
     forward_headers: sentForwardHeaders,
     tools: v.nullish(v.strictObject({ allowed: toolNames, blocked: toolNames, pinned: v.optional(v.boolean()) })),
+    openapi: sentOpenApi,
     ...callSettings,
   }),
 );
@@ -59,6 +61,8 @@ export interface McpSettings extends CallSettings {
   forward_headers?: SentForwardHeaders;
   oauth_metadata?: Omit<SentOauthMetadata, 'client_secret'>;
   tools?: { allowed?: string[] | null | undefined; blocked?: string[] | null | undefined; pinned?: boolean | undefined };
+  /** The selected operations. The document is stored apart. */
+  openapi?: { operations: string[] };
   /** Names of the headers that were sent in `passthrough_headers`. */
   passthrough?: string[];
 }
@@ -66,14 +70,15 @@ export interface McpSettings extends CallSettings {
 const url = v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'));
 const description = v.nullish(text);
 const authType = v.picklist(mcpAuthTypes, `${mcpAuthTypes.join(', ')}: one of these is expected`);
-const transport = v.picklist(mcpTransports, 'http or sse is expected');
+const transport = v.picklist(mcpTransports, 'http, sse or rest is expected');
 
 export const createBody = v.strictObject({
   ...tenantEntries,
   name,
   slug: v.optional(slug),
   description,
-  url,
+  /** Required unless the OpenAPI document names a server. */
+  url: v.optional(url),
   auth_type: authType,
   transport,
   configurations,

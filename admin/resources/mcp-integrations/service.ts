@@ -11,6 +11,7 @@ import { mcpServers } from '../mcp-servers/entity.ts';
 import { identityHeader } from './call-settings.ts';
 import { type McpIntegration, mcpIntegrations, mcpIntegrationWorkspaces } from './entity.ts';
 import { dropHeaders, putSettings } from './headers.ts';
+import { putRestApi, type ReadOpenApi } from './rest/rest-api.ts';
 import type { createBody, updateBody } from './schema.ts';
 
 export const mcpIntegrationAccess = integrationAccess<McpIntegration>({
@@ -26,7 +27,8 @@ export async function createMcpIntegration(
   vault: Vault,
   tenant: Tenant,
   actor: Actor,
-  sent: v.InferOutput<typeof createBody>,
+  sent: Omit<v.InferOutput<typeof createBody>, 'url'> & { url: string },
+  openApi: ReadOpenApi | undefined,
 ): Promise<McpIntegration> {
   const { tx } = change;
   const slug = sent.slug ?? newSlug('', sent.name);
@@ -60,6 +62,7 @@ export async function createMcpIntegration(
   await putSettings(tx, vault, row, sent.configurations, null);
   requireAuthentication(row);
   await tx.flush();
+  await putRestApi(change, row, openApi);
   change.about(row.id);
   return row;
 }
@@ -70,6 +73,7 @@ export async function updateMcpIntegration(
   vault: Vault,
   row: McpIntegration,
   sent: v.InferOutput<typeof updateBody>,
+  openApi: ReadOpenApi | undefined,
 ): Promise<void> {
   const movedFrom = row.url;
   if (sent.name !== undefined) row.name = sent.name;
@@ -79,6 +83,7 @@ export async function updateMcpIntegration(
   if (sent.transport !== undefined) row.transport = sent.transport;
   await putSettings(change.tx, vault, row, sent.configurations, movedFrom);
   requireAuthentication(row);
+  await putRestApi(change, row, openApi);
   row.lastUpdatedAt = new Date();
   change.about(row.id);
   await announceMcpServers(change, row.id, 'upsert');

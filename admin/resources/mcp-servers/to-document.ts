@@ -6,6 +6,7 @@ import { headersForGateways } from '../../secrets/sealed-headers.ts';
 import { callPart } from '../mcp-integrations/call-settings.ts';
 import { mcpCapabilities, mcpIntegrations } from '../mcp-integrations/entity.ts';
 import { openMcpHeaders } from '../mcp-integrations/headers.ts';
+import { findRestApi } from '../mcp-integrations/rest/rest-api.ts';
 import { toForwardHeaders } from '../mcp-integrations/sent-headers.ts';
 import { mcpIntegrationAccess } from '../mcp-integrations/service.ts';
 import { pinsOf } from '../mcp-integrations/tool-approvals.ts';
@@ -43,6 +44,7 @@ export async function toMcpServerDocument(source: DocumentSource, id: string): P
     forwardHeaders: forward ? toForwardHeaders(forward) : null,
     toolsAllowed: tools?.allowed ?? null,
     disabled,
+    rest: (await findRestApi(em, integration))?.api ?? null,
     pins: tools?.pinned ? await pinsOf(em, integration) : null,
     ...(await callPart(em, source, integration, row.id)),
     guardrails: await guardrailsOf(em, row),

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { restApi } from './mcp-rest.ts';
 
 /**
  * How the gateway authenticates to the server: not at all, with fixed headers, with an OAuth token of the user, or with the OAuth token of
@@ -7,8 +8,8 @@ import * as v from 'valibot';
 export const mcpAuthTypes = ['none', 'headers', 'oauth_auto', 'oauth_client_credentials'] as const;
 export type McpAuthType = (typeof mcpAuthTypes)[number];
 
-/** `http`: Streamable HTTP. `sse`: HTTP+SSE of the revision 2024-11-05. */
-export const mcpTransports = ['http', 'sse'] as const;
+/** `http`: Streamable HTTP. `sse`: HTTP+SSE of the revision 2024-11-05. `rest`: a REST API whose operations are tools. */
+export const mcpTransports = ['http', 'sse', 'rest'] as const;
 export type McpTransport = (typeof mcpTransports)[number];
 
 export const capabilityTypes = ['tool', 'prompt', 'resource', 'resource_template'] as const;
@@ -95,6 +96,8 @@ export const mcpServerDocument = v.object({
    * their credential. Absent or null: they need none.
    */
   externalTokens: v.optional(v.nullable(v.string())),
+  /** Operations of a REST API; null for MCP servers. */
+  rest: v.optional(v.nullable(restApi), null),
   /** Guardrails of this server and of its integration; absent: none. */
   guardrails: v.optional(v.array(toolGuardrail)),
   /** True: clients see `search_tools` and `call_tool` instead of all tools. */

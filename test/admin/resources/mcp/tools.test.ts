@@ -155,6 +155,117 @@ describe.each(databases)('tools of MCP servers, on %s', (database) => {
     expect(await document()).toBeNull();
   });
 
+  it('are operations of an OpenAPI document, which an integration may hold', async () => {
+    const operation = (more: object = {}) => ({ responses: {}, ...more });
+    const paths = {
+      '/pets': { get: operation({ operationId: 'list' }), post: operation() },
+      '/files': { put: operation({ servers: [] }) },
+    };
+    const document = {
+      openapi: '3.1.0',
+      info: { title: 'Pets', version: '7' },
+      servers: [{ url: 'https://api.example.com/v1' }],
+      paths,
+    };
+    const yaml = `openapi: 3.0.0\ninfo: {title: Pets, version: '8'}\npaths:\n  /pets:\n    get: {operationId: list, summary: Lists pets}\n`;
+    const slug = `rest-${++count}`;
+    const integration = (openapi: object | undefined, more: object = {}) =>
+      plane.ask('POST', '/mcp-integrations', {
+        body: {
+          ...{
+            name: 'R',
+            slug,
+            transport: 'rest',
+            auth_type: 'none',
+            workspace_id: plane.workspaceId,
+            configurations: { openapi },
+          },
+          ...more,
+        },
+      });
+    const made = await expectChange(plane, () => integration({ document, operations: ['list'] }), {
+      ...{ resource: 'mcp_integrations', action: 'create', events: [] },
+    });
+    const path = `/mcp-integrations/${made.body.id}`;
+    await plane.ask('POST', '/mcp-servers', {
+      body: { name: 'S', slug, workspace_id: plane.workspaceId, mcp_integration_id: made.body.id },
+    });
+    const restOf = async () =>
+      (await plane.internal('GET', `/documents/mcp-server/${plane.workspaceId}%2F${slug}`)).body.document.rest;
+    expect(await restOf()).toMatchObject({
+      title: 'Pets',
+      operations: [{ tool: { name: 'list' }, method: 'GET', path: '/pets' }],
+    });
+    expect((await plane.ask('GET', path)).body).toMatchObject({
+      ...{ url: 'https://api.example.com/v1', transport: 'rest', configurations: { openapi: { operations: ['list'] } } },
+    });
+    expect((await plane.ask('GET', `${path}/operations`)).body).toEqual({
+      ...{ object: 'list', total: 3 },
+      data: [
+        { id: 'list', method: 'GET', path: '/pets', selected: true, tool: 'list', description: 'GET /pets', problem: null },
+        {
+          id: 'POST /pets',
+          method: 'POST',
+          path: '/pets',
+          selected: false,
+          tool: 'POST_pets',
+          description: 'POST /pets',
+          problem: null,
+        },
+        {
+          id: 'PUT /files',
+          method: 'PUT',
+          path: '/files',
+          selected: false,
+          tool: null,
+          description: null,
+          problem: expect.stringContaining('servers'),
+        },
+      ],
+    });
+    expect((await plane.ask('GET', `${path}/capabilities`)).body.data).toMatchObject([
+      { type: 'tool', name: 'list', enabled: true },
+    ]);
+    const change = (openapi: object, more: object = {}) =>
+      plane.ask('PUT', path, { body: { configurations: { openapi }, ...more } });
+    await expectChange(plane, () => change({ operations: ['list', 'POST /pets'] }), {
+      ...{ resource: 'mcp_integrations', action: 'update', events: [`mcp-server ${plane.workspaceId}/${slug} upsert`] },
+    });
+    expect((await restOf()).operations.map((one: { tool: { name: string } }) => one.tool.name)).toEqual(['list', 'POST_pets']);
+    expect((await sync(path, tool('other'))).body.data.message).toContain('capabilities: the tools of this integration');
+    expect((await plane.ask('POST', `${path}/sync`, { body: {} })).body).toMatchObject({ success: true, total: 2 });
+    for (const [openapi, field] of [
+      [{ document: yaml }, 'operations[1]'],
+      [{ operations: ['PUT /files'] }, 'operations[0]: PUT /files cannot be a tool: servers'],
+      [{ document: 'openapi: [' }, 'document: line 1'],
+      [{ documents: {} }, 'documents'],
+    ] as const) {
+      const reply = await expectRefusal(plane, () => change(openapi), 400, 'AB01', true);
+      expect(reply.body.data.message).toContain(`configurations.openapi.${field}`);
+    }
+    expect((await change({ document: yaml, operations: ['list'] })).status).toBe(200);
+    expect((await restOf()).operations).toMatchObject([{ tool: { description: 'Lists pets' } }]);
+    expect((await plane.ask('GET', `${path}/metadata`)).body).toMatchObject({ server_name: 'Pets', server_version: '8' });
+    for (const [openapi, more, field] of [
+      [undefined, { url: 'https://api.example.com' }, 'configurations.openapi.document: required'],
+      [{ document: yaml }, {}, 'url: required'],
+      [
+        { document: { ...document, servers: [{ url: 'http://169.254.169.254/' }] } },
+        {},
+        'configurations.openapi.document.servers[0].url',
+      ],
+      [{ document }, { url: 'http://10.0.0.1' }, 'url: '],
+      [{ document }, { url: 'https://api.example.com?a=1' }, 'url: '],
+      [{ document }, { transport: 'http' }, 'configurations.openapi: only for the transport rest'],
+    ] as const) {
+      const reply = await expectRefusal(plane, () => integration(openapi, { slug: `${slug}-b`, ...more }), 400, 'AB01', true);
+      expect(reply.body.data.message).toContain(field);
+    }
+    expect((await plane.ask('PUT', path, { body: { transport: 'http' } })).status).toBe(200);
+    expect(await restOf()).toBeNull();
+    expect((await plane.ask('GET', `${path}/operations`)).body).toEqual({ object: 'list', total: 0, data: [] });
+  });
+
   it('does nothing for an integration whose tools are not pinned', async () => {
     const { slug, path } = await integrate({ blocked: ['x'] });
     await sync(path, tool('a'));

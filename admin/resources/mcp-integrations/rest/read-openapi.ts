@@ -1,0 +1,83 @@
+import { upgrade } from '@scalar/openapi-upgrader';
+import * as v from 'valibot';
+import { LineCounter, parseDocument } from 'yaml';
+import { isObject, type JsonObject } from '../../../../core/contract/values/json.ts';
+import { messageOf } from '../../../../core/contract/values/message-of.ts';
+import { isStorable } from '../../../../core/contract/values/storable-json.ts';
+import { invalid } from '../../../http/errors.ts';
+import { type OpenApiDocument, openApiDocument } from './openapi-schema.ts';
+
+/** Path of the field with the document. */
+export const documentField = 'configurations.openapi.document';
+
+/** Maximum length of a document as JSON. YAML can repeat parts by aliases. */
+const lengthMax = 1_048_576;
+const depthMax = 100;
+
+/** Returns a sent document in the form of OpenAPI 3.1. Throws AB01 with the field, and with the line of a syntax error. */
+export function readOpenApi(sent: string | JsonObject): OpenApiDocument {
+  const value = plain(typeof sent === 'string' ? parse(sent) : sent);
+  const parsed = v.safeParse(openApiDocument, upgraded(value));
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  const path = (issue.path ?? []).map(({ key }) => `.${String(key)}`).join('');
+  throw invalid(`${documentField}${path}: ${issue.received === 'undefined' ? 'required' : issue.message}`);
+}
+
+/** Parses JSON or YAML. JSON is YAML too, but is parsed much faster alone. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (thrown) {
+    if (text.trimStart().startsWith('{')) throw invalid(`${documentField}: the text is not valid JSON: ${messageOf(thrown)}`);
+  }
+  try {
+    const lines = new LineCounter();
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+    const [error] = document.errors;
+    if (error) {
+      const { line, col } = lines.linePos(error.pos[0]);
+      throw invalid(`${documentField}: line ${line}, column ${col}: ${error.message}`);
+    }
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (thrown) {
+    throw thrown instanceof RangeError || thrown instanceof ReferenceError ? refused(thrown) : thrown;
+  }
+}
+
+/** Returns the value as plain JSON: a tree without shared parts, of limited size and depth. */
+function plain(value: unknown): JsonObject {
+  if (!isObject(value)) throw invalid(`${documentField}: an OpenAPI document is expected, as JSON or YAML`);
+  let text: string;
+  try {
+    text = JSON.stringify(value);
+  } catch (thrown) {
+    throw refused(thrown);
+  }
+  if (text.length > lengthMax) throw invalid(`${documentField}: at most ${lengthMax} characters of JSON`);
+  if (!isStorable(value)) throw invalid(`${documentField}: a text contains U+0000 or half of a surrogate pair`);
+  if (depthOf(text) > depthMax) throw invalid(`${documentField}: at most ${depthMax} levels`);
+  return JSON.parse(text);
+}
+
+/** Returns the depth of nested lists and objects in JSON. */
+function depthOf(json: string): number {
+  let [depth, deepest] = [0, 0];
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[{\]}]/g)) {
+    if (token === '[' || token === '{') deepest = Math.max(deepest, ++depth);
+    else if (token === ']' || token === '}') depth--;
+  }
+  return deepest;
+}
+
+function upgraded(value: JsonObject): unknown {
+  try {
+    return upgrade(value, '3.1');
+  } catch (thrown) {
+    throw refused(thrown);
+  }
+}
+
+function refused(thrown: unknown): Error {
+  return invalid(`${documentField}: ${messageOf(thrown)}`);
+}

@@ -1,0 +1,101 @@
+import type { UpstreamCall } from '../../contract/provider/upstream.ts';
+import { toGatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import { beginAttempt } from '../../json-rpc/attempt.ts';
+import { type ClientMessage, parseMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
+import { type ExchangeStream, exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
+import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
+import { withoutDisabled } from '../capabilities.ts';
+import type { Outgoing, Work } from '../exchange.ts';
+import { listReply, resultReply } from '../local-replies.ts';
+import { calledServer, nameServer } from '../server-errors.ts';
+import { messageReader } from '../server-messages.ts';
+import type { RestTools } from '../server-settings.ts';
+import { configuredHeaders } from '../upstream-call.ts';
+import { ArgumentError, type RestRequest, restRequest } from './rest-request.ts';
+import { restResult } from './rest-result.ts';
+
+/**
+ * Serves `tools/list` and `tools/call` for a REST API. A call is one request to the API, and its response becomes the result of the tool.
+ * `renew` returns the work with another token of the caller.
+ */
+export async function exchangeRest(
+  work: Work,
+  outgoing: Outgoing,
+  rest: RestTools,
+  renew: () => Promise<Work>,
+): Promise<AttemptReply> {
+  const { ctx, server, call } = work;
+  const message = outgoing.routed ?? parseMessage(outgoing.body as Uint8Array);
+  if (message.method === 'tools/list') {
+    const { tools } = withoutDisabled(server, message.method, { tools: rest.tools });
+    return listReply(message, tools as JsonObject[], null);
+  }
+  const { method, request } = requestOf(rest, message);
+  try {
+    let response = await send(work, method, request);
+    if (response.status === 401 && work.tokenId !== null && !ctx.aborted) {
+      response.stream.abort();
+      response = await send(await renew(), method, request);
+    }
+    const { status, headers, stream } = response;
+    const reply = resultReply(message, await restResult(status, headers, stream));
+    const reader = messageReader({ server, call, checkResult: outgoing.checkResult, session: null });
+    const changed = await reader.read(String(reply.reply.body));
+    return changed === null ? reply : { ...reply, reply: { ...reply.reply, body: changed } };
+  } catch (thrown) {
+    throw thrown instanceof RpcError ? thrown : nameServer(toGatewayError(thrown));
+  }
+}
+
+/** Throws RpcError -32602 for an unknown tool, and for arguments that do not fit it. */
+function requestOf(rest: RestTools, { params, id }: ClientMessage): { method: string; request: RestRequest } {
+  const invalid = (text: string) => new RpcError(rpcCodes.invalidParams, text, { id, status: 200 });
+  const operation = rest.byName.get(String(params.name));
+  if (!operation) throw invalid(`Tool '${String(params.name).slice(0, 200)}' not found`);
+  const sent = params.arguments ?? {};
+  if (!isObject(sent)) throw invalid('arguments: an object is expected');
+  try {
+    return { method: operation.method, request: restRequest(operation, sent) };
+  } catch (thrown) {
+    throw thrown instanceof ArgumentError ? invalid(thrown.message) : thrown;
+  }
+}
+
+interface Response {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly stream: ExchangeStream;
+}
+
+async function send(work: Work, method: string, request: RestRequest): Promise<Response> {
+  const attempt = beginAttempt(work.ctx, work.options.services, calledServer(work.server.document));
+  const stream = exchangeStream(work.options.dispatcher.transport, upstreamCall(work, method, request));
+  work.ctx.abortUpstream = () => stream.abort();
+  try {
+    const head = await stream.head;
+    attempt.ended(head.status);
+    return { ...head, stream };
+  } catch (thrown) {
+    throw attempt.failed(thrown);
+  }
+}
+
+/** Settings of the integration replace headers that arguments set. */
+function upstreamCall({ ctx, server, parts, options }: Work, method: string, { path, headers, body }: RestRequest): UpstreamCall {
+  const configured = configuredHeaders(ctx, server, options.prefixes);
+  const own = new Set(configured.filter((_, index) => index % 2 === 0));
+  const sent = headers.flatMap((name, index) => (index % 2 === 0 && !own.has(name) ? [name, headers[index + 1] as string] : []));
+  const accept = own.has('accept') ? [] : ['accept', 'application/json, text/*;q=0.9, */*;q=0.1'];
+  const ms = server.document.timeoutMs ?? parts.requestTimeoutMs;
+  return {
+    tenant: server.document.workspaceId,
+    origin: server.origin,
+    path: `${server.path.replace(/\/$/, '')}${path}`,
+    method,
+    headers: [...configured, ...sent, ...accept, 'user-agent', 'svc-gateway'],
+    body,
+    timeouts: { connectMs: parts.connectTimeoutMs, firstByteMs: ms, idleMs: ms, totalMs: ms },
+  };
+}
