@@ -61,6 +61,7 @@ export function createUpstreamTokens({ documents, fetch, clock, openToken }: Tok
       if (authType !== 'oauth_auto' && authType !== 'oauth_client_credentials') return { server, tokenId: null };
       const userId = authType === 'oauth_auto' ? identity.userId : null;
       if (authType === 'oauth_auto' && userId === null) throw withoutUser(id);
+      if (userId !== null && server.externalClaims !== null) throw withOtherPerson(id);
       const serverId = server.document.id;
       const known = await documents.get('mcp-connection', mcpConnectionId(serverId, userId));
       if (known && known.tokenId !== rejected?.id && isFresh(known.expiresAt, clock.now()))
@@ -108,6 +109,13 @@ async function askControlPlane(fetch: InternalFetch, question: McpTokenQuestion)
 
 function withoutUser(id: RpcId | null): RpcError {
   const text = 'This MCP server needs the account of a user. Send an API key or a token that belongs to a user';
+  return new RpcError(rpcCodes.notAcceptable, text, { status: id === null ? 403 : 200, id });
+}
+
+/** The user of the key and the person whom an external token names may be two, and an account is never used for another person. */
+function withOtherPerson(id: RpcId | null): RpcError {
+  const text =
+    'This MCP server needs the account of a user, and jwt_validation may name another person. An administrator must remove one of them';
   return new RpcError(rpcCodes.notAcceptable, text, { status: id === null ? 403 : 200, id });
 }
 

@@ -4,7 +4,7 @@ import { resultBlock, shownBlock } from './messages-blocks.ts';
 import { createMessagesStream } from './messages-stream.ts';
 import { sumUsage, tokensOf } from './sum-usage.ts';
 import { type Conversation, type ModelTool, type NamedServer, serverPrefix, type ToolFormat } from './tool-format.ts';
-import { byName, modelName, slugOf } from './tool-names.ts';
+import { byName, modelName, refuseAsUrl, slugOf } from './tool-names.ts';
 
 /** Messages: `mcp_servers: [{type: "url", name: "@svc-mcp/<server>"}]`, each with a tool `{type: "mcp_toolset", mcp_server_name}`. */
 export const messagesFormat: ToolFormat = {
@@ -12,7 +12,10 @@ export const messagesFormat: ToolFormat = {
   serversOf(body) {
     const named = listOf(body.mcp_servers).flatMap((server, index): NamedServer[] => {
       const slug = isObject(server) ? slugOf(server.name, `mcp_servers[${index}].name`) : null;
-      if (slug === null) return [];
+      if (slug === null) {
+        if (isObject(server)) refuseAsUrl(server.url, `mcp_servers[${index}].url`, 'name');
+        return [];
+      }
       return [{ slug, path: `mcp_servers[${index}]`, allows: allowedBy((server as JsonObject).tool_configuration) }];
     });
     const toolsets = listOf(body.tools).flatMap((tool, index): NamedServer[] => {

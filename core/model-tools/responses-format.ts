@@ -4,7 +4,7 @@ import { callItem, outcomeOf } from './responses-items.ts';
 import { createResponsesStream } from './responses-stream.ts';
 import { sumUsage, tokensOf } from './sum-usage.ts';
 import { type Conversation, type ModelTool, type NamedServer, serverPrefix, type ToolFormat } from './tool-format.ts';
-import { byName, modelName, slugOf } from './tool-names.ts';
+import { byName, modelName, refuseAsUrl, slugOf } from './tool-names.ts';
 
 /** Responses: `tools: [{type: "mcp", server_label: "@svc-mcp/<server>"}]`. */
 export const responsesFormat: ToolFormat = {
@@ -12,7 +12,10 @@ export const responsesFormat: ToolFormat = {
   serversOf(body) {
     const found = listOf(body.tools).flatMap((tool, index): NamedServer[] => {
       const slug = isObject(tool) && tool.type === 'mcp' ? slugOf(tool.server_label, `tools[${index}].server_label`) : null;
-      if (slug === null) return [];
+      if (slug === null) {
+        if (isObject(tool) && tool.type === 'mcp') refuseAsUrl(tool.server_url, `tools[${index}].server_url`, 'server_label');
+        return [];
+      }
       return [
         { slug, path: `tools[${index}]`, allows: allowedBy((tool as JsonObject).allowed_tools, `tools[${index}].allowed_tools`) },
       ];

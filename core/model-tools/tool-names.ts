@@ -29,6 +29,15 @@ export function slugOf(name: unknown, path: string): string | null {
   });
 }
 
+/** Throws GatewayError `bad_request` for a server of the gateway in the field of a URL, where a provider would receive it. */
+export function refuseAsUrl(url: unknown, path: string, nameField: string): void {
+  if (typeof url !== 'string' || !url.startsWith(serverPrefix)) return;
+  throw new GatewayError('bad_request', {
+    message: `${path}: a URL is expected. Send ${serverPrefix} and the slug of an MCP server in ${nameField}`,
+    param: path,
+  });
+}
+
 /** Returns tools by their name for the model. */
 export function byName(tools: readonly ModelTool[]): ReadonlyMap<string, ModelTool> {
   return new Map(tools.map((tool) => [tool.name, tool]));

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../core/contract/values/json.ts';
 import { openaiError, reply, stallBeforeHead } from '../support/fake-upstream.ts';
 import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { type ListedToolsServer, startListedTools } from '../support/listed-tools-server.ts';
-import { mcpClient } from '../support/mcp-client.ts';
+import { callTool, mcpClient } from '../support/mcp-client.ts';
 import { answerLikeAProvider } from '../support/provider-replies.ts';
 import { until } from '../support/until.ts';
 
@@ -127,6 +127,18 @@ describe('tools of an MCP server', () => {
     expect(logs).toHaveLength(4);
   });
 });
+
+/** The records of a trace. */
+const logsOf = (trace: string, count: number): Promise<JsonObject[]> =>
+  until(
+    async () => {
+      const { body } = await gateway.admin.get(`/logs?trace_id=${trace}&page_size=50`);
+      return body.data?.length === count && body.data;
+    },
+    { what: `${count} records of ${trace}` },
+  );
+const mcpLogs = async (trace: string, count: number) =>
+  (await logsOf(trace, count)).flatMap(({ mcp }) => (mcp ? [mcp as JsonObject] : []));
 
 const functionCall = (name: string, id: string) => ({
   ...{ type: 'function_call', id: `fc_${id}`, call_id: `call_${id}`, name, arguments: '{"city":"Ulm"}', status: 'completed' },
@@ -273,6 +285,98 @@ describe('a request with tools of an MCP server', () => {
     expect(await request.closed).toBe('client-left');
     held.release();
     expect(toolCalls()).toHaveLength(0);
+  });
+
+  it.each(['input', 'output'])(
+    'gives a denial by a guardrail on the %s of a tool to the model, and leaves its record',
+    async (side) => {
+      const slug = `guarded-${side}`;
+      const added = await client.addServer(slug, server.url);
+      const guardrail = await gateway.admin.create('/guardrails', {
+        ...{ workspace_id: gateway.workspaceId, name: 'Tools', target: 'mcp_tools', actions: { deny: true } },
+        checks: [{ id: 'default.contains', parameters: { words: ['city'], operator: 'none' } }],
+      });
+      await gateway.admin.put(`/guardrails/${guardrail.id}/mcp-servers`, {
+        mcp_servers: { [added.server]: { run_on: [side], mcp_integration_capability_ids: [] } },
+      });
+      await until(async () => (await client.post(slug, callTool('weather', { city: 'Ulm' }))).text.includes('-32446'), {
+        what: 'the guardrail',
+      });
+      server.received.length = 0;
+      const sent = responsesBody({ tools: [{ type: 'mcp', server_label: `@svc-mcp/${slug}` }] });
+      const { status, body } = await post('/responses', sent, { 'x-svc-trace-id': `trace-${slug}` });
+      expect(status, JSON.stringify(body)).toBe(200);
+      expect(body.output[0]).toMatchObject({
+        type: 'mcp_call',
+        status: 'failed',
+        error: expect.stringMatching(/^Request blocked by guardrail/),
+        output: null,
+      });
+      expect(toolCalls()).toHaveLength(side === 'input' ? 0 : 1);
+      expect(JSON.stringify(sentToModel()[1])).toContain('Request blocked by guardrail');
+      expect(JSON.stringify(sentToModel()[1])).not.toContain('"arguments\\":{\\"city');
+      expect((await mcpLogs(`trace-${slug}`, 4)).map(({ method, error_code }) => [method, error_code])).toContainEqual([
+        'tools/call',
+        -32446,
+      ]);
+    },
+  );
+
+  it.each(['plain', 'streamed'])('ends with the error of a budget that is exhausted between two rounds, %s', async (form) => {
+    const trace = `trace-budget-${form}`;
+    const { key } = await gateway.admin.createKey({
+      scopes: ['completions.write', 'mcp.invoke'],
+      rate_limits: [{ type: 'requests', unit: 'rpd', value: 2 }],
+    });
+    const headers = { 'x-svc-api-key': key, 'x-svc-trace-id': trace };
+    if (form === 'plain') {
+      const { status, body } = await post('/responses', responsesBody(), headers);
+      expect([status, body.error.message]).toEqual([429, expect.stringContaining('limit')]);
+    } else {
+      const streamed = await gateway.call('/responses', {
+        body: responsesBody({ stream: true }),
+        headers: { ...beta, ...headers },
+      });
+      expect((await streamed.text()).trim().split('\n\n').at(-1)).toMatch(/^event: error\ndata: .*429/);
+    }
+    expect(gateway.upstream.requests).toHaveLength(1);
+    expect((await logsOf(trace, 4)).map((log) => (log.response as JsonObject).status).sort()).toEqual([200, 200, 429, 429]);
+  });
+
+  it('ends the call of a tool when the client disconnects, with a record', async () => {
+    const arrived = server.holdCall();
+    const leaving = new AbortController();
+    const headers = { ...beta, 'x-svc-trace-id': 'trace-left' };
+    const sent = gateway.call('/responses', { body: responsesBody(), headers, signal: leaving.signal });
+    const { closed } = await arrived;
+    leaving.abort();
+    await expect(sent).rejects.toThrow(/abort/);
+    await closed;
+    expect(gateway.upstream.requests).toHaveLength(1);
+    const logs = await logsOf('trace-left', 3);
+    expect(logs.map((log) => (log.response as JsonObject).status).sort()).toEqual([200, 200, 499]);
+  });
+
+  it.each([
+    [
+      '/responses',
+      responsesBody({ tools: [{ type: 'mcp', server_label: 'x', server_url: '@svc-mcp/city' }] }),
+      'tools[0].server_url',
+      'server_label',
+    ],
+    [
+      '/messages',
+      messagesBody({ mcp_servers: [{ type: 'url', name: 'x', url: '@svc-mcp/city' }], tools: [] }),
+      'mcp_servers[0].url',
+      'name',
+    ],
+  ])('to %s with a server of the gateway as URL is refused, and the error names the field', async (path, body, field, right) => {
+    const refused = await post(path, body);
+    expect([refused.status, refused.body.error.message]).toEqual([
+      400,
+      `${field}: a URL is expected. Send @svc-mcp/ and the slug of an MCP server in ${right}`,
+    ]);
+    expect(gateway.upstream.requests).toHaveLength(0);
   });
 
   it('returns the reply of a model that fails', async () => {

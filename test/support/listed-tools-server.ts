@@ -13,12 +13,15 @@ export interface ListedToolsServer {
   hangs: boolean;
   /** The error of every call; null: calls succeed. */
   callError: { readonly code: number; readonly message: string } | null;
+  /** Leaves the next call of a tool without a reply. Resolves when it arrives, with the end of its connection. */
+  holdCall(): Promise<{ readonly closed: Promise<unknown> }>;
   close(): Promise<void>;
 }
 
 /** `stateless`: the server knows the revision 2026-07-28 only. Otherwise it knows 2025-11-25 only. */
 export async function startListedTools(tools: JsonObject[], options: { stateless?: boolean } = {}): Promise<ListedToolsServer> {
   const { stateless = false } = options;
+  let held: ((call: { closed: Promise<unknown> }) => void) | null = null;
   const http = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -27,6 +30,11 @@ export async function startListedTools(tools: JsonObject[], options: { stateless
     const method = String(message.method ?? request.method);
     server.received.push({ method, params, headers: request.headers });
     if (method === 'tools/list' && server.hangs) return;
+    if (method === 'tools/call' && held !== null) {
+      held({ closed: once(response, 'close') });
+      held = null;
+      return;
+    }
     const error = method === 'tools/call' ? server.callError : null;
     reply(response, message.id, resultOf(method, params), error ?? undefined);
   });
@@ -38,6 +46,10 @@ export async function startListedTools(tools: JsonObject[], options: { stateless
     received: [],
     hangs: false,
     callError: null,
+    holdCall: () =>
+      new Promise((resolve) => {
+        held = resolve;
+      }),
     async close() {
       http.closeAllConnections();
       await new Promise((resolve) => http.close(resolve));

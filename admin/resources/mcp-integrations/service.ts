@@ -114,6 +114,11 @@ function requireAuthentication(row: McpIntegration): void {
       'configurations.oauth_metadata: client_id and client_secret are required by auth_type oauth_client_credentials',
     );
   }
+  if (row.authType === 'oauth_auto' && row.configurations.jwt_validation) {
+    throw invalid(
+      'configurations.jwt_validation: not together with auth_type oauth_auto. The account at the server belongs to the user of the key, and the external token may name another person',
+    );
+  }
   const identity = row.configurations.user_identity_forwarding;
   const isOAuth = row.authType === 'oauth_auto' || isMachine;
   if (isOAuth && identity && identityHeader(identity) === 'authorization') {

@@ -149,6 +149,10 @@ describe.each(databases)('MCP integrations and servers, on %s', (database) => {
     ['configurations.forward_headers', { configurations: { forward_headers: ['X-aws-ec2-metadata-token-ttl-seconds'] } }],
     ['configurations.forward_headers', { configurations: { forward_headers: [{ from: 'x-a', to: 'authorization' }] } }],
     ['configurations.jwt_validation', { configurations: { jwt_validation: {} } }],
+    [
+      'configurations.jwt_validation: not together with auth_type oauth_auto',
+      { auth_type: 'oauth_auto', configurations: { jwt_validation: { jwksUri: 'https://a.example' } } },
+    ],
     ['configurations.jwt_validation.jwksUri', { configurations: { jwt_validation: { jwksUri: 'http://169.254.169.254/' } } }],
     [
       'configurations.jwt_validation.algorithms',

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import type { Identity } from '../../../core/contract/plugin/context.ts';
+import type { ServerSettings } from '../../../core/mcp/server-settings.ts';
+import { createUpstreamTokens, type TokenParts } from '../../../core/mcp/upstream-tokens.ts';
+
+/** The account of a user at an MCP server with OAuth. */
+const refuse = () => {
+  throw new Error('no token may be looked up');
+};
+const tokens = createUpstreamTokens({
+  documents: { get: refuse },
+  fetch: refuse,
+  openToken: refuse,
+  clock: { now: () => 0 },
+} as unknown as TokenParts);
+const server = (externalClaims: object | null) =>
+  ({ document: { id: 's', slug: 's', authType: 'oauth_auto' }, externalClaims }) as ServerSettings;
+
+it.each([
+  [1, 200],
+  [null, 403],
+])('is not used if an external token may name another person, for the message %s', async (id, status) => {
+  const refused = tokens.authorise(server({ sub: 'eve' }), { userId: 'ada' } as Identity, id, null);
+  await expect(refused).rejects.toMatchObject({ rpcCode: -32000, status, message: expect.stringContaining('jwt_validation') });
+});
+
+it('is looked up for the user of the credential alone', async () => {
+  await expect(tokens.authorise(server(null), { userId: 'ada' } as Identity, 1, null)).rejects.toThrow(
+    'no token may be looked up',
+  );
+});
