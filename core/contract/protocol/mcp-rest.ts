@@ -2,7 +2,7 @@ import * as v from 'valibot';
 
 const name = v.pipe(v.string(), v.maxLength(255));
 
-/** Where an argument of a tool goes in the request to a REST API. */
+/** Location of an argument of a tool in the request to a REST API. */
 const restParameter = v.object({
   /** Name of the argument. */
   argument: name,

@@ -38,7 +38,7 @@ describe('a document', () => {
       'document: Excessive alias count',
     ],
     ['a large object', documentOf({ '/a': { description: 'x'.repeat(1_048_576) } }), 'document: at most 1048576 characters'],
-  ])('of %s is refused with field and line', (_, sent, message) => {
+  ])('is refused with field and line: %s', (_, sent, message) => {
     expect(() => readOpenApi(sent)).toThrow(`configurations.openapi.${message}`);
   });
 
@@ -55,7 +55,7 @@ describe('a document', () => {
     ],
     ['OpenAPI 3.1', { openapi: '3.1.0', servers: [{ url: '/v1' }] }, null],
     ['OpenAPI 3.2', { openapi: '3.2.0' }, null],
-  ])('of %s has the URL of its server', (_, more, url) => {
+  ])('has the URL of its server: %s', (_, more, url) => {
     const given: JsonObject = { info: { title: 'A', version: '1' }, paths: {}, ...more };
     expect(serverUrlOf(readOpenApi(given))).toBe(url);
     expect(serverUrlOf(readOpenApi(JSON.stringify(given)))).toBe(url);
