@@ -125,7 +125,7 @@ export async function startControlPlane(settings: Settings, deps: ControlPlaneDe
       storeRecords: createRecordStore(database, [...recordWriters, ...(clickhouse ? [queueCopies] : [])], clock, onStored),
       settings,
       log: deps.log,
-      logRejection: createRejectionLog(deps.log),
+      logRejection: createRejectionLog(deps.log, metrics.registry),
       unready: async () => [...(stopping ? [shutdown] : []), ...((await isReachable(database)) ? [] : [databaseAway])],
       exportContents: requestExport.contents,
       instances: metrics.instances,

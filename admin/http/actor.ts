@@ -35,5 +35,5 @@ export interface SignedIn {
   readonly memberships: ReadonlyMap<string, { readonly role: WorkspaceRole; readonly scopes: ReadonlySet<string> }>;
 }
 
-/** The fields of an actor that audit entries contain. */
-export type AuditActor = Pick<Actor, 'keyId' | 'organisationId' | 'userId' | 'tokenSubject'>;
+/** The fields of an actor that audit entries contain. `keyId` null: the credential is unknown. */
+export type AuditActor = Pick<Actor, 'organisationId' | 'userId' | 'tokenSubject'> & { readonly keyId: string | null };

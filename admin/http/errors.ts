@@ -40,6 +40,20 @@ export class AdminError extends Error {
   }
 }
 
+/**
+ * A refused sign-in or credential that may be an attack. The audit entry, the log line and `svc_access_refusals_total` have the reason, and
+ * refused reads have an audit entry as well.
+ */
+export class AccessRefusal extends AdminError {
+  /** From a fixed list: it is a label of a metric. */
+  readonly reason: string;
+
+  constructor(code: AdminErrorCode, reason: string, message: string) {
+    super(code, message);
+    this.reason = reason;
+  }
+}
+
 /** 400 for one or more issues in the request. */
 export function invalid(...errors: string[]): AdminError {
   return new AdminError('AB01', errors[0] ?? 'The request is not valid', errors);

@@ -1,7 +1,8 @@
+import { Counter, type Registry } from 'prom-client';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import type { Log } from '../../core/contract/values/log.ts';
 import { createLogLimit } from '../../core/contract/values/log-limit.ts';
-import type { AdminError } from './errors.ts';
+import { AccessRefusal, type AdminError } from './errors.ts';
 
 /** The fields of a log line for a rejected request: ids and the route's pattern, no content. */
 interface RejectedRequest extends JsonObject {
@@ -15,10 +16,23 @@ interface RejectedRequest extends JsonObject {
 
 export type LogRejection = (error: AdminError, request: RejectedRequest) => void;
 
-/** Returns a function that writes one line at `info` per rejected request, within the limit of lines per second. */
-export function createRejectionLog(log: Log): LogRejection {
+/**
+ * Returns a function that writes one line at `info` per rejected request, within the limit of lines per second, and counts refusals of
+ * access: those that belong to no known organisation have no audit entry.
+ */
+export function createRejectionLog(log: Log, registry: Registry): LogRejection {
   const admit = createLogLimit(log);
+  const refusals = new Counter({
+    name: 'svc_access_refusals_total',
+    help: 'Refused sign-ins and credentials at the control plane by reason',
+    labelNames: ['reason'],
+    registers: [registry],
+  });
   return (error, request) => {
-    if (admit(request.keyId !== null)) log.info({ status: error.status, code: error.code, ...request }, 'request rejected');
+    const reason = error instanceof AccessRefusal ? { reason: error.reason } : {};
+    if (error instanceof AccessRefusal) refusals.inc({ reason: error.reason });
+    if (admit(request.keyId !== null)) {
+      log.info({ status: error.status, code: error.code, ...reason, ...request }, 'request rejected');
+    }
   };
 }

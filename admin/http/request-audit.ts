@@ -6,7 +6,7 @@ import { maskKeys, maskSecrets, maskValues } from '../audit/mask-secrets.ts';
 import { causeOf } from '../cause-of.ts';
 import type { AuditActor } from './actor.ts';
 import { clientOrigin } from './client-address.ts';
-import type { AdminError } from './errors.ts';
+import { AccessRefusal, type AdminError } from './errors.ts';
 import { TooManyRequests } from './rate-limit.ts';
 import { readAuditHeaders, readPath, readQueryLeniently } from './read-query.ts';
 import type { AdminRoute, AdminServices } from './route.ts';
@@ -57,13 +57,17 @@ export class RequestAudit {
     };
   }
 
-  /** Rejected changes are recorded too, if their organisation is known. Without a database they are only logged. */
+  /**
+   * Rejected changes are recorded too, if their organisation is known, and refusals of access also for reads. Without a database they are
+   * only logged.
+   */
   async noteRefusal(error: AdminError): Promise<void> {
-    if (this.#route.method === 'GET' || this.wrote || !this.actor || error.status >= 500) return;
+    const refusal = error instanceof AccessRefusal ? { reason: error.reason, message: error.message } : null;
+    if ((this.#route.method === 'GET' && !refusal) || this.wrote || !this.actor || error.status >= 500) return;
     // Rejections by the rate limit are not recorded, because a flood of requests would fill the trail.
     if (error instanceof TooManyRequests) return;
     const { database, auditKey, log } = this.#services;
-    const draft = this.draft(this.actor);
+    const draft = { ...this.draft(this.actor), ...(refusal ? { requestBody: refusal } : {}) };
     const outcome = { status: error.status, errorCode: error.code, resourceId: null };
     try {
       await database.emOf(draft.organisationId).transactional((tx) => addAuditEntry(tx, auditKey, draft, outcome));

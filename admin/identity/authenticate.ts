@@ -8,7 +8,7 @@ import { effectiveKeyScopes } from '../access/user-scopes.ts';
 import type { EntityManager } from '../db/open-database.ts';
 import type { Authentication, Credentials } from '../http/callers.ts';
 import { isClusterKey } from '../http/client-address.ts';
-import { AdminError, forbidden, invalid, notFound } from '../http/errors.ts';
+import { AccessRefusal, AdminError, invalid, notFound } from '../http/errors.ts';
 import type { AdminServices } from '../http/route.ts';
 import { requestOrigin } from '../http/same-origin.ts';
 import { type ApiKey, apiKeys } from '../resources/api-keys/entity.ts';
@@ -16,7 +16,7 @@ import { organisations } from '../resources/organisations/entity.ts';
 import { authenticateDirectory, scimTokenPrefix } from './authenticate-directory.ts';
 import { authenticateToken } from './jwt/authenticate-token.ts';
 import { readSessionCookie } from './session-cookie.ts';
-import { findSession, sessionPrefix } from './sessions.ts';
+import { findSession, ownerOfSession, sessionPrefix } from './sessions.ts';
 
 /**
  * Authenticates an API key, a JWT of an organisation, or the session token of a user, as a bearer or in the cookie. A key or
@@ -31,7 +31,9 @@ export async function authenticate(
   const { settings } = services;
   const credential = credentialOf(credentials.header, [settings.headerPrefix, ...settings.headerPrefixAliases]);
   if (credential?.startsWith(sessionPrefix)) return authenticateSession(em, credential, services);
-  if (credential?.startsWith(scimTokenPrefix)) return authenticateDirectory(em, credential, services.clock.now());
+  if (credential?.startsWith(scimTokenPrefix)) {
+    return authenticateDirectory(em, credential, credentials.path, services.clock.now());
+  }
   if (credential !== null && credentials.dataService && isClusterKey(credential, settings)) {
     return authenticateDataService(em, credentials.dataService);
   }
@@ -40,7 +42,12 @@ export async function authenticate(
   const cookie = readSessionCookie(credentials.header('cookie'), settings);
   if (cookie === null) return { refused: unauthorised('An API key is required. Send it in x-svc-api-key'), known: null };
   if (credentials.method !== 'GET' && requestOrigin(credentials.header, settings) !== 'same') {
-    return { refused: forbidden('A request with a session cookie must come from a page of this service'), known: null };
+    const refused = new AccessRefusal(
+      'AB03',
+      'cross_site',
+      'A request with a session cookie must come from a page of this service',
+    );
+    return { refused, known: await ownerOfSession(em, cookie) };
   }
   return authenticateSession(em, cookie, services);
 }

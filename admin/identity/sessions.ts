@@ -1,5 +1,6 @@
 import { newId } from '../db/new-id.ts';
 import type { EntityManager } from '../db/open-database.ts';
+import type { AuditActor } from '../http/actor.ts';
 import { organisations } from '../resources/organisations/entity.ts';
 import { type User, users } from '../resources/users/entity.ts';
 import { type Session, sessions } from './entity.ts';
@@ -117,6 +118,12 @@ export async function findSession(
     await em.nativeUpdate(sessions, { id: row.id, organisationId: row.organisationId }, { lastSeenAt: new Date(now) });
   }
   return { row, user };
+}
+
+/** Returns the user of a session for the audit log, without recording a use. Null if there is none. */
+export async function ownerOfSession(em: EntityManager, token: string): Promise<AuditActor | null> {
+  const row = tokenPattern.test(token) ? await em.findOne(sessions, { tokenHash: hashOf(token) }) : null;
+  return row && { organisationId: row.organisationId, keyId: row.id, userId: row.userId };
 }
 
 /** Returns true if a session has ended according to its row. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { notFound } from '../http/errors.ts';
+import { AccessRefusal } from '../http/errors.ts';
 import type { RawReply } from '../http/raw-reply.ts';
 import { type AdminCall, type AdminRoute, defineRoute } from '../http/route.ts';
 import { mediaType } from './reply.ts';
@@ -37,7 +37,9 @@ export function defineScimRoute<Query extends v.GenericSchema, Body extends v.Ge
     protocol: { mediaType, errorSchema, errorReply: scimErrorReply, done: statuses },
     reply: v.looseObject({}),
     async handle(call) {
-      if (call.params.organisationId?.toLowerCase() !== call.organisationId) throw notFound('Organisation');
+      if (call.params.organisationId?.toLowerCase() !== call.organisationId) {
+        throw new AccessRefusal('AB08', 'other_organisation', 'The SCIM token does not belong to the organisation of this URL');
+      }
       return route.handle(call);
     },
   });

@@ -1,4 +1,4 @@
-import { AdminError } from '../http/errors.ts';
+import { AccessRefusal } from '../http/errors.ts';
 import type { PublicCall } from '../http/public-route.ts';
 
 /** Reasons for rejecting a sign-in, for administrators. The audit entry holds them as `reason`. */
@@ -20,12 +20,11 @@ export type RefusalReason =
   | 'user_deactivated';
 
 /** A rejected sign-in. The message names the cause and the next step, and contains no secret. */
-export class SignInRefusal extends AdminError {
-  readonly reason: RefusalReason;
+export class SignInRefusal extends AccessRefusal {
+  declare readonly reason: RefusalReason;
 
   constructor(reason: RefusalReason, message: string) {
-    super(reason === 'provider_unreachable' ? 'AB10' : 'AB05', message);
-    this.reason = reason;
+    super(reason === 'provider_unreachable' ? 'AB10' : 'AB05', reason, message);
   }
 }
 

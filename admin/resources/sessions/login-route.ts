@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { AdminError, forbidden, invalid } from '../../http/errors.ts';
+import { AccessRefusal, AdminError, forbidden, invalid } from '../../http/errors.ts';
 import { definePublicRoute, type PublicCall } from '../../http/public-route.ts';
 import { TooManyRequests } from '../../http/rate-limit.ts';
 import { verifyPassword } from '../../identity/passwords.ts';
@@ -47,7 +47,7 @@ export const loginRoute = definePublicRoute({
       if (!(await verifyPassword(password, user?.passwordHash ?? null)) || !user) {
         wrong = true;
         if (user) call.auditRefusal({ organisationId: user.organisationId, userId: user.id }, 401, 'AB05');
-        throw new AdminError('AB05', refusal);
+        throw new AccessRefusal('AB05', 'wrong_credentials', refusal);
       }
       const person = { organisationId: user.organisationId, userId: user.id };
       if (!(await mayUsePassword(call.em, user))) {
@@ -73,7 +73,9 @@ async function beginSso(call: Call) {
   const { email, organisation_id: organisationId, sso_client_id: client, return_to: returnTo = null } = call.body;
   const succeeded = call.services.attempts.begin(`sso ${email}`, call.clientIp);
   if (!succeeded) throw new TooManyRequests(60);
-  if (call.origin === 'cross') throw forbidden('A sign-in must begin on a page of this service');
+  if (call.origin === 'cross') {
+    throw new AccessRefusal('AB03', 'cross_site', 'A sign-in must begin on a page of this service');
+  }
   const found = await findConnections(call.em, { email, organisationId, client });
   const [first, ...others] = found;
   if (!first) {

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isUuid } from '../../../core/contract/values/uuid.ts';
 import { definePublicRoute, type PublicCall, type PublicRoute } from '../../http/public-route.ts';
 import { RawReply } from '../../http/raw-reply.ts';
 import { signedInEntries } from '../../identity/schema.ts';
@@ -57,9 +58,17 @@ async function finish(call: Call, callback: string | null): Promise<unknown> {
   }
 }
 
+/** Throws SignInRefusal, with an audit entry if the address names a connection. */
+async function refuseUnknown({ em, auditRefusal }: Call, callback: string | null): Promise<never> {
+  const connection = callback !== null && isUuid(callback) ? await em.findOne(ssoConnections, { id: callback }) : null;
+  if (!connection) throw attemptIsOver();
+  const { organisationId, id: connectionId } = connection;
+  return auditRefusals({ auditRefusal }, { organisationId, connectionId }, () => Promise.reject(attemptIsOver()));
+}
+
 async function sessionOf(call: Call, callback: string | null) {
   const attempt = await findAttempt(call.em, call.query.state);
-  if (!attempt) throw attemptIsOver();
+  if (!attempt) return refuseUnknown(call, callback);
   const { organisationId, connectionId } = attempt;
   const identity = await auditRefusals(call, { organisationId, connectionId }, async () => {
     const connection = await call.em.findOne(ssoConnections, { id: connectionId, organisationId, isEnabled: true, type: 'oidc' });
