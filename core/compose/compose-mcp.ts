@@ -23,6 +23,7 @@ import { createMcpHandler } from '../mcp/serve-mcp.ts';
 import { serverSettings } from '../mcp/server-settings.ts';
 import { createSessionIds } from '../mcp/session-id.ts';
 import { createToolLists } from '../mcp/tool-lists.ts';
+import { createTransports } from '../mcp/transports.ts';
 import { createUpstreamTokens } from '../mcp/upstream-tokens.ts';
 import type { ProtocolHandlers } from './endpoint-handlers.ts';
 import { externalTokenOpener, guardrailOpener, mcpHeaderOpener, mcpTokenOpener, signingKeyOpener } from './open-sealed.ts';
@@ -66,6 +67,7 @@ export function composeMcp(
     ownSessions: createOwnSessions(sender, clock, timeouts, initialize, openStreams),
     routedSessions,
     toolLists: createToolLists(routedSessions, clock, createToolReports(reports.fetch, reports.log)),
+    transports: createTransports(routedSessions.partsOf, clock),
     openStreams,
     toolGuardrails: createToolGuardrails(createToolGuard(services), guardrailOpener(settings.clusterKey), documents),
     externalTokensOf: externalTokens(externalTokenOpener(settings.clusterKey), services),

@@ -25,6 +25,7 @@ import { callerOf, type SessionIds } from './session-id.ts';
 import { exchangeSse } from './sse/exchange-sse.ts';
 import type { ToolLists } from './tool-lists.ts';
 import { toolUsage } from './tool-usage.ts';
+import { isOrder, type Transports } from './transports.ts';
 import { upstreamCall } from './upstream-call.ts';
 import type { UpstreamTokens } from './upstream-tokens.ts';
 
@@ -37,6 +38,7 @@ export interface McpParts {
   /** Sessions in the revision of the server, for the gateway's own requests. */
   readonly routedSessions: OwnSessions;
   readonly toolLists: ToolLists;
+  readonly transports: Transports;
   readonly openStreams: OpenStreams;
   readonly toolGuardrails: ToolGuardrails;
   /** Returns the validation of external tokens of a server; null: it needs none. */
@@ -110,6 +112,14 @@ function charge({ ctx, call }: Work): void {
   if (call.method === 'tools/call') ctx.usage = toolUsage(call);
 }
 
+/** Returns the settings with one transport, if the integration names two. */
+async function settled({ parts, call }: Pick<Work, 'parts' | 'call'>, server: ServerSettings): Promise<ServerSettings> {
+  if (!isOrder(server.document.transport)) return server;
+  const found = await parts.transports.settle(server);
+  call.transport = found.document.transport;
+  return found;
+}
+
 interface Answered {
   readonly status: number;
   readonly headers: HeaderList;
@@ -124,7 +134,7 @@ export async function authorised(work: Work, scope: string | null = null): Promi
   const { parts, ctx, call, tokenId: id } = work;
   const rejected = id === null ? null : { id, scope };
   const { server, tokenId } = await parts.tokens.authorise(work.server, ctx.identity as Identity, call.id, rejected);
-  return { ...work, server, tokenId };
+  return { ...work, server: await settled(work, server), tokenId };
 }
 
 /** Sends the request. A token of the caller that the server rejects is replaced once. */

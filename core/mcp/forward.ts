@@ -102,7 +102,7 @@ export function callTool(
 export async function listTools({ parts, ctx }: Pick<Work, 'parts' | 'ctx'>, server: ServerSettings): Promise<ToolList> {
   const identity = ctx.identity as Identity;
   const { server: own } = await parts.tokens.authorise(server, identity, null, null);
-  return parts.toolLists.get(own, callerOf(identity, server));
+  return parts.toolLists.get(await parts.transports.settle(own), callerOf(identity, server));
 }
 
 function shortName(message: ClientMessage): string | null {

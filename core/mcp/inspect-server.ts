@@ -10,6 +10,7 @@ import { lists } from './capabilities.ts';
 import { listItems } from './list-items.ts';
 import { closeSession, type OwnClientParts, type OwnSession, openSession } from './own-client.ts';
 import type { ServerSettings } from './server-settings.ts';
+import { findTransport, firstOf, isOrder } from './transports.ts';
 
 export interface Inspection {
   readonly sender: UpstreamSender;
@@ -32,8 +33,12 @@ export async function inspectServer(
     ...rest,
   });
   try {
+    let server = settingsOf(document);
     const own: OwnClientParts = {
-      ...{ sender, server: settingsOf(document) },
+      sender,
+      get server() {
+        return server;
+      },
       // One inspection is several exchanges. Together they may not take longer.
       get timeouts() {
         const leftMs = Math.max(1, totalMs - (clock.elapsed() - startMs));
@@ -47,6 +52,7 @@ export async function inspectServer(
       await callOnce(own);
       return reply({ error: null, info: null, capabilities: [] });
     }
+    server = await withTransport(own);
     const session = await openSession(own);
     const info = infoOf(session);
     const capabilities = withLists ? await listAll(own, session) : [];
@@ -75,6 +81,14 @@ async function callOnce({
   } finally {
     stream.abort();
   }
+}
+
+/** Returns the settings with one transport, if the integration names two. */
+async function withTransport(parts: OwnClientParts): Promise<ServerSettings> {
+  const { document } = parts.server;
+  if (!isOrder(document.transport)) return parts.server;
+  const transport = (await findTransport(parts)) ?? firstOf(document.transport);
+  return { ...parts.server, document: { ...document, transport } };
 }
 
 async function listAll(parts: OwnClientParts, session: OwnSession): Promise<SyncedCapability[]> {

@@ -103,7 +103,7 @@ export const ownMeta = {
 };
 
 /** Returns the reply to `server/discover`; null if the server knows earlier revisions only. */
-async function discover(parts: OwnClientParts): Promise<JsonObject | null> {
+export async function discover(parts: OwnClientParts): Promise<JsonObject | null> {
   const session = { revision: statelessRevision, sessionId: null, opened: {} };
   const { message } = await send(parts, session, { id: 1, method: 'server/discover', params: { _meta: ownMeta } }, true);
   return message !== null && isObject(message.result) ? message.result : null;

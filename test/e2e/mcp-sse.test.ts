@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Progress } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callTool, echo, initialize, mcpClient, messageOf, request } from '../support/mcp-client.ts';
-import { type SseUpstream, startSseUpstream } from '../support/mcp-upstream.ts';
+import { type SseUpstream, startMcpUpstream, startSseUpstream } from '../support/mcp-upstream.ts';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
 import { until } from '../support/until.ts';
 
@@ -49,6 +49,26 @@ describe('a server of the transport HTTP+SSE', () => {
     expect(upstream.streams.size).toBeLessThanOrEqual(2);
     expect((await client.post('old', { jsonrpc: '2.0', method: 'notifications/roots/list_changed' })).status).toBe(202);
     await until(() => upstream.received.some((body) => body.includes('roots/list_changed')), { what: 'the notice' });
+  });
+
+  it.each(['http-sse', 'sse-http'])('is found by the order %s, as is one of Streamable HTTP', async (transport) => {
+    const modern = await startMcpUpstream();
+    try {
+      const { integration } = await client.addServer(`${transport}-old`, upstream.url, { transport });
+      await client.addServer(`${transport}-new`, modern.url, { transport });
+      for (const which of ['old', 'new']) {
+        const called = await reply(`${transport}-${which}`, echo(which));
+        expect([called.status, called.message.result?.content[0].text]).toEqual([200, which]);
+      }
+      expect(modern.sessions.size).toBeGreaterThan(0);
+      const session = await client.begin(`${transport}-new`);
+      expect(session).toHaveProperty('mcp-session-id');
+      expect((await client.post(`${transport}-new`, echo('in a session'), session)).text).toContain('in a session');
+      const tested = await gateway.admin.post(`/mcp-integrations/${integration}/test`, {});
+      expect(tested.body).toMatchObject({ success: true });
+    } finally {
+      await modern.close();
+    }
   });
 
   it('is connected again once after it has closed its streams', async () => {

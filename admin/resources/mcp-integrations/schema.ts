@@ -70,7 +70,7 @@ export interface McpSettings extends CallSettings {
 const url = v.pipe(v.string(), v.maxLength(2_048, 'at most 2,048 characters'));
 const description = v.nullish(text);
 const authType = v.picklist(mcpAuthTypes, `${mcpAuthTypes.join(', ')}: one of these is expected`);
-const transport = v.picklist(mcpTransports, 'http, sse or rest is expected');
+const transport = v.picklist(mcpTransports, 'http, sse, http-sse, sse-http or rest is expected');
 
 export const createBody = v.strictObject({
   ...tenantEntries,

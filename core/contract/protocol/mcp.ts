@@ -8,8 +8,11 @@ import { restApi } from './mcp-rest.ts';
 export const mcpAuthTypes = ['none', 'headers', 'oauth_auto', 'oauth_client_credentials'] as const;
 export type McpAuthType = (typeof mcpAuthTypes)[number];
 
-/** `http`: Streamable HTTP. `sse`: HTTP+SSE of the revision 2024-11-05. `rest`: a REST API whose operations are tools. */
-export const mcpTransports = ['http', 'sse', 'rest'] as const;
+/**
+ * `http`: Streamable HTTP. `sse`: HTTP+SSE of the revision 2024-11-05. `http-sse`, `sse-http`: the one of both that the server has.
+ * `rest`: a REST API whose operations are tools.
+ */
+export const mcpTransports = ['http', 'sse', 'http-sse', 'sse-http', 'rest'] as const;
 export type McpTransport = (typeof mcpTransports)[number];
 
 export const capabilityTypes = ['tool', 'prompt', 'resource', 'resource_template'] as const;
