@@ -5,6 +5,7 @@ import { keyPurposes } from '../../../../core/contract/protocol/key-purposes.ts'
 import { mcpTokenContext } from '../../../../core/contract/protocol/mcp-connection.ts';
 import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
 import { browse, type OAuthUpstream, startOAuthUpstream } from '../../../support/oauth-upstream.ts';
+import { until } from '../../../support/until.ts';
 import { newPerson, type Person } from '../../support/people.ts';
 import type { Plane } from '../../support/plane.ts';
 import { startPlaneWithGateway } from '../../support/plane-gateway.ts';
@@ -204,7 +205,9 @@ describe.each(databases)('connections to MCP servers with OAuth, on %s', (databa
       expect(denied).toEqual([502, expect.not.stringContaining('<script>')]);
       const wrong = await altered((url) => url.searchParams.set('code', 'wrong'));
       expect(wrong).toEqual([502, expect.stringContaining('invalid_grant')]);
-      expect(await plane.lastAudit()).toMatchObject({ userId: bob.id, action: 'connect' });
+      // Refusals are written after the reply.
+      await until(async () => (await plane.lastAudit()).action === 'connect', { what: 'the audit entry of the refusal' });
+      expect(await plane.lastAudit()).toMatchObject({ userId: bob.id, responseStatusCode: 502 });
     });
 
     it('metadata for another resource, endpoints without PKCE, and private addresses', async () => {
