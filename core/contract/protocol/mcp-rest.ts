@@ -17,7 +17,7 @@ const restParameter = v.object({
 export type RestParameter = v.InferOutput<typeof restParameter>;
 
 /** An operation of a REST API as a tool. */
-export const restOperation = v.object({
+const restOperation = v.object({
   /** The definition that clients see. */
   tool: v.looseObject({ name: v.string() }),
   method: v.picklist(['GET', 'PUT', 'POST', 'DELETE', 'PATCH']),

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../contract/values/json.ts';
 import type { ExchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 
 /** Maximum length of a response of the API in bytes. Models read the result as a whole. */
-export const resultBytesMax = 1_048_576;
+const resultBytesMax = 1_048_576;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const isText = /^(?:text\/|application\/(?:json|xml|yaml|javascript|x-ndjson|[\w.-]+\+(?:json|xml))\b)/i;

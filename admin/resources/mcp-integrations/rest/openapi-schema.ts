@@ -40,7 +40,6 @@ export const openApiOperation = v.looseObject(
   },
   'an object is expected',
 );
-export type OpenApiOperation = v.InferOutput<typeof openApiOperation>;
 
 export const openApiParameter = v.looseObject({
   name: v.pipe(text, v.minLength(1, 'must not be empty'), v.maxLength(255, 'at most 255 characters')),
