@@ -19,7 +19,7 @@ export class OpenHolds {
   readonly #directory: string;
   readonly #now: () => number;
   readonly #bytesMax: number;
-  /** Lines by id. */
+  /** Lines by id, without their ends. */
   readonly #open = new Map<string, string>();
   #gathered: string[] = [];
   #hasHold = false;
@@ -38,7 +38,7 @@ export class OpenHolds {
   }
 
   open(hold: CallHold): void {
-    const line = `${JSON.stringify(hold)}\n`;
+    const line = JSON.stringify(hold);
     this.#open.set(hold.id, line);
     this.#gathered.push(line);
     this.#hasHold = true;
@@ -46,7 +46,7 @@ export class OpenHolds {
 
   /** The record of the call is written in this turn, before these lines. */
   close(id: string): void {
-    if (this.#open.delete(id)) this.#gathered.push(`${id}\n`);
+    if (this.#open.delete(id)) this.#gathered.push(id);
   }
 
   /** Writes the holds with the ends before them. Throws the file system's error. The next call then writes all open holds to a new file. */
@@ -57,7 +57,7 @@ export class OpenHolds {
   /** Writes all lines, also if there are only ends. Throws like `flush`. */
   flushEnds(): void {
     if (this.#gathered.length === 0) return;
-    const text = this.#gathered.join('');
+    const text = linesOf(this.#gathered);
     this.#gathered = [];
     this.#hasHold = false;
     const file = this.#file;
@@ -91,7 +91,7 @@ export class OpenHolds {
     const fd = openSync(path, 'a', 0o600);
     this.#file = { path, fd, bytes: 0 };
     try {
-      const text = [...this.#open.values()].join('');
+      const text = linesOf([...this.#open.values()]);
       this.#file.bytes = text === '' ? 0 : write(fd, text);
     } catch (error) {
       this.#drop();
@@ -106,6 +106,10 @@ export class OpenHolds {
     if (this.#file !== null) closeSync(this.#file.fd);
     this.#file = null;
   }
+}
+
+function linesOf(lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
 function write(fd: number, text: string): number {

@@ -1,5 +1,6 @@
 import type { GuardrailRecord } from '../../core/contract/plugin/guardrail-result.ts';
 import type { Reply } from '../../core/contract/plugin/plugin.ts';
+import { isoTime } from '../../core/contract/values/iso-time.ts';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import type { Guardrail } from './compile.ts';
 import type { CheckResult, GuardrailResult } from './run.ts';
@@ -136,18 +137,6 @@ function dataJson(data: JsonObject): string {
   const json = JSON.stringify(data);
   if (Object.isFrozen(data)) written.set(data, json);
   return json;
-}
-
-let lastTimeMs = 0;
-let lastTime = '';
-
-/** Checks of one request nearly always have the same time. */
-function isoTime(ms: number): string {
-  if (ms !== lastTimeMs || lastTime === '') {
-    lastTime = new Date(ms).toISOString();
-    lastTimeMs = ms;
-  }
-  return lastTime;
 }
 
 /** The feedback that the config sets for this verdict, with the ids of the checks; null if it sets none. */

@@ -8,9 +8,10 @@ import type { PluginTime } from '../../core/contract/plugin/plugin-time.ts';
 import type { RequestPrompt } from '../../core/contract/plugin/prompt.ts';
 import type { ImageRecord, MediaRecord, RequestRecord, RequestTimes } from '../../core/contract/plugin/record.ts';
 import { GatewayError } from '../../core/contract/values/errors.ts';
+import { isoTime } from '../../core/contract/values/iso-time.ts';
 import { noUnits, type Usage } from '../../core/contract/values/usage.ts';
 import { spansOf } from './spans.ts';
-import { isoTime, toHold } from './to-hold.ts';
+import { toHold } from './to-hold.ts';
 
 /** One record per request, for every outcome, on disk before the reply is complete. */
 export const record = (): CorePlugin =>

@@ -1,5 +1,6 @@
 import type { CallHold } from '../../core/contract/plugin/call-hold.ts';
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { isoTime } from '../../core/contract/values/iso-time.ts';
 
 /** Maximum length of texts that callers set. */
 const textMax = 2_000;
@@ -42,16 +43,4 @@ export function toHold(ctx: RequestContext): CallHold {
 function isEmpty(metadata: object): boolean {
   for (const _ in metadata) return false;
   return true;
-}
-
-let lastMs = 0;
-let lastIso = '';
-
-/** Requests of one millisecond share one text. */
-export function isoTime(ms: number): string {
-  if (ms !== lastMs) {
-    lastMs = ms;
-    lastIso = new Date(ms).toISOString();
-  }
-  return lastIso;
 }
