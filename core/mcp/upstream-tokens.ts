@@ -23,7 +23,7 @@ interface Authorised {
   readonly tokenId: string | null;
 }
 
-export interface RejectedToken {
+interface RejectedToken {
   readonly id: string;
   /** Scopes that the token lacks, separated by spaces; null: the token is not valid. */
   readonly scope: string | null;
