@@ -1,13 +1,14 @@
 import { Portkey } from 'portkey-ai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Plane, startPlane } from './support/plane.ts';
+import { ruleDatabase } from './support/test-database.ts';
 
 /** The administration part of the reference product's client, on the resources that both products have. */
 let plane: Plane;
 let client: Portkey;
 
 beforeAll(async () => {
-  plane = await startPlane('PGlite', { HEADER_PREFIX_ALIASES: 'x-portkey-' });
+  plane = await startPlane(ruleDatabase, { HEADER_PREFIX_ALIASES: 'x-portkey-' });
   client = new Portkey({ baseURL: `${plane.url}/v1`, apiKey: plane.adminKey });
 });
 afterAll(() => plane?.close());

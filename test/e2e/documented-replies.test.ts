@@ -7,7 +7,7 @@ import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
 
 const seed = 20_261_122;
 /** Requests generated from the description of each operation. Every second one deviates from it. */
-const requestsOfData = 4;
+const requestsOfData = process.env.LONG_TESTS ? 8 : 2;
 const requestsOfControl = 1;
 const models = [
   '@mock/echo',

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newPerson } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabase } from '../support/test-database.ts';
 
 /** Request bodies from the specification of the reference product. */
 let plane: Plane;
 beforeAll(async () => {
-  plane = await startPlane('PGlite');
+  plane = await startPlane(ruleDatabase);
 });
 afterAll(() => plane?.close());
 

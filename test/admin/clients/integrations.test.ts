@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabase } from '../support/test-database.ts';
 
 /** Bodies of integrations, their models and their access, as the reference Terraform provider sends and compares them. */
 let plane: Plane;
 
 beforeAll(async () => {
-  plane = await startPlane('PGlite');
+  plane = await startPlane(ruleDatabase);
 });
 afterAll(() => plane?.close());
 

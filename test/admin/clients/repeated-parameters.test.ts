@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabase } from '../support/test-database.ts';
 
 /** Generated clients send path parameters a second time, in the body or the query, in snake case or camel case. */
 let plane: Plane;
 let userId: string;
 
 beforeAll(async () => {
-  plane = await startPlane('PGlite');
+  plane = await startPlane(ruleDatabase);
   const email = 'ada@example.com';
   const body = { email, first_name: 'Ada', last_name: 'L', role: 'member', workspaces: [{ id: plane.workspaceId }] };
   userId = (await plane.ask('POST', '/admin/users', { body })).body.id;

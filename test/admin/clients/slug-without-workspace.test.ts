@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabase } from '../support/test-database.ts';
 
 /** Organisation keys and items of a workspace that the path names by slug. */
 let plane: Plane;
 let other: { id: string; slug: string };
 
 beforeAll(async () => {
-  plane = await startPlane('PGlite');
+  plane = await startPlane(ruleDatabase);
   other = (await plane.ask('POST', '/admin/workspaces', { body: { name: 'other' } })).body;
 });
 afterAll(() => plane?.close());

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectRefusal } from '../support/outcomes.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabase } from '../support/test-database.ts';
 
 describe('bodies, queries and headers of admin requests', () => {
   let plane: Plane;
   beforeAll(async () => {
-    plane = await startPlane('PGlite');
+    plane = await startPlane(ruleDatabase);
   });
   afterAll(() => plane?.close());
 
@@ -78,7 +79,7 @@ describe('bodies, queries and headers of admin requests', () => {
   });
 
   it('may carry the key as bearer token and under header prefixes of other gateways', async () => {
-    const aliased = await startPlane('PGlite', { HEADER_PREFIX_ALIASES: 'x-other-' });
+    const aliased = await startPlane(ruleDatabase, { HEADER_PREFIX_ALIASES: 'x-other-' });
     try {
       const headers: Record<string, string>[] = [
         { authorization: `Bearer ${aliased.adminKey}` },

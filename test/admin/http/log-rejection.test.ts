@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabase } from '../support/test-database.ts';
 
 let plane: Plane;
 beforeAll(async () => {
-  plane = await startPlane('PGlite');
+  plane = await startPlane(ruleDatabase);
 });
 afterAll(() => plane.close());
 

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sampleRecord } from '../../support/sample-record.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabase } from '../support/test-database.ts';
 
 const token = 'metrics-token-0123456789';
 let plane: Plane;
 beforeAll(async () => {
-  plane = await startPlane('PGlite', { METRICS_TOKEN: token });
+  plane = await startPlane(ruleDatabase, { METRICS_TOKEN: token });
 });
 afterAll(() => plane.close());
 

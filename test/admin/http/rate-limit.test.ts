@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createRateLimit, TooManyRequests } from '../../../admin/http/rate-limit.ts';
 import { newApiKey } from '../../../core/contract/values/api-key.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabase } from '../support/test-database.ts';
 
 describe('the rate limit of the control plane', () => {
   it('gives each name its units per minute and refills evenly', () => {
@@ -28,7 +29,7 @@ describe('the rate limit of the control plane', () => {
   });
 
   it('returns 429 with AB06 and retry-after per key, without audit entries, and other keys are unaffected', async () => {
-    const plane = await startPlane('PGlite', { ADMIN_REQUESTS_PER_KEY: '5' });
+    const plane = await startPlane(ruleDatabase, { ADMIN_REQUESTS_PER_KEY: '5' });
     try {
       // The first request of a plane has taken one.
       const body = { name: 'x', config: { provider: '@mock' } };
@@ -45,7 +46,7 @@ describe('the rate limit of the control plane', () => {
   });
 
   it('counts rejected keys twentyfold against their address, and ignores gateways', async () => {
-    const plane: Plane = await startPlane('PGlite', { ADMIN_REQUESTS_PER_ADDRESS: '50' });
+    const plane: Plane = await startPlane(ruleDatabase, { ADMIN_REQUESTS_PER_ADDRESS: '50' });
     try {
       const statuses: number[] = [];
       for (let n = 0; n < 4; n++) statuses.push((await plane.ask('GET', '/configs', { key: newApiKey('ws').text })).status);

@@ -6,11 +6,12 @@ import { scopesByType, unusedScopes } from '../../../admin/access/scopes.ts';
 import { unusedHeader, unusedSettings, withoutEffect } from '../../../admin/http/unused-settings.ts';
 import { adminRoutes } from '../../../admin/tables.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabase } from '../support/test-database.ts';
 
 describe('settings without effect', () => {
   let plane: Plane;
   beforeAll(async () => {
-    plane = await startPlane('PGlite');
+    plane = await startPlane(ruleDatabase);
   });
   afterAll(() => plane?.close());
 

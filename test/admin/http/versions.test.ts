@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { adminRoutes } from '../../../admin/tables.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabase } from '../support/test-database.ts';
 
 let plane: Plane;
 beforeAll(async () => {
-  plane = await startPlane('PGlite', { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });
+  plane = await startPlane(ruleDatabase, { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });
 });
 afterAll(() => plane?.close());
 

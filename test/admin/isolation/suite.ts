@@ -9,7 +9,7 @@ import { requiredQuery, type Step, stepsOf } from './walk.ts';
 const atATime = 3;
 
 /** Number of groups of callers; at each step one group asks, in turn. With LONG_TESTS every caller asks at every step. */
-const turns = process.env.LONG_TESTS ? 1 : 8;
+const turns = process.env.LONG_TESTS ? 1 : 16;
 
 /** Runs all steps on one database: no key or user reaches data of another organisation or workspace. */
 export function describeIsolation(database: DatabaseName): void {

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../../support/until.ts';
 import { accept, newPerson, tokenOf } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabase } from '../support/test-database.ts';
 
 interface Letter {
   readonly from: string;
@@ -45,7 +46,7 @@ describe('mail', () => {
   afterAll(() => new Promise<void>((resolve) => server.close(() => resolve())));
 
   const start = (user = '') =>
-    startPlane('PGlite', {
+    startPlane(ruleDatabase, {
       SMTP_URL: `smtp://${user}127.0.0.1:${port}`,
       SMTP_FROM: 'gateway@example.com',
       PUBLIC_URL: 'https://gateway.example.com/base/',

@@ -11,6 +11,7 @@ import { errorTable } from '../../../core/contract/values/errors.ts';
 import { isAdminCall } from '../../../core/endpoints/control-plane-paths.ts';
 import { matchEndpoint } from '../../../core/endpoints/match-endpoint.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabase } from '../support/test-database.ts';
 
 interface Described {
   readonly schema: { readonly properties: { readonly scopes: { readonly items: { readonly enum: string[] } } } };
@@ -21,7 +22,7 @@ describe('the API description', () => {
   let plane: Plane;
   let document: OpenApiDocument;
   beforeAll(async () => {
-    plane = await startPlane('PGlite');
+    plane = await startPlane(ruleDatabase);
     const reply = await fetch(`${plane.url}/v1/openapi.json`);
     expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
     document = (await reply.json()) as OpenApiDocument;

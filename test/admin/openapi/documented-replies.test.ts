@@ -4,6 +4,7 @@ import { randomFrom } from '../../support/random-from.ts';
 import { createReplyChecker, type ReplyChecker } from '../../support/reply-checker.ts';
 import { createFuzz } from '../support/fuzz-values.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
 const seed = 20_261_122;
 /** Requests of each operation with a generated query and body. Every second one violates the schema. */
@@ -16,12 +17,12 @@ interface Sent {
   readonly body?: string | undefined;
 }
 
-describe('requests generated from the API description', () => {
+describe.each(ruleDatabases)('requests generated from the API description, on %s', (database) => {
   let plane: Plane;
   let document: OpenApiDocument;
   let errorOf: ReplyChecker;
   beforeAll(async () => {
-    plane = await startPlane('PGlite', { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });
+    plane = await startPlane(database, { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' });
     document = (await (await fetch(`${plane.url}/v1/openapi.json`)).json()) as OpenApiDocument;
     errorOf = createReplyChecker(document);
   });

@@ -6,6 +6,7 @@ import { newMemoryLog } from '../../support/memory-log.ts';
 import { type NatsServer, natsMissing, newNatsServer } from '../../support/nats-server.ts';
 import { until } from '../../support/until.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
+import { ruleDatabase } from '../support/test-database.ts';
 
 if (natsMissing) console.warn(`skipped: ${natsMissing}`);
 
@@ -34,7 +35,7 @@ describe.skipIf(natsMissing !== null)('notices over NATS', () => {
   const change = () => plane?.ask('POST', '/configs', { body: { name: 'x', config: { provider: '@mock' } } });
 
   it('are not needed to start and serve, and are published when NATS is available', async () => {
-    plane = await startPlane('PGlite', { NATS_URL: nats.url });
+    plane = await startPlane(ruleDatabase, { NATS_URL: nats.url });
     expect((await change())?.status).toBe(200);
     await nats.start();
     const listener = await listen();

@@ -17,6 +17,9 @@ export const databases: readonly DatabaseName[] = server === null ? ['PGlite'] :
  */
 export const ruleDatabases: readonly DatabaseName[] = process.env.LONG_TESTS ? databases : databases.slice(-1);
 
+/** The same for suites that run on one database only. */
+export const ruleDatabase: DatabaseName = server === null ? 'PGlite' : 'PostgreSQL';
+
 /** Why there is no real server; null when there is one. */
 export const postgresMissing =
   server === null ? 'TEST_DATABASE_URL is not set, so nothing runs against a PostgreSQL server' : null;

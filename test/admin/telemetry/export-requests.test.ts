@@ -3,7 +3,7 @@ import { attributesAsObject, itemsOf, type ReceivedExport, startFakeCollector } 
 import { sampleRecord } from '../../support/sample-record.ts';
 import { until } from '../../support/until.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-import { databases } from '../support/test-database.ts';
+import { databases, ruleDatabase } from '../support/test-database.ts';
 
 describe.each(databases)('export of stored records, on %s', (name) => {
   let collector: Awaited<ReturnType<typeof startFakeCollector>>;
@@ -73,7 +73,7 @@ it('content: is on the span of the attempt, whether it arrives before or after t
     const request = traces().find((span) => attributesAsObject(span.attributes)['svc.request.id'] === id);
     return attributesAsObject(traces().find((span) => span.parentSpanId === request?.spanId)?.attributes);
   };
-  const plane = await startPlane('PGlite', { ...env, OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'span_only' });
+  const plane = await startPlane(ruleDatabase, { ...env, OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'span_only' });
   for (const contentFirst of [true, false]) {
     expect(attemptOf(await sendTo(plane, contentFirst))).toMatchObject({
       'gen_ai.response.id': 'r1',
@@ -83,7 +83,7 @@ it('content: is on the span of the attempt, whether it arrives before or after t
   await plane.close();
   const metrics = collector.received.filter(({ path }) => path === '/v1/metrics').flatMap((one) => itemsOf(one));
   expect(metrics.map(({ name }) => name)).toContain('gen_ai.client.operation.duration');
-  const quiet = await startPlane('PGlite', env);
+  const quiet = await startPlane(ruleDatabase, env);
   expect(attemptOf(await sendTo(quiet, true))).not.toHaveProperty(['gen_ai.input.messages']);
   await quiet.close();
   await collector.close();

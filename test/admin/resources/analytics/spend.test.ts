@@ -3,13 +3,14 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
+import { ruleDatabase } from '../../support/test-database.ts';
 
 const run = promisify(execFile);
 
 describe('npm run spend', () => {
   let plane: Plane;
   beforeAll(async () => {
-    plane = await startPlane('PGlite');
+    plane = await startPlane(ruleDatabase);
   });
   afterAll(() => plane?.close());
 

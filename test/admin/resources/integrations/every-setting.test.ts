@@ -5,6 +5,7 @@ import { declarations } from '../../../../core/providers/declarations.ts';
 import { providers } from '../../../../core/providers/index.ts';
 import { invalidValues, sampleWith, storedSettings } from '../../../support/sample-settings.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
+import { ruleDatabase } from '../../support/test-database.ts';
 
 const accepts = (schema: v.GenericSchema, value: unknown): boolean => v.safeParse(schema, value).success;
 const common = new Set(
@@ -21,7 +22,7 @@ describe('each declared provider setting', () => {
   let plane: Plane;
   let count = 0;
   beforeAll(async () => {
-    plane = await startPlane('PGlite');
+    plane = await startPlane(ruleDatabase);
   });
   afterAll(() => plane?.close());
 
@@ -67,7 +68,7 @@ describe('each declared provider setting', () => {
 describe('settings that would fail at call time', () => {
   let plane: Plane;
   beforeAll(async () => {
-    plane = await startPlane('PGlite');
+    plane = await startPlane(ruleDatabase);
   });
   afterAll(() => plane?.close());
 

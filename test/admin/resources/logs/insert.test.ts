@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
+import { ruleDatabase } from '../../support/test-database.ts';
 
 const request = {
   url: 'https://api.openai.com/v1/chat/completions?key=hidden',
@@ -13,7 +14,7 @@ describe('inserted logs', () => {
   let plane: Plane;
   let key: string;
   beforeAll(async () => {
-    plane = await startPlane('PGlite');
+    plane = await startPlane(ruleDatabase);
     key = await plane.newKey(['logs.write', 'completions.write', 'logs.list']);
   });
   afterAll(() => plane?.close());

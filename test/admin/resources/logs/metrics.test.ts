@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../../core/contract/plugin/record.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
+import { ruleDatabase } from '../../support/test-database.ts';
 
 describe('metrics of a log', () => {
   let plane: Plane;
   beforeAll(async () => {
-    plane = await startPlane('PGlite');
+    plane = await startPlane(ruleDatabase);
   });
   afterAll(() => plane?.close());
 

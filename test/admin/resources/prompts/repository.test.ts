@@ -6,12 +6,13 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runPrompts } from '../../../../core/cli/prompts/run-prompts.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
+import { ruleDatabase } from '../../support/test-database.ts';
 
 describe('npm run prompts', () => {
   let plane: Plane;
   let folder: string;
   beforeAll(async () => {
-    plane = await startPlane('PGlite');
+    plane = await startPlane(ruleDatabase);
     await plane.ask('POST', '/integrations', { body: { name: 'Mock', slug: 'mock-two', ai_provider_id: 'openai', key: 'k' } });
   });
   afterAll(() => plane?.close());
