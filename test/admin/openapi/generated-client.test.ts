@@ -18,9 +18,30 @@ const inserts = ['/logs'];
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
+let generated: { readonly folder: string; readonly sdk: Record<string, Call> } | null = null;
+
+/** Generates the client once: its description does not depend on the database. */
+async function generate(document: OpenApiDocument): Promise<NonNullable<typeof generated>> {
+  if (generated) return generated;
+  // Inside the repository, so that the client's imports resolve. The test removes it.
+  const folder = await mkdtemp(join(here, '.generated-'));
+  await writeFile(join(folder, 'openapi.json'), JSON.stringify(document));
+  await createClient({
+    input: join(folder, 'openapi.json'),
+    output: { path: join(folder, 'client'), postProcess: [] },
+    plugins: ['@hey-api/client-fetch', '@hey-api/typescript', '@hey-api/sdk'],
+    logs: { level: 'silent' },
+  });
+  generated = { folder, sdk: await import(join(folder, 'client', 'sdk.gen.ts')) };
+  return generated;
+}
+
+afterAll(async () => {
+  if (generated) await rm(generated.folder, { recursive: true, force: true });
+});
+
 describe.each(databases)('a client generated from the API description, on %s', (database) => {
   let plane: Plane;
-  let folder: string;
   let document: OpenApiDocument;
   let sdk: Record<string, Call>;
   const made: Record<string, string> = {};
@@ -28,23 +49,12 @@ describe.each(databases)('a client generated from the API description, on %s', (
   beforeAll(async () => {
     plane = await startPlaneWithGateway(database);
     document = (await (await fetch(`${plane.url}/v1/openapi.json`)).json()) as OpenApiDocument;
-    // Inside the repository, so that the client's imports resolve. The test removes it.
-    folder = await mkdtemp(join(here, '.generated-'));
-    await writeFile(join(folder, 'openapi.json'), JSON.stringify(document));
-    await createClient({
-      input: join(folder, 'openapi.json'),
-      output: { path: join(folder, 'client'), postProcess: [] },
-      plugins: ['@hey-api/client-fetch', '@hey-api/typescript', '@hey-api/sdk'],
-      logs: { level: 'silent' },
-    });
-    sdk = await import(join(folder, 'client', 'sdk.gen.ts'));
+    const { folder, sdk: functions } = await generate(document);
+    sdk = functions;
     const { client } = await import(join(folder, 'client', 'client.gen.ts'));
     client.setConfig({ baseUrl: `${plane.url}/v1`, headers: { 'x-svc-api-key': plane.adminKey } });
   });
-  afterAll(async () => {
-    await plane?.close();
-    if (folder) await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => plane?.close());
 
   async function call(method: string, path: string, options: Record<string, unknown> = {}) {
     const name = document.paths[path]?.[method]?.operationId ?? `${method} ${path}`;
