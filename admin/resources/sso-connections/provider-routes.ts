@@ -24,8 +24,9 @@ export const ssoProviderRoutes: readonly PublicRoute[] = [
     body: null,
     async handle(call) {
       const row = await findOidc(call.em, call.params.connectionId ?? '');
-      const { private_key: key } = await connectionSecrets.open(call.em, call.services.vault, row);
-      return { keys: key === undefined ? [] : [publicPartOf(JSON.parse(key))] };
+      const secrets = await connectionSecrets.open(call.em, call.services.vault, row);
+      const { private_key: current, next_private_key: next, previous_private_key: previous } = secrets;
+      return { keys: [current, next, previous].flatMap((key) => (key === undefined ? [] : [publicPartOf(JSON.parse(key))])) };
     },
   }),
   definePublicRoute({

@@ -4,6 +4,7 @@ import { pageOf } from '../../http/schemas.ts';
 import { organisationQuery } from '../users/schema.ts';
 import { ssoConnections } from './entity.ts';
 import { prepareSaml } from './put-saml.ts';
+import { prepareKey, rotateKey, rotateKeyBody } from './rotate-key.ts';
 import { createBody, createReply, listQuery, listReply, readReply, updateBody } from './schema.ts';
 import { createConnection, deleteConnection, findConnection, updateConnection } from './service.ts';
 import { toReply } from './to-reply.ts';
@@ -76,6 +77,30 @@ export const ssoConnectionRoutes: readonly AdminRoute[] = [
         await updateConnection(change, call.services, call.actor, row, call.body, prepared);
       });
       return {};
+    },
+  }),
+  defineRoute({
+    ...shared,
+    method: 'POST',
+    path: '/admin/sso-connections/:ssoConnectionId/rotate-key',
+    summary: 'Rotate the key of this service: add a second one, activate it, remove the other; owners only',
+    scopes: updateScopes,
+    action: 'rotate_key',
+    body: rotateKeyBody,
+    reply: readReply,
+    async handle(call) {
+      const { body, params, organisationId, services } = call;
+      const before = await findConnection(call.em, organisationId, params.ssoConnectionId ?? '');
+      const added = await prepareKey(before, body.step, services.clock.now());
+      const row = await call.write(async (change) => {
+        const held = await findConnection(change.tx, organisationId, before.id, 'for update');
+        call.match(held.revision);
+        await rotateKey(change, services, call.actor, held, { step: body.step, added });
+        await change.tx.flush();
+        return held;
+      });
+      call.tag(row.revision);
+      return toReply(services.settings, row);
     },
   }),
   defineRoute({

@@ -55,14 +55,16 @@ export const samlRoutes: readonly PublicRoute[] = [
       const id = params.connectionId ?? '';
       const connection = await findSamlConnection(em, id);
       const { generateServiceProviderMetadata } = await import('@node-saml/node-saml');
-      const { saml_key: key = '' } = await connectionSecrets.open(em, services.vault, connection);
+      const secrets = await connectionSecrets.open(em, services.vault, connection);
+      const { saml_key: key = '', next_saml_key: nextKey = key } = secrets;
       const own = connection.settings as unknown as SamlSettings;
       const { acs_url: callbackUrl, entity_id: issuer, logout_url: logoutCallbackUrl } = samlAddresses(services.settings, id);
       const xml = generateServiceProviderMetadata({
         ...{ issuer, callbackUrl, identifierFormat: null, wantAssertionsSigned: own.want_assertion_signed },
-        ...{ decryptionPvk: key, decryptionCert: own.own_certificate, logoutCallbackUrl },
+        // The provider encrypts with the newest key. Any of them signs until the rotation is over.
+        ...{ decryptionPvk: nextKey, decryptionCert: own.next_certificate ?? own.own_certificate, logoutCallbackUrl },
         ...(own.sign_requests
-          ? { privateKey: key, publicCerts: own.own_certificate, signatureAlgorithm: 'sha256' as const }
+          ? { privateKey: key, publicCerts: certificatesOf(own), signatureAlgorithm: 'sha256' as const }
           : {}),
       });
       // The library lists the form binding only. Most providers prefer the redirect.
@@ -75,6 +77,10 @@ export const samlRoutes: readonly PublicRoute[] = [
     },
   }),
 ];
+
+function certificatesOf({ own_certificate: current, next_certificate: next, previous_certificate: previous }: SamlSettings) {
+  return [current, next, previous].flatMap((certificate) => certificate ?? []);
+}
 
 async function receive(call: Call): Promise<unknown> {
   const isBrowser = call.requestHeader('accept')?.includes('text/html') ?? false;

@@ -61,6 +61,9 @@ export const samlReply = v.strictObject({
   certificates: v.array(v.string()),
   /** Certificate of the key for requests and encryption, in PEM. */
   own_certificate: v.string(),
+  /** Certificates of the second key during a rotation, before and after its activation. */
+  next_certificate: v.nullable(v.string()),
+  previous_certificate: v.nullable(v.string()),
   /** Addresses to register at the provider. */
   acs_url: v.string(),
   entity_id: v.string(),

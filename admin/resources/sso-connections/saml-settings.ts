@@ -23,4 +23,7 @@ export interface SamlSettings {
   readonly group_attribute: string | null;
   /** Certificate of our key for requests and encryption, in PEM. */
   readonly own_certificate: string;
+  /** Certificates of the second key during a rotation: the one that will sign, or the one that signed. */
+  readonly next_certificate?: string | null;
+  readonly previous_certificate?: string | null;
 }

@@ -101,6 +101,9 @@ const oidcReply = v.strictObject({
   issuer: v.string(),
   /** Masked; null if there is none. */
   client_secret: nullableText,
+  /** True during a rotation, before and after the activation of the new key. */
+  has_next_key: v.boolean(),
+  has_previous_key: v.boolean(),
   /** The address that the provider sends users back to. */
   redirect_uri: v.string(),
   /** Addresses to register at the provider for logout, and our public keys for `private_key_jwt`. */

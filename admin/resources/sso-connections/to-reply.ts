@@ -16,7 +16,13 @@ export function toReply(settings: Pick<Settings, 'publicUrl'>, row: SsoConnectio
     enabled: row.isEnabled,
     oidc:
       row.type === 'oidc'
-        ? { ...own, client_secret: hint === undefined ? null : masked(hint), ...oidcAddresses(settings, row) }
+        ? {
+            ...own,
+            client_secret: hint === undefined ? null : masked(hint),
+            has_next_key: row.secretHints.next_private_key !== undefined,
+            has_previous_key: row.secretHints.previous_private_key !== undefined,
+            ...oidcAddresses(settings, row),
+          }
         : null,
     saml: row.type === 'saml' ? samlOf(settings, row) : null,
     group_rules: row.groupRules,
@@ -29,6 +35,8 @@ export function toReply(settings: Pick<Settings, 'publicUrl'>, row: SsoConnectio
 
 function samlOf(settings: Pick<Settings, 'publicUrl'>, row: SsoConnection) {
   return {
+    next_certificate: null,
+    previous_certificate: null,
     ...(row.settings as unknown as SamlSettings),
     metadata_checked_at: row.metadataCheckedAt?.toISOString() ?? null,
     metadata_error: row.metadataError ?? null,

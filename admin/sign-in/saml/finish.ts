@@ -35,11 +35,13 @@ export async function finishSaml(
     );
   }
   const data = attempt && (await takeAttempt(em, services, attempt, call.requestHeader('cookie')));
-  const { saml_key: decryptionKey = null } = await connectionSecrets.open(em, services.vault, connection);
+  const secrets = await connectionSecrets.open(em, services.vault, connection);
+  const { saml_key: current, next_saml_key: next, previous_saml_key: previous } = secrets;
+  const decryptionKeys = [current, next, previous].filter((key) => key !== undefined);
   const { acs_url: acsUrl, entity_id: entityId } = samlAddresses(services.settings, address);
   const now = services.clock.now();
   const requestId = data === null ? null : v.parse(samlAttempt, data).requestId;
-  const assertion = await verifyResponse(response, { settings, acsUrl, entityId, requestId, decryptionKey, now });
+  const assertion = await verifyResponse(response, { settings, acsUrl, entityId, requestId, decryptionKeys, now });
   await rememberAssertion(call, connection, assertion, now + settings.clock_skew_seconds * 1_000);
   return toIdentity(connection, settings, assertion);
 }

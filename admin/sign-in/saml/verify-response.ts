@@ -13,8 +13,8 @@ export interface Expected {
   readonly entityId: string;
   /** Id of our request; null: the provider began the sign-in. */
   readonly requestId: string | null;
-  /** PEM; null: encrypted assertions cannot be read. */
-  readonly decryptionKey: string | null;
+  /** PEM. Without one, encrypted assertions cannot be read. Two during a rotation. */
+  readonly decryptionKeys: readonly string[];
   /** Milliseconds. */
   readonly now: number;
 }
@@ -29,7 +29,7 @@ export async function verifyResponse(encoded: string, expected: Expected): Promi
   let profile: Profile | null;
   try {
     profile = isEncrypted
-      ? await saml.validateEncrypted(encoded, expected.decryptionKey)
+      ? await saml.validateEncrypted(encoded, expected.decryptionKeys)
       : (await saml.validatePostResponseAsync({ SAMLResponse: encoded })).profile;
   } catch (thrown) {
     if (thrown instanceof SignInRefusal) throw thrown;
@@ -41,7 +41,7 @@ export async function verifyResponse(encoded: string, expected: Expected): Promi
 
 interface Verifier extends SAML {
   /** Verifies the signature of a response, and decrypts and checks the assertion inside. */
-  validateEncrypted(encoded: string, key: string | null): Promise<Profile>;
+  validateEncrypted(encoded: string, keys: readonly string[]): Promise<Profile>;
 }
 
 async function newSaml(expected: Expected): Promise<Verifier> {
@@ -51,14 +51,14 @@ async function newSaml(expected: Expected): Promise<Verifier> {
   const { settings, acsUrl, entityId } = expected;
 
   class OwnDecryption extends SAML implements Verifier {
-    async validateEncrypted(encoded: string, key: string | null): Promise<Profile> {
+    async validateEncrypted(encoded: string, keys: readonly string[]): Promise<Profile> {
       const xml = Buffer.from(encoded, 'base64').toString('utf8');
       const { documentElement } = await parseDomFromString(xml);
       // The signature inside the ciphertext cannot be checked beforehand, so the response around it must be signed.
       const verified = getVerifiedXml(xml, documentElement, [...settings.certificates]);
       if (verified === null) throw new Error('Invalid document signature');
-      if (key === null) throw new Error('No decryption key');
-      return (await this.processValidlySignedAssertionAsync(await decryptAssertion(verified, key), xml, null)).profile;
+      const assertion = await decryptAssertion(verified, keys);
+      return (await this.processValidlySignedAssertionAsync(assertion, xml, null)).profile;
     }
   }
 

@@ -194,6 +194,7 @@ const bodies: Readonly<Record<string, (attacker: Belongings) => Record<string, u
   'POST /auth/recovery-codes': () => ({ current_password: 'x' }),
   'POST /auth/logout': () => ({}),
   'POST /scim/tokens/{scimTokenId}/rotate': () => ({}),
+  'POST /admin/sso-connections/{ssoConnectionId}/rotate-key': () => ({ step: 'add' }),
   'POST /scim/{organisationId}/Users': () => ({ userName: 'attacker-scim@example.com' }),
   'POST /scim/{organisationId}/Users/.search': () => ({}),
   'PUT /scim/{organisationId}/Users/{userId}': () => ({ userName: 'attacker-scim@example.com' }),

@@ -326,6 +326,33 @@ describe.each(ruleDatabases)('sign-in with OpenID Connect, on %s', (database) =>
     expect(verified.payload.sub).toBe('key-client');
   });
 
+  it('rotates the key of private_key_jwt: both are published, and the new one signs once it is active', async () => {
+    const id = await connect('rotating-client', { token_endpoint_auth_method: 'private_key_jwt', client_secret: null });
+    const rotate = async (connection: string, step: string) =>
+      (await plane.ask('POST', `/admin/sso-connections/${connection}/rotate-key`, { body: { step } })).body;
+    const published = async () => {
+      const { keys } = (await plane.ask('GET', `/auth/jwks/${id}`, { key: null })).body as JSONWebKeySet;
+      expect(keys.filter((key) => 'd' in key)).toEqual([]);
+      return keys.map((key) => key.kid);
+    };
+    const signer = async () => {
+      const sent = { email: 'ada@example.com', sso_client_id: 'rotating-client' };
+      expect((await signIn('ada', {}, sent)).status).toBe(200);
+      const assertion = provider.tokenRequests.at(-1)?.form.get('client_assertion') ?? '';
+      const keys = (await plane.ask('GET', `/auth/jwks/${id}`, { key: null })).body as JSONWebKeySet;
+      return (await jwtVerify(assertion, createLocalJWKSet(keys))).protectedHeader.kid;
+    };
+    const [old] = await published();
+    expect((await rotate(id, 'add')).oidc).toMatchObject({ has_next_key: true, has_previous_key: false });
+    const [first, next] = await published();
+    expect([first, await signer()]).toEqual([old, old]);
+    expect((await rotate(id, 'activate')).oidc).toMatchObject({ has_next_key: false, has_previous_key: true });
+    expect([await published(), await signer()]).toEqual([[next, old], next]);
+    expect((await rotate(id, 'remove')).oidc).toMatchObject({ has_next_key: false, has_previous_key: false });
+    expect([await published(), await signer()]).toEqual([[next], next]);
+    expect((await rotate(mainId, 'add')).data.message).toMatch(/only connections with private_key_jwt have a key/);
+  });
+
   describe('logout', () => {
     const event = { 'http://schemas.openid.net/event/backchannel-logout': {} };
     const logoutClaims = () => {

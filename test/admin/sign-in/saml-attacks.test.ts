@@ -29,7 +29,7 @@ function expected(changes: Partial<SamlSettings> = {}, requestId: string | null 
     ...{ allow_idp_initiated: false, clock_skew_seconds: 30, email_attribute: null, first_name_attribute: null },
     ...{ last_name_attribute: null, group_attribute: null, own_certificate: own.certificate, ...changes },
   };
-  return { settings, acsUrl, entityId, requestId, decryptionKey: own.key, now: Date.now() };
+  return { settings, acsUrl, entityId, requestId, decryptionKeys: [own.key], now: Date.now() };
 }
 
 /** Verifies the XML; returns the subject, or the reason of the refusal. */

@@ -12,6 +12,7 @@ import { newSamlKey } from '../../../admin/resources/sso-connections/saml-key.ts
 import { FakeSamlProvider, type LogoutParts, type ProviderKey, type ResponseParts } from '../../support/fake-saml-provider.ts';
 import { until } from '../../support/until.ts';
 import { expectRefusal } from '../support/outcomes.ts';
+import { newPerson } from '../support/people.ts';
 import type { Plane } from '../support/plane.ts';
 import { startPlaneWithGateway } from '../support/plane-gateway.ts';
 import { ruleDatabases } from '../support/test-database.ts';
@@ -159,6 +160,58 @@ describe.each(ruleDatabases)('sign-in with SAML, on %s', (database) => {
       .execute<{ secrets: string }[]>('select secrets from sso_connections');
     expect(JSON.stringify(saml) + JSON.stringify(secret)).not.toContain('PRIVATE KEY');
     expect((await fetch(`${plane.url}/v2/auth/saml/metadata/${newId()}`)).status).toBe(404);
+  });
+
+  it('rotates its own key: both certificates are published, and assertions for both are decrypted', async () => {
+    const rotate = (step: string) => plane.ask('POST', `/admin/sso-connections/${id}/rotate-key`, { body: { step } });
+    const published = async () => {
+      const text = await (await fetch(`${plane.url}${new URL(audience).pathname}`)).text();
+      const of = (use: string) => [...text.matchAll(new RegExp(`use="${use}"[\\s\\S]*?X509Certificate>([^<]+)<`, 'g'))];
+      const certificates = (use: string) => of(use).map(([, one = '']) => one.replace(/\s/g, ''));
+      return { signing: certificates('signing'), encryption: certificates('encryption') };
+    };
+    const inMetadata = (pem: string) => pem.replace(/-----[^-]+-----|\s/g, '');
+    const accepts = async (certificate: string) => signIn({ encryptFor: certificate, sign: ['assertion', 'response'] });
+    const isSignedWith = async (certificate: string) => {
+      const [signed = '', signature = ''] = new URL((await begin()).url).search.slice(1).split('&Signature=');
+      return createVerify('sha256').update(signed).verify(certificate, decodeURIComponent(signature), 'base64');
+    };
+    const { own_certificate: old } = (await plane.ask('GET', `/admin/sso-connections/${id}`)).body.saml;
+    expect((await rotate('activate')).body.data.message).toMatch(/^step: this connection has no next key/);
+    expect((await rotate('remove')).body.data.message).toMatch(/^step: this connection has one key only/);
+
+    const added = (await rotate('add')).body.saml;
+    const next: string = added.next_certificate;
+    expect(added).toMatchObject({ own_certificate: old, previous_certificate: null });
+    expect(next).not.toBe(old);
+    expect((await rotate('add')).status).toBe(409);
+    const both = await published();
+    expect(both).toEqual({ signing: [old, next].map(inMetadata), encryption: [inMetadata(next)] });
+    expect([await isSignedWith(old), await isSignedWith(next)]).toEqual([true, false]);
+    for (const certificate of [old, next]) await accepts(certificate);
+
+    expect((await rotate('activate')).body.saml).toMatchObject({ own_certificate: next, previous_certificate: old });
+    expect([await isSignedWith(old), await isSignedWith(next)]).toEqual([false, true]);
+    for (const certificate of [old, next]) await accepts(certificate);
+
+    expect((await rotate('remove')).body.saml).toMatchObject({ own_certificate: next, previous_certificate: null });
+    expect(await published()).toEqual({ signing: [inMetadata(next)], encryption: [inMetadata(next)] });
+    await accepts(next);
+    await expect(accepts(old)).rejects.toThrow();
+    const secrets = await plane.control.services.database
+      .em()
+      .execute('select settings, request_body from sso_connections, audit_entries');
+    expect(JSON.stringify(secrets)).not.toContain('PRIVATE KEY');
+    const entry = await plane.control.services.database
+      .em()
+      .findOneOrFail(auditEntries, { action: 'rotate_key', resourceId: id });
+    expect(entry).toMatchObject({ requestBody: { step: 'add' }, responseStatusCode: 200 });
+    const admin = await newPerson(plane, 'admin');
+    const refused = await plane.ask('POST', `/admin/sso-connections/${id}/rotate-key`, {
+      key: admin.token,
+      body: { step: 'add' },
+    });
+    expect(refused.status).toBe(403);
   });
 
   describe('logout', () => {
