@@ -67,7 +67,7 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
   });
 
   it.each([
-    ['insert into "audit_entries"', 'half-a'],
+    ['insert into audit_entries', 'half-a'],
     ['update change_counter', 'half-b'],
     ['commit', 'half-c'],
   ])('leaves no partial write if it disconnects at: %s', async (statement, slug) => {
