@@ -77,7 +77,7 @@ const user: readonly Attribute[] = [
   ),
   complex(
     'groups',
-    'Groups of the user, changed through the groups',
+    'Groups of the user, changed through the groups unless membership_mode is users',
     [
       text('value', 'Id of the group', { caseExact: true, ...readOnly }),
       text('display', 'Name of the group', readOnly),

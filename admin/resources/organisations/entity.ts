@@ -39,6 +39,9 @@ export interface ExportSettings {
   deniedFields?: string[];
 }
 
+/** `groups`: `members` of groups. `users`: `groups` of users. */
+export const scimMembershipModes = ['groups', 'users'] as const;
+
 export interface AuthSettings {
   session_settings?: {
     /** Seconds, at least 900. */
@@ -59,6 +62,8 @@ export interface AuthSettings {
     role_separator?: string;
     /** Deactivated users become active when a group receives them. */
     group_based_user_provisioning?: boolean;
+    /** Which resource of the directory gives memberships of groups. Absent: groups. */
+    membership_mode?: (typeof scimMembershipModes)[number];
   };
   /** JWTs that the organisation signs itself. */
   jwt?: JwtSettings | null;

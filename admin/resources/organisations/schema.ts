@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { noControlCharacters } from '../../http/schemas.ts';
 import { jwtBody, jwtReply } from '../../identity/jwt/schema.ts';
+import { scimMembershipModes } from './entity.ts';
 import { metadataSchema } from './metadata-schema.ts';
 import {
   cacheSimilarity,
@@ -72,6 +73,7 @@ const scimBody = v.strictObject({
   workspace_prefix: v.optional(namePart),
   role_separator: v.optional(namePart),
   group_based_user_provisioning: v.optional(v.boolean()),
+  membership_mode: v.optional(v.picklist(scimMembershipModes, 'groups or users is expected')),
 });
 
 export const authSettingsBody = v.strictObject({
@@ -143,6 +145,7 @@ export const authSettingsReply = v.strictObject({
       workspace_prefix: v.string(),
       role_separator: v.string(),
       group_based_user_provisioning: v.boolean(),
+      membership_mode: v.picklist(scimMembershipModes),
     }),
   }),
 });

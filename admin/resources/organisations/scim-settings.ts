@@ -6,5 +6,6 @@ export function scimSettings({ scim = {} }: AuthSettings) {
     workspace_prefix: scim.workspace_prefix ?? 'ws-',
     role_separator: scim.role_separator ?? '-role-',
     group_based_user_provisioning: scim.group_based_user_provisioning ?? false,
+    membership_mode: scim.membership_mode ?? 'groups',
   };
 }

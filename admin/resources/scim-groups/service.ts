@@ -52,8 +52,9 @@ export async function holdGroup(tx: EntityManager, organisationId: string, id: s
 export async function createGroup(change: Change, body: GroupBody, context: Context): Promise<ScimGroup> {
   const { organisationId } = context.actor;
   const row = await insertGroup(change, organisationId, body, context.making.now);
-  const added = await addMembers(change.tx, row, body.members ?? []);
-  await applied(change, row, { touched: added, added, isRenamed: true }, context);
+  const effects = await effectsOf(change.tx, row);
+  const added = effects.hasMembers ? await addMembers(change.tx, row, body.members ?? []) : [];
+  await applied(change, row, { touched: added, added, isRenamed: true, effects }, context);
   return row;
 }
 
@@ -78,9 +79,12 @@ export async function insertGroup(
   return row;
 }
 
-/** Replaces name, external id and members of a group. Absent members stay. Throws Unchanged. */
+/**
+ * Replaces name, external id and members of a group. Absent members stay. Members are ignored if directories write them with users. Throws
+ * Unchanged.
+ */
 export async function replaceGroup(change: Change, row: ScimGroup, body: GroupBody, context: Context): Promise<void> {
-  const edit = new GroupEdit(change, row);
+  const edit = new GroupEdit(change, row, await effectsOf(change.tx, row));
   await edit.rename(body.displayName);
   edit.setExternalId(body.externalId ?? null);
   if (body.members) await edit.replaceMembers(body.members);
@@ -89,7 +93,7 @@ export async function replaceGroup(change: Change, row: ScimGroup, body: GroupBo
 
 /** Applies the operations of a PATCH, each as changes of rows. Throws Unchanged. */
 export async function patchGroup(change: Change, row: ScimGroup, steps: readonly PatchStep[], context: Context): Promise<void> {
-  const edit = new GroupEdit(change, row);
+  const edit = new GroupEdit(change, row, await effectsOf(change.tx, row));
   for (const step of steps) await edit.apply(step);
   await edit.finish(context);
 }
@@ -116,14 +120,16 @@ export async function deleteGroup(change: Change, row: ScimGroup, context: Conte
 class GroupEdit {
   readonly #change: Change;
   readonly #row: ScimGroup;
+  readonly #effects: Effects;
   readonly #touched = new Set<string>();
   readonly #added = new Set<string>();
   #isRenamed = false;
   #isChanged = false;
 
-  constructor(change: Change, row: ScimGroup) {
+  constructor(change: Change, row: ScimGroup, effects: Effects) {
     this.#change = change;
     this.#row = row;
+    this.#effects = effects;
   }
 
   async apply(step: PatchStep): Promise<void> {
@@ -147,6 +153,7 @@ class GroupEdit {
   /** Entra ID removes members with a value beside the path `members`. Only a `remove` without both empties the group. */
   async #applyToMembers({ op, path, value }: PatchStep): Promise<void> {
     const { tx } = this.#change;
+    if (!this.#effects.hasMembers) return;
     if (path.filter !== null) {
       if (op !== 'remove') throw new ScimError('noTarget', 'members: elements can be added, replaced as a whole, or removed');
       const { sql, values } = filterToSql({ op: '[]', attrPath: 'members', valFilter: path.filter }, elementColumns, groupSchema);
@@ -163,6 +170,7 @@ class GroupEdit {
 
   async replaceMembers(ids: readonly string[]): Promise<void> {
     const { tx } = this.#change;
+    if (!this.#effects.hasMembers) return;
     this.#addedTo(await addMembers(tx, this.#row, ids));
     this.#removed(await keepMembers(tx, this.#row, ids));
   }
@@ -187,8 +195,8 @@ class GroupEdit {
     this.#row.lastUpdatedAt = new Date(context.making.now);
     this.#change.about(id);
     await this.#change.tx.flush();
-    const touched = { touched: [...this.#touched], added: [...this.#added], isRenamed: this.#isRenamed };
-    await applied(this.#change, this.#row, touched, context);
+    const { touched, added } = { touched: [...this.#touched], added: [...this.#added] };
+    await applied(this.#change, this.#row, { touched, added, isRenamed: this.#isRenamed, effects: this.#effects }, context);
   }
 
   #addedTo(ids: readonly string[]): void {
@@ -210,15 +218,22 @@ const elementColumns = {
   },
 };
 
+interface Changed {
+  readonly touched: readonly string[];
+  readonly added: readonly string[];
+  readonly isRenamed: boolean;
+  readonly effects: Effects;
+}
+
 /** Applies the effects of a changed group: mapping by name, reactivation, memberships. */
 async function applied(
   change: Change,
   row: ScimGroup,
-  { touched, added, isRenamed }: { touched: readonly string[]; added: readonly string[]; isRenamed: boolean },
+  { touched, added, isRenamed, effects }: Changed,
   { actor, making }: Context,
 ): Promise<void> {
   const { organisationId, id } = row;
-  const { settings, workspaceIds: mapped } = await effectsOf(change.tx, row);
+  const { settings, workspaceIds: mapped } = effects;
   const remapped = isRenamed ? await mapByName(change, actor, row, settings, making) : [];
   if (settings.group_based_user_provisioning && added.length > 0) {
     const userIds = await reactivate(change, organisationId, added, making.now);
@@ -230,8 +245,16 @@ async function applied(
   change.about(id);
 }
 
-/** Reads the settings of the organisation and the workspaces in which the group gives a role. */
-async function effectsOf(tx: EntityManager, { id, organisationId }: ScimGroup) {
+interface Effects {
+  readonly settings: ReturnType<typeof scimSettings>;
+  /** Workspaces in which the group gives a role. */
+  readonly workspaceIds: readonly string[];
+  /** False if directories write memberships with users. */
+  readonly hasMembers: boolean;
+}
+
+/** Reads what a change of the group has effects on. */
+async function effectsOf(tx: EntityManager, { id, organisationId }: ScimGroup): Promise<Effects> {
   const [found] = await executeBound<{ auth_settings: AuthSettings | null; workspace_ids: string[] }>(
     tx,
     `select o.auth_settings, array(
@@ -239,7 +262,8 @@ async function effectsOf(tx: EntityManager, { id, organisationId }: ScimGroup) {
      from organisations o where o.id = $1`,
     [organisationId, id],
   );
-  return { settings: scimSettings(found?.auth_settings ?? {}), workspaceIds: found?.workspace_ids ?? [] };
+  const settings = scimSettings(found?.auth_settings ?? {});
+  return { settings, workspaceIds: found?.workspace_ids ?? [], hasMembers: settings.membership_mode === 'groups' };
 }
 
 /** Returns the ids of all members. */

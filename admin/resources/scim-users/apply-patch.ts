@@ -19,8 +19,8 @@ const readOnly: ReadonlySet<string> = new Set(['id', 'meta', 'roles', 'groups', 
 type Attributes = Record<string, unknown>;
 
 /**
- * Returns the user after these operations, not yet validated. Attributes that are not stored are ignored. Throws `mutability` for
- * a named read-only attribute.
+ * Returns the user after these operations, not yet validated. Attributes that are not stored are ignored. `groups` can be changed if the user
+ * has them. Throws `mutability` for a named read-only attribute.
  */
 export function applyPatch(user: DirectoryUser, steps: readonly PatchStep[]): Attributes {
   const next = structuredClone(user) as unknown as Attributes;
@@ -32,6 +32,7 @@ function apply(user: Attributes, step: PatchStep): void {
   const { op, path } = step;
   const [attribute = '', dotted] = path.attribute.split('.');
   const sub = path.sub ?? dotted ?? null;
+  if (attribute === 'groups' && Array.isArray(user.groups)) return patchGroups(user, step);
   if (readOnly.has(attribute)) {
     if (step.isNamed) throw new ScimError('mutability', `${attribute}: read-only`);
     return;
@@ -66,6 +67,17 @@ function patchName(user: Attributes, { op, value }: PatchStep, sub: string | nul
   }
   if (op === 'remove') delete user.name;
   else Object.assign(name, partsOf(value, nameParts, 'name'));
+}
+
+function patchGroups(user: Attributes, { op, path, value }: PatchStep): void {
+  const groups = user.groups as Attributes[];
+  const sent = value === undefined || value === null ? [] : listOf(value);
+  const isSent = ({ value: id }: Attributes) => sent.some((one) => one.value === id);
+  if (path.filter !== null) {
+    if (op !== 'remove') throw new ScimError('noTarget', 'groups: elements can be added, replaced as a whole, or removed');
+    user.groups = groups.filter((one) => !matcher(path.filter as Filter)(one));
+  } else if (op === 'remove') user.groups = sent.length === 0 ? [] : groups.filter((one) => !isSent(one));
+  else user.groups = op === 'replace' ? sent : [...groups, ...sent];
 }
 
 function patchEmails(user: Attributes, { op, path, value }: PatchStep, sub: string | null): void {

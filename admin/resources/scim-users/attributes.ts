@@ -14,6 +14,8 @@ export interface DirectoryUser {
   emails: DirectoryEmail[];
   /** Undefined: unchanged, and true for a new user. */
   active?: boolean | undefined;
+  /** As sent. Checked and written only if directories write memberships through users. */
+  groups?: unknown;
 }
 
 interface DirectoryEmail {
@@ -64,6 +66,7 @@ export const directoryUser = v.pipe(
           properties: { givenName: { type: 'string' }, familyName: { type: 'string' }, formatted: { type: 'string' } },
         },
         emails: { type: 'array', items: { type: 'object', properties: { value: { type: 'string', format: 'email' } } } },
+        groups: { type: 'array', items: { type: 'object', properties: { value: { type: 'string', format: 'uuid' } } } },
       },
     },
   }),
@@ -88,11 +91,12 @@ export const directoryUser = v.pipe(
       v.check((list) => list.filter((one) => one.primary).length <= 1, 'at most one address can be primary'),
     ),
     active: v.nullish(directoryBoolean),
+    groups: v.optional(v.unknown()),
   }),
   v.transform((user): DirectoryUser => clean(user)),
 );
 
-const topNames = ['userName', 'externalId', 'name', 'displayName', 'title', 'emails', 'active'];
+const topNames = ['userName', 'externalId', 'name', 'displayName', 'title', 'emails', 'active', 'groups'];
 const innerNames = ['formatted', 'familyName', 'givenName', 'value', 'type', 'primary'];
 
 /** Renames known attributes to their exact spelling and drops the others. */
@@ -104,6 +108,7 @@ function withKnownNames(sent: Readonly<Record<string, unknown>>): Record<string,
     ...known,
     ...('name' in known ? { name: inner(known.name) } : {}),
     ...('emails' in known ? { emails: inner(known.emails) } : {}),
+    ...('groups' in known ? { groups: inner(known.groups) } : {}),
   };
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import type { AdminCall, AdminRoute } from '../../http/route.ts';
 import { attributesQuery, baseOf, defineScimRoute, isNotModified } from '../../scim/define-scim-route.ts';
@@ -19,6 +20,7 @@ import {
   updateDirectoryUser,
 } from './service.ts';
 import { toDirectoryUser, toUserResources } from './to-resource.ts';
+import { groupsOfUser, replaceGroups, sentGroups, writesGroups } from './user-groups.ts';
 
 const ofUsers = { resource: 'users' } as const;
 const item = '/Users/:userId';
@@ -55,7 +57,12 @@ export const scimUserRoutes: readonly AdminRoute[] = [
     query: attributesQuery,
     body: directoryUser,
     async handle(call) {
-      const row = await call.write((change) => createDirectoryUser(change, call.organisationId, call.body, makingOf(call)));
+      const groups = (await writesGroups(call.em, call.organisationId)) ? sentGroups(call.body) : undefined;
+      const row = await call.write(async (change) => {
+        const made = await createDirectoryUser(change, call.organisationId, call.body, makingOf(call));
+        if (groups) await replaceGroups(change, made, groups, makingOf(call));
+        return made;
+      });
       return replyOf(call, row, 201);
     },
   }),
@@ -93,7 +100,10 @@ export const scimUserRoutes: readonly AdminRoute[] = [
     body: patchBody,
     async handle(call) {
       const steps = patchSteps(call.body, userSchema);
-      return update(call, (row) => readAttributes(applyPatch(toDirectoryUser(row), steps)));
+      return update(call, (row, groups) => {
+        const known = groups ? { groups: groups.map((value) => ({ value })) } : {};
+        return readAttributes(applyPatch({ ...toDirectoryUser(row), ...known }, steps));
+      });
     },
   }),
   defineScimRoute({
@@ -117,16 +127,25 @@ export const scimUserRoutes: readonly AdminRoute[] = [
 
 type Call = AdminCall<{ attributes?: string | undefined; excludedAttributes?: string | undefined }, unknown>;
 
-/** Writes only if an attribute changes: directories repeat whole resources at every sync. */
-async function update(call: Call, attributesOf: (row: User) => DirectoryUser) {
-  const find = (em: Call['em']) => findDirectoryUser(em, call.organisationId, call.params.userId ?? '');
-  const current = await find(call.em);
-  call.match(current.revision);
-  if (isUnchanged(current, attributesOf(current))) return replyOf(call, current, 200);
+/**
+ * Writes only if an attribute changes: directories repeat whole resources at every sync. `attributesOf` gets the groups of the user if
+ * directories write them with users, else null.
+ */
+async function update(call: Call, attributesOf: (row: User, groups: readonly string[] | null) => DirectoryUser) {
+  const hasGroups = await writesGroups(call.em, call.organisationId);
+  const read = async (em: Call['em']) => {
+    const row = await findDirectoryUser(em, call.organisationId, call.params.userId ?? '');
+    call.match(row.revision);
+    const groups = hasGroups ? await groupsOfUser(em, row) : null;
+    const sent = attributesOf(row, groups);
+    return { row, sent, groups, wanted: groups ? (sentGroups(sent) ?? groups) : null };
+  };
+  const { row: current, sent: asked, groups, wanted: askedGroups } = await read(call.em);
+  if (isUnchanged(current, asked) && isDeepStrictEqual(groups, askedGroups)) return replyOf(call, current, 200);
   const row = await call.write(async (change) => {
-    const held = await find(change.tx);
-    call.match(held.revision);
-    await updateDirectoryUser(change, held, attributesOf(held), makingOf(call), call.services.dependents);
+    const { row: held, sent, wanted } = await read(change.tx);
+    await updateDirectoryUser(change, held, sent, makingOf(call), call.services.dependents);
+    if (wanted) await replaceGroups(change, held, wanted, makingOf(call));
     return held;
   });
   return replyOf(call, row, 200);

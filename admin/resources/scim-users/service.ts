@@ -62,7 +62,7 @@ export async function createDirectoryUser(
 }
 
 /** True if the row already has these attributes. Writing nothing then keeps a repeated sync cheap. */
-export function isUnchanged(row: User, sent: DirectoryUser): boolean {
+export function isUnchanged(row: User, { groups: _, ...sent }: DirectoryUser): boolean {
   const now = toDirectoryUser(row);
   return row.userName !== null && isDeepStrictEqual(now, { ...sent, active: sent.active ?? now.active });
 }

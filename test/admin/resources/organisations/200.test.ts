@@ -105,7 +105,12 @@ describe.each(ruleDatabases)('the organisation, on %s', (database) => {
         ],
         require_second_factor: false,
         jwt: null,
-        scim: { workspace_prefix: 'ws-', role_separator: '-role-', group_based_user_provisioning: false },
+        scim: {
+          workspace_prefix: 'ws-',
+          role_separator: '-role-',
+          group_based_user_provisioning: false,
+          membership_mode: 'groups',
+        },
       },
     });
     await plane.ask('PUT', path, { body: { session_settings: { max_session_ttl: null } } });
