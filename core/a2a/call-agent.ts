@@ -2,9 +2,9 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import type { UpstreamCall } from '../contract/provider/upstream.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { findHeader, type HeaderList } from '../contract/values/http.ts';
-import { beginAttempt } from '../json-rpc/attempt.ts';
+import { sendAttempt } from '../json-rpc/attempt.ts';
 import { forwardedHeaders, passedHeaders } from '../json-rpc/headers.ts';
-import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
+import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import type { AgentAddress, AgentSettings } from './agent-settings.ts';
 
@@ -40,15 +40,8 @@ export interface AgentResponse {
  * about the gateway's own credential, and redirects. Throws GatewayError `unavailable` while the circuit of the agent is open.
  */
 export async function callAgent(ctx: RequestContext, options: PipelineOptions, outgoing: OutgoingCall): Promise<AgentResponse> {
-  const attempt = beginAttempt(ctx, options.services, {
-    ...{ kind: 'agent', label: 'agent', document: outgoing.agent.document, named: nameAgent },
-  });
-  const stream = exchangeStream(options.dispatcher.transport, upstreamCall(ctx, options, outgoing));
-  ctx.abortUpstream = () => stream.abort();
-  const { status, headers } = await stream.head.catch((thrown: unknown) => {
-    throw attempt.failed(thrown);
-  });
-  attempt.ended(status);
+  const called = { kind: 'agent', label: 'agent', document: outgoing.agent.document, named: nameAgent } as const;
+  const { status, headers, stream } = await sendAttempt(ctx, options, called, upstreamCall(ctx, options, outgoing));
   requireUsable(status, stream);
   const isStream = /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
   return { status, headers: passedHeaders(headers, passed), isStream, stream };

@@ -1,5 +1,8 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
+import type { UpstreamCall } from '../contract/provider/upstream.ts';
 import { type GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import type { HeaderList } from '../contract/values/http.ts';
+import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import { type CircuitOwner, enterCircuit } from './circuit.ts';
 
@@ -13,6 +16,32 @@ export interface Attempt {
 export interface Called extends CircuitOwner {
   /** Names the server or the agent in an error of the transport. */
   readonly named: (error: GatewayError) => GatewayError;
+}
+
+/** The head of a reply, and its body. */
+export interface Answered {
+  readonly status: number;
+  readonly headers: HeaderList;
+  readonly stream: ExchangeStream;
+}
+
+/** Sends a call as an attempt. Throws GatewayError for failures, and `unavailable` while the circuit is open. */
+export async function sendAttempt(
+  ctx: RequestContext,
+  { services, dispatcher }: Pick<PipelineOptions, 'services' | 'dispatcher'>,
+  called: Called,
+  call: UpstreamCall,
+): Promise<Answered> {
+  const attempt = beginAttempt(ctx, services, called);
+  const stream = exchangeStream(dispatcher.transport, call);
+  ctx.abortUpstream = () => stream.abort();
+  try {
+    const head = await stream.head;
+    attempt.ended(head.status);
+    return { ...head, stream };
+  } catch (thrown) {
+    throw attempt.failed(thrown);
+  }
 }
 
 /** Throws GatewayError `unavailable` while the circuit is open. */

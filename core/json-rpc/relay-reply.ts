@@ -4,7 +4,7 @@ import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http.ts';
 import { isPromise } from '../contract/values/json.ts';
 import { EventFrames } from '../pipeline/attempt/event-frames.ts';
-import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
+import { type ExchangeStream, readWhole } from '../pipeline/attempt/exchange-stream.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import { dataOf, type MessageReader, readFrame, withData } from './message-reader.ts';
@@ -20,21 +20,14 @@ export async function relayJson(
   exchange: ExchangeStream,
   reader: MessageReader,
 ): Promise<AttemptReply> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of exchange.body) {
-    size += chunk.length;
-    if (size > messageBytesMax) {
-      exchange.abort();
-      throw new GatewayError('upstream_invalid', {
-        message: `The MCP server sent a reply of more than ${messageBytesMax} bytes`,
-      });
-    }
-    chunks.push(chunk);
+  const body = await readWhole(exchange, messageBytesMax);
+  if (body === null) {
+    throw new GatewayError('upstream_invalid', {
+      message: `The MCP server sent a reply of more than ${messageBytesMax} bytes`,
+    });
   }
-  const body = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
   const changed =
-    size === 0 ? null : await reader.read(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+    body.length === 0 ? null : await reader.read(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
   if (changed === '') throw new GatewayError('upstream_invalid', { message: 'The MCP server replied to another request' });
   return { kind: 'replaced', reply: { status, headers, body: changed ?? body } };
 }

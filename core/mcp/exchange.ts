@@ -3,14 +3,14 @@ import type { McpCall } from '../contract/plugin/mcp-call.ts';
 import type { ExternalTokens } from '../contract/protocol/external-tokens.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http.ts';
-import { beginAttempt } from '../json-rpc/attempt.ts';
+import { findHeader, type ReplySink } from '../contract/values/http.ts';
+import { type Answered, sendAttempt } from '../json-rpc/attempt.ts';
 import { passedHeaders } from '../json-rpc/headers.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';
 import { relayJson, relayStream } from '../json-rpc/relay-reply.ts';
 import type { ToolChecks, ToolGuardrails } from '../json-rpc/tool-guardrails.ts';
-import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
+import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import type { SignIdentity } from './identity-headers.ts';
@@ -120,12 +120,6 @@ async function settled({ parts, call }: Pick<Work, 'parts' | 'call'>, server: Se
   return found;
 }
 
-interface Answered {
-  readonly status: number;
-  readonly headers: HeaderList;
-  readonly stream: ExchangeStream;
-}
-
 /**
  * Returns the work with the caller's token for the server, in place of one that the server has rejected. `scope`: the scopes that the token
  * lacks; null: it is not valid.
@@ -188,16 +182,7 @@ async function send(work: Work, outgoing: Outgoing, sessionId: string | null, re
     },
     prefixes: options.prefixes,
   });
-  const attempt = beginAttempt(ctx, options.services, calledServer(server.document));
-  const stream = exchangeStream(options.dispatcher.transport, call);
-  ctx.abortUpstream = () => stream.abort();
-  try {
-    const head = await stream.head;
-    attempt.ended(head.status);
-    return { ...head, stream };
-  } catch (thrown) {
-    throw attempt.failed(thrown);
-  }
+  return sendAttempt(ctx, options, calledServer(server.document), call);
 }
 
 function renamed(thrown: unknown): never {

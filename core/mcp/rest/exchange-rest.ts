@@ -1,10 +1,8 @@
 import type { UpstreamCall } from '../../contract/provider/upstream.ts';
 import { toGatewayError } from '../../contract/values/errors.ts';
-import type { HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { beginAttempt } from '../../json-rpc/attempt.ts';
+import { type Answered, sendAttempt } from '../../json-rpc/attempt.ts';
 import { type ClientMessage, parseMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
-import { type ExchangeStream, exchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import { withoutDisabled } from '../capabilities.ts';
 import type { Outgoing, Work } from '../exchange.ts';
@@ -63,23 +61,8 @@ function requestOf(rest: RestTools, { params, id }: ClientMessage): { method: st
   }
 }
 
-interface Response {
-  readonly status: number;
-  readonly headers: HeaderList;
-  readonly stream: ExchangeStream;
-}
-
-async function send(work: Work, method: string, request: RestRequest): Promise<Response> {
-  const attempt = beginAttempt(work.ctx, work.options.services, calledServer(work.server.document));
-  const stream = exchangeStream(work.options.dispatcher.transport, upstreamCall(work, method, request));
-  work.ctx.abortUpstream = () => stream.abort();
-  try {
-    const head = await stream.head;
-    attempt.ended(head.status);
-    return { ...head, stream };
-  } catch (thrown) {
-    throw attempt.failed(thrown);
-  }
+function send(work: Work, method: string, request: RestRequest): Promise<Answered> {
+  return sendAttempt(work.ctx, work.options, calledServer(work.server.document), upstreamCall(work, method, request));
 }
 
 /** Settings of the integration replace headers that arguments set. */

@@ -1,6 +1,6 @@
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
-import type { ExchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
+import { type ExchangeStream, readWhole } from '../../pipeline/attempt/exchange-stream.ts';
 
 /** Maximum length of a response of the API in bytes. Models read the result as a whole. */
 const resultBytesMax = 1_048_576;
@@ -15,7 +15,7 @@ export async function restResult(status: number, headers: HeaderList, stream: Ex
     stream.abort();
     return failed(refused);
   }
-  const bytes = await readAll(stream);
+  const bytes = await readWhole(stream, resultBytesMax);
   if (bytes === null) return failed(`The API replied with more than ${resultBytesMax} bytes. Ask for less`);
   const type = findHeader(headers, 'content-type') ?? 'text/plain';
   const content = contentOf(type.split(';')[0]?.trim().toLowerCase() ?? '', bytes);
@@ -41,20 +41,6 @@ function contentOf(type: string, bytes: Uint8Array): JsonObject | null {
   } catch {
     return null;
   }
-}
-
-async function readAll(stream: ExchangeStream): Promise<Uint8Array | null> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stream.body) {
-    size += chunk.length;
-    if (size > resultBytesMax) {
-      stream.abort();
-      return null;
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 function failed(text: string): JsonObject {

@@ -160,3 +160,18 @@ class ChunkQueue implements AsyncIterable<Uint8Array> {
     }
   }
 }
+
+/** Reads a reply whole. Returns null, and ends the exchange, if it has more than `bytesMax` bytes. */
+export async function readWhole(stream: ExchangeStream, bytesMax: number): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream.body) {
+    size += chunk.length;
+    if (size > bytesMax) {
+      stream.abort();
+      return null;
+    }
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
+}
