@@ -6,7 +6,7 @@
  *         [--on-unavailable deny]
  */
 import { parseArgs } from 'node:util';
-import { limitKinds, runKills } from './kill/run-kills.ts';
+import { admittedShareMin, limitKinds, runKills } from './kill/run-kills.ts';
 
 const { values } = parseArgs({
   options: {
@@ -40,7 +40,7 @@ for (const { kind, calls, answered, records, missing, double, unsent } of result
   const cells = [kind, calls, share, answered, stored, records.interrupted ?? 0, missing, double, unsent];
   console.log(`| ${cells.join(' | ')} |`);
   if (isLimited && calls > limit) failures.push(`${kind}: ${calls} calls reached the provider`);
-  if (isLimited && calls < 0.97 * limit) failures.push(`${kind}: only ${calls} calls were admitted`);
+  if (isLimited && calls < admittedShareMin * limit) failures.push(`${kind}: only ${calls} calls were admitted`);
   if (missing > 0) failures.push(`${kind}: ${missing} calls that reached the provider have no record`);
   if (double > 0) failures.push(`${kind}: ${double} calls have several records`);
 }

@@ -100,15 +100,6 @@ interface PoolOptions {
 
 async function openServer(url: string, { size, hasQueryTimeout }: PoolOptions, tables: Tables, log: Log): Promise<Database> {
   const { MikroORM } = await import('@mikro-orm/postgresql');
-  // Migrations may take long, so they have a connection of their own. Every later query must end within its time limit.
-  const driverOptions = { ...connect, lock_timeout: migrationLockWaitMs };
-  const migrating = await MikroORM.init({ ...shared(tables, log), clientUrl: url, pool: { min: 0, max: 3 }, driverOptions });
-  let sessionOf: TenantSession;
-  try {
-    sessionOf = await migrateAlone(migrating, log);
-  } finally {
-    await migrating.close(true);
-  }
   const prepared = createAskPrepared(log, () => orm.em.fork().execute('select 1'));
   const onPoolCreated = (pool: unknown) => {
     guardPool(pool);
@@ -120,12 +111,29 @@ async function openServer(url: string, { size, hasQueryTimeout }: PoolOptions, t
     pool: { min: 0, max: size, idleTimeoutMillis: 30_000 },
     driverOptions: { ...connect, ...(hasQueryTimeout ? { query_timeout: queryTimeoutMs } : {}), onPoolCreated },
   });
+  const migrating = await MikroORM.init({ ...migrationsOnly(tables, log), clientUrl: url, pool: { min: 0, max: 3 } });
+  let sessionOf: TenantSession;
+  try {
+    sessionOf = await migrateAlone(migrating, tablesOf(orm), log);
+  } finally {
+    await migrating.close(true);
+  }
   return {
     ask: prepared.ask,
     em: () => orm.em.fork(),
     emOf: (organisationId) => tenantFork(orm, sessionOf, organisationId),
     close: () => orm.close(true),
   };
+}
+
+/**
+ * Options for migrations. They may take long, so they have connections of their own, while every later query must end within its time
+ * limit. Without entities: the ORM needs 100 ms of CPU time to prepare them.
+ */
+function migrationsOnly(tables: Tables, log: Log): Options {
+  const options = shared({ ...tables, entities: [] }, log);
+  const discovery = { ...options.discovery, warnWhenNoEntities: false };
+  return { ...options, discovery, driverOptions: { ...connect, lock_timeout: migrationLockWaitMs } };
 }
 
 const queryTimeoutMs = 2_000;
@@ -147,12 +155,12 @@ function shared({ entities, migrations }: Tables, log: Log): Options {
 const migrationLock = 4_715_001;
 
 /** One connection holds the lock while the migrator uses others. A waiting process finds nothing left to do. */
-async function migrateAlone(orm: MikroORM, log: Log): Promise<TenantSession> {
+async function migrateAlone(orm: MikroORM, tables: readonly EntityMetadata[], log: Log): Promise<TenantSession> {
   return orm.em.fork().transactional(async (tx) => {
     await tx.execute('set local lock_timeout = 0');
     await tx.execute('select pg_advisory_xact_lock(?)', [migrationLock]);
     await runMigrations(orm);
-    return patiently(() => applyRowLevelSecurity(orm.em.fork(), tablesOf(orm), log));
+    return patiently(() => applyRowLevelSecurity(orm.em.fork(), tables, log));
   });
 }
 

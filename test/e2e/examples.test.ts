@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import { openaiError, stallBeforeHead } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 
 /** Every example config is saved through the admin API and used as the README beside it says. */
 const folder = join(import.meta.dirname, '../../config/examples');
@@ -12,9 +12,9 @@ const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
 const inlineOnly = 'inline-provider-key.json';
 const slugs = new Map<string, string>();
 
-let gateway: GatewayWithUpstream;
+let gateway: SharedGatewayWithUpstream;
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream({ env: { PLUGINS: 'config/examples/plugins/required-metadata.mjs' } });
+  gateway = await shareGatewayWithUpstream();
   const { admin, upstream } = gateway;
   await admin.createUpstream('openai-prod', upstream.openaiHost);
   await admin.createUpstream('anthropic-prod', upstream.openaiHost, { ai_provider_id: 'anthropic', key: 'sk-ant-stored' });

@@ -11,10 +11,13 @@ import { adminClient } from '../support/admin-client.ts';
 import { freePorts } from '../support/free-port.ts';
 import { type NatsServer, natsMissing, newNatsServer } from '../support/nats-server.ts';
 import { newPersonWithCredentials } from '../support/person-with-credentials.ts';
+import { productFile } from '../support/product.ts';
+import { compileCacheEnv } from '../support/source-process.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
+const program = await productFile('core/supervisor/main');
 const guide = readFileSync(join(root, 'docs/guides/many-machines.md'), 'utf8');
 /** The commands of the guide in order: shared settings, control plane, gateway, check. */
 const [sharedSettings, controlPlane, gateway, check] = [...guide.matchAll(/```sh\n(.*?)```/gs)].map(
@@ -76,7 +79,7 @@ describe.skipIf(postgresMissing !== null || natsMissing !== null)('the guide for
         .replace('nats://10.0.0.3:4222', nats.url)
         .replaceAll(':8787', `:${ports.gateway}`)
         .replaceAll(':8788', `:${ports.controlPlane}`)
-        .replace('npm start', `exec node ${join(root, 'core/supervisor/main.ts')}`),
+        .replace('npm start', `exec node ${program}`),
     );
   }
 
@@ -87,7 +90,14 @@ describe.skipIf(postgresMissing !== null || natsMissing !== null)('the guide for
     copyFileSync(join(folder, 'cluster.env'), join(own, 'cluster.env'));
     const typed = here(commands).replace(/^ADDRESS=.*$/m, `ADDRESS=${loopback(address)}`);
     const env = {
-      ...{ PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'warn', GATEWAY_PROCESSES: '1', DRAIN_TIMEOUT: '2000' },
+      ...{
+        PATH: process.env.PATH,
+        HOME: process.env.HOME,
+        LOG_LEVEL: 'warn',
+        GATEWAY_PROCESSES: '1',
+        DRAIN_TIMEOUT: '2000',
+        ...compileCacheEnv,
+      },
       ...{ PORT: String(ports.gateway), CONTROL_PLANE_PORT: String(ports.controlPlane) },
     };
     const child = spawn('bash', ['-euc', typed], { cwd: own, env, stdio: ['ignore', 'pipe', 'pipe'] });

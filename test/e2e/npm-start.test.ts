@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
 import { freePorts } from '../support/free-port.ts';
 import { plainPath } from '../support/plain-path.ts';
 import { childrenOf, isAlive } from '../support/process-tree.ts';
@@ -17,6 +18,8 @@ let printed: string;
 /** `npm start` as a user types it: the machine's own Node first on the PATH, a process group of its own as in a terminal. */
 async function npmStart(): Promise<number[]> {
   folder = mkdtempSync(join(tmpdir(), 'npm-start-'));
+  mkdirSync(join(folder, 'data'));
+  await copyEmptyDataDir(join(folder, 'data'));
   const [port, controlPlanePort] = (await freePorts(2)) as [number, number];
   npm = spawn('npm', ['start'], {
     cwd: root,

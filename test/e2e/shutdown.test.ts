@@ -8,9 +8,11 @@ import { copyEmptyDataDir } from '../admin/support/pgdata-template.ts';
 import { type FakeControlPlane, startFakeControlPlane } from '../support/fake-control-plane.ts';
 import { freePorts } from '../support/free-port.ts';
 import { type LoneGateway, startLoneGateway } from '../support/lone-gateway.ts';
+import { productFile } from '../support/product.ts';
+import { compileCacheEnv } from '../support/source-process.ts';
 import { until } from '../support/until.ts';
 
-const root = join(import.meta.dirname, '../..');
+const program = await productFile('core/supervisor/main');
 const key = (byte: number) => Buffer.alloc(32, byte).toString('base64');
 
 /** The program in its own process group, as a process manager starts it. */
@@ -21,10 +23,10 @@ class Service {
 
   constructor(port: number, env: Readonly<Record<string, string>>) {
     this.origin = `http://127.0.0.1:${port}`;
-    this.process = spawn(process.execPath, [join(root, 'core/supervisor/main.ts')], {
+    this.process = spawn(process.execPath, [program], {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env.PATH, PORT: String(port), GATEWAY_PROCESSES: '1', ...env },
+      env: { PATH: process.env.PATH, ...compileCacheEnv, PORT: String(port), GATEWAY_PROCESSES: '1', ...env },
     });
     for (const stream of [this.process.stdout, this.process.stderr]) stream?.on('data', (text) => (this.printed += text));
   }

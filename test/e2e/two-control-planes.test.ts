@@ -3,14 +3,15 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { MikroORM } from '@mikro-orm/postgresql';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newTestDatabase, postgresMissing, type TestDatabase } from '../admin/support/test-database.ts';
+import { newReadyDatabase, postgresMissing, type TestDatabase } from '../admin/support/test-database.ts';
 import { freePorts } from '../support/free-port.ts';
 import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { childrenOf, isAlive } from '../support/process-tree.ts';
+import { productFile } from '../support/product.ts';
+import { compileCacheEnv } from '../support/source-process.ts';
 import { until } from '../support/until.ts';
 
 /** Batches on one PostgreSQL, run by two control planes. One of them is killed. */
@@ -24,7 +25,7 @@ describe.skipIf(postgresMissing !== null)('two control planes', () => {
   let orm: MikroORM;
 
   beforeAll(async () => {
-    database = await newTestDatabase();
+    database = await newReadyDatabase();
     const shared = {
       DATABASE_URL: database.url,
       ENCRYPTION_KEY: key(),
@@ -36,10 +37,9 @@ describe.skipIf(postgresMissing !== null)('two control planes', () => {
     gateway = await startGatewayWithUpstream({ env: shared });
     secondDir = await mkdtemp(join(tmpdir(), 'svc-second-'));
     const [port] = await freePorts(1);
-    second = spawn(process.execPath, [fileURLToPath(new URL('../../core/supervisor/main.ts', import.meta.url))], {
+    second = spawn(process.execPath, [await productFile('core/supervisor/main')], {
       env: {
-        PATH: process.env.PATH,
-        ...shared,
+        ...{ PATH: process.env.PATH, ...compileCacheEnv, ...shared },
         ...{ ROLE: 'control-plane', DATA_DIR: secondDir, CONTROL_PLANE_PORT: String(port), HOST: '127.0.0.1' },
         ...{ GATEWAY_URL: gateway.origin, LOG_LEVEL: 'warn' },
       },

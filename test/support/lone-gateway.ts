@@ -11,8 +11,9 @@ import { deriveKey } from '../../core/contract/values/secret.ts';
 import { type FakeControlPlane, startFakeControlPlane } from './fake-control-plane.ts';
 import { freePort } from './free-port.ts';
 import { organisationId, providerDocument, workspaceId } from './pipeline-harness.ts';
+import { productFile } from './product.ts';
 import { sampleKey } from './sample-documents.ts';
-import { compileCacheEnv, sourceArguments } from './source-process.ts';
+import { compileCacheEnv } from './source-process.ts';
 import { until } from './until.ts';
 
 /** One gateway process and a control plane whose documents the test writes. */
@@ -60,7 +61,7 @@ export async function startLoneGateway(env: Readonly<Record<string, string>> = {
   let child = await start();
 
   async function start() {
-    const process_ = spawn(process.execPath, sourceArguments('core/main.ts'), {
+    const process_ = spawn(process.execPath, [await productFile('core/main')], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...{ PATH: process.env.PATH, HOST: '127.0.0.1', PORT: String(port), ROLE: 'gateway', DATA_DIR: dataDir },

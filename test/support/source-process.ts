@@ -8,7 +8,7 @@ export const compileCacheEnv = {
 } as const;
 
 /** Flags of `node` for TypeScript of this repository. Sources without types come from a cache. */
-export const sourceFlags = ['--import', new URL('../../core/supervisor/load-stripped.mjs', import.meta.url).href] as const;
+const sourceFlags = ['--import', new URL('../../core/supervisor/load-stripped.mjs', import.meta.url).href] as const;
 
 /** Arguments of `node` that run a TypeScript file of this repository like the supervisor runs its children. */
 export function sourceArguments(path: string, ...rest: readonly string[]): string[] {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,12 +11,13 @@ import { type AdminClient, adminClient } from './admin-client.ts';
 import { freePorts } from './free-port.ts';
 import { inlineAllowed } from './inline-allowed.ts';
 import { childrenOf, isAlive } from './process-tree.ts';
+import { productFile } from './product.ts';
 import { compileCacheEnv } from './source-process.ts';
 import { isTestRun } from './test-run.ts';
 import { until, within } from './until.ts';
 
 export interface GatewayOptions {
-  /** Folder of the source code; default: the tree of this file. */
+  /** Folder of the source code that runs; default: a bundle of the tree of this file. */
   readonly sourceDir?: string;
   /** Additional settings, as environment. */
   readonly env?: Readonly<Record<string, string>>;
@@ -33,7 +34,9 @@ export interface GatewayOptions {
   readonly controlPlanePort?: number;
   /** Command before node, such as `['taskset', '-c', '0']`. */
   readonly prefix?: readonly string[];
-  /** Default 60,000. */
+  /** File for the output. The product can then outlive this process. */
+  readonly outputFile?: string;
+  /** Default 100,000: a start takes a few seconds, and much longer on a machine that starts many. */
   readonly deadlineMs?: number;
 }
 
@@ -71,7 +74,8 @@ export interface RunningGateway {
  * Upstreams on 127.0.0.1 are trusted. Throws with its output if it ends or does not become ready.
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<RunningGateway> {
-  const sourceDir = options.sourceDir ?? fileURLToPath(new URL('../..', import.meta.url));
+  const { sourceDir } = options;
+  const program = sourceDir ? join(sourceDir, 'core/supervisor/main.ts') : await productFile('core/supervisor/main');
   const dataDir = options.dataDir ?? (await mkdtemp(join(options.parentDir ?? tmpdir(), 'svc-gateway-')));
   // A first start creates its database, which takes seconds. Tests of first starts name a folder.
   const startsAnew = options.dataDir === undefined && options.sourceDir === undefined;
@@ -82,10 +86,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
   const controlPlanePort = options.controlPlanePort ?? (free[1] as number);
   const origin = `http://127.0.0.1:${port}`;
   const controlPlaneUrl = `http://127.0.0.1:${controlPlanePort}`;
-  const [command, ...args] = [...(options.prefix ?? []), process.execPath, join(sourceDir, 'core/supervisor/main.ts')];
+  const [command, ...args] = [...(options.prefix ?? []), process.execPath, program];
+  const outputFd = options.outputFile ? openSync(options.outputFile, 'a') : null;
   const child = spawn(command as string, args, {
-    cwd: sourceDir,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: sourceDir ?? fileURLToPath(new URL('../..', import.meta.url)),
+    stdio: ['ignore', outputFd ?? 'pipe', outputFd ?? 'pipe'],
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
@@ -103,7 +108,12 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
     },
   });
   let printed = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (printed += text));
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (printed += text));
+  if (outputFd !== null) {
+    closeSync(outputFd);
+    child.unref();
+  }
+  const output = () => printed + (options.outputFile ? readFileSync(options.outputFile, 'utf8') : '');
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
   child.once('error', (error) => (printed += `${error}\n`));
 
@@ -114,7 +124,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
 
   try {
     const keys = await until(() => firstKeysWhenReady(child, origin, controlPlaneUrl, dataDir), {
-      deadlineMs: options.deadlineMs ?? 60_000,
+      deadlineMs: options.deadlineMs ?? 100_000,
       what: 'a ready gateway',
     });
     if (keys === 'ended') throw new Error(`the product ended with ${child.exitCode ?? child.signalCode}`);
@@ -131,10 +141,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
       pid: child.pid as number,
       admin: adminClient(controlPlaneUrl, keys.admin_key, keys.workspace_id),
       pidsOf: (role) => childrenOf(child.pid as number).filter((pid) => roleOf(pid) === role),
-      output: () => printed,
+      output,
       async stop() {
         child.kill('SIGTERM');
-        const code = await within(exited, `the end of the product after SIGTERM\n${printed}`, 60_000).catch(async (error) => {
+        const code = await within(exited, `the end of the product after SIGTERM\n${output()}`, 60_000).catch(async (error) => {
           await killTree(child);
           throw error;
         });
@@ -149,7 +159,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Runnin
   } catch (error) {
     await killTree(child);
     await removeData();
-    throw new Error(`${error instanceof Error ? error.message : error}\n--- printed by the product ---\n${printed}`, {
+    throw new Error(`${error instanceof Error ? error.message : error}\n--- printed by the product ---\n${output()}`, {
       cause: error,
     });
   }

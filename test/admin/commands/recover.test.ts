@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { auditEntries } from '../../../admin/audit/entity.ts';
 import type { Settings } from '../../../config/settings.ts';
-import { compileCacheEnv, sourceArguments } from '../../support/source-process.ts';
+import { productFile } from '../../support/product.ts';
+import { compileCacheEnv } from '../../support/source-process.ts';
 import { newEmptyDatabase } from '../support/empty-database.ts';
 import { type Plane, startPlaneWith, testSettings } from '../support/plane.ts';
 import { ruleDatabases } from '../support/test-database.ts';
 
-function run(settings: Settings, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
+async function run(settings: Settings, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const env = {
     PATH: process.env.PATH ?? '',
     ...compileCacheEnv,
@@ -20,8 +21,9 @@ function run(settings: Settings, ...args: string[]): Promise<{ code: number; out
     CLUSTER_KEY: Buffer.from(settings.clusterKey).toString('base64'),
     ...(settings.databaseUrl === null ? {} : { DATABASE_URL: settings.databaseUrl }),
   };
+  const program = await productFile('admin/commands/recover');
   return new Promise((resolve) => {
-    execFile(process.execPath, sourceArguments('admin/commands/recover.ts', ...args), { env }, (error, out, err) =>
+    execFile(process.execPath, [program, ...args], { env }, (error, out, err) =>
       resolve({ code: error ? Number(error.code) : 0, out, err }),
     );
   });

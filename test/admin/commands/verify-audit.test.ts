@@ -7,15 +7,16 @@ import { openDatabase } from '../../../admin/db/open-database.ts';
 import { entities, migrations } from '../../../admin/tables.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
+import { productFile } from '../../support/product.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
-import { compileCacheEnv, sourceArguments } from '../../support/source-process.ts';
+import { compileCacheEnv } from '../../support/source-process.ts';
 import { newEmptyDatabase } from '../support/empty-database.ts';
 import { startPlaneWith, testSettings } from '../support/plane.ts';
 import { ruleDatabases } from '../support/test-database.ts';
 
 const verify = (settings: Settings, ...options: string[]) => run('verify-audit', settings, ...options);
 
-function run(command: string, settings: Settings, ...options: string[]): Promise<{ code: number; text: string }> {
+async function run(command: string, settings: Settings, ...options: string[]): Promise<{ code: number; text: string }> {
   const env = {
     PATH: process.env.PATH ?? '',
     ...compileCacheEnv,
@@ -24,8 +25,9 @@ function run(command: string, settings: Settings, ...options: string[]): Promise
     CLUSTER_KEY: settings.clusterKeyText,
     ...(settings.databaseUrl === null ? {} : { DATABASE_URL: settings.databaseUrl }),
   };
+  const program = await productFile(`admin/commands/${command}`);
   return new Promise((resolve) => {
-    execFile(process.execPath, sourceArguments(`admin/commands/${command}.ts`, ...options), { env }, (error, out, err) =>
+    execFile(process.execPath, [program, ...options], { env }, (error, out, err) =>
       resolve({ code: error ? Number(error.code) : 0, text: out + err }),
     );
   });

@@ -6,7 +6,7 @@ import { sampleRecord } from '../../support/sample-record.ts';
 import { within } from '../../support/until.ts';
 import { type CuttableProxy, startProxy } from '../support/cuttable-proxy.ts';
 import { type Plane, type Reply, startPlaneWith, testSettings } from '../support/plane.ts';
-import { newTestDatabase, postgresMissing, type TestDatabase } from '../support/test-database.ts';
+import { newReadyDatabase, postgresMissing, type TestDatabase } from '../support/test-database.ts';
 
 if (postgresMissing) console.warn(`skipped: ${postgresMissing}`);
 
@@ -16,7 +16,7 @@ describe.skipIf(postgresMissing !== null)('an unavailable database', () => {
   let plane: Plane;
   let dataDir: string;
   beforeAll(async () => {
-    database = await newTestDatabase();
+    database = await newReadyDatabase();
     const url = new URL(database.url);
     proxy = await startProxy(url.hostname, Number(url.port || 5432));
     url.hostname = '127.0.0.1';

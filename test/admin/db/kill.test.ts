@@ -31,8 +31,8 @@ describe('the control plane as a process on the embedded database', () => {
     if (dataDir) await rm(dataDir, { recursive: true, force: true });
   });
 
-  const start = () => {
-    const child = forkPlane(env);
+  const start = async () => {
+    const child = await forkPlane(env);
     children.push(child);
     return child;
   };
@@ -47,7 +47,7 @@ describe('the control plane as a process on the embedded database', () => {
   };
 
   it('reports its first keys once, writes them for the owner only, and stops on SIGTERM with 0', async () => {
-    const child = start();
+    const child = await start();
     await within(child.ready, 'the first start', 60_000);
     keys = JSON.parse(await readFile(join(dataDir, 'first-keys.json'), 'utf8')) as FirstKeys;
     expect((await stat(join(dataDir, 'first-keys.json'))).mode & 0o777).toBe(0o600);
@@ -63,7 +63,7 @@ describe('the control plane as a process on the embedded database', () => {
   it('keeps every acknowledged change after repeated kills', async () => {
     const acknowledged: string[] = [];
     for (let round = 0; round < 3; round++) {
-      const child = start();
+      const child = await start();
       await within(child.ready, `start ${round}`, 60_000);
       expect(child.messages.some((one) => one.type === 'first-start')).toBe(false);
       let sent = 0;
@@ -86,7 +86,7 @@ describe('the control plane as a process on the embedded database', () => {
       await Promise.all(writers);
       await child.ended;
     }
-    const child = start();
+    const child = await start();
     await within(child.ready, 'the last start', 60_000);
     for (const slug of acknowledged) expect((await ask('GET', `/configs/${slug}`)).status, slug).toBe(200);
     const changes = await fetch(`${url()}/internal/v1/changes?after=0`, {
@@ -107,22 +107,22 @@ describe('the control plane as a process on the embedded database', () => {
   }, 180_000);
 
   it('ends when its parent is gone', async () => {
-    const child = start();
+    const child = await start();
     await within(child.ready, 'the start', 60_000);
     child.process.disconnect();
     expect(await within(child.ended, 'the end')).toBe(0);
   });
 
   it('ends with 78 and one line if its settings cannot work', async () => {
-    const first = start();
+    const first = await start();
     await within(first.ready, 'the start', 60_000);
-    const wrongKey = forkPlane({ ...env, DATA_DIR: join(dataDir, 'other'), BOOTSTRAP_ADMIN_KEY: 'secret-but-wrong' });
+    const wrongKey = await forkPlane({ ...env, DATA_DIR: join(dataDir, 'other'), BOOTSTRAP_ADMIN_KEY: 'secret-but-wrong' });
     children.push(wrongKey);
     expect(await within(wrongKey.ended, 'the refusal', 60_000)).toBe(78);
     expect(wrongKey.output.join('')).toContain('BOOTSTRAP_ADMIN_KEY');
     expect(wrongKey.output.join('')).not.toContain('secret-but-wrong');
     await copyEmptyDatabase(join(dataDir, 'third'));
-    const samePort = forkPlane({ ...env, DATA_DIR: join(dataDir, 'third') });
+    const samePort = await forkPlane({ ...env, DATA_DIR: join(dataDir, 'third') });
     children.push(samePort);
     expect(await within(samePort.ended, 'the refusal', 60_000)).toBe(78);
     expect(samePort.output.join('')).toContain('CONTROL_PLANE_PORT');

@@ -2,17 +2,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Database, openDatabase } from '../../../admin/db/open-database.ts';
 import { entities, migrations } from '../../../admin/tables.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
-import { newTestDatabase, postgresMissing } from '../support/test-database.ts';
+import { newReadyDatabase, postgresMissing } from '../support/test-database.ts';
 
 const statement = { name: 'double', text: 'select ?::int * 2 as doubled, ?::text as told' };
 
 // The embedded database plans each statement anew. Every test that looks up a key shows that it runs them.
 describe.skipIf(postgresMissing)(`prepared statements${postgresMissing ? ` (${postgresMissing})` : ''}`, () => {
-  let server: Awaited<ReturnType<typeof newTestDatabase>>;
+  let server: Awaited<ReturnType<typeof newReadyDatabase>>;
   let database: Database;
   let log: ReturnType<typeof newMemoryLog>;
   beforeAll(async () => {
-    server = await newTestDatabase();
+    server = await newReadyDatabase();
     log = newMemoryLog();
     // With one connection, that connection has the plan.
     database = await openDatabase({ databaseUrl: server.url, dbPoolSize: 1, dataDir: '' }, { entities, migrations }, log);

@@ -10,12 +10,12 @@ import { newMemoryLog } from '../../support/memory-log.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
 import { until } from '../../support/until.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-import { databases } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
 const hourMs = 3_600_000;
 
 /** Gateways and the ledger under one clock, with outages of any length. */
-describe.each(databases)('budgets through an outage, on %s', (name) => {
+describe.each(ruleDatabases)('budgets through an outage, on %s', (name) => {
   const time = newFakeTime(Date.now());
   let plane: Plane;
   const clients: LeaseClient[] = [];

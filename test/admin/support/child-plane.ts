@@ -1,10 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { inlineAllowed } from '../../support/inline-allowed.ts';
-import { compileCacheEnv, sourceFlags } from '../../support/source-process.ts';
-
-const entry = fileURLToPath(new URL('../../../admin/main.ts', import.meta.url));
+import { productFile } from '../../support/product.ts';
+import { compileCacheEnv } from '../../support/source-process.ts';
 
 /** A control plane in its own process, as the supervisor starts it. */
 export interface ChildPlane {
@@ -19,10 +17,10 @@ export interface ChildPlane {
   readonly ended: Promise<number | string>;
 }
 
-export function forkPlane(env: Readonly<Record<string, string>>): ChildPlane {
-  const child = fork(entry, {
+export async function forkPlane(env: Readonly<Record<string, string>>): Promise<ChildPlane> {
+  const child = fork(await productFile('admin/main'), {
     env: { PATH: process.env.PATH ?? '', ...compileCacheEnv, ...inlineAllowed, ...env },
-    execArgv: [...sourceFlags],
+    execArgv: [],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const messages: Record<string, unknown>[] = [];

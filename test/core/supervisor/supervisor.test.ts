@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { settingsTable } from '../../../config/settings-table.ts';
 import { version } from '../../../config/version.ts';
 import { isAlive } from '../../support/process-tree.ts';
+import { productFile } from '../../support/product.ts';
 import { until, within } from '../../support/until.ts';
 import { SupervisorRun } from './run-fixture.ts';
 
@@ -310,7 +311,7 @@ describe('the supervisor program', () => {
     args: readonly string[],
     env: Record<string, string>,
   ): Promise<{ code: number | null; out: string; err: string }> {
-    const child = spawn(process.execPath, ['core/supervisor/main.ts', ...args], {
+    const child = spawn(process.execPath, [await productFile('core/supervisor/main'), ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env.PATH, ...env },
     });
