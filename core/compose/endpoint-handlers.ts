@@ -11,7 +11,7 @@ import type { EndpointHandler, EndpointHandlers, PipelineOptions } from '../pipe
 import { promptSteps } from '../prompts/adopt-prompt.ts';
 import { listPromptVariables, replyRendered } from '../prompts/serve-prompts.ts';
 import { runSession } from '../realtime/run-session.ts';
-import { answerInvocation } from './invoke-guardrails.ts';
+import { replyToInvocation } from './invoke-guardrails.ts';
 
 /** Steps around the attempts of operations that need more than one call to a provider. */
 export const attemptSteps: Dispatcher['stepsOf'] = { createBatch: batchSteps };
@@ -47,7 +47,7 @@ type Handlers = { readonly [Name in Endpoint['name']]?: EndpointHandler | undefi
 
 const handlers: Handlers = {
   explainConfig: replyOf((options, ctx) => explainConfig(options, ctx)),
-  invokeGuardrails: replyOf((options, ctx) => answerInvocation(options, ctx)),
+  invokeGuardrails: replyOf((options, ctx) => replyToInvocation(options, ctx)),
   listModels: replyOf((options, ctx) => listModels(ctx, options.dispatcher)),
   listPromptVariables: replyOf((options, ctx) => listPromptVariables(options, ctx)),
   renderPrompt: replyOf((options, ctx) => replyRendered(options, ctx)),

@@ -17,14 +17,14 @@ import type { Secret } from '../contract/values/secret.ts';
 import { replyToControlPlane } from '../control-plane/serve-control-plane.ts';
 import type { Handle } from '../pipeline/run.ts';
 
-export interface GuardrailAnswers {
+export interface GuardrailReplies {
   readonly services: Pick<CoreServices, 'tasks' | 'fetch' | 'random' | 'addedChecks'>;
   /** Opens the secret parameters of a question, see `guardrailOpener`. */
   openSecrets(question: Pick<GuardrailQuestion, 'versionId' | 'secrets'>): ReadonlyMap<number, Secret>;
   test(test: GuardrailTest): Promise<GuardrailTestReply>;
 }
 
-/** Questions of one kind that are answered at the same time. */
+/** Questions of one kind that are served at the same time. */
 const atOnceMax = 8;
 /** Those of one organisation among the tests, which may wait for services of its choice. */
 const testsOfOneMax = 4;
@@ -32,20 +32,20 @@ const testsOfOneMax = 4;
 /** The questions of the control plane about guardrails, by path. */
 export function guardrailRoutes(
   clusterKey: string,
-  { services, openSecrets, test }: GuardrailAnswers,
+  { services, openSecrets, test }: GuardrailReplies,
 ): readonly (readonly [string, Handle])[] {
-  const answer = <Question>(question: v.GenericSchema<unknown, Question>, reply: (question: Question) => object): Handle =>
-    replyToControlPlane({ clusterKey, question, atOnceMax, answer: async (asked) => reply(asked) });
+  const serve = <Question>(question: v.GenericSchema<unknown, Question>, reply: (question: Question) => object): Handle =>
+    replyToControlPlane({ clusterKey, question, atOnceMax, reply: async (asked) => reply(asked) });
   const tests = replyToControlPlane({
     clusterKey,
     question: guardrailTest,
     atOnceMax,
     owner: { of: ({ organisationId }) => organisationId, max: testsOfOneMax },
-    answer: test,
+    reply: test,
   });
   return [
-    [guardrailChecksPath, answer(guardrailQuestion, (question) => checkSaved(question.checks, services, openSecrets(question)))],
-    [guardrailCataloguePath, answer(guardrailCatalogueQuestion, () => ({ checks: describeChecks(services.addedChecks) }))],
+    [guardrailChecksPath, serve(guardrailQuestion, (question) => checkSaved(question.checks, services, openSecrets(question)))],
+    [guardrailCataloguePath, serve(guardrailCatalogueQuestion, () => ({ checks: describeChecks(services.addedChecks) }))],
     [guardrailTestsPath, tests],
   ];
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '../../config/settings.ts';
-import { answerCardQuestion } from '../a2a/answer-card-question.ts';
+import { replyToCardQuestion } from '../a2a/reply-to-card-question.ts';
 import { readBatchUsage } from '../batches/read-batch-usage.ts';
 import { agentCardPath, agentCardQuestion } from '../contract/protocol/agent-cards.ts';
 import { configCheck, configCheckPath } from '../contract/protocol/config-check.ts';
@@ -32,7 +32,7 @@ import type { Handle } from '../pipeline/run.ts';
 import { createBuilder } from '../pipeline/target/build-target.ts';
 import { createTokenFetch, type TokenFetchOptions } from '../pipeline/target/token-fetch.ts';
 import { providers } from '../providers/index.ts';
-import { type GuardrailAnswers, guardrailRoutes } from './guardrail-routes.ts';
+import { type GuardrailReplies, guardrailRoutes } from './guardrail-routes.ts';
 import { cardHeaderOpener, headerOpener, mcpHeaderOpener, secretOpener } from './open-sealed.ts';
 import type { OutboundParsers } from './outbound-parsers.ts';
 import { createSignServices } from './sign-services.ts';
@@ -59,7 +59,7 @@ export interface InternalRoutesOptions {
   readonly secretManagers: SecretManagers;
   /** Issues of a config, see `PlanStore.check`. */
   readonly checkConfig: (config: unknown) => string[];
-  readonly guardrails: GuardrailAnswers;
+  readonly guardrails: GuardrailReplies;
   readonly loadedPlugins: readonly LoadedPlugin[];
   readonly loadedProviders: readonly LoadedProvider[];
 }
@@ -82,19 +82,19 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
     question: batchUsageQuestion,
     atOnceMax: batchesReadMax,
     owner: { of: ({ document }) => document.organisationId, max: batchesReadOfOneMax },
-    answer: (question, signal) => readBatchUsage(question, { ...reading, signal }),
+    reply: (question, signal) => readBatchUsage(question, { ...reading, signal }),
   });
   const configChecks = replyToControlPlane({
     clusterKey: clusterKeyText,
     question: configCheck,
     atOnceMax: configChecksMax,
-    answer: async ({ config }) => ({ errors: options.checkConfig(config) }),
+    reply: async ({ config }) => ({ errors: options.checkConfig(config) }),
   });
   const plugins = replyToControlPlane({
     clusterKey: clusterKeyText,
     question: loadedPluginsQuestion,
     atOnceMax: configChecksMax,
-    answer: async () => ({ plugins: options.loadedPlugins, providers: options.loadedProviders }),
+    reply: async () => ({ plugins: options.loadedPlugins, providers: options.loadedProviders }),
   });
   return new Map([
     [connectionTestPath, createConnectionTests({ ...providerAccess, clusterKey: clusterKeyText })],
@@ -124,7 +124,7 @@ function mcpInspections({ settings, transport, parseTokenUrl, clock }: InternalR
     clusterKey: settings.clusterKeyText,
     question: mcpInspection,
     atOnceMax: inspectionsMax,
-    answer: ({ document, lists }) => inspectServer({ sender: transport, document, settingsOf, totalMs: ms }, lists, clock),
+    reply: ({ document, lists }) => inspectServer({ sender: transport, document, settingsOf, totalMs: ms }, lists, clock),
   });
 }
 
@@ -135,6 +135,6 @@ function agentCards({ settings, transport, parseTokenUrl, clock }: InternalRoute
     clusterKey: settings.clusterKeyText,
     question: agentCardQuestion,
     atOnceMax: inspectionsMax,
-    answer: (question) => answerCardQuestion({ sender: transport, clock, parseUrl: parseTokenUrl, openHeaders }, question),
+    reply: (question) => replyToCardQuestion({ sender: transport, clock, parseUrl: parseTokenUrl, openHeaders }, question),
   });
 }

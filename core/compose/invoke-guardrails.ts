@@ -15,7 +15,7 @@ import type { InboundRequest } from '../contract/values/http.ts';
 import { issueText, pathOf } from '../contract/values/input-issues.ts';
 import { loadGuardrails } from '../pipeline/plan/saved-guardrails.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
-import type { GuardrailAnswers } from './guardrail-routes.ts';
+import type { GuardrailReplies } from './guardrail-routes.ts';
 
 const question = v.strictObject({
   guardrails: v.pipe(v.array(guardrailReference), v.minLength(1), v.maxLength(20)),
@@ -27,10 +27,10 @@ const question = v.strictObject({
 type Parts = Pick<PipelineOptions, 'match' | 'plans' | 'services' | 'prefixes'>;
 
 /**
- * Answers `POST /v1/guardrails/invoke`: runs saved guardrails of the caller's workspace or organisation on a text, and returns their
+ * Serves `POST /v1/guardrails/invoke`: runs saved guardrails of the caller's workspace or organisation on a text, and returns their
  * verdict. Calls no provider. Checks see the headers and metadata of this request.
  */
-export async function answerInvocation(parts: Parts, asking: RequestContext): Promise<Reply> {
+export async function replyToInvocation(parts: Parts, asking: RequestContext): Promise<Reply> {
   const parsed = v.safeParse(question, asking.params);
   if (!parsed.success) {
     const errors = parsed.issues.map((issue) => issueText(issue, 'body'));
@@ -55,7 +55,7 @@ export async function answerInvocation(parts: Parts, asking: RequestContext): Pr
 
 /** Runs a test of the control plane. Errors are part of the reply. */
 export async function testGuardrail(
-  parts: Parts & Pick<GuardrailAnswers, 'openSecrets'>,
+  parts: Parts & Pick<GuardrailReplies, 'openSecrets'>,
   test: GuardrailTest,
 ): Promise<GuardrailTestReply> {
   const { organisationId, workspaceId, guardrail, versionId, checks, actions, sealed, side, text, model, metadata } = test;

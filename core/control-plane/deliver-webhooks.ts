@@ -18,7 +18,7 @@ export function createWebhookDeliveries(
     question: webhookDelivery,
     atOnceMax,
     owner: { of: ({ organisationId }) => organisationId, max: ofOneMax },
-    async answer({ organisationId, url, headers, body }): Promise<WebhookDeliveryReply> {
+    async reply({ organisationId, url, headers, body }): Promise<WebhookDeliveryReply> {
       const tenant = `svc-webhooks/${organisationId}`;
       try {
         const response = await calls.fetch({ tenant, url, method: 'POST', headers: Object.entries(headers).flat(), body });

@@ -32,7 +32,7 @@ export function createOutboundCalls(options: OutboundCallOptions): (request: Inb
     question: outboundCall,
     atOnceMax,
     owner: { of: ({ organisationId }) => organisationId, max: ofOneMax },
-    async answer({ organisationId, callId, sealed }): Promise<OutboundCallReply> {
+    async reply({ organisationId, callId, sealed }): Promise<OutboundCallReply> {
       const opened = unseal(key, sealed, outboundContext(callId, 'request')).toString('utf8');
       const { url, method, headers, body } = v.parse(outboundRequest, JSON.parse(opened));
       const tenant = `svc-outbound/${organisationId}`;

@@ -13,7 +13,7 @@ export interface ControlPlaneQuestions<Question> {
    * A rejection becomes 500; errors of a provider belong in the reply. `signal` is aborted when the caller has disconnected: a
    * provider that never ends its response must not block a slot.
    */
-  answer(question: Question, signal: AbortSignal): Promise<object>;
+  reply(question: Question, signal: AbortSignal): Promise<object>;
 }
 
 const requestBytesMax = 1024 * 1024;
@@ -34,7 +34,7 @@ export function replyToControlPlane<Question>(
     if (options.owner && count >= options.owner.max) return busy;
     runningOf.set(name, count + 1);
     try {
-      return [200, await options.answer(question.value, signal)];
+      return [200, await options.reply(question.value, signal)];
     } finally {
       const left = (runningOf.get(name) ?? 1) - 1;
       if (left === 0) runningOf.delete(name);

@@ -38,7 +38,7 @@ export function createConnectionTests(options: ConnectionTestOptions): (request:
     clusterKey: options.clusterKey,
     question: connectionTest,
     atOnceMax,
-    answer: ({ document }) => testConnection(document, options),
+    reply: ({ document }) => testConnection(document, options),
   });
 }
 
@@ -50,13 +50,13 @@ async function testConnection(document: ProviderDocument, options: ConnectionTes
   const timeout = new Promise<ConnectionCheck[]>((resolve) => {
     timer = setTimeout(() => resolve([{ field, status: 'failed', message: 'no reply in time' }]), connectionTestMs);
   });
-  const answered = checkSecrets(document, options).then((secrets) => {
+  const checked = checkSecrets(document, options).then((secrets) => {
     if (secrets.some(({ status }) => status === 'failed')) return secrets;
     const fields = fieldsOf(document, options);
     field = fields.host;
     return check(document, options, fields).then((checks) => [...secrets, ...checks]);
   });
-  const checks = await Promise.race([answered, timeout]);
+  const checks = await Promise.race([checked, timeout]);
   clearTimeout(timer);
   return { ok: checks.every(({ status }) => status !== 'failed'), checks };
 }

@@ -1,7 +1,7 @@
 import { mayReadMetrics } from '../contract/protocol/metrics-access.ts';
 import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
 
-/** Routes that the edge answers itself, without a key and without the plugin chain. */
+/** Routes that the edge serves itself, without a key and without the plugin chain. */
 export interface BuiltIns {
   /** Shown by the health route. */
   readonly version: string;
@@ -21,7 +21,7 @@ export interface UnreadyReason {
   readonly message: string;
 }
 
-/** Answers the request if it is for one of the edge's own routes. Calls `failed` if the metrics cannot be collected. */
+/** Replies to the request if it is for one of the edge's own routes. Calls `failed` if the metrics cannot be collected. */
 export function replyBuiltIn(
   builtIns: BuiltIns,
   request: InboundRequest,

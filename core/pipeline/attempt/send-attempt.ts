@@ -12,7 +12,7 @@ import type { Usage } from '../../contract/values/usage.ts';
 import type { AttemptReply } from '../attempt-reply.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
-import { type MeterReply, type ReplyMeter, unansweredUsage } from '../usage/reply-meter.ts';
+import { type MeterReply, type ReplyMeter, usageWithoutResponse } from '../usage/reply-meter.ts';
 import { HeldReply } from './held-reply.ts';
 import { deniedResponse, type Judge } from './judge-response.ts';
 import type { Outgoing } from './outgoing-call.ts';
@@ -307,7 +307,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   /** Notes the usage of a reply that did not reach its end. */
   #countUnfinished(): void {
     if (this.#ctx.passed) {
-      this.#count(this.#meter?.unfinished() ?? unansweredUsage(this.#ctx.passed), 0);
+      this.#count(this.#meter?.unfinished() ?? usageWithoutResponse(this.#ctx.passed), 0);
       return;
     }
     const events = this.#events?.count ?? 0;

@@ -159,7 +159,7 @@ export class ReplyMeter {
 }
 
 /** Returns the usage of a request that its provider has not begun to reply. */
-export function unansweredUsage(passed: PassedRequest | null): Usage | null {
+export function usageWithoutResponse(passed: PassedRequest | null): Usage | null {
   return passed && { ...emptyUsage(), inputTokens: passed.inputTokens, estimated: true };
 }
 

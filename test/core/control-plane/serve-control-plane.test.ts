@@ -16,7 +16,7 @@ function newQuestions() {
     question: v.object({ owner: v.string() }),
     atOnceMax: 3,
     owner: { of: ({ owner }) => owner, max: 2 },
-    answer: (_question, signal) =>
+    reply: (_question, signal) =>
       new Promise((resolve, reject) => {
         open.push({ answer: resolve, signal });
         signal.addEventListener('abort', () => reject(new Error('left')));

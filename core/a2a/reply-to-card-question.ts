@@ -6,7 +6,7 @@ import { addressFrom } from './agent-settings.ts';
 import { nameAgent } from './call-agent.ts';
 import { fetchCard } from './fetch-card.ts';
 
-export interface CardAnswerParts {
+export interface CardReplyParts {
   readonly sender: UpstreamSender;
   readonly clock: Clock;
   /** Checks a URL that is called unchanged. Throws GatewayError `invalid_custom_host`. */
@@ -15,7 +15,7 @@ export interface CardAnswerParts {
 }
 
 /** Fetches the card of an agent for the control plane. Never rejects: errors are part of the reply. */
-export async function answerCardQuestion(parts: CardAnswerParts, question: AgentCardQuestion): Promise<AgentCardReply> {
+export async function replyToCardQuestion(parts: CardReplyParts, question: AgentCardQuestion): Promise<AgentCardReply> {
   const { sender, clock } = parts;
   const startMs = clock.elapsed();
   let status: number | null = null;
