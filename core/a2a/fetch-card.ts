@@ -2,7 +2,7 @@ import { cardBytesMax, missingCardMember } from '../contract/protocol/agents.ts'
 import type { UpstreamSender, UpstreamTimeouts } from '../contract/provider/upstream.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { type JsonObject, parseObject } from '../contract/values/json.ts';
-import { exchangeStream, readWhole } from '../pipeline/attempt/exchange-stream.ts';
+import { exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { AgentAddress } from './agent-settings.ts';
 
 /** The two places of a card. The second is that of versions before 0.3. */
@@ -75,7 +75,7 @@ async function fetchFrom(
     exchange.abort();
     return new GatewayError('upstream_status', { message: `The agent replied with ${status} to ${path}` });
   }
-  const bytes = await readWhole(exchange, cardBytesMax);
+  const bytes = await exchange.whole(cardBytesMax);
   if (bytes === null)
     return new GatewayError('upstream_invalid', { message: `The card at ${path} has more than ${cardBytesMax} bytes` });
   const card = parseObject(Buffer.from(bytes).toString('utf8'));

@@ -47,8 +47,9 @@ export function composePipeline(parts: PipelineParts): Handle {
   const { services, chain, plans, providerCalls } = parts.chain;
   const { documents, clock } = services;
   const resolve = createResolver({ ...parts.resolver, providers, documents, bodies, now: clock.now });
+  const endpoints = endpointHandlers(parts.protocols);
   const options: PipelineOptions = {
-    endpoints: endpointHandlers(parts.protocols),
+    endpoints,
     storedOnManyTargets: parts.storedOnManyTargets,
     sessions: parts.sessions,
     chain,
@@ -68,6 +69,7 @@ export function composePipeline(parts: PipelineParts): Handle {
       resolve,
       services,
       retryBudget: parts.retryBudget,
+      prompts: endpoints.prompts,
       stepsOf: attemptSteps,
       timers: parts.timers,
       passedUsage,

@@ -6,7 +6,7 @@ import { addDebugRoute } from '../explain/debug-route.ts';
 import { explainConfig } from '../explain/explain-config.ts';
 import { listModels } from '../model-list/list-models.ts';
 import { isSession } from '../pipeline/attempt/socket-call.ts';
-import type { Dispatcher } from '../pipeline/dispatch.ts';
+import { type Dispatcher, dispatch } from '../pipeline/dispatch.ts';
 import type { EndpointHandler, EndpointHandlers, PipelineOptions } from '../pipeline/run.ts';
 import { promptSteps } from '../prompts/adopt-prompt.ts';
 import { listPromptVariables, replyRendered } from '../prompts/serve-prompts.ts';
@@ -27,12 +27,11 @@ export interface ProtocolHandlers {
 export function endpointHandlers(protocols: Protocols = {}): EndpointHandlers {
   const byName: Handlers = { ...handlers, mcp: protocols.mcp?.handle, agent: protocols.agent?.handle };
   return {
-    handlerOf(endpoint, request) {
-      if (isSession(endpoint, request)) return runSession;
-      return (endpoint && byName[endpoint.name]) ?? null;
+    handlerOf({ endpoint, request, gatewayHeaders }) {
+      const handle = isSession(endpoint, request) ? runSession : ((endpoint && byName[endpoint.name]) ?? null);
+      return gatewayHeaders.has('debug-route') ? withDebugRoute(handle) : handle;
     },
     errorReply: (ctx, error) => protocols[ctx.endpoint?.name as keyof Protocols]?.errorReply(ctx, error) ?? null,
-    debugRoute: addDebugRoute,
     prompts: promptSteps,
   };
 }
@@ -52,6 +51,15 @@ const handlers: Handlers = {
   listPromptVariables: replyOf((options, ctx) => listPromptVariables(options, ctx)),
   renderPrompt: replyOf((options, ctx) => replyRendered(options, ctx)),
 };
+
+/** Explains the route before the request takes it. `handle`: the handler of the endpoint; null for the main path. */
+function withDebugRoute(handle: EndpointHandler | null): EndpointHandler {
+  return async (options, ctx, sink, end) => {
+    await addDebugRoute(ctx, options.dispatcher);
+    if (ctx.aborted) return null;
+    return handle === null ? dispatch(ctx, sink, options.dispatcher) : handle(options, ctx, sink, end);
+  };
+}
 
 function replyOf(reply: (options: PipelineOptions, ctx: RequestContext) => Promise<Reply>): EndpointHandler {
   return async (options, ctx) => ({ kind: 'replaced', reply: await reply(options, ctx) });

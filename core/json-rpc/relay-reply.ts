@@ -1,17 +1,18 @@
+import { isUtf8 } from 'node:buffer';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import type { HeaderList, ReplySink } from '../contract/values/http.ts';
+import { findHeader, type HeaderList, type ReplySink } from '../contract/values/http.ts';
 import { isPromise } from '../contract/values/json.ts';
 import { EventFrames } from '../pipeline/attempt/event-frames.ts';
-import { type ExchangeStream, readWhole } from '../pipeline/attempt/exchange-stream.ts';
+import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import { dataOf, type MessageReader, readFrame, withData } from './message-reader.ts';
 import type { OpenStreams } from './open-streams.ts';
 
 /** Maximum length of a JSON reply in bytes, as of an event of a stream. */
-const messageBytesMax = 32 * 1024 * 1024;
+export const messageBytesMax = 32 * 1024 * 1024;
 
 /** Reads a JSON reply whole, and returns it with its message changed by `reader`. Throws GatewayError `upstream_invalid`. */
 export async function relayJson(
@@ -20,15 +21,21 @@ export async function relayJson(
   exchange: ExchangeStream,
   reader: MessageReader,
 ): Promise<AttemptReply> {
-  const body = await readWhole(exchange, messageBytesMax);
+  const whole = exchange.whole(messageBytesMax);
+  const body = isPromise(whole) ? await whole : whole;
   if (body === null) {
     throw new GatewayError('upstream_invalid', {
-      message: `The MCP server sent a reply of more than ${messageBytesMax} bytes`,
+      message: `The upstream sent a reply of more than ${messageBytesMax} bytes`,
     });
   }
-  const changed =
-    body.length === 0 ? null : await reader.read(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
-  if (changed === '') throw new GatewayError('upstream_invalid', { message: 'The MCP server replied to another request' });
+  // A client would read other text than the gateway has checked.
+  const isJson = /\bjson\b/i.test(findHeader(headers, 'content-type') ?? '');
+  if (isJson && !isUtf8(body))
+    throw new GatewayError('upstream_invalid', { message: 'The upstream sent a reply that is not UTF-8' });
+  const read =
+    body.length === 0 ? null : reader.read(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+  const changed = isPromise(read) ? await read : read;
+  if (changed === '') throw new GatewayError('upstream_invalid', { message: 'The upstream replied to another request' });
   return { kind: 'replaced', reply: { status, headers, body: changed ?? body } };
 }
 
@@ -42,7 +49,7 @@ export interface StreamParts {
   readonly sink: ReplySink;
   readonly status: number;
   readonly headers: HeaderList;
-  readonly exchange: ExchangeStream;
+  readonly exchange: Pick<ExchangeStream, 'body' | 'abort'>;
   /** Null: the bytes pass unread. */
   readonly reader: MessageReader | null;
   readonly clock: Clock;

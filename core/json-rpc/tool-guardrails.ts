@@ -4,7 +4,7 @@ import type { CompiledToolGuardrail, ToolGuard, ToolSide } from '../contract/plu
 import type { GuardrailDocument, WorkspaceDocument } from '../contract/protocol/documents.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import { isPromise, type JsonObject, type Maybe } from '../contract/values/json.ts';
-import { loadGuardrails, type OpenGuardrail, type SavedGuardrails } from '../pipeline/plan/saved-guardrails.ts';
+import { loadToolGuardrails, type OpenGuardrail } from '../pipeline/plan/saved-guardrails.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import { type ClientMessage, guardrailDenied, RpcError, type RpcId } from './messages.ts';
 
@@ -44,28 +44,36 @@ export function createToolGuardrails(
       return guardrails.length + input.length + output.length > 0;
     },
     of(ctx, server, tool) {
-      const names = namesOf(defaultsOf(ctx), server, tool);
-      if (names === null) return null;
-      const all = [...new Set([...names.input, ...names.output])];
-      const references = all.map((name) => ({ path: '', name, versionId: null, type: 'guardrail' as const, actions: {} }));
-      const conclude = ({ named }: SavedGuardrails): ToolChecks => {
-        const byName = new Map(all.map((name, index) => [name, named[index] as GuardrailDocument]));
-        const ofSide = (side: ToolSide) =>
-          [...new Set(names[side])].map((name) => compiled[side].of(byName.get(name) as GuardrailDocument));
-        return checksOf(guard, ctx, ofSide('input'), ofSide('output'));
+      const defaults = defaultsOf(ctx);
+      const input = namesOf('input', defaults, server, tool);
+      const output = namesOf('output', defaults, server, tool);
+      const all = [...input];
+      for (const name of output) if (!input.includes(name)) all.push(name);
+      if (all.length === 0) return null;
+      const conclude = (found: readonly GuardrailDocument[]): ToolChecks => {
+        const ofSide = (side: ToolSide, names: readonly string[]) =>
+          names.map((name) => compiled[side].of(found[all.indexOf(name)] as GuardrailDocument));
+        return checksOf(guard, ctx, ofSide('input', input), ofSide('output', output));
       };
-      const loaded = loadGuardrails(documents, ctx.identity as Identity, references, null, 'mcp_tools');
+      const loaded = loadToolGuardrails(documents, ctx.identity as Identity, all);
       return isPromise(loaded) ? loaded.then(conclude) : conclude(loaded);
     },
   };
 }
 
-/** Ids of the guardrails of both sides; null if there are none. */
-function namesOf(defaults: ToolDefaults, { guardrails = [] }: Pick<McpServerDocument, 'guardrails'>, tool: string) {
-  const own = guardrails.filter(({ tools }) => tools === null || tools.includes(tool));
-  const input = [...(defaults?.input ?? []), ...own.filter((one) => one.input).map(({ id }) => id)];
-  const output = [...(defaults?.output ?? []), ...own.filter((one) => one.output).map(({ id }) => id)];
-  return input.length + output.length === 0 ? null : { input, output };
+/** Names of the guardrails of one side, each once. */
+function namesOf(
+  side: ToolSide,
+  defaults: ToolDefaults,
+  { guardrails = [] }: Pick<McpServerDocument, 'guardrails'>,
+  tool: string,
+): readonly string[] {
+  const names: string[] = [];
+  for (const name of defaults?.[side] ?? []) if (!names.includes(name)) names.push(name);
+  for (const one of guardrails) {
+    if (one[side] && (one.tools === null || one.tools.includes(tool)) && !names.includes(one.id)) names.push(one.id);
+  }
+  return names;
 }
 
 /** Guardrails of one side. Each version is compiled once. */

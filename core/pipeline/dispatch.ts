@@ -13,10 +13,10 @@ import type { OutgoingOptions } from './attempt/outgoing-call.ts';
 import type { RetryBudget } from './attempt/retry-budget.ts';
 import type { AttemptReply } from './attempt-reply.ts';
 import { runTarget } from './retry-loop.ts';
+import type { PromptSteps } from './run.ts';
 import { type AttemptSteps, clientClosed } from './run-attempt.ts';
 import { isRefusal } from './target/refusal.ts';
 import type { ResolvedTarget, ResolveTarget } from './target/resolve-target.ts';
-import { adoptTargetPrompt } from './target/target-prompt.ts';
 import type { MeterReply } from './usage/reply-meter.ts';
 
 export interface Dispatcher {
@@ -27,6 +27,7 @@ export interface Dispatcher {
   readonly outgoing: OutgoingOptions;
   readonly services: CoreServices;
   readonly retryBudget: RetryBudget;
+  readonly prompts: Pick<PromptSteps, 'adoptTarget'>;
   /** Steps around the attempts of some operations. */
   readonly stepsOf: Readonly<Partial<Record<OperationName, AttemptSteps>>>;
   /** Timers of the waits between retries. */
@@ -62,7 +63,7 @@ export async function dispatch(ctx: RequestContext, sink: ReplySink, dispatcher:
     const { targetPath, metadata: metadataBefore } = ctx;
     ctx.targetPath = target.path;
     ctx.metadata = target.metadata === null ? metadata : { ...target.metadata, ...metadata };
-    if (ctx.prompt !== null && plan.hasPrompts) adoptTargetPrompt(ctx, ctx.prompt, target);
+    if (ctx.prompt !== null && plan.hasPrompts) dispatcher.prompts.adoptTarget(ctx, ctx.prompt, target);
     const found = resolveOrFail(ctx, target, dispatcher);
     const resolved = isPromise(found) ? await found : found;
     if (ctx.aborted) return clientClosed();

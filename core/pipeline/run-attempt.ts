@@ -50,8 +50,8 @@ export interface AttemptSteps {
 }
 
 /**
- * Runs one attempt, and adds its result to `ctx.attempts` unless the client has disconnected. Never throws: errors are part of
- * the reply.
+ * Runs one attempt: shapes the call, sends it, and follows its reply. Adds its result to `ctx.attempts` unless the client has
+ * disconnected. Never throws: errors are part of the reply.
  */
 export async function runAttempt(
   ctx: RequestContext,
@@ -59,20 +59,14 @@ export async function runAttempt(
   given: AttemptPlan,
   dispatcher: Dispatcher,
 ): Promise<AttemptReply> {
-  const reply = await send(ctx, sink, given, dispatcher);
-  if (!ctx.aborted) addResult(ctx, reply, given, dispatcher.services.clock);
-  return reply;
-}
-
-/** Shapes the call, sends it, and follows its reply. */
-async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, dispatcher: Dispatcher): Promise<AttemptReply> {
   const { target } = given;
+  const { clock } = dispatcher.services;
   const steps = ctx.endpoint?.operation ? dispatcher.stepsOf[ctx.endpoint.operation] : undefined;
   try {
     for (const hook of ctx.plan.onAttempt) {
       const outcome = hook(ctx, target);
       const reply = isPromise(outcome) ? await outcome : outcome;
-      if (reply) return 'action' in reply ? deniedReply(reply.reply) : { kind: 'replaced', reply };
+      if (reply) return ended(ctx, given, clock, 'action' in reply ? deniedReply(reply.reply) : { kind: 'replaced', reply });
     }
     const allow = given.resolved.ofModel ?? null;
     const resolved = allow ? await targetOfModel(ctx, target, given.resolved) : given.resolved;
@@ -94,7 +88,6 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
     const announced = announce(ctx);
     if (announced) await announced;
     if (ctx.aborted) return clientClosed();
-    const { clock } = dispatcher.services;
     const judge = judgeOf(ctx, target, clock);
     const onLeft = (reply: AttemptReply): void => addResult(ctx, reply, given, clock);
     ctx.times.send();
@@ -109,10 +102,22 @@ async function send(ctx: RequestContext, sink: ReplySink, given: AttemptPlan, di
           isFinal: (status) => isFinal(ctx, given, status),
         }));
     steps?.afterSend(ctx, given, attemptReply);
-    return judge === null ? attemptReply : await judge.whole(attemptReply, onLeft);
+    const judged = judge === null ? attemptReply : judge.whole(attemptReply, onLeft);
+    return ended(ctx, given, clock, isPromise(judged) ? await judged : judged);
   } catch (thrown) {
-    return thrown instanceof DenialError ? deniedReply(thrown.reply) : { kind: 'error', error: toGatewayError(thrown) };
+    const error = thrown instanceof DenialError ? deniedReply(thrown.reply) : failedReply(thrown);
+    return ended(ctx, given, clock, error);
   }
+}
+
+/** Adds the result of an attempt, unless the client has disconnected. Returns the reply. */
+function ended(ctx: RequestContext, given: AttemptPlan, clock: Clock, reply: AttemptReply): AttemptReply {
+  if (!ctx.aborted) addResult(ctx, reply, given, clock);
+  return reply;
+}
+
+function failedReply(thrown: unknown): AttemptReply {
+  return { kind: 'error', error: toGatewayError(thrown) };
 }
 
 /** Returns true if a response with this status is sent in any case: no retry and no other target is left. */

@@ -1,6 +1,8 @@
 import { type Endpoint, RequestContext } from '../contract/plugin/context.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
+import type { Target } from '../contract/plugin/plan.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
+import type { RequestPrompt } from '../contract/plugin/prompt.ts';
 import type { SessionOutcome, Sessions } from '../contract/plugin/web-socket.ts';
 import type { BodyMemory } from '../contract/values/body-memory.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
@@ -40,16 +42,16 @@ export interface PromptSteps {
   nameProvider(ctx: RequestContext): void;
   /** Renders the prompts of the plan's targets. */
   openTargets(options: PipelineOptions, ctx: RequestContext): Promise<void>;
+  /** Sets body and provider of the request to those of the prompt of this target: its own, or that of the path. */
+  adoptTarget(ctx: RequestContext, prompt: RequestPrompt, target: Target): void;
 }
 
 /** Endpoints beside the main path; see core/compose/endpoint-handlers.ts. */
 export interface EndpointHandlers {
-  /** Returns the handler of the request's endpoint; null for the main path. */
-  handlerOf(endpoint: Endpoint | null, request: InboundRequest): EndpointHandler | null;
+  /** Returns the handler of a request that no plugin has replied to; null for the main path. */
+  handlerOf(ctx: RequestContext): EndpointHandler | null;
   /** Returns the reply to a failed request in the form of its endpoint; null for the usual error. */
   errorReply(ctx: RequestContext, error: GatewayError): Reply | null;
-  /** Adds the header that explains the route of a request. */
-  debugRoute(ctx: RequestContext, dispatcher: Dispatcher): Promise<void>;
   readonly prompts: PromptSteps;
 }
 
@@ -123,17 +125,12 @@ async function run(options: PipelineOptions, ctx: RequestContext, sink: ReplySin
   checkProviderPath(match);
   const reply = await askPlugins(options, ctx);
   if (ctx.aborted) return;
-  if (ctx.gatewayHeaders.has('debug-route')) await options.endpoints.debugRoute(ctx, options.dispatcher);
-  if (ctx.aborted) return;
-  const attemptReply = reply ? ({ kind: 'replaced', reply } as const) : await replyOf(options, ctx, sink);
+  if (reply) return deliver(options, ctx, sink, { kind: 'replaced', reply });
+  const handle = options.endpoints.handlerOf(ctx);
+  const attemptReply = handle
+    ? await handle(options, ctx, sink, ({ kind, error }) => end(options, ctx, { kind, status: 101, error }))
+    : await dispatch(ctx, sink, options.dispatcher);
   if (attemptReply !== null && !ctx.aborted) await deliver(options, ctx, sink, attemptReply);
-}
-
-/** Calls the handler of the endpoint, or a provider on the main path. Returns null if the reply has been sent. */
-function replyOf(options: PipelineOptions, ctx: RequestContext, sink: ReplySink): Promise<AttemptReply | null> {
-  const handle = options.endpoints.handlerOf(ctx.endpoint, ctx.request);
-  if (handle === null) return dispatch(ctx, sink, options.dispatcher);
-  return handle(options, ctx, sink, ({ kind, error }) => end(options, ctx, { kind, status: 101, error }));
 }
 
 function noRoute(options: PipelineOptions, { method, path }: InboundRequest): GatewayError {

@@ -1,16 +1,16 @@
-import type { Identity, RequestContext } from '../contract/plugin/context.ts';
-import type { Plan } from '../contract/plugin/plan.ts';
+import type { Identity, RequestContext, RequestTarget } from '../contract/plugin/context.ts';
+import type { Plan, Target } from '../contract/plugin/plan.ts';
 import type { RenderedPrompt, RequestPrompt } from '../contract/plugin/prompt.ts';
 import { headerParam } from '../contract/protocol/header-names.ts';
 import { GatewayError } from '../contract/values/errors.ts';
+import { splitModelSlug } from '../contract/values/model-slug.ts';
 import { encode } from '../pipeline/attempt/outgoing-body.ts';
 import type { PipelineOptions, PromptSteps } from '../pipeline/run.ts';
-import { withProvider } from '../pipeline/target/target-prompt.ts';
 import { findPrompt } from './find-prompt.ts';
 import { openPrompt, type PromptServices, promptInput, renderPrompt } from './render-prompt.ts';
 
 /** The steps of prompts on the main path: see `PromptSteps`. */
-export const promptSteps: PromptSteps = { open, nameProvider, openTargets };
+export const promptSteps: PromptSteps = { open, nameProvider, openTargets, adoptTarget };
 
 export function servicesOf({ services, bodies }: Pick<PipelineOptions, 'services' | 'bodies'>): PromptServices {
   return { documents: services.documents, random: services.random, bytesMax: bodies.jsonBytesMax };
@@ -100,3 +100,28 @@ function referencesOf(plan: Plan): Set<string> {
 function invalid(message: string): GatewayError {
   return new GatewayError('invalid_config', { message, param: headerParam('config') });
 }
+
+function adoptTarget(ctx: RequestContext, prompt: RequestPrompt, target: Target): void {
+  const used = prompt.byTarget?.get(target.index) ?? prompt.used;
+  const { params, provider } = used;
+  const model = typeof params.model === 'string' ? params.model : null;
+  const split = model === null ? null : splitModelSlug(model);
+  ctx.setParams(split === null ? params : { ...params, model: split.model });
+  ctx.requestTarget = withProvider(prompt.named, split?.slug ?? provider);
+  ctx.prompt = { ...prompt, used };
+}
+
+/** Returns the target of a request with this provider, unless it names one. */
+function withProvider(target: RequestTarget | null, provider: string | null): RequestTarget | null {
+  if (provider === null || (target?.provider ?? null) !== null) return target;
+  return { ...(target ?? noTarget), provider };
+}
+
+const noTarget: Omit<RequestTarget, 'provider'> = {
+  credentials: {},
+  customHost: null,
+  settings: {},
+  timeoutMs: null,
+  forwardHeaders: null,
+  strict: null,
+};

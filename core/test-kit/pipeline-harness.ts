@@ -81,6 +81,8 @@ export function createHarness(
     services?: UpstreamTransport;
     /** Default: a short form of the production body. */
     errorReply?: PipelineParts['errorReply'];
+    /** Takes headers and bodies for logs. Absent: none are stored. */
+    contents?: CoreServices['contents'];
     /** Takes the place of a pool with one thread, which is not started while all inputs are small. */
     tasks?: CoreServices['tasks'];
     retryBudget?: { percent: number; floor: number };
@@ -175,6 +177,7 @@ export function createHarness(
       isProvider: (id) => providers.has(id),
       checkCustomHost: (url) => (url.startsWith('https://') ? null : 'must begin with https://'),
       signAws: createSignAws(clock),
+      ...(options.contents ? { contents: options.contents } : {}),
       fetch: options.fetch ?? serviceFetch(options.services ?? noServices, clock.now),
     },
   });
@@ -192,20 +195,19 @@ export function createHarness(
         onEnd: () => gone.yes || handler.onEnd(),
         onError: (error) => gone.yes || handler.onError(error),
       };
-      const exchange = { sent: true };
-      setImmediate(() => {
-        if (!gone.yes && script(call, guarded) === 'connecting') exchange.sent = false;
-      });
-      return {
-        get sent() {
-          return exchange.sent;
-        },
+      const exchange = {
+        sent: true,
         resume: () => {},
         abort: () => {
           if (!gone.yes) aborted.push(call);
           gone.yes = true;
         },
       };
+      setImmediate(() => {
+        if (!gone.yes && script(call, guarded) === 'connecting') exchange.sent = false;
+      });
+      // No accessor: V8 makes a hidden class for each object literal with one, which holds the request until a full collection.
+      return exchange;
     },
     close: async () => {},
   };

@@ -41,7 +41,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
   #aborted = false;
   /** True while `send` runs. Errors wait until the caller has its handle. */
   #sending = true;
-  #answered = false;
+  #hasResponse = false;
   #reused = false;
   #paused = false;
   #resumeAsked = false;
@@ -112,7 +112,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
 
   /** Called for the first byte of a reply, before its head is complete. */
   onResponseStarted(): void {
-    this.#answered = true;
+    this.#hasResponse = true;
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
@@ -173,7 +173,7 @@ export class Exchange implements UpstreamExchange, Timed, Dispatcher.DispatchHan
    * received it.
    */
   #mayResend(error: Error): boolean {
-    if (!this.#reused || this.#answered || this.#phase !== 'head' || !isClosedSocket(error)) return false;
+    if (!this.#reused || this.#hasResponse || this.#phase !== 'head' || !isClosedSocket(error)) return false;
     if (this.#request.body instanceof UploadStream) return false;
     return idempotent.has(this.#call.method) || performance.now() - this.#sentAtMs < closedSocketMs;
   }

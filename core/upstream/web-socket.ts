@@ -101,7 +101,7 @@ export function openWebSocket(
   failLater(
     firstByteMs,
     () => true,
-    () => notAnswered(firstByteMs),
+    () => noResponse(firstByteMs),
   );
 
   queueMicrotask(() => {
@@ -171,6 +171,6 @@ function notReached(ms: number): GatewayError {
   return new GatewayError('upstream_connect', { message: `The provider could not be reached within ${ms}ms` });
 }
 
-function notAnswered(ms: number): GatewayError {
+function noResponse(ms: number): GatewayError {
   return new GatewayError('request_timeout', { message: `Request exceeded the timeout sent in the request: ${ms}ms` });
 }

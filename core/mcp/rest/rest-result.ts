@@ -1,6 +1,6 @@
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import type { JsonObject } from '../../contract/values/json.ts';
-import { type ExchangeStream, readWhole } from '../../pipeline/attempt/exchange-stream.ts';
+import type { ExchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
 
 /** Maximum length of a response of the API in bytes. Models read the result as a whole. */
 const resultBytesMax = 1_048_576;
@@ -15,7 +15,7 @@ export async function restResult(status: number, headers: HeaderList, stream: Ex
     stream.abort();
     return failed(refused);
   }
-  const bytes = await readWhole(stream, resultBytesMax);
+  const bytes = await stream.whole(resultBytesMax);
   if (bytes === null) return failed(`The API replied with more than ${resultBytesMax} bytes. Ask for less`);
   const type = findHeader(headers, 'content-type') ?? 'text/plain';
   const content = contentOf(type.split(';')[0]?.trim().toLowerCase() ?? '', bytes);

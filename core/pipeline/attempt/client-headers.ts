@@ -4,6 +4,7 @@ import type { Caller } from '../../contract/provider/provider.ts';
 import { holdsCredential } from '../../contract/values/api-key.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
+import { childSpanId, w3cTraceId } from '../../contract/values/trace-ids.ts';
 import { isFramingHeader, isUnforwardedHeader } from '../../contract/values/unforwarded-headers.ts';
 import { isGatewayHeader } from '../request/gateway-headers.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
@@ -102,4 +103,16 @@ function headersOf(ctx: RequestContext): Record<string, string> {
     break;
   }
   return headers;
+}
+
+/** Sets `traceparent` to the span of the next attempt, which the control plane exports. Replaces one of the client. */
+export function setTraceContext(ctx: RequestContext, headers: HeaderList): void {
+  const value = `00-${w3cTraceId(ctx.traceId)}-${childSpanId(ctx.id, ctx.attempts.length + 1)}-01`;
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] === 'traceparent') {
+      headers[i + 1] = value;
+      return;
+    }
+  }
+  headers.push('traceparent', value);
 }

@@ -1,11 +1,14 @@
 import type { UpstreamCall, UpstreamSender } from '../../contract/provider/upstream.ts';
 import type { BodyConsumer, HeaderList, RequestBody } from '../../contract/values/http.ts';
+import { isPromise, type Maybe } from '../../contract/values/json.ts';
 
 /** One exchange whose reply its consumer reads chunk by chunk. */
 export interface ExchangeStream {
   /** Rejects with the transport's GatewayError. */
   readonly head: Promise<{ readonly status: number; readonly headers: HeaderList }>;
   readonly body: AsyncIterable<Uint8Array>;
+  /** Returns the whole body instead of `body`. Null, and the exchange ends, if it has more than `bytesMax` bytes. */
+  whole(bytesMax: number): Maybe<Uint8Array | null>;
   /** Safe to call twice, and after the end. */
   abort(): void;
 }
@@ -34,15 +37,25 @@ export function exchangeStream(sender: UpstreamSender, call: UpstreamCall): Exch
   return {
     head,
     body: chunks,
-    abort() {
-      if (isOver) return;
-      isOver = true;
-      exchange.abort();
-      const error = new Error('the exchange was cancelled');
-      settle.reject(error);
-      chunks.end(error);
+    whole(bytesMax) {
+      const bytes = chunks.whole(bytesMax);
+      const conclude = (read: Uint8Array | null): Uint8Array | null => {
+        if (read === null) abort();
+        return read;
+      };
+      return isPromise(bytes) ? bytes.then(conclude) : conclude(bytes);
     },
+    abort,
   };
+
+  function abort(): void {
+    if (isOver) return;
+    isOver = true;
+    exchange.abort();
+    const error = new Error('the exchange was cancelled');
+    settle.reject(error);
+    chunks.end(error);
+  }
 }
 
 /** A body that streams in, to be read with `for await`. */
@@ -114,6 +127,8 @@ class ChunkQueue implements AsyncIterable<Uint8Array> {
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #isPaused = false;
+  /** True while `whole` waits for the end. It has a limit of its own. */
+  #isWhole = false;
   #end: { error: Error | null } | null = null;
   #wake: (() => void) | null = null;
 
@@ -127,7 +142,7 @@ class ChunkQueue implements AsyncIterable<Uint8Array> {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     this.#wake?.();
-    if (this.#bytes <= heldBytesMax) return true;
+    if (this.#bytes <= heldBytesMax || this.#isWhole) return true;
     this.#isPaused = true;
     return false;
   }
@@ -136,6 +151,30 @@ class ChunkQueue implements AsyncIterable<Uint8Array> {
     this.#end ??= { error };
     this.#wake?.();
     return this;
+  }
+
+  /** Returns all chunks together: at once if the end is here. Null if they have more than `bytesMax` bytes. */
+  whole(bytesMax: number): Maybe<Uint8Array | null> {
+    const read = (): Uint8Array | null | undefined => {
+      if (this.#bytes > bytesMax) return null;
+      if (this.#end?.error) throw this.#end.error;
+      if (this.#end) return this.#chunks.length === 1 ? (this.#chunks[0] as Uint8Array) : Buffer.concat(this.#chunks);
+      return undefined;
+    };
+    const bytes = read();
+    if (bytes !== undefined) return bytes;
+    return new Promise((resolve, reject) => {
+      this.#isWhole = true;
+      if (this.#isPaused) this.#resume();
+      this.#wake = () => {
+        try {
+          const all = read();
+          if (all !== undefined) resolve(all);
+        } catch (thrown) {
+          reject(thrown);
+        }
+      };
+    });
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
@@ -159,19 +198,4 @@ class ChunkQueue implements AsyncIterable<Uint8Array> {
       }
     }
   }
-}
-
-/** Reads a reply whole. Returns null, and ends the exchange, if it has more than `bytesMax` bytes. */
-export async function readWhole(stream: ExchangeStream, bytesMax: number): Promise<Uint8Array | null> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stream.body) {
-    size += chunk.length;
-    if (size > bytesMax) {
-      stream.abort();
-      return null;
-    }
-    chunks.push(chunk);
-  }
-  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
 }

@@ -9,11 +9,10 @@ import { stepBytes } from '../request/large-json/json-steps.ts';
 import { encodeLarge } from '../request/large-json/large-json.ts';
 import { meteredBody } from '../request/passed-request.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
-import { addClientHeaders, callerOf, passedClientHeaders } from './client-headers.ts';
+import { addClientHeaders, callerOf, passedClientHeaders, setTraceContext } from './client-headers.ts';
 import { encode, otherContent, shapedForm } from './outgoing-body.ts';
 import { leaveDefaults, shapeParams } from './shape-params.ts';
 import { isSession, socketCall } from './socket-call.ts';
-import { setTraceContext } from './trace-context.ts';
 
 export interface OutgoingOptions {
   readonly prefixes: readonly string[];

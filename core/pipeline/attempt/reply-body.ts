@@ -1,4 +1,3 @@
-import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Operation } from '../../contract/provider/provider.ts';
 import { findHeader, type HeaderList } from '../../contract/values/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
@@ -12,12 +11,6 @@ export function isJson(headers: HeaderList): boolean {
 /** True if these are the headers of the events that the operation reads. */
 export function isStream(headers: HeaderList, operation: Operation): boolean {
   return findHeader(headers, 'content-type')?.startsWith(operation.decodeStream?.contentType ?? 'text/event-stream') ?? false;
-}
-
-/** Returns true if a plugin judges the whole response, so that none of it is sent before it is complete. */
-export function isHeld(ctx: RequestContext): boolean {
-  const { readsReply, holdsStream } = ctx.plan;
-  return readsReply || (holdsStream.length > 0 && holdsStream.some((hook) => hook(ctx)));
 }
 
 /** Returns the JSON object of a body. Null if it is not one. */

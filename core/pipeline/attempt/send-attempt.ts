@@ -14,11 +14,11 @@ import type { ResolvedTarget } from '../target/resolve-target.ts';
 import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { type MeterReply, type ReplyMeter, usageWithoutResponse } from '../usage/reply-meter.ts';
 import { HeldReply } from './held-reply.ts';
-import { deniedResponse, type Judge } from './judge-response.ts';
+import { deniedResponse, isHeld, type Judge } from './judge-response.ts';
 import type { Outgoing } from './outgoing-call.ts';
 import { PassingEvents } from './passing-events.ts';
 import { plainReply } from './plain-reply.ts';
-import { contentLength, isHeld, isJson, isStream } from './reply-body.ts';
+import { contentLength, isJson, isStream } from './reply-body.ts';
 import { addGatewayHeaders, passedHeaders } from './reply-headers.ts';
 import { ReplyStream } from './reply-stream.ts';
 

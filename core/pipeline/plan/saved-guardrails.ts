@@ -45,14 +45,13 @@ export function loadGuardrails(
   { workspaceId, organisationId }: Pick<Identity, 'workspaceId' | 'organisationId'>,
   references: readonly GuardrailReference[],
   defaults: Defaults | null,
-  target: 'llm' | 'mcp_tools' = 'llm',
 ): Maybe<SavedGuardrails> {
   const both = [workspaceId, organisationId];
   const missing: string[] = [];
   const find = (name: string, versionId: string | null, owners: readonly string[]) => {
     const found = findDocument(documents, name, versionId, owners);
     const checked = (document: GuardrailDocument | null) => {
-      if (document === null || (document.target ?? 'llm') !== target) missing.push(name);
+      if (document === null || (document.target ?? 'llm') !== 'llm') missing.push(name);
       return document as GuardrailDocument;
     };
     return isPromise(found) ? found.then(checked) : checked(found);
@@ -82,6 +81,24 @@ export function loadGuardrails(
     return Promise.all(lists.map((list) => Promise.all(list))).then(conclude);
   }
   return conclude(lists as GuardrailDocument[][]);
+}
+
+/**
+ * Loads the current versions of guardrails of tools, by name. Throws GatewayError `invalid_config` with the names of those that do not exist.
+ */
+export function loadToolGuardrails(
+  documents: DocumentReader,
+  { workspaceId, organisationId }: Pick<Identity, 'workspaceId' | 'organisationId'>,
+  names: readonly string[],
+): Maybe<readonly GuardrailDocument[]> {
+  const owners = [workspaceId, organisationId];
+  const found = names.map((name) => findDocument(documents, name, null, owners));
+  const conclude = (all: readonly (GuardrailDocument | null)[]): readonly GuardrailDocument[] => {
+    const missing = names.filter((_, index) => all[index]?.target !== 'mcp_tools');
+    if (missing.length > 0) throw unknownGuardrails(missing);
+    return all as readonly GuardrailDocument[];
+  };
+  return found.some(isPromise) ? Promise.all(found).then(conclude) : conclude(found as (GuardrailDocument | null)[]);
 }
 
 function findDocument(

@@ -37,7 +37,9 @@ export async function readParams(ctx: RequestContext, limits: BodyLimits): Promi
   if (!isJson || kind === 'form') throw wrongType(type, kind);
   const counted = new JsonLimits(limits.jsonValuesMax);
   const isSmall = ctx.request.body.length >= 0 && ctx.request.body.length <= harmlessBytes;
-  ctx.body = await readBytes(ctx, limits.jsonBytesMax, isSmall ? undefined : (chunk) => counted.push(chunk));
+  const onChunk = isSmall ? undefined : (chunk: Uint8Array) => counted.push(chunk);
+  ctx.body = await ctx.request.body.bytes(limits.jsonBytesMax, (bytes) => ctx.holdBytes(bytes), onChunk);
+  ctx.requestBytes = ctx.body.length;
   if (!isSmall) ctx.holdBytes(counted.heapBytes);
   const params = ctx.body.length > stepBytes ? await parseLargeBody(ctx, ctx.body) : parseBody(ctx.body);
   ctx.setParams(params);
@@ -45,12 +47,8 @@ export async function readParams(ctx: RequestContext, limits: BodyLimits): Promi
 }
 
 /** Reads the whole body and counts it against BODY_MEMORY_MAX. */
-export async function readBytes(
-  ctx: RequestContext,
-  bytesMax: number,
-  onChunk?: (chunk: Uint8Array) => void,
-): Promise<Uint8Array> {
-  const body = await ctx.request.body.bytes(bytesMax, (bytes) => ctx.holdBytes(bytes), onChunk);
+export async function readBytes(ctx: RequestContext, bytesMax: number): Promise<Uint8Array> {
+  const body = await ctx.request.body.bytes(bytesMax, (bytes) => ctx.holdBytes(bytes));
   ctx.requestBytes = body.length;
   return body;
 }

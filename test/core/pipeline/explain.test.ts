@@ -320,6 +320,14 @@ describe('x-svc-debug-route', () => {
     expect(reply.header('x-svc-debug-route')).toBe('{"error":"the API key requires the scope configs.read"}');
   });
 
+  it('is absent if the cache replies, because the request takes no route', async () => {
+    const gateway = createHarness(seeing);
+    const cached = { ...headers, 'x-svc-config': JSON.stringify({ provider: '@one', cache: { mode: 'simple' } }) };
+    const replies = [await gateway.send({ headers: cached }), await gateway.send({ headers: cached })];
+    expect(replies.map((reply) => reply.header('x-svc-cache-status'))).toEqual(['MISS', 'HIT']);
+    expect(replies.map((reply) => reply.header('x-svc-debug-route') !== undefined)).toEqual([true, false]);
+  });
+
   it('is absent by default, and rejected unless it is true or false', async () => {
     const gateway = createHarness(seeing);
     expect((await gateway.send({ headers: { 'x-svc-config': config } })).header('x-svc-debug-route')).toBeUndefined();
