@@ -10,10 +10,16 @@ const unit = [
   'test/support/**/*.test.ts',
   'test/*.test.ts',
 ];
-/** Tests below the folders of `unit` that take longer than the rest together, or start processes. */
+/** Tests below the folders of `unit` that take longer than the rest together, or start Node processes. */
 const slow = [
+  'test/core/compose/request-log.test.ts',
   'test/core/http/forced-short-writes.test.ts',
+  'test/core/journal/{shipper,spool}.test.ts',
+  'test/core/log/log.test.ts',
+  'test/core/plugin-host/load-plugins.test.ts',
+  'test/core/provider-host/load-providers.test.ts',
   'test/core/secret-managers/gateway.test.ts',
+  'test/core/telemetry/metrics-ipc.test.ts',
   'test/config/generators/**/*.test.ts',
 ];
 
@@ -40,14 +46,14 @@ export default defineConfig({
     // Tests start servers and processes and often wait for them, so two cores carry four files at a time.
     pool: 'forks',
     maxWorkers: 4,
+    // The projects import the same sources, and each would transform them again. Later runs transform only what has changed.
+    fsModuleCache: true,
     globalSetup: ['test/support/test-run.ts'],
     // TEST_REPORT=<file> also writes the counts there, for .ci/run.
     reporters: process.env.TEST_REPORT
       ? ['default', ['json', { outputFile: process.env.TEST_REPORT }], new SkippedTestsReporter()]
       : ['default', new SkippedTestsReporter()],
     projects: [project('unit', unit, slow), project('admin', ['test/admin/**/*.test.ts']), project('system', system)],
-    // One retry in CI, shown as `retry x1`, until the suite has passed five times in a row without it on a busy machine.
-    retry: process.env.CI ? 1 : 0,
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },

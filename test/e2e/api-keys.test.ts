@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { adminClient } from '../support/admin-client.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { openRawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 
 /** Changes of a key reach every running gateway process. Two of them share the port here. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGatewayWithUpstream;
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '2' } });
-  await until(() => gateway.pidsOf('gateway').length === 2, { what: 'two gateway processes' });
+  gateway = await shareGatewayWithUpstream('pair');
 });
 afterAll(() => gateway?.close());
 

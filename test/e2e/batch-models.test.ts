@@ -1,21 +1,21 @@
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reply } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
 
 /** Restricted models in batches: every provider has only `good` enabled. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGatewayWithUpstream;
 const clients: Record<string, OpenAI> = {};
 
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream({ env: { BATCH_INTERVAL: '50' } });
+  gateway = await shareGatewayWithUpstream();
   const { admin, upstream } = gateway;
   await admin.createUpstream('mis', upstream.openaiHost, { ai_provider_id: 'mistral-ai', key: 'mistral-key' });
   await admin.createUpstream('coh', upstream.openaiHost, { ai_provider_id: 'cohere', key: 'cohere-key' });
   for (const slug of ['oai', 'ant', 'mis', 'coh']) {
     const models = { models: [{ slug: 'good', enabled: true }], allow_all_models: false };
-    const put = await admin.put(`/integrations/int-${slug}/models`, models as never);
+    const put = await admin.put(`/integrations/${admin.integrationOf(slug)}/models`, models as never);
     expect(put.status, JSON.stringify(put.body)).toBe(200);
     const apiKey = await gateway.keyFor({ provider: `@${slug}` });
     clients[slug] = new OpenAI({ baseURL: gateway.baseUrl, apiKey, maxRetries: 0 });

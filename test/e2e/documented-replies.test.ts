@@ -8,7 +8,6 @@ import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
 const seed = 20_261_122;
 /** Requests generated from the description of each operation. Every second one deviates from it. */
 const requestsOfData = process.env.LONG_TESTS ? 8 : 2;
-const requestsOfControl = 1;
 const models = [
   '@mock/echo',
   '@mock/echo',
@@ -25,7 +24,8 @@ const { pick, valueFor, oddTexts } = createFuzz(random);
 let gateway: SharedGateway;
 let document: OpenApiDocument;
 beforeAll(async () => {
-  gateway = await shareGateway();
+  // Its requests keep a control plane busy, and the embedded database would delay those of other test files.
+  gateway = await shareGateway('pair');
   document = (await (await fetch(`${gateway.baseUrl}/openapi.json`)).json()) as OpenApiDocument;
 });
 
@@ -36,7 +36,7 @@ interface Sent {
   readonly body?: string | FormData;
 }
 
-it('a gateway sends only replies that its API description has, to requests generated from it', async () => {
+it('a gateway sends only replies that its API description has, to requests generated from it', { timeout: 300_000 }, async () => {
   const differenceOf = createReplyChecker(document);
   const differences: string[] = [];
   const statuses = new Set<number>();
@@ -59,18 +59,23 @@ it('a gateway sends only replies that its API description has, to requests gener
   expect([...statuses].sort()).toEqual(expect.arrayContaining([200, 400, 401, 403, 404, 414, 426, 431, 502]));
 });
 
+let keyedControlOperations = 0;
+
 function* requestsOf(method: string, template: string, operation: Operation): Generator<Sent> {
   const isData = operation['x-svc-plane'] === 'data';
   // Below /v1, deployments are also a provider's route. A key that cannot call models reaches the control plane.
   const isShared = !isData && template.startsWith('/deployments');
   const key = { 'x-svc-api-key': isShared ? gateway.adminKey : gateway.workspaceKey };
   const path = pathOf(template);
-  if (operation.security.length > 0 && !isShared) yield { method, path, headers: {} };
+  // A gateway forwards requests to the control plane, whose own test sends each operation several. Here every second one has no key.
+  const needsKey = operation.security.length > 0 && !isShared;
+  const isBare = !isData && needsKey && keyedControlOperations++ % 2 === 0;
+  if (needsKey && (isData || isBare)) yield { method, path, headers: {} };
   if (isData) {
     yield { method, path: `${path}?x=${'x'.repeat(9_000)}`, headers: key };
     yield { method, path, headers: { ...key, 'x-long': 'x'.repeat(70_000) } };
   }
-  for (let i = 0; i < (isData ? requestsOfData : requestsOfControl); i++) {
+  for (let i = 0; i < (isData ? requestsOfData : isBare ? 0 : 1); i++) {
     const oddness = i % 2 === 0 ? 0 : 0.15;
     const headers: Record<string, string> = { ...parametersOf(operation, 'header', oddness), ...key };
     if (isData && random() < 0.8) headers['x-svc-provider'] = pick(['@mock', '@mock', 'svc', 'openai', '@none']);

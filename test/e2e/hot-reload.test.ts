@@ -1,15 +1,14 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import { stallBeforeHead } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { openRawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 
 /** Changes reach every gateway process while it runs: two of them share the port here. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGatewayWithUpstream;
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '2' } });
-  await until(() => gateway.pidsOf('gateway').length === 2, { what: 'two gateway processes' });
+  gateway = await shareGatewayWithUpstream('pair');
 });
 afterAll(() => gateway?.close());
 afterEach(() => gateway?.upstream.reset());
@@ -158,7 +157,7 @@ it('hot reload: a changed credential, and a changed host, are used from then on'
   await everywhere(headers);
   expect(upstream.last.header('authorization')).toBe(`Bearer ${storedKeys.openai}`);
 
-  expect((await admin.put('/integrations/int-oai', { key: 'sk-renewed' })).status).toBe(200);
+  expect((await admin.put(`/integrations/${admin.integrationOf('oai')}`, { key: 'sk-renewed' })).status).toBe(200);
   await until(async () => {
     upstream.reset();
     await everywhere(headers);
@@ -169,13 +168,13 @@ it('hot reload: a changed credential, and a changed host, are used from then on'
   expect(new Set(upstream.requests.map((request) => request.header('authorization')))).toEqual(new Set(['Bearer sk-renewed']));
 
   const elsewhere = { configurations: { custom_host: `${upstream.origin}/other/v1` } };
-  expect((await admin.put('/integrations/int-oai', elsewhere)).status).toBe(200);
+  expect((await admin.put(`/integrations/${admin.integrationOf('oai')}`, elsewhere)).status).toBe(200);
   await until(async () => {
     upstream.reset();
     await everywhere(headers);
     return upstream.requests.every((request) => request.path === '/other/v1/chat/completions');
   });
-  expect((await admin.put('/integrations/int-oai', { key: storedKeys.openai })).status).toBe(200);
+  expect((await admin.put(`/integrations/${admin.integrationOf('oai')}`, { key: storedKeys.openai })).status).toBe(200);
 });
 
 it('hot reload: a request in flight ends under the config it began with', async () => {

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { echo, reply, startFakeUpstream } from '../support/fake-upstream.ts';
 import { freePorts } from '../support/free-port.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
 
-let gateway: GatewayWithUpstream;
+let gateway: SharedGatewayWithUpstream;
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream();
+  gateway = await shareGatewayWithUpstream();
 });
 afterAll(() => gateway?.close());
 afterEach(() => gateway?.upstream.reset());
@@ -15,7 +15,7 @@ const chat = (model: string) => ({ model, messages: [{ role: 'user', content: 'h
 const ask = (model: string, provider = '@oai', path = '/chat/completions') =>
   gateway.call(path, { headers: { 'x-svc-provider': provider }, body: chat(model) });
 const putModels = async (body: object) => {
-  const answer = await gateway.admin.put('/integrations/int-oai/models', body as never);
+  const answer = await gateway.admin.put(`/integrations/${gateway.admin.integrationOf('oai')}/models`, body as never);
   expect(answer.status, JSON.stringify(answer.body)).toBe(200);
 };
 
@@ -64,7 +64,10 @@ describe('models of an integration', () => {
       },
     });
     const models = [{ slug: 'gpt-4o', enabled: true }];
-    const put = await admin.put('/integrations/int-az/models', { models, allow_all_models: false } as never);
+    const put = await admin.put(`/integrations/${gateway.admin.integrationOf('az')}/models`, {
+      models,
+      allow_all_models: false,
+    } as never);
     expect(put.status, JSON.stringify(put.body)).toBe(200);
     await until(async () => (await ask('other', '@az')).status === 412, { what: 'the refusal' });
     upstream.always(echo());
@@ -116,7 +119,7 @@ describe('models of an integration', () => {
     expect((await ask('keyed')).status).toBe(200);
     expect(upstream.last.path).not.toContain('/elsewhere/');
     expect(upstream.last.headerValues('authorization')).toEqual(['Bearer of-the-model-0123456789']);
-    const read = (await gateway.admin.get('/integrations/int-oai/models')).body;
+    const read = (await gateway.admin.get(`/integrations/${gateway.admin.integrationOf('oai')}/models`)).body;
     const keyed = read.models.find((one: { slug: string }) => one.slug === 'keyed');
     expect(keyed.configurations.custom_headers).toEqual({ authorization: '****6789' });
   });
@@ -145,7 +148,10 @@ describe('models of an integration', () => {
     const config = { type: 'static', pay_as_you_go: { request_token: { price: 1_000 }, response_token: { price: 2_000 } } };
     await putModels({ models: [{ slug: 'priced', enabled: true, pricing_config: config }] });
     const adjustments = { multiplier: { default: 2, response_token: 3 } };
-    expect((await gateway.admin.put('/integrations/int-oai', { pricing_adjustments: adjustments })).status).toBe(200);
+    expect(
+      (await gateway.admin.put(`/integrations/${gateway.admin.integrationOf('oai')}`, { pricing_adjustments: adjustments }))
+        .status,
+    ).toBe(200);
     const log = await gateway.logOf(await ask('priced'));
     const { req_units: input, res_units: output, cost, price_source: source } = log.metrics;
     expect(input).toBeGreaterThan(0);
@@ -166,11 +172,14 @@ describe('models of an integration', () => {
 
   it('are not reachable after the workspace has lost the integration', async () => {
     const body = { workspaces: [{ id: gateway.workspaceId, enabled: false }] };
-    expect((await gateway.admin.put('/integrations/int-oai/workspaces', body)).status).toBe(200);
-    await until(async () => (await ask('good')).status === 400, { deadlineMs: 1_000, what: 'the end of the access' });
+    expect((await gateway.admin.put(`/integrations/${gateway.admin.integrationOf('oai')}/workspaces`, body)).status).toBe(200);
+    await until(async () => (await ask('good')).status === 400, { what: 'the end of the access' });
     expect(
-      (await gateway.admin.put('/integrations/int-oai/workspaces', { workspaces: [{ id: gateway.workspaceId, enabled: true }] }))
-        .status,
+      (
+        await gateway.admin.put(`/integrations/${gateway.admin.integrationOf('oai')}/workspaces`, {
+          workspaces: [{ id: gateway.workspaceId, enabled: true }],
+        })
+      ).status,
     ).toBe(200);
   });
 });
@@ -180,7 +189,7 @@ describe('the connection test', () => {
     gateway.admin.post('/integrations/test', { ai_provider_id: type, key, configurations } as never);
 
   it('confirms a working stored account', async () => {
-    const answer = await gateway.admin.post('/integrations/int-oai/test', {});
+    const answer = await gateway.admin.post(`/integrations/${gateway.admin.integrationOf('oai')}/test`, {});
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
     expect(answer.body).toEqual({
       ok: true,
@@ -214,7 +223,11 @@ describe('the connection test', () => {
   it('is rejected for keys that may not change integrations, and gateways accept it only from the control plane', async () => {
     const { key } = await gateway.admin.createKey();
     const headers = { 'x-svc-api-key': key };
-    const answer = await gateway.call('/integrations/int-oai/test', { method: 'POST', headers, body: {} });
+    const answer = await gateway.call(`/integrations/${gateway.admin.integrationOf('oai')}/test`, {
+      method: 'POST',
+      headers,
+      body: {},
+    });
     expect(answer.status).toBe(403);
     const direct = await fetch(`${gateway.origin}/internal/v1/connection-tests`, { method: 'POST', body: '{}' });
     expect(direct.status).toBe(404);

@@ -1,16 +1,17 @@
 import OpenAI, { toFile } from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openaiError, reply } from '../support/fake-upstream.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream, storedKeys } from '../support/gateway-with-upstream.ts';
 import { onePixelPng, spokenBytes } from '../support/openai-media-replies.ts';
 import { patternBytes } from '../support/pattern-bytes.ts';
+import { until } from '../support/until.ts';
 
 /** The official client on the routes beside text, through the whole product. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGatewayWithUpstream;
 let client: OpenAI;
 
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream({ env: { FORM_BUFFER_MAX: '2000000' } });
+  gateway = await shareGatewayWithUpstream();
   client = new OpenAI({ baseURL: gateway.baseUrl, apiKey: await gateway.keyFor({ provider: '@oai' }), maxRetries: 0 });
 });
 afterAll(() => gateway?.close());
@@ -28,7 +29,7 @@ async function formSent(): Promise<FormData> {
 
 async function addModels(slug: string, names: readonly string[]): Promise<void> {
   const models = names.map((name) => ({ slug: name, enabled: true }));
-  expect((await gateway.admin.put(`/integrations/int-${slug}/models`, { models })).status).toBe(200);
+  expect((await gateway.admin.put(`/integrations/${gateway.admin.integrationOf(slug)}/models`, { models })).status).toBe(200);
 }
 
 async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
@@ -250,9 +251,7 @@ describe('model lists of the OpenAI client', () => {
     await gateway.call('/models');
     await gateway.admin.createUpstream('later', gateway.upstream.openaiHost, { key: 'sk-later' });
     await addModels('later', ['gpt-4o-mini']);
-    await expect
-      .poll(async () => (await (await gateway.call('/models?provider=@later')).json()).total_count, { timeout: 10_000 })
-      .toBeGreaterThan(0);
+    await until(async () => (await (await gateway.call('/models?provider=@later')).json()).total_count > 0);
   });
 
   it('have the format of Anthropic for its clients, and single models pass through', async () => {

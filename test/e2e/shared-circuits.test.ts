@@ -8,9 +8,15 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { openaiError } from '../support/fake-upstream.ts';
 import { freePort } from '../support/free-port.ts';
 import { type FreshReply, onFreshConnection } from '../support/fresh-connection.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import {
+  type GatewayWithUpstream,
+  type SharedGatewayWithUpstream,
+  shareGatewayWithUpstream,
+  startGatewayWithUpstream,
+} from '../support/gateway-with-upstream.ts';
 import { natsMissing, newNatsServer } from '../support/nats-server.ts';
-import { compileCacheEnv, sourceArguments } from '../support/source-process.ts';
+import { productFile } from '../support/product.ts';
+import { compileCacheEnv } from '../support/source-process.ts';
 import { until } from '../support/until.ts';
 
 const body = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] };
@@ -32,17 +38,17 @@ async function openCircuits(origin: string): Promise<Record<string, number>> {
   return Object.fromEntries(lines.map(([, process, value]) => [process, Number(value)]));
 }
 
-const ask = (gateway: GatewayWithUpstream, slug: string, origin: string = gateway.origin): Promise<FreshReply> =>
+const ask = (gateway: SharedGatewayWithUpstream, slug: string, origin: string = gateway.origin): Promise<FreshReply> =>
   onFreshConnection(`${origin}${chatPath}`, {
     headers: { 'x-svc-api-key': gateway.workspaceKey, 'x-svc-config': slug },
     body,
   });
 const targetOf = (reply: FreshReply): string => `${reply.status} ${reply.headers['x-svc-last-used-option-index']}`;
-const chatCalls = ({ upstream }: GatewayWithUpstream): number =>
+const chatCalls = ({ upstream }: Pick<SharedGatewayWithUpstream, 'upstream'>): number =>
   upstream.requests.filter((request) => request.path === chatPath).length;
 
 it('shared circuits: one opened by a gateway process of a machine is open in the other', async () => {
-  const gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '2' } });
+  const gateway = await shareGatewayWithUpstream('pair');
   closers.push(() => gateway.close());
   const slug = await gateway.admin.createConfig(config);
   await until(async () => Object.keys(await openCircuits(gateway.origin)).length === 2, { what: 'two processes' });
@@ -80,7 +86,7 @@ describe.skipIf(natsMissing)('circuits of several machines', () => {
   async function startSecondMachine(first: GatewayWithUpstream, env: Record<string, string>): Promise<string> {
     const port = await freePort();
     const dataDir = await mkdtemp(join(tmpdir(), 'svc-second-'));
-    const child = spawn(process.execPath, sourceArguments('core/main.ts'), {
+    const child = spawn(process.execPath, [await productFile('core/main')], {
       stdio: 'ignore',
       env: {
         PATH: process.env.PATH,

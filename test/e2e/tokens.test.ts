@@ -117,7 +117,7 @@ describe('a JWT as apiKey of the OpenAI SDK', () => {
     };
     expect(await models()).toEqual(['first', 'first']);
     await gateway.admin.put('/configs/pc-of-tokens?workspace_id=ws-default', { config: config('second') });
-    await until(async () => (await models()).every((model) => model === 'second'), { what: 'the change', deadlineMs: 3_000 });
+    await until(async () => (await models()).every((model) => model === 'second'), { what: 'the change' });
     await gateway.admin.delete('/configs/pc-of-tokens?workspace_id=ws-default');
     for (const token of tokens) await becomes(token, 400);
     expect(await outcome(sign({ defaults: { config_id: 'pc-nowhere' } }))).toEqual([400, 'invalid_config']);

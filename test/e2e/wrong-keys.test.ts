@@ -5,13 +5,13 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../support/free-port.ts';
+import { productFile } from '../support/product.ts';
 import { type RunningGateway, startGateway } from '../support/start-gateway.ts';
 import { until } from '../support/until.ts';
 
-const program = fileURLToPath(new URL('../../core/supervisor/main.ts', import.meta.url));
+const program = await productFile('core/supervisor/main');
 
 let main: RunningGateway;
 let dataDir: string;

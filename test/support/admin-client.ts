@@ -31,6 +31,8 @@ export interface AdminClient {
    * Creates an integration of type `openai` (or `ai_provider_id`) with the custom host `host`, and its provider. Returns `@slug`.
    */
   createUpstream(slug: string, host: string, fields?: JsonObject): Promise<string>;
+  /** Returns the slug of the integration that `createUpstream(slug, …)` creates. */
+  integrationOf(slug: string): string;
   /** Creates a saved config and returns its slug. */
   createConfig(config: JsonObject, name?: string): Promise<string>;
   /** Creates a prompt of the workspace and returns its slug. `fields` name at least `string`. */
@@ -76,7 +78,7 @@ export function adminClient(url: string, adminKey: string, workspaceId: string, 
     },
     async createUpstream(slug, host, fields = {}) {
       const integration = await client.createIntegration({
-        slug: `${integrationPrefix}-${slug}`,
+        slug: client.integrationOf(slug),
         ai_provider_id: 'openai',
         key: 'sk-upstream',
         configurations: { custom_host: host },
@@ -85,6 +87,7 @@ export function adminClient(url: string, adminKey: string, workspaceId: string, 
       });
       return `@${await client.createProvider({ slug, integration_id: integration })}`;
     },
+    integrationOf: (slug) => `${integrationPrefix}-${slug}`,
     async createConfig(config, name = `config ${++names}`) {
       return String((await create('/configs', { name, config, workspace_id: workspaceId })).slug);
     },

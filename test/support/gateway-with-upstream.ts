@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
-import { type SharedGateway, shareGateway } from './shared-gateway.ts';
+import { type SharedGateway, type SharedProduct, shareGateway } from './shared-gateway.ts';
 import { type GatewayOptions, type RunningGateway, startGateway } from './start-gateway.ts';
 import { until } from './until.ts';
 
@@ -57,12 +57,12 @@ export async function startGatewayWithUpstream(options: GatewayOptions = {}): Pr
   };
 }
 
-/** Like `startGatewayWithUpstream`, with the shared product of this process. `close` closes the upstream. */
-export type SharedGatewayWithUpstream = Omit<GatewayWithUpstream, Exclude<keyof RunningGateway, keyof SharedGateway>>;
+/** Like `GatewayWithUpstream`, with a product that other test files use too. `close` closes the upstream. */
+export type SharedGatewayWithUpstream = SharedGateway & Omit<GatewayWithUpstream, keyof RunningGateway>;
 
-/** Starts an upstream of the caller's own behind the shared product of this process. */
-export async function shareGatewayWithUpstream(): Promise<SharedGatewayWithUpstream> {
-  const gateway = await shareGateway();
+/** Starts an upstream of the caller's own behind a shared product of this run. */
+export async function shareGatewayWithUpstream(product?: SharedProduct): Promise<SharedGatewayWithUpstream> {
+  const gateway = await shareGateway(product);
   const upstream = await startFakeUpstream();
   return { ...gateway, ...(await putInFront(gateway, upstream)), close: () => upstream.close() };
 }

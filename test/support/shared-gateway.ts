@@ -1,40 +1,102 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { scopesByType } from '../../admin/access/scopes.ts';
 import { adminClient } from './admin-client.ts';
-import { type RunningGateway, startGateway } from './start-gateway.ts';
+import { type GatewayOptions, type RunningGateway, startGateway } from './start-gateway.ts';
 import { removeAfterRun, runDirectory } from './test-run.ts';
+import { until } from './until.ts';
 
 /** A product that several test files share. None of them reads its output, stops it or depends on an empty organisation. */
 export type SharedGateway = Omit<RunningGateway, 'stop' | 'kill' | 'output' | 'dataDir' | 'pid' | 'pidsOf'>;
 
-/** Settings of the shared product that differ from the defaults. */
-export const sharedSettings = { realtimeMessageBytesMax: 1024 * 1024 } as const;
+/** Settings of the shared products that differ from the defaults. */
+export const sharedSettings = { realtimeMessageBytesMax: 1024 * 1024, formBufferBytesMax: 2_000_000 } as const;
 
-let shared: Promise<RunningGateway> | null = null;
+/** The products of a run. Each starts when the first file asks for it, and ends with the run. */
+const products = {
+  /** One gateway process and the embedded database. */
+  single: {
+    database: 'embedded',
+    env: {
+      HEADER_PREFIX_ALIASES: 'x-portkey-',
+      KEEP_ALIVE_WITHOUT_BODY: 'on',
+      REALTIME_MESSAGE_MAX: String(sharedSettings.realtimeMessageBytesMax),
+      FORM_BUFFER_MAX: String(sharedSettings.formBufferBytesMax),
+      BATCH_INTERVAL: '50',
+      // No proxy of the tests is in this network.
+      TRUSTED_PROXIES: '10.0.0.0/8',
+      COUNTRY_HEADER: 'cf-ipcountry',
+      PLUGINS: 'config/examples/plugins/required-metadata.mjs',
+      // Many files call from one address at once.
+      ADMIN_REQUESTS_PER_KEY: '0',
+      ADMIN_REQUESTS_PER_ADDRESS: '0',
+    },
+  },
+  /** Two gateway processes, and the database server if there is one. */
+  pair: { env: { GATEWAY_PROCESSES: '2', ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' } },
+} as const satisfies Record<string, GatewayOptions>;
+
+export type SharedProduct = keyof typeof products;
+
 let sharers = 0;
 
-/** Returns the one shared product of this process, which ends with the run. The workspace and its key belong to the caller alone. */
-export async function shareGateway(): Promise<SharedGateway> {
-  shared ??= startShared().catch((error) => {
-    shared = null;
-    throw error;
-  });
-  const { origin, baseUrl, port, controlPlaneUrl, controlPlanePort, adminKey, admin: first } = await shared;
-  const sharer = ++sharers;
-  const made = await first.post('/admin/workspaces', { name: `Sharer ${sharer}` });
-  if (made.status !== 200) throw new Error(`no workspace: ${JSON.stringify(made.body)}`);
-  const workspaceId = String(made.body.id);
+/** Returns a shared product of this run. The workspace and its key belong to the caller alone. */
+export async function shareGateway(name: SharedProduct = 'single'): Promise<SharedGateway> {
+  const { origin, baseUrl, port, controlPlaneUrl, controlPlanePort, adminKey, firstWorkspaceId } = await productOf(name);
+  const sharer = `${process.pid}-${++sharers}`;
+  const first = adminClient(controlPlaneUrl, adminKey, firstWorkspaceId);
+  const workspaceId = String((await first.create('/admin/workspaces', { name: `Sharer ${sharer}` })).id);
   const admin = adminClient(controlPlaneUrl, adminKey, workspaceId, `int-${sharer}`);
+  // As in the workspace of a first start.
+  await admin.createProvider({ slug: 'mock', integration_id: 'mock' });
   const { key: workspaceKey } = await admin.createKey({ scopes: [...scopesByType['workspace-service']] });
   return { origin, baseUrl, port, controlPlaneUrl, controlPlanePort, adminKey, workspaceKey, workspaceId, admin };
 }
 
-async function startShared(): Promise<RunningGateway> {
-  const env = {
-    HEADER_PREFIX_ALIASES: 'x-portkey-',
-    KEEP_ALIVE_WITHOUT_BODY: 'on',
-    REALTIME_MESSAGE_MAX: String(sharedSettings.realtimeMessageBytesMax),
+type Addresses = Pick<SharedGateway, 'origin' | 'baseUrl' | 'port' | 'controlPlaneUrl' | 'controlPlanePort' | 'adminKey'>;
+
+/** The data of a started product that other processes of the run need. */
+interface Product extends Addresses {
+  readonly firstWorkspaceId: string;
+  /** Reason for which the start failed. */
+  readonly error?: string;
+}
+
+/** Returns the product. The first process that creates its folder starts it, the others wait for the file with its addresses. */
+async function productOf(name: SharedProduct): Promise<Product> {
+  const folder = join(runDirectory(), `product-${name}`);
+  const file = join(folder, 'product.json');
+  if (isFirst(folder)) {
+    const started = await start(name, folder).catch((error: Error) => ({ error: error.message }));
+    writeFileSync(`${file}.new`, JSON.stringify(started));
+    renameSync(`${file}.new`, file);
+  }
+  const read = () => JSON.parse(readFileSync(file, 'utf8')) as Product;
+  const product = await until(read, { what: `the shared product "${name}"`, deadlineMs: 110_000 });
+  if (product.error) throw new Error(`the shared product "${name}" did not start: ${product.error}`);
+  return product;
+}
+
+function isFirst(folder: string): boolean {
+  try {
+    mkdirSync(folder);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function start(name: SharedProduct, folder: string): Promise<Product> {
+  const options: GatewayOptions = {
+    ...products[name],
+    parentDir: folder,
+    outputFile: join(folder, 'output'),
+    deadlineMs: 100_000,
   };
-  const started = await startGateway({ parentDir: runDirectory(), env, database: 'embedded' });
+  const started = await startGateway(options);
   removeAfterRun('products', started.pid);
-  return started;
+  const processes = Number(options.env?.GATEWAY_PROCESSES ?? 1);
+  await until(() => started.pidsOf('gateway').length === processes, { what: `${processes} gateway processes` });
+  const { origin, baseUrl, port, controlPlaneUrl, controlPlanePort, adminKey, workspaceId: firstWorkspaceId } = started;
+  return { origin, baseUrl, port, controlPlaneUrl, controlPlanePort, adminKey, firstWorkspaceId };
 }

@@ -30,8 +30,9 @@ export async function until<T>(
     if (performance.now() - startedAtMs > deadlineMs) {
       throw new Error(`not within ${deadlineMs} ms: ${options.what ?? condition.toString()}`, { cause });
     }
-    // The first rounds only yield, so that a short wait costs nothing. Later ones leave the cores to others.
-    await (round < 20 ? nextTurn() : pause(round < 100 ? 2 : 20));
+    // The first rounds only yield, so that a short wait costs nothing. Later ones leave the cores to others: the wait for a process
+    // to start, which takes seconds, would otherwise slow that start down.
+    await (round < 20 ? nextTurn() : pause(round < 100 ? 2 : Math.min(round - 80, 100)));
   }
 }
 

@@ -21,13 +21,13 @@ export async function workspaceCallers(plane: Plane): Promise<Callers> {
   return callers;
 }
 
-/** All callers of an organisation. */
-export async function organisationCallers(plane: Plane): Promise<Callers> {
+/** All callers of an organisation: its own, and those of its first workspace. */
+export async function organisationCallers(plane: Plane, ofWorkspace: Callers): Promise<Callers> {
   return new Map([
     ['an organisation key', plane.adminKey],
     ['an owner', (await newPerson(plane, 'owner')).token],
     ['an admin', (await newPerson(plane, 'admin')).token],
-    ...(await workspaceCallers(plane)),
+    ...ofWorkspace,
   ]);
 }
 

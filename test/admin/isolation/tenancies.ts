@@ -12,9 +12,19 @@ import { type Belongings, canName, type Step, stepsOf } from './walk.ts';
 /** Part of every text of the victim that a reply could show. */
 export const mark = 'victim';
 
+/** The tenant whose callers try to reach a victim. It is the same for all tenancies. */
+export interface Attacker extends Belongings {
+  readonly callers: { readonly ofOrganisation: Callers; readonly ofWorkspace: Callers };
+}
+
+export async function newAttacker(plane: Plane): Promise<Attacker> {
+  const own = await belongings(plane, plane, 'attacker');
+  const ofWorkspace = await workspaceCallers(plane);
+  return { ...own, callers: { ofWorkspace, ofOrganisation: await organisationCallers(plane, ofWorkspace) } };
+}
+
 /** Two tenants of one kind. All callers of the attacker try to reach the victim. */
 export interface Tenancy {
-  readonly attacker: Belongings;
   readonly victim: Belongings;
   readonly callers: Callers;
   /** Requests that name something of the victim. */
@@ -27,15 +37,13 @@ export interface Tenancy {
   readonly rows: { readonly column: 'organisation_id' | 'workspace_id'; readonly id: string };
 }
 
-/** The isolated tenancies by name; each function creates the two sides. */
-export const tenancies: Readonly<Record<string, (plane: Plane) => Promise<Tenancy>>> = {
-  async 'another organisation'(plane) {
+/** The isolated tenancies by name; each function creates the victim. */
+export const tenancies: Readonly<Record<string, (plane: Plane, attacker: Attacker) => Promise<Tenancy>>> = {
+  async 'another organisation'(plane, attacker) {
     const victim = await belongings(plane, await plane.newTenant(), mark);
-    const attacker = await belongings(plane, plane, 'attacker');
     return {
-      attacker,
       victim,
-      callers: await organisationCallers(plane),
+      callers: attacker.callers.ofOrganisation,
       steps: stepsOf(attacker, victim),
       routes: adminRoutes.filter((route) => canName(route, ['organisation_id', 'workspace_id'])),
       secretIds: [victim.organisationId, ...idsOf(victim)],
@@ -43,17 +51,15 @@ export const tenancies: Readonly<Record<string, (plane: Plane) => Promise<Tenanc
     };
   },
 
-  async 'another workspace of the same organisation'(plane) {
+  async 'another workspace of the same organisation'(plane, attacker) {
     const made = await plane.ask('POST', '/workspaces', { body: { name: mark } });
     const mock = { name: `${mark} mock`, slug: 'mock', integration_id: 'mock', workspace_id: made.body.id };
     const added = await plane.ask('POST', '/providers', { body: mock });
     if (added.status !== 200) throw new Error(`no provider: ${JSON.stringify(added.body)}`);
     const victim = await belongings(plane, { ...plane, workspaceId: made.body.id as string }, mark);
-    const attacker = await belongings(plane, plane, 'attacker');
     return {
-      attacker,
       victim,
-      callers: await workspaceCallers(plane),
+      callers: attacker.callers.ofWorkspace,
       // Both are in the same organisation, so naming it is no attack.
       steps: stepsOf(attacker, victim).filter((step) => !step.what.includes('organisation_id') && !isOfBoth(step)),
       routes: adminRoutes.filter((route) => route.tenant !== 'organisation' && canName(route, ['workspace_id'])),

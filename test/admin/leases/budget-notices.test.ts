@@ -8,9 +8,9 @@ import type { BudgetAsk } from '../../../core/contract/protocol/leases.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
 import { addPerson } from '../resources/api-keys/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-import { databases } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
-describe.each(databases)('budget notices, on %s', (name) => {
+describe.each(ruleDatabases)('budget notices, on %s', (name) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(name);

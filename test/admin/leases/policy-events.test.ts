@@ -11,9 +11,9 @@ import { until } from '../../support/until.ts';
 import { usageBody } from '../resources/policies/probes.ts';
 import { newPerson } from '../support/people.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-import { databases } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
-describe.each(databases)('events of policies, on %s', (name) => {
+describe.each(ruleDatabases)('events of policies, on %s', (name) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(name);

@@ -11,7 +11,7 @@ import { newMemoryLog } from '../../support/memory-log.ts';
 import { randomFrom } from '../../support/random-from.ts';
 import { sampleRecord } from '../../support/sample-record.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-import { databases } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
 const capacity = 10_000;
 const calls = 60;
@@ -23,7 +23,7 @@ interface Ended {
   readonly overshoot: number;
 }
 
-describe.each(databases)('random calls under a budget, on %s', (name) => {
+describe.each(ruleDatabases)('random calls under a budget, on %s', (name) => {
   const time = newFakeTime(Date.now());
   let plane: Plane;
   /** Exchanges with the control plane that are under way. The clock stands still meanwhile. */

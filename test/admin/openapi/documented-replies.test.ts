@@ -63,7 +63,8 @@ describe.each(ruleDatabases)('requests generated from the API description, on %s
     const isPublic = operation.security.length === 0;
     yield { method, path: path + queryOf(operation, 0), headers, body: example };
     if (!isPublic) yield { method, path, headers: { 'content-type': 'application/json' }, body: example };
-    yield { method: 'PATCH', path, headers };
+    // Every operation of a path has the same reply to a method that the path does not have.
+    if (method === firstMethodOf(template)) yield { method: 'PATCH', path, headers };
     for (let i = 0; i < generated; i++) {
       const oddness = i % 2 === 0 ? 0 : 0.15;
       const body = content ? JSON.stringify(valueFor(content.schema, oddness)) : undefined;
@@ -79,6 +80,8 @@ describe.each(ruleDatabases)('requests generated from the API description, on %s
     yield { method, path, headers: once, body: JSON.stringify({ ...(content.example as object), name: 'Once' }) };
     yield { method, path, headers: once, body: JSON.stringify({ ...(content.example as object), name: 'Twice' }) };
   }
+
+  const firstMethodOf = (template: string) => Object.keys(document.paths[template] ?? {})[0]?.toUpperCase();
 
   function pathOf(template: string): string {
     return template.replace(/\{(\w+)\}/g, (_, name: string) => {

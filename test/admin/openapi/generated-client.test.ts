@@ -8,7 +8,7 @@ import type { OpenApiDocument } from '../../../admin/openapi/document.ts';
 import { samples } from '../../../admin/tables.ts';
 import type { Plane } from '../support/plane.ts';
 import { startPlaneWithGateway } from '../support/plane-gateway.ts';
-import { databases } from '../support/test-database.ts';
+import { embeddedDatabases } from '../support/test-database.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the client is generated while the test runs
 type Call = (options: Record<string, unknown>) => Promise<{ data?: any; error?: any; response: Response }>;
@@ -40,7 +40,7 @@ afterAll(async () => {
   if (generated) await rm(generated.folder, { recursive: true, force: true });
 });
 
-describe.each(databases)('a client generated from the API description, on %s', (database) => {
+describe.each(embeddedDatabases)('a client generated from the API description, on %s', (database) => {
   let plane: Plane;
   let document: OpenApiDocument;
   let sdk: Record<string, Call>;

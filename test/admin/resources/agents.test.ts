@@ -4,9 +4,9 @@ import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
 import { deriveKey, unseal } from '../../../core/contract/values/secret.ts';
 import { expectChange, expectRefusal } from '../support/outcomes.ts';
 import { type Plane, startPlane } from '../support/plane.ts';
-import { databases } from '../support/test-database.ts';
+import { ruleDatabases } from '../support/test-database.ts';
 
-describe.each(databases)('agent integrations and servers, on %s', (database) => {
+describe.each(ruleDatabases)('agent integrations and servers, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);

@@ -17,7 +17,10 @@ export const databases: readonly DatabaseName[] = server === null ? ['PGlite'] :
  */
 export const ruleDatabases: readonly DatabaseName[] = process.env.LONG_TESTS ? databases : databases.slice(-1);
 
-/** The same for suites that run on one database only. */
+/** The opposite: suites that use every resource on the embedded database. With LONG_TESTS they run against both. */
+export const embeddedDatabases: readonly DatabaseName[] = process.env.LONG_TESTS ? databases : ['PGlite'];
+
+/** The database of rule suites that run on one database only. */
 export const ruleDatabase: DatabaseName = server === null ? 'PGlite' : 'PostgreSQL';
 
 /** Why there is no real server; null when there is one. */

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { emptyNameWarning } from '../../../core/http/empty-names.ts';
 import { type Edge, startEdge, uwsBinaries } from '../../support/edge-server.ts';
 import { openRawClient } from '../../support/raw-client.ts';
+import { until } from '../../support/until.ts';
 
 const hidden = 'GET /v1/hidden HTTP/1.1\r\nHost: b\r\n\r\n';
 
@@ -72,7 +73,7 @@ describe.each(uwsBinaries)('empty header names on %s', (binary) => {
     );
     const client = await openRawClient(slow.port);
     client.send(headOf('GET'));
-    await expect.poll(() => handled).toEqual(['/v1/x']);
+    await until(() => handled.length > 0);
     client.send(hidden);
     expect((await client.closed()).length).toBe(0);
     answer();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { removeOldInstances } from '../../../../admin/resources/deployments/instances.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 import { probes } from './probes.ts';
 
 /** A report of a gateway process as `core/control-plane/report-instance.ts` sends it. */
@@ -13,7 +13,7 @@ const report = (changes = {}) => ({
 });
 const trace = (action: string) => ({ resource: 'deployments', action, events: [] });
 
-describe.each(databases)('deployments, on %s', (database) => {
+describe.each(ruleDatabases)('deployments, on %s', (database) => {
   let plane: Plane;
   let now = Date.now();
   beforeAll(async () => {

@@ -9,11 +9,11 @@ import { until } from '../../../support/until.ts';
 import { newPerson, type Person } from '../../support/people.ts';
 import type { Plane } from '../../support/plane.ts';
 import { startPlaneWithGateway } from '../../support/plane-gateway.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const machine = { client_id: 'machine', client_secret: 'secret-of-the-machine-client' };
 
-describe.each(databases)('connections to MCP servers with OAuth, on %s', (database) => {
+describe.each(ruleDatabases)('connections to MCP servers with OAuth, on %s', (database) => {
   let plane: Plane;
   let upstream: OAuthUpstream;
   let ada: Person;

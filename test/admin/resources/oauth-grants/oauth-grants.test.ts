@@ -9,13 +9,13 @@ import { until } from '../../../support/until.ts';
 import { newPerson, type Person } from '../../support/people.ts';
 import type { Plane, Reply } from '../../support/plane.ts';
 import { startPlaneWithGateway } from '../../support/plane-gateway.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 const redirectUri = 'https://client.example.com/callback';
 const verifier = randomBytes(32).toString('base64url');
 const challenge = createHash('sha256').update(verifier).digest('base64url');
 
-describe.each(databases)('the authorisation server for MCP clients, on %s', (database) => {
+describe.each(ruleDatabases)('the authorisation server for MCP clients, on %s', (database) => {
   let plane: Plane;
   let ada: Person;
   let bob: Person;

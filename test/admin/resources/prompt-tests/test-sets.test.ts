@@ -7,7 +7,7 @@ import { until } from '../../../support/until.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { newPerson } from '../../support/people.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
 /** A call to a prompt, as the gateway received it. */
 interface Call {
@@ -16,7 +16,7 @@ interface Call {
   readonly name: string;
 }
 
-describe.each(databases)('test sets of prompts, on %s', (database) => {
+describe.each(ruleDatabases)('test sets of prompts, on %s', (database) => {
   let plane: Plane;
   let gateway: Server;
   let calls: Call[];
