@@ -64,9 +64,10 @@ export function notFound(what: string): AdminError {
   return new AdminError('AB08', `${what} not found`);
 }
 
-/** 404 for an item that a body refers to. */
-export function unknownReference(path: string, what: string): AdminError {
-  return new AdminError('AB02', `${path}: ${what} not found`, [`${path}: ${what} not found`]);
+/** 404 for an item that a body refers to. `meant` is the name that it is probably a misspelling of. */
+export function unknownReference(path: string, what: string, meant: string | null = null): AdminError {
+  const text = `${path}: ${what} not found${meant === null ? '' : `; did you mean ${meant}?`}`;
+  return new AdminError('AB02', text, [text]);
 }
 
 /** For `catch`: converts a 404 for a name in the body to AB02 at that path. Rethrows all other errors. */

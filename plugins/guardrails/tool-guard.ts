@@ -9,10 +9,10 @@ import { isDenied, toRecord } from './hook-results.ts';
 import { after } from './maybe.ts';
 import { type GuardrailResult, type Place, runGuardrails } from './run.ts';
 
-interface Compiled extends CompiledToolGuardrail {
+interface Compiled extends CompiledToolGuardrail, Guardrail {
+  readonly side: ToolSide;
   /** Id of the saved guardrail. */
   readonly savedId: string;
-  readonly guardrail: Guardrail;
 }
 
 /** Maximum number of guardrails in a record. */
@@ -29,13 +29,13 @@ export function createToolGuard(services: CoreServices): ToolGuard {
     compile(rule, side) {
       const errors: string[] = [];
       const [guardrail] = compileGuardrails([rule], side, services, errors);
-      if (errors.length === 0) return { side, savedId: rule.saved?.id ?? '', guardrail: guardrail as Guardrail } as Compiled;
+      if (errors.length === 0) return { ...(guardrail as Guardrail), side, savedId: rule.saved?.id ?? '' } as Compiled;
       throw new GatewayError('invalid_config', { message: `Invalid guardrail ${rule.id}: ${errors.join('; ')}`, errors });
     },
     run(compiled, ctx, body) {
       const all = compiled as readonly Compiled[];
       if (all.length === 0) return { body, denial: null };
-      const place = placeOf(compiled[0]?.side ?? 'input');
+      const place = places[(all[0] as Compiled).side];
       const failed = (thrown: unknown): ToolVerdict => {
         return { body, denial: { guardrailId: (all[0] as Compiled).savedId, reason: messageOf(thrown) } };
       };
@@ -49,7 +49,7 @@ export function createToolGuard(services: CoreServices): ToolGuard {
   };
 
   function check(all: readonly Compiled[], ctx: RequestContext, body: JsonObject, place: Place): Maybe<ToolVerdict> {
-    const later = all.filter(({ guardrail }) => guardrail.async).map(({ guardrail }) => guardrail);
+    const later = all.filter(isAsync);
     if (later.length > 0) {
       const done = runGuardrails(later, ctx, body, clock, place);
       if (isPromise(done))
@@ -59,27 +59,22 @@ export function createToolGuard(services: CoreServices): ToolGuard {
         );
       else record(ctx, done.results);
     }
-    const first = all.filter(({ guardrail }) => !guardrail.async);
+    const first = later.length === 0 ? all : all.filter((guardrail) => !guardrail.async);
     if (first.length === 0) return { body, denial: null };
-    const running = runGuardrails(
-      first.map(({ guardrail }) => guardrail),
-      ctx,
-      body,
-      clock,
-      place,
-    );
-    return after(running, ({ results, body: changed }) => {
+    return after(runGuardrails(first, ctx, body, clock, place), ({ results, body: changed }) => {
       record(ctx, results);
-      const index = results.findIndex(isDenied);
-      if (index === -1) return { body: changed, denial: null };
-      const denied = results[index] as GuardrailResult;
-      return { body: changed, denial: { guardrailId: (first[index] as Compiled).savedId, reason: reasonOf(denied) } };
+      const denied = results.find(isDenied);
+      if (denied === undefined) return { body: changed, denial: null };
+      return { body: changed, denial: { guardrailId: (denied.guardrail as Compiled).savedId, reason: reasonOf(denied) } };
     });
   }
 }
 
-function placeOf(side: ToolSide): Place {
-  return { operation: null, requestType: 'mcp', model: null, isReadable: true, isFixed: false, tool: side };
+const place = { operation: null, requestType: 'mcp', model: null, isReadable: true, isFixed: false } as const;
+const places: Readonly<Record<ToolSide, Place>> = { input: { ...place, tool: 'input' }, output: { ...place, tool: 'output' } };
+
+function isAsync({ async }: Guardrail): boolean {
+  return async;
 }
 
 /** Returns the text that the guardrail sets, or names the failed checks. Their explanations could quote the text. */

@@ -1,5 +1,5 @@
 import type { ToolSide } from '../../core/contract/plugin/tool-guard.ts';
-import { isObject, type JsonObject } from '../../core/contract/values/json.ts';
+import type { JsonObject } from '../../core/contract/values/json.ts';
 import type { TextPart } from './texts.ts';
 
 /** Deeper values cannot be read, so the call is refused. */
@@ -17,24 +17,34 @@ export function toolTexts(body: JsonObject, side: ToolSide): TextPart[] {
   return parts;
 }
 
-function collect(value: unknown, path: TextPart['path'], parts: TextPart[]): void {
-  if (typeof value === 'number' && isData(path)) parts.push({ text: String(value), path, kind: 'number' });
+/** `path` is the path of the value. It is changed during the call, and copied for each part. */
+function collect(value: unknown, path: (string | number)[], parts: TextPart[]): void {
+  if (typeof value === 'number' && isData(path)) parts.push({ text: String(value), path: [...path], kind: 'number' });
   if (typeof value === 'string') {
-    if (value !== '') parts.push({ text: value, path });
+    if (value !== '') parts.push({ text: value, path: [...path] });
     return;
   }
   if (typeof value !== 'object' || value === null) return;
   if (path.length > depthMax) throw new Error(`The body is nested in more than ${depthMax} levels`);
-  if (Array.isArray(value)) for (const [index, item] of value.entries()) collect(item, [...path, index], parts);
-  else if (isObject(value)) {
-    const data = path[0] === 'content' ? dataOf(value) : null;
-    for (const [key, item] of Object.entries(value)) {
-      if (key === '__proto__') throw new Error('The body has a member named __proto__');
-      if (key === data) continue;
-      if (isData(path)) parts.push({ text: key, path: [...path, key], kind: 'name' });
-      collect(item, [...path, key], parts);
-    }
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) collectMember(value[index], index, path, parts);
+    return;
   }
+  const members = value as JsonObject;
+  const data = path[0] === 'content' ? dataOf(members) : null;
+  const hasNames = isData(path);
+  for (const key of Object.keys(members)) {
+    if (key === '__proto__') throw new Error('The body has a member named __proto__');
+    if (key === data) continue;
+    if (hasNames) parts.push({ text: key, path: [...path, key], kind: 'name' });
+    collectMember(members[key], key, path, parts);
+  }
+}
+
+function collectMember(value: unknown, key: string | number, path: (string | number)[], parts: TextPart[]): void {
+  path.push(key);
+  collect(value, path, parts);
+  path.pop();
 }
 
 /** Arguments are sent by the model. Members of structured content are named by the tool. */

@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
-import { type GatewayWithUpstream, startGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
 import { until } from '../support/until.ts';
 
 /** Saved guardrails and defaults through two gateway processes, seen through the OpenAI client. */
-let gateway: GatewayWithUpstream;
+let gateway: SharedGatewayWithUpstream;
 beforeAll(async () => {
-  gateway = await startGatewayWithUpstream({ env: { GATEWAY_PROCESSES: '2' } });
+  gateway = await shareGatewayWithUpstream('pair');
 });
 afterAll(() => gateway?.close());
 

@@ -1,10 +1,9 @@
 import type { EntityManager } from '../../db/open-database.ts';
 import { originOf } from '../../http/check-host.ts';
-import { invalid, unknownReference } from '../../http/errors.ts';
-import { itemOf } from '../../http/find-item.ts';
+import { invalid } from '../../http/errors.ts';
 import { lowerCased, sealedHeaders, unchangedHeaders } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
-import { guardrails } from '../guardrails/entity.ts';
+import { changedToolGuardrails } from '../guardrails/tool-guardrails.ts';
 import { refuseMove } from '../mcp-integrations/refuse-move.ts';
 import type { AgentIntegration } from './entity.ts';
 import type { SentConfigurations } from './schema.ts';
@@ -37,8 +36,7 @@ export async function putSettings(
     ...changed('forward_headers', row.configurations.forward_headers, forward),
     ...changed('request_timeout', row.configurations.request_timeout, sent?.request_timeout),
     ...changed('cb_config', row.configurations.cb_config, sent?.cb_config),
-    ...changed('input_guardrails', row.configurations.input_guardrails, await guardrailIds(em, row, sent, 'input_guardrails')),
-    ...changed('output_guardrails', row.configurations.output_guardrails, await guardrailIds(em, row, sent, 'output_guardrails')),
+    ...(await changedToolGuardrails(em, row, row.configurations, sent)),
   };
   await sealed.put(em, vault, row, all);
 }
@@ -48,33 +46,6 @@ function changed<Name extends string, Value>(name: Name, stored: Value | undefin
   const value = sent === undefined ? stored : sent;
   const isEmpty = value === null || value === undefined || (Array.isArray(value) && value.length === 0);
   return (isEmpty ? {} : { [name]: value }) as { [Key in Name]?: Value };
-}
-
-/** Returns the ids of the guardrails that were sent by id or slug. Throws AB02 for an unknown one, AB01 for one of models. */
-async function guardrailIds(
-  em: EntityManager,
-  { organisationId, workspaceId }: AgentIntegration,
-  sent: SentConfigurations,
-  member: 'input_guardrails' | 'output_guardrails',
-): Promise<string[] | null | undefined> {
-  const names = sent?.[member];
-  if (!names) return names;
-  const ids: string[] = [];
-  for (const [index, name] of names.entries()) {
-    const path = `configurations.${member}[${index}]`;
-    const owners = [null, ...(workspaceId ? [workspaceId] : [])];
-    const where = {
-      ...itemOf({ organisationId, workspaceId: null }, name),
-      status: 'active' as const,
-      $or: owners.map((id) => ({ workspaceId: id })),
-    };
-    const found = await em.findOne(guardrails, where);
-    if (!found) throw unknownReference(path, `Guardrail ${name}`);
-    if (found.target !== 'mcp_tools')
-      throw invalid(`${path}: the guardrail ${name} is for models. Choose one with target mcp_tools`);
-    ids.push(found.id);
-  }
-  return ids;
 }
 
 /** Removes all header values. */

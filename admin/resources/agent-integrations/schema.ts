@@ -3,21 +3,19 @@ import type { breakerConfig } from '../../../core/contract/plugin/strategy-confi
 import { agentAuthTypes } from '../../../core/contract/protocol/agents.ts';
 import { globalAccess } from '../../access/workspace-sharing.ts';
 import { nullableText, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, id, idOrSlug, name, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { currentPage, id, name, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { toolGuardrailEntries } from '../guardrails/schema.ts';
+import type { ToolGuardrailSettings } from '../guardrails/tool-guardrails.ts';
 import { callSettings } from '../mcp-integrations/call-settings-schema.ts';
 import { type SentForwardHeaders, sentForwardHeaders, sentHeaders } from '../mcp-integrations/sent-headers.ts';
 import { agentCard } from './card-schema.ts';
-
-/** Ids or slugs of guardrails for tools. */
-const guardrailList = v.nullish(v.pipe(v.array(idOrSlug), v.maxLength(20, 'at most 20 guardrails')));
 
 const configurations = v.nullish(
   v.strictObject({
     headers: sentHeaders,
     custom_headers: sentHeaders,
     forward_headers: sentForwardHeaders,
-    input_guardrails: guardrailList,
-    output_guardrails: guardrailList,
+    ...toolGuardrailEntries,
     request_timeout: callSettings.request_timeout,
     cb_config: callSettings.cb_config,
   }),
@@ -25,11 +23,8 @@ const configurations = v.nullish(
 export type SentConfigurations = v.InferOutput<typeof configurations>;
 
 /** Settings as they are stored: without header values. */
-export interface AgentConfigurations {
+export interface AgentConfigurations extends ToolGuardrailSettings {
   forward_headers?: SentForwardHeaders;
-  /** Ids. */
-  input_guardrails?: string[];
-  output_guardrails?: string[];
   /** Milliseconds. */
   request_timeout?: number;
   cb_config?: v.InferOutput<typeof breakerConfig>;

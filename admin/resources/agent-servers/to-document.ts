@@ -3,10 +3,11 @@ import { userExceptions } from '../../access/server-users.ts';
 import { type DocumentSource, splitDocumentId } from '../../define-resource.ts';
 import { headersForGateways } from '../../secrets/sealed-headers.ts';
 import { usableInterfaces } from '../agent-integrations/card-schema.ts';
-import { type AgentIntegration, agentIntegrations } from '../agent-integrations/entity.ts';
+import { agentIntegrations } from '../agent-integrations/entity.ts';
 import { openAgentHeaders } from '../agent-integrations/headers.ts';
 import { agentIntegrationAccess } from '../agent-integrations/service.ts';
 import { integrationFlags } from '../agent-integrations/skills.ts';
+import { toolGuardrailsOf } from '../guardrails/tool-guardrails.ts';
 import { circuitOf } from '../mcp-integrations/call-settings.ts';
 import { toForwardHeaders } from '../mcp-integrations/sent-headers.ts';
 import { agentServers, agentServerUsers } from './entity.ts';
@@ -43,13 +44,7 @@ export async function toAgentServerDocument(source: DocumentSource, id: string):
     timeoutMs: integration.configurations.request_timeout ?? null,
     circuit: circuitOf(integration.configurations.cb_config),
     disabledSkills: [...new Set(flags.filter(([, enabled]) => !enabled).map(([skill]) => skill))],
-    guardrails: guardrailsOf(integration.configurations),
+    guardrails: toolGuardrailsOf(integration.configurations),
     access: { default: row.defaultUserAccess, exceptions: await userExceptions(em, agentServerUsers, row) },
   };
-}
-
-function guardrailsOf(configurations: AgentIntegration['configurations']): AgentServerDocument['guardrails'] {
-  const { input_guardrails: input = [], output_guardrails: output = [] } = configurations;
-  const all = [...new Set([...input, ...output])];
-  return all.map((id) => ({ id, input: input.includes(id), output: output.includes(id), tools: null }));
 }

@@ -6,7 +6,8 @@ export interface StoredCheck {
   id: string;
   name?: string;
   parameters: Record<string, unknown>;
-  is_enabled: boolean;
+  /** As sent; absent means true. */
+  is_enabled?: boolean;
 }
 
 interface StoredFeedback {
@@ -19,6 +20,8 @@ export interface StoredActions {
   sequential: boolean;
   on_success: StoredFeedback | null;
   on_fail: StoredFeedback | null;
+  /** The same as sent, if the client sent `onFail`: such clients expect replies without further members. */
+  sent?: Readonly<Record<string, unknown>>;
   [further: string]: unknown;
 }
 

@@ -11,11 +11,22 @@ const checks = v.pipe(
 );
 const target = v.picklist(['llm', 'mcp_tools'], 'llm or mcp_tools is expected');
 
+/** Ids or slugs of guardrails for tools, in the settings of an integration. */
+const toolGuardrails = v.nullish(v.pipe(v.array(idOrSlug), v.maxLength(20, 'at most 20 guardrails')));
+export const toolGuardrailEntries = { input_guardrails: toolGuardrails, output_guardrails: toolGuardrails };
+
+/** Actions as clients send them. Some of them say `onFail` instead of `deny`. */
+const actions = v.pipe(
+  v.strictObject({ ...guardrailActions.entries, onFail: v.optional(v.picklist(['block', 'log'], 'block or log is expected')) }),
+  v.check(({ deny, onFail }) => deny === undefined || onFail === undefined, 'deny and onFail are the same. Send one of them'),
+);
+export type SentActions = v.InferOutput<typeof actions>;
+
 export const createBody = v.strictObject({
   ...tenantEntries,
   name,
   checks,
-  actions: v.optional(guardrailActions, {}),
+  actions: v.optional(actions, {}),
   target: v.optional(target, 'llm'),
 });
 
@@ -24,7 +35,7 @@ export const updateBody = v.strictObject({
   slug: unchanged,
   name: v.optional(name),
   checks: v.optional(checks),
-  actions: v.optional(guardrailActions),
+  actions: v.optional(actions),
   target: unchanged,
 });
 
@@ -80,15 +91,19 @@ const versionEntries = {
   version_id: uuid,
   /** Secret parameters are masked. */
   checks: v.array(
-    v.strictObject({ id: v.string(), name: v.optional(v.string()), parameters: anything, is_enabled: v.boolean() }),
+    v.strictObject({ id: v.string(), name: v.optional(v.string()), parameters: anything, is_enabled: v.optional(v.boolean()) }),
   ),
-  actions: v.looseObject({
-    deny: v.boolean(),
-    async: v.boolean(),
-    sequential: v.boolean(),
-    on_success: feedback,
-    on_fail: feedback,
-  }),
+  actions: v.union([
+    v.looseObject({
+      deny: v.boolean(),
+      async: v.boolean(),
+      sequential: v.boolean(),
+      on_success: feedback,
+      on_fail: feedback,
+    }),
+    /** As sent, if they were sent with `onFail`. */
+    v.looseObject({ onFail: v.picklist(['block', 'log']) }),
+  ]),
   mcp_server_mappings: v.array(
     v.strictObject({
       id: uuid,

@@ -19,7 +19,7 @@ import {
   type StoredActions,
   type StoredCheck,
 } from './entity.ts';
-import type { createBody, updateBody } from './schema.ts';
+import type { createBody, SentActions, updateBody } from './schema.ts';
 import { type CheckSecrets, openSecrets, sealSecrets, splitSecrets } from './secrets.ts';
 import { refuseWhileUsed } from './uses.ts';
 
@@ -197,18 +197,22 @@ async function addVersion(
 }
 
 function toStoredChecks(checks: Body['checks']): StoredCheck[] {
-  return checks.map(({ id, name, parameters = {}, is_enabled = true }) => ({
+  return checks.map(({ id, name, parameters = {}, is_enabled }) => ({
     id,
     ...(name === undefined ? {} : { name }),
     parameters,
-    is_enabled,
+    ...(is_enabled === undefined ? {} : { is_enabled }),
   }));
 }
 
-/** Actions with every member that replies show. */
-function toStoredActions({ on_failure, ...sent }: Body['actions']): StoredActions {
-  const { deny = false, async = false, sequential = false, on_success, on_fail, ...further } = sent;
-  return { deny, async, sequential, on_success: feedbackOf(on_success), on_fail: feedbackOf(on_fail ?? on_failure), ...further };
+/** Actions with every member that gateways read. */
+function toStoredActions(sent: SentActions): StoredActions {
+  const { onFail, async = false, sequential = false, on_success, on_fail, on_failure, ...further } = sent;
+  const { deny = onFail === 'block', ...others } = further;
+  return {
+    ...{ deny, async, sequential, on_success: feedbackOf(on_success), on_fail: feedbackOf(on_fail ?? on_failure), ...others },
+    ...(onFail === undefined ? {} : { sent }),
+  };
 }
 
 function feedbackOf(given: Body['actions']['on_fail']): StoredActions['on_fail'] {

@@ -24,7 +24,8 @@ export async function toGuardrailDocument(
   const version = await em.findOne(guardrailVersions, { guardrailId: row.id, id: versionId ?? row.versionId });
   if (!version) return null;
   const { slug, organisationId, workspaceId, target } = row;
-  const { checks, actions } = version;
+  const { checks } = version;
+  const { sent: _, ...actions } = version.actions;
   const all = await withPartners(em, vault, organisationId, checks, await openSecrets(em, vault, version));
   const secrets = sealForGateways(clusterKey, version.id, all);
   const owner = { organisationId, workspaceId: workspaceId ?? null };

@@ -25,7 +25,8 @@ export function toReceipt({ id, versionId, slug }: Guardrail) {
 
 /** A guardrail with the content of one version, and the MCP servers that it runs on. */
 export function toDetail(row: Guardrail, { id, checks, actions }: GuardrailVersion, mappings: readonly McpServerGuardrail[]) {
-  return { ...toRow(row), version_id: id, checks, actions, mcp_server_mappings: mappings.map(toMapping), object: 'guardrail' };
+  const shown = { version_id: id, checks, actions: actions.sent ?? actions };
+  return { ...toRow(row), ...shown, mcp_server_mappings: mappings.map(toMapping), object: 'guardrail' };
 }
 
 /** The same, with the author and time of the version. */

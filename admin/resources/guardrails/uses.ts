@@ -5,13 +5,14 @@ import { conflict } from '../../http/errors.ts';
 import { mcpServerGuardrails, mcpServers } from '../mcp-servers/entity.ts';
 import { defaultsKeys, organisations } from '../organisations/entity.ts';
 import type { Guardrail } from './entity.ts';
+import type { ToolGuardrailSettings } from './tool-guardrails.ts';
 
 /** Most slugs in one error message. */
 const namedMax = 20;
 
 /**
- * Throws AB07 if the defaults of the organisation or of a workspace, or an active config in its current version, name this guardrail on one
- * of these sides. `instead` says what to do. The message lists slugs of configs to callers who may list them.
+ * Throws AB07 if the defaults of the organisation or of a workspace, an active config in its current version, an MCP server, or an integration
+ * of tools or agents names this guardrail on one of these sides. `instead` says what to do. The message lists slugs of configs to callers who may list them.
  */
 export async function refuseWhileUsed(
   em: EntityManager,
@@ -31,6 +32,10 @@ export async function refuseWhileUsed(
   if (slugs.length > 0) uses.push(listed(slugs, 'config', actor.scopes.has('configs.list')));
   const servers = await serversOf(em, guardrail, sides);
   if (servers.length > 0) uses.push(listed(servers, 'MCP server', true));
+  for (const kind of ['MCP', 'agent'] as const) {
+    const integrations = await integrationsNaming(em, kind, guardrail, sides);
+    if (integrations.length > 0) uses.push(listed(integrations, `${kind} integration`, true));
+  }
   if (uses.length > 0) throw conflict(`The guardrail ${guardrail.slug} is used by ${uses.join(' and by ')}. ${instead}`);
 }
 
@@ -72,6 +77,23 @@ async function serversOf(
   const ids = mapped.filter(({ runOn }) => runOn.some((side) => sides.includes(side))).map(({ serverId }) => serverId);
   const rows = ids.length === 0 ? [] : await em.find(mcpServers, { organisationId, id: { $in: ids }, status: 'active' });
   return rows.map(({ slug }) => slug).sort();
+}
+
+/** Slugs of the active integrations whose settings name the guardrail. */
+async function integrationsNaming(
+  em: EntityManager,
+  kind: 'MCP' | 'agent',
+  { id, organisationId }: Guardrail,
+  sides: readonly GuardrailSide[],
+): Promise<string[]> {
+  const rows = await em.execute<{ slug: string; configurations: ToolGuardrailSettings }[]>(
+    `select slug, configurations from ${kind === 'MCP' ? 'mcp_integrations' : 'agent_integrations'}
+     where organisation_id = ? and status = 'active' and position(? in configurations::text) > 0 order by slug`,
+    [organisationId, id],
+  );
+  const isNamed = ({ configurations: { input_guardrails: input, output_guardrails: output } }: (typeof rows)[number]) =>
+    (sides.includes('input') && input?.includes(id)) || (sides.includes('output') && output?.includes(id));
+  return rows.filter(isNamed).map(({ slug }) => slug);
 }
 
 /** Slugs of the active configs whose current version names the guardrail, in alphabetical order. */

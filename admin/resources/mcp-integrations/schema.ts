@@ -2,7 +2,10 @@ import * as v from 'valibot';
 import { mcpAuthTypes, mcpTransports } from '../../../core/contract/protocol/mcp.ts';
 import { globalAccess } from '../../access/workspace-sharing.ts';
 import { nullableText, nullableTime, nullableUuid, time, uuid } from '../../http/reply-schemas.ts';
-import { currentPage, name, notEnforced, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { currentPage, name, slug, tenantEntries, text, unchanged, wholeNumber } from '../../http/schemas.ts';
+import { toolGuardrailEntries } from '../guardrails/schema.ts';
+import type { ToolGuardrailSettings } from '../guardrails/tool-guardrails.ts';
+import { mappingsBody, mappingsReply } from '../integrations/mapping-schema.ts';
 import { type CallSettings, callSettings } from './call-settings-schema.ts';
 import { sentOpenApi } from './rest/sent-openapi.ts';
 import { type SentForwardHeaders, sentForwardHeaders, sentHeaders } from './sent-headers.ts';
@@ -51,13 +54,14 @@ const configurations = v.nullish(
     forward_headers: sentForwardHeaders,
     tools: v.nullish(v.strictObject({ allowed: toolNames, blocked: toolNames, pinned: v.optional(v.boolean()) })),
     openapi: sentOpenApi,
+    ...toolGuardrailEntries,
     ...callSettings,
   }),
 );
 export type SentConfigurations = v.InferOutput<typeof configurations>;
 
 /** Settings as they are stored: without header values. */
-export interface McpSettings extends CallSettings {
+export interface McpSettings extends CallSettings, ToolGuardrailSettings {
   forward_headers?: SentForwardHeaders;
   oauth_metadata?: Omit<SentOauthMetadata, 'client_secret'>;
   tools?: { allowed?: string[] | null | undefined; blocked?: string[] | null | undefined; pinned?: boolean | undefined };
@@ -82,7 +86,7 @@ export const createBody = v.strictObject({
   auth_type: authType,
   transport,
   configurations,
-  secret_mappings: notEnforced,
+  secret_mappings: mappingsBody,
 });
 
 export const updateBody = v.strictObject({
@@ -94,7 +98,7 @@ export const updateBody = v.strictObject({
   auth_type: v.optional(authType),
   transport: v.optional(transport),
   configurations,
-  secret_mappings: notEnforced,
+  secret_mappings: mappingsBody,
 });
 
 export const listQuery = v.strictObject({
@@ -120,7 +124,7 @@ const rowEntries = {
   transport: v.picklist(mcpTransports),
   /** Header values that look like credentials are masked. */
   configurations: v.record(v.string(), v.unknown()),
-  secret_mappings: v.array(v.unknown()),
+  secret_mappings: mappingsReply,
   created_at: time,
   last_updated_at: time,
   object: v.literal('mcp-integration'),

@@ -1,5 +1,3 @@
-import { isUuid } from '../../../core/contract/values/uuid.ts';
-import { notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { tenantQuery } from '../../http/schemas.ts';
 import { findGuardrail, mappingsOf } from '../guardrails/service.ts';
@@ -51,11 +49,10 @@ export const mcpGuardrailRoutes: readonly AdminRoute[] = [
     body: mappingBody,
     reply: mappingReply,
     async handle(call) {
-      const serverId = call.params.mcpServerId ?? '';
-      if (!isUuid(serverId)) throw notFound('MCP server');
+      const server = call.params.mcpServerId ?? '';
       const id = await call.write(async (change) => {
         const row = await findGuardrail(change.tx, call, call.params.guardrailId ?? '', 'update', 'for update');
-        return putMapping(change, row, call.workspaceId, serverId, call.body);
+        return putMapping(change, row, call.workspaceId, server, call.body);
       });
       return { map_id: id };
     },

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { listOf, time, uuid } from '../../http/reply-schemas.ts';
-import { id, tenantEntries } from '../../http/schemas.ts';
+import { id, idOrSlug, tenantEntries } from '../../http/schemas.ts';
 
 const side = v.picklist(['input', 'output'], 'input or output is expected');
 
@@ -12,11 +12,11 @@ const mapping = {
 export const mappingBody = v.strictObject({ ...tenantEntries, ...mapping });
 export type SentMapping = Pick<v.InferOutput<typeof mappingBody>, keyof typeof mapping>;
 
-/** By id of the server. An empty object removes all. */
+/** By id or slug of the server. An empty object removes all. */
 export const mappingsBody = v.strictObject({
   ...tenantEntries,
   mcp_servers: v.pipe(
-    v.record(id, v.strictObject(mapping)),
+    v.record(idOrSlug, v.strictObject(mapping)),
     v.check((value) => Object.keys(value).length <= 200, 'at most 200 servers at once'),
   ),
 });

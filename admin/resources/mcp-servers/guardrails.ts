@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import { nearestName } from '../../../config/did-you-mean.ts';
 import { cannotRunOn } from '../../../core/contract/plugin/guardrail-config.ts';
 import { announceMcpServer } from '../../announce/mcp-servers.ts';
 import { newId } from '../../db/new-id.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';
+import { itemOf } from '../../http/find-item.ts';
 import type { Change } from '../../publish/write-change.ts';
 import { type Guardrail, guardrailVersions } from '../guardrails/entity.ts';
 import { mappingsOf } from '../guardrails/service.ts';
@@ -22,10 +24,15 @@ export async function replaceMappings(
 ): Promise<{ changed: boolean; added: number; updated: number; removed: number }> {
   const before = new Map((await mappingsOf({ em: change.tx, workspaceId }, guardrail)).map((row) => [row.serverId, row]));
   const counts = { added: 0, updated: 0, removed: 0 };
-  for (const [serverId, one] of Object.entries(sent)) {
-    const done = await put(change, guardrail, workspaceId, serverId, one, `mcp_servers.${serverId}`, before.get(serverId));
+  const named = new Set<string>();
+  for (const [name, one] of Object.entries(sent)) {
+    const path = `mcp_servers.${name}`;
+    const server = await findServer(change.tx, guardrail, workspaceId, name, path);
+    if (named.has(server.id)) throw invalid(`${path}: names the same server as another member`);
+    named.add(server.id);
+    const done = await put(change, guardrail, server, one, path, before.get(server.id));
     if (done.effect !== null) counts[done.effect] += 1;
-    before.delete(serverId);
+    before.delete(server.id);
   }
   for (const row of before.values()) {
     change.tx.remove(row);
@@ -36,31 +43,30 @@ export async function replaceMappings(
   return { changed: counts.added + counts.updated + counts.removed > 0, ...counts };
 }
 
-/** Adds or changes one server of a guardrail. Returns the id of the mapping. Throws as `replaceMappings` does. */
+/** Adds or changes one server of a guardrail, by id or slug. Returns the id of the mapping. Throws as `replaceMappings` does. */
 export async function putMapping(
   change: Change,
   guardrail: Guardrail,
   workspaceId: string | null,
-  serverId: string,
+  name: string,
   sent: SentMapping,
 ): Promise<string> {
-  const own = { organisationId: guardrail.organisationId, guardrailId: guardrail.id, serverId };
+  const server = await findServer(change.tx, guardrail, workspaceId, name, 'mcpServerId');
+  const own = { organisationId: guardrail.organisationId, guardrailId: guardrail.id, serverId: server.id };
   const known = await change.tx.findOne(mcpServerGuardrails, own);
   change.about(guardrail.id);
-  return (await put(change, guardrail, workspaceId, serverId, sent, 'mcpServerId', known ?? undefined)).id;
+  return (await put(change, guardrail, server, sent, 'mcpServerId', known ?? undefined)).id;
 }
 
 async function put(
   change: Change,
   guardrail: Guardrail,
-  workspaceId: string | null,
-  serverId: string,
+  server: McpServer,
   sent: SentMapping,
   path: string,
   known: McpServerGuardrail | undefined,
 ): Promise<{ id: string; effect: 'added' | 'updated' | null }> {
   const { tx } = change;
-  const server = await findServer(tx, guardrail, workspaceId, serverId, path);
   const runOn = [...new Set(sent.run_on)].sort();
   await requireSides(tx, guardrail, runOn, path);
   const mapped: Mapped = { runOn, capabilities: await toolsOf(tx, server, sent.mcp_integration_capability_ids, path) };
@@ -84,14 +90,27 @@ async function findServer(
   em: EntityManager,
   { organisationId, workspaceId: ofGuardrail }: Guardrail,
   workspaceId: string | null,
-  id: string,
+  name: string,
   path: string,
 ): Promise<McpServer> {
-  const allowed = workspaceId ?? ofGuardrail ?? null;
-  const own = { id, organisationId, status: 'active' as const, ...(allowed === null ? {} : { workspaceId: allowed }) };
-  const found = await em.findOne(mcpServers, own);
-  if (!found) throw unknownReference(path, 'MCP server');
-  return found;
+  const tenant = { organisationId, workspaceId: workspaceId ?? ofGuardrail ?? null };
+  const [found, other] = await em.find(mcpServers, { ...itemOf(tenant, name), status: 'active' });
+  if (other) throw invalid(`${path}: several workspaces have a server of this name. Send its id`);
+  if (found) return found;
+  const near = {
+    organisationId,
+    status: 'active' as const,
+    ...(tenant.workspaceId === null ? {} : { workspaceId: tenant.workspaceId }),
+  };
+  const known = await em.find(mcpServers, near, { limit: 1_000 });
+  throw unknownReference(
+    path,
+    'MCP server',
+    nearestName(
+      name,
+      known.map(({ slug }) => slug),
+    ),
+  );
 }
 
 async function requireSides(em: EntityManager, guardrail: Guardrail, runOn: Mapped['runOn'], path: string): Promise<void> {

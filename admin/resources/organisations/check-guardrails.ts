@@ -1,3 +1,4 @@
+import { nearestName } from '../../../config/did-you-mean.ts';
 import { cannotRunOn, type GuardrailSide } from '../../../core/contract/plugin/guardrail-config.ts';
 import { isUuid } from '../../../core/contract/values/uuid.ts';
 import type { EntityManager } from '../../db/open-database.ts';
@@ -17,16 +18,17 @@ export async function checkGuardrails(
   path: string,
   target: 'llm' | 'mcp_tools' = 'llm',
 ): Promise<GuardrailReference[]> {
+  const usable = {
+    ...{ organisationId, status: 'active' as const, target },
+    $or: [{ workspaceId: null }, ...(workspaceId === null ? [] : [{ workspaceId }])],
+  };
   const known = new Map<string, GuardrailReference>();
   for (const [index, name] of named.entries()) {
-    const row = await em.findOne(guardrails, {
-      ...(isUuid(name) ? { id: name } : { slug: name }),
-      organisationId,
-      status: 'active',
-      target,
-      $or: [{ workspaceId: null }, ...(workspaceId === null ? [] : [{ workspaceId }])],
-    });
-    if (!row) throw unknownReference(`${path}[${index}]`, 'Guardrail');
+    const row = await em.findOne(guardrails, { ...(isUuid(name) ? { id: name } : { slug: name }), ...usable });
+    if (!row) {
+      const slugs = (await em.find(guardrails, usable, { limit: 1_000 })).map(({ slug }) => slug);
+      throw unknownReference(`${path}[${index}]`, `Guardrail ${name}`, nearestName(name, slugs));
+    }
     const { sides } = await em.findOneOrFail(guardrailVersions, { organisationId, id: row.versionId });
     if (!sides.includes(side)) {
       throw invalid(`${path}[${index}]: ${cannotRunOn(row.slug, side)}`);

@@ -48,6 +48,8 @@ export interface CheckServices {
   readonly callProvider?: CallProvider;
   /** Signs calls to AWS; absent where no request is served. */
   readonly signAws?: SignAws;
+  /** Prefixes of the gateway's headers in this deployment; absent: the default one. */
+  readonly headerPrefixes?: readonly string[];
   /** Checks of third-party plugins by id; absent: there are none. */
   readonly addedChecks?: ReadonlyMap<string, AddedCheck>;
 }

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { defaultPrefix, headerParam } from '../../../core/contract/protocol/header-names.ts';
 import { isUnforwardedHeader } from '../../../core/contract/values/unforwarded-headers.ts';
+import type { CheckServices } from './check.ts';
 
 const credentials = /^(?:authorization|cookie|set-cookie|.*api-key|ocp-apim-subscription-key|x-auth-.*|.*-token|.*secret.*)$/;
 export const traceIdHeader = headerParam('trace-id');
@@ -35,6 +36,21 @@ const headerMap = v.pipe(
 
 /** Headers that a check sends with each call: an object, or its JSON text. */
 export const headers = v.optional(v.union([headerMap, v.pipe(v.string(), v.parseJson(), headerMap)]), {});
+
+/**
+ * Throws an Error if a parameter names a header with a prefix of this deployment: the gateway's own headers are for the gateway. The schemas
+ * reject the default prefix.
+ */
+export function refuseOwnHeaders(
+  given: { readonly headers?: Readonly<Record<string, string>>; readonly forwardHeaders?: readonly string[] },
+  { headerPrefixes = [] }: CheckServices,
+): void {
+  const isOwn = (header: string) => !tracing.has(header) && headerPrefixes.some((prefix) => header.startsWith(prefix));
+  const set = Object.keys(given.headers ?? {}).find(isOwn);
+  if (set !== undefined) throw new Error(`headers.${set}: this header cannot be set`);
+  const at = given.forwardHeaders?.findIndex(isOwn) ?? -1;
+  if (at !== -1) throw new Error(`forwardHeaders[${at}]: this header cannot be forwarded`);
+}
 
 /** The address of a service that a check calls. The connector decides at each call whether it may be reached. */
 export const serviceUrl = v.pipe(

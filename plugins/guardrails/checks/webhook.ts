@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../../core/contract/values/json.ts
 import { CallError, callFailed, callService } from './call-service.ts';
 import { type Check, type CheckServices, defineCheck, type Outcome, type Subject } from './check.ts';
 import { eventOf, headersOf } from './event.ts';
-import { forwardHeaders, headers, serviceUrl } from './outgoing-headers.ts';
+import { forwardHeaders, headers, refuseOwnHeaders, serviceUrl } from './outgoing-headers.ts';
 
 const parameters = v.strictObject({
   webhookURL: serviceUrl,
@@ -25,7 +25,10 @@ export const webhook: Check = defineCheck({
   sides: guardrailSides,
   changes: true,
   parameters,
-  prepare: (given, services) => (subject) => ask(given, services, subject),
+  prepare(given, services) {
+    refuseOwnHeaders(given, services);
+    return (subject) => ask(given, services, subject);
+  },
 });
 
 async function ask(given: Parameters, services: CheckServices, subject: Subject): Promise<Outcome> {

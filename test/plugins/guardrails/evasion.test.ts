@@ -138,6 +138,7 @@ const content: readonly [name: string, check: JsonObject, text: string][] = [
     'password',
   ],
   ['`contains`, `regexMatch` without `normalize`', { 'default.contains': { words: ['password'], operator: 'none' } }, 'password'],
+  ['`regexReplace` with `failOnDetection`', { 'default.regexReplace': { rule: 'password', failOnDetection: true } }, 'password'],
   ['`svc.pii`, e-mail address', { 'svc.pii': { categories: ['EMAIL_ADDRESS'] } }, 'jane.doe@example.com'],
   ['`svc.pii`, card number', { 'svc.pii': { categories: ['CREDIT_CARD'] } }, '4111 1111 1111 1111'],
   ['`svc.pii`, name', { 'svc.pii': { categories: ['NAME'] } }, 'my name is Peter Miller'],

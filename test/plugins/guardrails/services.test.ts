@@ -142,11 +142,12 @@ describe('default.webhook', () => {
       'connection',
       'host',
     ].map((name): [JsonObject, string] => [{ forwardHeaders: [name] }, 'forwardHeaders[0]']),
-    ...['x-svc-api-key', 'x-svc-config', 'metadata-flavor', 'x-goog-api-key', 'bad name'].map((name): [JsonObject, string] => [
-      { forwardHeaders: [name] },
-      'forwardHeaders[0]',
-    ]),
+    // The harness is a deployment with the prefixes x-svc- and x-other-.
+    ...['x-svc-api-key', 'x-svc-config', 'x-other-metadata', 'metadata-flavor', 'x-goog-api-key', 'bad name'].map(
+      (name): [JsonObject, string] => [{ forwardHeaders: [name] }, 'forwardHeaders[0]'],
+    ),
     [{ headers: { 'metadata-flavor': 'Google' } }, 'headers'],
+    [{ headers: { 'x-other-config': '{}' } }, 'headers.x-other-config'],
     [{ headers: { 'x-a': 'b\r\nx: y' } }, 'headers'],
     [{ timeout: 0 }, 'timeout'],
     [{ executeOnProxy: 'yes' }, 'executeOnProxy'],
@@ -155,6 +156,16 @@ describe('default.webhook', () => {
     expect(status).toBe(400);
     expect(JSON.stringify(reply)).toContain(`input_guardrails[0].default.webhook.${field}`);
   });
+});
+
+it.each<[string, JsonObject]>([
+  ['default.log', { logURL: url }],
+  ['svc.http', { url, verdictPointer: '/ok', credentials: {} }],
+])('%s: rejects headers with a prefix of the gateway', async (id, parameters) => {
+  const guardrail = { [id]: { ...parameters, headers: { 'x-other-config': '{}' } }, deny: true };
+  const { status, reply, calls } = await ask({ input_guardrails: [guardrail] }, 'down');
+  expect([status, calls.length]).toEqual([400, 0]);
+  expect(JSON.stringify(reply)).toContain(`input_guardrails[0].${id}.headers.x-other-config: this header cannot be set`);
 });
 
 describe('default.log', () => {

@@ -137,9 +137,12 @@ const replacements = [
   '/A B/gi',
 ];
 
+/** A defect that affects one text in 500 is found with a probability of 95 %. */
+const texts = process.env.LONG_TESTS ? 4_000 : 1_500;
+
 describe('a stream in a window', () => {
-  it.each(formats)('%s: replaces the same as in the whole text, for 4,000 random texts and splits', (format) => {
-    for (let seed = 0; seed < 4000; seed++) {
+  it.each(formats)('%s: replaces the same as in the whole text, for random texts and splits', (format) => {
+    for (let seed = 0; seed < texts; seed++) {
       const next = numbers(seed * 7919 + 1);
       const text = Array.from({ length: next(40) }, () => alphabet[next(alphabet.length)]).join('');
       const rules = [replacements[next(replacements.length)] as string, replacements[next(replacements.length)] as string];
@@ -154,9 +157,9 @@ describe('a stream in a window', () => {
     }
   });
 
-  it.each(formats)('%s: sends nothing of a denied word, for 4,000 random texts and splits', (format) => {
+  it.each(formats)('%s: sends nothing of a denied word, for random texts and splits', (format) => {
     let denied = 0;
-    for (let seed = 0; seed < 4000; seed++) {
+    for (let seed = 0; seed < texts; seed++) {
       const next = numbers(seed * 104729 + 3);
       const text = Array.from({ length: next(60) }, () => alphabet[next(alphabet.length)]).join('');
       const words = ['abc', 'b😀', '12', 'a\nb'];
@@ -181,7 +184,7 @@ describe('a stream in a window', () => {
       expect(got.length).toBeLessThanOrEqual(isDenied ? Math.min(...found) : text.length);
       if (!isDenied) expect(got).toBe(text);
     }
-    expect(denied).toBeGreaterThan(500);
+    expect(denied).toBeGreaterThan(texts / 8);
   });
 
   it('holds back no more than the reach of its checks, however long the text is', () => {

@@ -6,6 +6,7 @@ import { withTexts } from '../../texts.ts';
 import { CallError, callFailed, callService } from '../call-service.ts';
 import { type Check, type CheckServices, defineCheck, type Outcome, type Side, type Subject } from '../check.ts';
 import { requestTextOf } from '../event.ts';
+import { refuseOwnHeaders } from '../outgoing-headers.ts';
 
 /** A call to the service of a partner: POST with JSON. */
 export interface PartnerRequest {
@@ -79,12 +80,17 @@ export function definePartner<Parameters extends v.ObjectEntries, Credentials ex
     ...(changes ? { changes: (given: unknown) => changes(given as never) } : {}),
     ...(redacts ? { redacts: (given: unknown) => redacts(given as never) } : {}),
     parameters: parameters as unknown as v.GenericSchema<unknown, Given>,
-    prepare: (given, services) => (subject) => ask(partner as never, given, services, subject),
+    prepare(given, services) {
+      refuseOwnHeaders(given, services);
+      return (subject) => ask(partner as never, given, services, subject);
+    },
   });
 }
 
 interface Given {
   readonly timeout: number;
+  /** Headers that the config sets, of `svc.http`. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly credentials: unknown;
 }
 type AnyPartner = Partner<Record<never, never>, Record<never, never>, unknown>;

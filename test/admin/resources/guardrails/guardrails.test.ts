@@ -44,7 +44,7 @@ describe.each(ruleDatabases)('saved guardrails, on %s', (database) => {
           mcp_server_mappings: [],
           object: 'guardrail',
         },
-        checks: [{ ...noSecrets.checks[0], is_enabled: true }],
+        checks: noSecrets.checks,
         actions: { deny: true, async: false, sequential: false, on_success: null, on_fail: null },
       });
       expect(await document(`${plane.workspaceId}/${name}`)).toMatchObject({ slug, versionId: version_id, secrets: null });
@@ -77,6 +77,20 @@ describe.each(ruleDatabases)('saved guardrails, on %s', (database) => {
     });
     expect((await plane.ask('GET', path)).body).toMatchObject({ name: 'Renamed', version_id: changed.body.version_id });
     expect(await document(`${plane.workspaceId}/${id}/${first}`)).toMatchObject({ versionId: first, actions: { deny: true } });
+  });
+
+  it('return actions as sent if they say onFail, which denies like deny', async () => {
+    const sent = { onFail: 'block', message: 'No secrets here' };
+    const { slug, version_id } = (await create({ actions: sent })).body;
+    expect((await plane.ask('GET', `/guardrails/${slug}`)).body.actions).toEqual(sent);
+    const usual = { deny: true, async: false, sequential: false, on_success: null, on_fail: null, message: sent.message };
+    expect((await document(`${plane.workspaceId}/${slug}`)).actions).toEqual(usual);
+    const put = (actions: object) => plane.ask('PUT', `/guardrails/${slug}`, { body: { actions } });
+    expect((await put(sent)).body.version_id).toBe(version_id);
+    await put({ onFail: 'log' });
+    expect((await document(`${plane.workspaceId}/${slug}`)).actions).toMatchObject({ deny: false });
+    await put({ deny: true, message: sent.message });
+    expect((await plane.ask('GET', `/guardrails/${slug}`)).body.actions).toEqual(usual);
   });
 
   it('are archived: gone from reads, lists and gateways, with all versions', async () => {
@@ -171,6 +185,7 @@ describe.each(ruleDatabases)('saved guardrails, on %s', (database) => {
     ['an unknown action', { actions: { denny: true } }, 'actions.denny: unknown key; did you mean deny?'],
     ['a foreign check for MCP tools', { target: 'mcp_tools', checks: [{ id: 'acme.scan' }] }, 'checks[0].id: '],
     ['an unknown target', { target: 'x' }, 'target: '],
+    ['deny beside onFail', { actions: { deny: true, onFail: 'log' } }, 'actions: deny and onFail are the same'],
   ])('are rejected with %s', async (_name, more, message) => {
     const reply = await expectRefusal(plane, () => create(more), 400, 'AB01', true);
     expect(reply.body.data.message).toContain(message);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../../../admin/db/new-id.ts';
 import { expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
@@ -36,7 +36,8 @@ describe.each(ruleDatabases)('workspaces of other callers, on %s', (database) =>
     const elsewhere = (await plane.ask('POST', '/configs', { body: config })).body.data.slug;
     await expectRefusal(plane, put({ user_api_key_config: 'pc-none' }), 404, 'AB02', true);
     await expectRefusal(plane, put({ user_api_key_config: elsewhere }), 404, 'AB02', true);
-    await expectRefusal(plane, put({ input_guardrails: ['pg-none'] }), 404, 'AB02', true);
+    const reply = await expectRefusal(plane, put({ input_guardrails: ['pg-none'] }), 404, 'AB02', true);
+    expect(reply.body.data.message).toBe('defaults.input_guardrails[0]: Guardrail pg-none not found');
     await expectRefusal(plane, put({ output_guardrails: ['pg-none'] }), 404, 'AB02', true);
     const create = { name: 'Third', users: [{ id: newId() }] };
     await expectRefusal(plane, () => plane.ask('POST', '/workspaces', { body: create }), 404, 'AB02', true);
