@@ -1,4 +1,5 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
+import { hasDuplicateKeys } from '../contract/values/duplicate-keys.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { JsonLimits } from '../pipeline/request/json-limits.ts';
@@ -17,15 +18,18 @@ export async function readMessage(ctx: RequestContext, limits: BodyLimits): Prom
   const counted = new JsonLimits(limits.jsonValuesMax);
   counted.push(body);
   ctx.holdBytes(counted.heapBytes);
-  const value = parse(body);
+  const { text, value } = parse(body);
   if (Array.isArray(value)) return null;
   if (!isObject(value)) throw new GatewayError('invalid_json', { message: 'The body must be a JSON object' });
-  return value;
+  // The gateway would check one of the values, and the agent could use the other.
+  if (!hasDuplicateKeys(text, value)) return value;
+  throw new GatewayError('invalid_json', { message: 'The body has an object with the same key twice. Send each key once' });
 }
 
-function parse(body: Uint8Array): unknown {
+function parse(body: Uint8Array): { text: string; value: unknown } {
   try {
-    return JSON.parse(decoder.decode(body));
+    const text = decoder.decode(body);
+    return { text, value: JSON.parse(text) };
   } catch {
     throw new GatewayError('invalid_json', { message: 'The body is not valid JSON in UTF-8' });
   }

@@ -25,7 +25,8 @@ function newCall(ctx: RequestContext, { id, slug }: { readonly id: string; reado
     callerAuth: ctx.identity?.mcpServerId !== undefined ? 'oauth' : ctx.token === null ? 'api_key' : 'jwt',
     errorCode: null,
     isToolError: false,
-    argumentsLength: 0,
+    isCredentialRenewed: false,
+    messageLength: 0,
     replyLength: 0,
     via: null,
   } as const;

@@ -69,7 +69,7 @@ function withMessage<Sent extends Pick<Outgoing, 'body' | 'routed'>>(
 /** Counts a call of a tool. Throws GatewayError if a limit refuses it. */
 export async function takeFromLimits({ ctx }: Pick<Work, 'ctx'>, { method }: ClientMessage): Promise<void> {
   if (method !== 'tools/call') return;
-  if (ctx.mcp) ctx.mcp.argumentsLength = ctx.body?.length ?? 0;
+  if (ctx.mcp) ctx.mcp.messageLength = ctx.body?.length ?? 0;
   for (const hook of ctx.plan.onToolCall) await hook(ctx);
 }
 

@@ -4,11 +4,11 @@ import { emptyUsage, type Usage } from '../contract/values/usage.ts';
 /** Characters of JSON per token, for estimates. */
 const charactersPerToken = 4;
 
-/** Estimates the tokens that a model spends on the call of a tool: its arguments are output of the model, its result is input. */
-export function toolUsage({ argumentsLength, replyLength }: McpCall): Usage {
+/** Estimates the tokens that a model spends on the call of a tool: the message is output of the model, the reply is input. */
+export function toolUsage({ messageLength, replyLength }: McpCall): Usage {
   const usage = emptyUsage();
   usage.inputTokens = Math.ceil(replyLength / charactersPerToken);
-  usage.outputTokens = Math.ceil(argumentsLength / charactersPerToken);
+  usage.outputTokens = Math.ceil(messageLength / charactersPerToken);
   usage.estimated = true;
   return usage;
 }

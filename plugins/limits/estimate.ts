@@ -30,8 +30,8 @@ const attachments: ReadonlySet<string> = new Set(['data', 'url', 'image_url', 'f
 /** Estimates the tokens of a request from its JSON, without reading its text: lengths only. */
 export function estimateTokens(ctx: RequestContext): TokenEstimate {
   if (ctx.passed) return passedTokens(ctx, ctx.passed);
-  // Arguments and result of a tool.
-  if (ctx.mcp) return { input: Math.ceil(ctx.mcp.argumentsLength / charactersPerToken), output: outputDefault, isStated: false };
+  // Message and result of a tool.
+  if (ctx.mcp) return { input: Math.ceil(ctx.mcp.messageLength / charactersPerToken), output: outputDefault, isStated: false };
   // The handler has estimated the message.
   if (ctx.agent) return { input: ctx.usage?.inputTokens ?? 0, output: outputDefault, isStated: false };
   const { params } = ctx;

@@ -128,8 +128,8 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
     if (!policies) {
       policies = new WorkspacePolicies(leases, {
         ...document,
-        usage: document.usage.filter(ctx.agent === null ? countsTools : ({ type }) => type === 'tokens'),
-        rate: ctx.agent === null ? document.toolRate : [],
+        usage: document.usage.filter((policy) => countsCalls(policy, ctx.agent === null ? toolKeys : agentKeys)),
+        rate: ctx.agent === null ? document.toolRate : document.agentRate,
       });
       compiled.set(document, policies);
     }
@@ -252,13 +252,13 @@ function createHooks(services: CoreServices, leases: Leases): CoreHooks {
   }
 }
 
-/** Tools have no cost. A budget of requests counts them if it names servers or tools. */
-function countsTools({ type, conditions, groupBy }: UsagePolicy): boolean {
-  return type === 'tokens' || (type === 'requests' && [...conditions.map(({ key }) => key), ...groupBy].some(isToolKey));
-}
+const toolKeys: readonly string[] = ['mcp_server', 'mcp_tool'];
+const agentKeys: readonly string[] = ['agent_server'];
 
-function isToolKey(key: string): boolean {
-  return key === 'mcp_server' || key === 'mcp_tool';
+/** Tools and agents have no cost. A budget of requests counts their calls if it names one of these keys. */
+function countsCalls({ type, conditions, groupBy }: UsagePolicy, keys: readonly string[]): boolean {
+  const named = [...conditions.map(({ key }) => key), ...groupBy];
+  return type === 'tokens' || (type === 'requests' && named.some((key) => keys.includes(key)));
 }
 
 /** Returns null if nothing is limited, which is the usual case. */

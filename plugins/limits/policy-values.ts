@@ -2,10 +2,10 @@ import type { RequestContext } from '../../core/contract/plugin/context.ts';
 import type { Target } from '../../core/contract/plugin/plan.ts';
 import { metadataPrefix } from '../../core/contract/protocol/policies.ts';
 
-/** A call of a target or of an MCP tool, as far as policies look at it. */
+/** A call of a target, of an MCP tool or of an agent, as far as policies look at it. */
 export interface PolicyCall {
   readonly ctx: RequestContext;
-  /** Null for tools. */
+  /** Null for tools and agents. */
   readonly target: Target | null;
   /** Row id of the stored provider; null if the request brings the provider with its credentials. */
   readonly providerId: string | null;
@@ -35,6 +35,7 @@ const readers: Readonly<Record<string, KeyReader>> = {
   workspace_id: { read: ({ ctx }) => ctx.identity?.workspaceId ?? null, alias: ({ ctx }) => ctx.workspace?.slug ?? null },
   mcp_server: { read: ({ ctx }) => ctx.mcp?.serverId ?? null, alias: ({ ctx }) => ctx.mcp?.server ?? null },
   mcp_tool: { read: ({ ctx }) => ctx.mcp?.name ?? null },
+  agent_server: { read: ({ ctx }) => ctx.agent?.serverId ?? null, alias: ({ ctx }) => ctx.agent?.server ?? null },
   organisation_id: { read: ({ ctx }) => ctx.identity?.organisationId ?? null },
 };
 

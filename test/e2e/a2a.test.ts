@@ -375,6 +375,9 @@ describe('guardrails of an agent', () => {
     const count = agent.received.length;
     const denied = await send('guarded', rpc('SendMessage', said('forbidden')), { headers: v1 });
     expect([denied.status, denied.body]).toMatchObject([446, { id: 7, error: { code: -32446 } }]);
+    const twice = JSON.stringify(rpc('SendMessage', said('hello'))).replace('"parts"', '"parts":[{"text":"forbidden"}],"parts"');
+    const refused = await send('guarded', twice, { headers: v1 });
+    expect(refused.body.error).toMatchObject({ code: -32700, message: expect.stringContaining('same key twice') });
     expect(agent.received.length).toBe(count);
     const leaked = await send('guarded', rpc('SendMessage', said('leaked')), { headers: v1 });
     expect(leaked.body).toMatchObject({ id: 7, error: { code: -32446, data: [{ reason: 'RESPONSE_DENIED' }] } });
@@ -442,6 +445,29 @@ describe('limits and usage', () => {
     expect([refused.status, refused.body.error.message]).toEqual([412, expect.stringContaining('Usage Limit')]);
     // Reading a task uses no tokens.
     expect((await send('sample', rpc('GetTask', { id: 'x' }), { headers })).status).toBe(200);
+  });
+
+  it.each<[string, JsonObject, number]>([
+    ['/policies/rate-limits', { target: 'agents', type: 'requests', unit: 'rpd', value: 2 }, 429],
+    ['/policies/usage-limits', { type: 'requests', credit_limit: 2 }, 412],
+  ])('counts messages for a named agent once over all gateway processes: %s', async (path, policy, status) => {
+    const slug = `counted-${status}`;
+    await addAgent(slug, agent.url);
+    await gateway.admin.create(path, {
+      ...{ workspace_id: gateway.workspaceId, name: slug, ...policy },
+      ...{ conditions: [{ key: 'agent_server', value: slug }], group_by: [{ key: 'api_key' }] },
+    });
+    /** The statuses of messages of a new key, most of them over connections of their own. */
+    const burst = async () => {
+      const { key } = await gateway.admin.createKey({ scopes: ['agents.invoke'] });
+      const headers = { ...v1, 'x-svc-api-key': key };
+      const all = await Promise.all(Array.from({ length: 16 }, () => send(slug, rpc('SendMessage', said('hello')), { headers })));
+      expect((await send(slug, rpc('GetTask', { id: 'x' }), { headers })).status).toBe(200);
+      expect((await send('sample', rpc('SendMessage', said('hello')), { headers })).status).toBe(200);
+      return all.map((one) => one.status).sort();
+    };
+    const expected = [200, 200, ...Array.from({ length: 14 }, () => status)];
+    await until(async () => (await burst()).join() === expected.join(), { what: 'the policy in both gateway processes' });
   });
 
   it('does not call an agent for a time once its circuit has opened, over either binding', async () => {

@@ -45,8 +45,6 @@ export const ratePolicyRoutes: readonly AdminRoute[] = [
     reply: createReply,
     async handle(call) {
       const tenant = { organisationId: call.organisationId, workspaceId: call.workspaceId ?? '' };
-      // Results of tools have no tokens yet.
-      if (call.body.target === 'mcp_tools' && call.body.type === 'tokens') call.unused('type');
       const row = await call.write((change) => createRatePolicy(change, tenant, call.body));
       call.tag(row.revision);
       return { id: row.id, object: 'policy_rate_limits' };

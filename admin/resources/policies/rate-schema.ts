@@ -7,10 +7,10 @@ import { conditionsOver, createEntries, groupOver, listEntries, replyEntries, st
 const type = v.picklist(['requests', 'tokens'], 'requests or tokens is expected');
 const unit = v.picklist(['rps', 'rpm', 'rph', 'rpd', 'rpw'], 'rps, rpm, rph, rpd or rpw is expected');
 const value = v.pipe(v.number(), v.integer('a whole number is expected'), v.minValue(1, 'at least 1'), v.maxValue(1e12));
-const target = v.picklist(policyTargets, 'llm or mcp_tools is expected');
+const target = v.picklist(policyTargets, 'llm, mcp_tools or agents is expected');
 
-/** Keys of both targets; `checkKeys` refuses those of the other target. */
-const keys = [...new Set([...policyKeys.llm, ...policyKeys.mcp_tools])];
+/** Keys of all targets; `checkKeys` refuses those of the others. */
+const keys = [...new Set(policyTargets.flatMap((target): readonly string[] => policyKeys[target]))];
 const conditions = conditionsOver(keys);
 const groupBy = groupOver(keys);
 

@@ -59,7 +59,7 @@ export async function findRatePolicy(
   return row;
 }
 
-/** Throws AB01 if a condition or group names a key of the other target. */
+/** Throws AB01 if a condition or group names a key of another target. */
 function checkKeys(target: PolicyTarget, sent: Pick<UpdateRate, 'conditions' | 'group_by'>): void {
   const keys: readonly string[] = policyKeys[target];
   for (const field of ['conditions', 'group_by'] as const) {

@@ -1,6 +1,7 @@
 import { defineResource, idOfReply } from '../../define-resource.ts';
 import { ratePolicies, usagePolicies } from './entity.ts';
 import { Policies } from './migrations/202611221740-policies.ts';
+import { AgentPolicies } from './migrations/202611231250-agent-policies.ts';
 import { ratePolicyRoutes } from './rate-routes.ts';
 import { toPoliciesDocument } from './to-document.ts';
 import { usagePolicyRoutes } from './usage-routes.ts';
@@ -9,7 +10,10 @@ export const policiesResource = defineResource({
   name: 'policies',
   after: ['workspaces'],
   entities: [usagePolicies, ratePolicies],
-  migrations: [{ name: '202611221740-policies', class: Policies }],
+  migrations: [
+    { name: '202611221740-policies', class: Policies },
+    { name: '202611231250-agent-policies', class: AgentPolicies },
+  ],
   routes: [...usagePolicyRoutes, ...ratePolicyRoutes],
   documents: [{ kind: 'workspace-policies', read: ({ database }, id) => toPoliciesDocument(database.em(), id) }],
   dependents: {

@@ -46,6 +46,7 @@ export async function toPoliciesDocument(em: EntityManager, id: string): Promise
     })),
     rate: rate.filter(({ target }) => target === 'llm').map(toRatePolicy),
     toolRate: rate.filter(({ target }) => target === 'mcp_tools').map(toRatePolicy),
+    agentRate: rate.filter(({ target }) => target === 'agents').map(toRatePolicy),
   };
 }
 

@@ -25,6 +25,8 @@ export const mcpRecord = v.object({
   errorCode: v.nullable(v.number()),
   /** True if the tool reported that it failed. */
   isToolError: v.boolean(),
+  /** True if the server rejected a credential, and the call was sent again with another. Absent in older records. */
+  isCredentialRenewed: v.optional(v.boolean(), false),
   /** The virtual server, or the server with tool search, that the client called, and the name of the tool there; null: this server. */
   via: v.optional(v.nullable(v.object({ serverId: v.string(), server: v.string(), name: text })), null),
 });
@@ -34,8 +36,8 @@ export type McpRecord = v.InferOutput<typeof mcpRecord>;
 export interface McpCall extends McpRecord {
   /** Id of the JSON-RPC request; null for notifications and streams. */
   id: string | number | null;
-  /** Characters of the arguments of a tool, as JSON. */
-  argumentsLength: number;
+  /** Bytes of the message that calls a tool. */
+  messageLength: number;
   /** Characters of the messages of the reply. */
   replyLength: number;
 }

@@ -1,17 +1,18 @@
 import * as v from 'valibot';
 
-/** Requests that a policy applies to: calls of models, or calls of MCP tools. */
-export const policyTargets = ['llm', 'mcp_tools'] as const;
+/** Requests that a policy applies to: calls of models, calls of MCP tools, or messages to agents. */
+export const policyTargets = ['llm', 'mcp_tools', 'agents'] as const;
 export type PolicyTarget = (typeof policyTargets)[number];
 
 /** Keys of conditions and groups, besides `metadata.<key>`. */
 export const policyKeys = {
   usage: [
     ...['api_key', 'virtual_key', 'provider', 'config', 'prompt', 'model', 'workspace_id', 'organisation_id'],
-    ...['mcp_server', 'mcp_tool'],
+    ...['mcp_server', 'mcp_tool', 'agent_server'],
   ],
   llm: ['api_key', 'virtual_key', 'provider', 'config', 'prompt', 'model', 'endpoint_type', 'workspace_id', 'organisation_id'],
   mcp_tools: ['api_key', 'workspace_id', 'mcp_server', 'mcp_tool'],
+  agents: ['api_key', 'workspace_id', 'agent_server'],
 } as const;
 
 export const metadataPrefix = 'metadata.';
@@ -48,7 +49,7 @@ const ratePolicy = v.object({
   value: v.number(),
 });
 
-/** The active policies of a workspace: for calls of models, and for calls of MCP tools. */
+/** The active policies of a workspace. `rate` is for calls of models. */
 export const workspacePoliciesDocument = v.object({
   id: v.string(),
   organisationId: v.string(),
@@ -56,6 +57,7 @@ export const workspacePoliciesDocument = v.object({
   rate: v.array(ratePolicy),
   /** Absent in documents of older control planes. */
   toolRate: v.optional(v.array(ratePolicy), []),
+  agentRate: v.optional(v.array(ratePolicy), []),
 });
 
 export type PolicyCondition = v.InferOutput<typeof condition>;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expectChange } from '../../support/outcomes.ts';
+import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
 import { rateBody, usageBody } from './probes.ts';
@@ -77,7 +77,7 @@ describe.each(ruleDatabases)('policies: accepted requests, on %s', (database) =>
     expect((await document('workspace-policies')).rate).toEqual([]);
   });
 
-  it('a policy for tools is a part of its own in the document; one that counts tokens is marked as unused', async () => {
+  it('policies for tools and for agents are parts of their own in the document', async () => {
     const keys = { conditions: [{ key: 'mcp_server', value: 's' }], group_by: [{ key: 'mcp_tool' }] };
     const body = { ...rateBody, ...keys, target: 'mcp_tools' };
     const made = await plane.ask('POST', '/policies/rate-limits', { body: { ...body, type: 'requests' } });
@@ -86,8 +86,14 @@ describe.each(ruleDatabases)('policies: accepted requests, on %s', (database) =>
     expect(rate).toEqual([]);
     expect(toolRate).toMatchObject([{ id: made.body.id, conditions: keys.conditions, groupBy: ['mcp_tool'] }]);
     expect((await plane.ask('GET', '/policies/rate-limits?target=mcp_tools')).body.total).toBe(1);
-    const ofTokens = await plane.ask('POST', '/policies/rate-limits', { body: { ...body, type: 'tokens' } });
-    expect(ofTokens.headers.get('x-svc-unused-settings')).toBe('type');
+    const ofAgents = { conditions: [{ key: 'agent_server', value: 'travel' }], group_by: [{ key: 'api_key' }] };
+    const sent = { body: { ...rateBody, ...ofAgents, type: 'tokens', target: 'agents' } };
+    const { id } = (await plane.ask('POST', '/policies/rate-limits', sent)).body;
+    expect((await document('workspace-policies')).agentRate).toMatchObject([{ id, conditions: ofAgents.conditions }]);
+    expect((await plane.ask('GET', '/policies/rate-limits?target=agents')).body.total).toBe(1);
+    const mixed = () => plane.ask('POST', '/policies/rate-limits', { body: { ...body, target: 'agents' } });
+    const reply = await expectRefusal(plane, mixed, 400, 'AB01', true);
+    expect(reply.body.data.message).toContain('conditions[0].key: mcp_server does not exist for the target agents');
   });
 
   it('a condition on prompts is stored and marked as unused', async () => {

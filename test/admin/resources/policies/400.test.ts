@@ -53,7 +53,7 @@ describe.each(ruleDatabases)('policies: rejected bodies, on %s', (database) => {
     { problem: 'parts of a request', sent: { value: 1.5 }, field: 'value' },
     { problem: 'an unknown unit', sent: { unit: 'rpy' }, field: 'unit' },
     { problem: 'cost', sent: { type: 'cost' }, field: 'type' },
-    { problem: 'an unknown target', sent: { target: 'agents' }, field: 'target' },
+    { problem: 'an unknown target', sent: { target: 'servers' }, field: 'target' },
     { problem: 'a key of tools', sent: { conditions: key('mcp_tool') }, field: 'conditions[0].key' },
     {
       problem: 'a key of models for tools',

@@ -200,7 +200,13 @@ it.each([
     revision: '2025-11-25',
     ...changes,
   };
-  const rest = { callerAuth: 'api_key', upstreamAuth: 'none', errorCode: null, isToolError: false } as const;
+  const rest = {
+    callerAuth: 'api_key',
+    upstreamAuth: 'none',
+    errorCode: null,
+    isToolError: false,
+    isCredentialRenewed: false,
+  } as const;
   const tokens = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
   const attempts = [{ ...attempt, provider: 'mcp', status: 200, errorCode: null } as never];
   const record = sampleRecord({ endpoint: 'mcp', model: null, attempts, ...tokens, mcp: { ...rest, ...call } });
