@@ -3,7 +3,7 @@ import type { RequestRecord } from '../../core/contract/plugin/record.ts';
 type Value = string | number | null;
 
 /** A property of requests that roll-ups can keep: its value in a record, and in SQL over the alias `r` of `request_records`. */
-interface DimensionSource {
+export interface DimensionSource {
   readonly type: 'uuid' | 'text' | 'integer';
   of(record: RequestRecord): Value;
   readonly sql: string;

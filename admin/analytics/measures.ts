@@ -1,7 +1,7 @@
 import type { RequestRecord } from '../../core/contract/plugin/record.ts';
 
 /** A sum that roll-ups hold: how one request counts, in a record and in SQL over the alias `r` of `request_records`. */
-interface Measure {
+export interface Measure {
   of(record: RequestRecord, costNano: number): number;
   readonly sql: string;
 }

@@ -1,8 +1,11 @@
 import type { RequestRecord } from '../../core/contract/plugin/record.ts';
-import { dimensionSources, dimensions } from './dimensions.ts';
+import { type DimensionSource, dimensionSources, dimensions } from './dimensions.ts';
 import { type Grain, grainPairs } from './grains.ts';
 import { binOf } from './latency-bins.ts';
-import { measures } from './measures.ts';
+import { type Measure, measures } from './measures.ts';
+
+/** Counts are packed: `bin * binFactor + count`. */
+export const binFactor = 4_294_967_296;
 
 type Value = string | number | null;
 
@@ -22,15 +25,17 @@ export interface RollupChange {
   lastMs: number;
   /** In the order of `measureNames`. */
   readonly amounts: number[];
-  /** Requests by bin of latency, and successful requests by number of retries. */
-  readonly latency: Map<number, number>;
-  readonly retries: Map<number, number>;
+  /** Requests by bin of latency, and successful requests by number of retries: packed counts, which may repeat a bin. */
+  readonly latency: number[];
+  readonly retries: number[];
 }
 
 interface Family {
   readonly finer: Grain;
   readonly coarser: Grain;
   readonly keeps: readonly boolean[];
+  /** Indices of the dimensions that are kept. */
+  readonly kept: readonly number[];
   /** Index of a dimension without which requests are left out; −1: none. */
   readonly required: number;
 }
@@ -40,6 +45,7 @@ const families = grainPairs.map(
     finer,
     coarser,
     keeps: dimensions.map((name) => finer.keeps.includes(name)),
+    kept: finer.keeps.map((name) => dimensions.indexOf(name)),
     required: finer.keeps.includes('end_user') ? dimensions.indexOf('end_user') : -1,
   }),
 );
@@ -48,30 +54,48 @@ const sources = dimensions.map((name) => dimensionSources[name]);
 
 /** Sums the requests of a batch in memory, so that each roll-up is written once per batch. */
 export class RollupBatch {
-  readonly #sums = families.map(() => new Map<string, RollupChange>());
+  readonly #trees: readonly Tree[] = families.map(() => new Map());
+  readonly #changes: RollupChange[][] = families.map(() => []);
+  /** Values and amounts of the request that is being added. */
+  readonly #values: Value[] = sources.map(() => null);
+  readonly #amounts: number[] = measures.map(() => 0);
 
   /** Adds a request, or takes it out again with `sign` -1. Requests without an organisation are left out: no tenant may read them. */
   add(record: RequestRecord, costNano: number | null, sign: 1 | -1 = 1): void {
     const { organisationId, durationMs, retryAttemptCount } = record;
     const createdMs = Date.parse(record.createdAt);
     if (organisationId === null || Number.isNaN(createdMs)) return;
-    const all = sources.map((source) => source.of(record));
-    const amounts = measures.map((measure) => sign * measure.of(record, costNano ?? 0));
+    for (let at = 0; at < sources.length; at++) this.#values[at] = (sources[at] as DimensionSource).of(record);
+    for (let at = 0; at < measures.length; at++) this.#amounts[at] = sign * (measures[at] as Measure).of(record, costNano ?? 0);
     const bin = binOf(durationMs);
     const retries = record.outcome === 'success' ? retryAttemptCount : 0;
-    families.forEach(({ finer, keeps, required }, at) => {
-      if (required !== -1 && all[required] === null) return;
-      const values = all.map((value, index) => (keeps[index] ? value : null));
-      const sums = sumsOf(this.#sums[at] as Map<string, RollupChange>, organisationId, finer, createdMs, {
-        values,
-        name: JSON.stringify(values),
-      });
+    for (let at = 0; at < families.length; at++) {
+      const { finer, required } = families[at] as Family;
+      if (required !== -1 && this.#values[required] === null) continue;
+      const sums = this.#sumsOf(at, organisationId, createdMs);
       if (sign === 1) widen(sums, createdMs, createdMs);
-      addAll(sums.amounts, amounts);
-      if (!finer.hasCounts) return;
-      count(sums.latency, bin, sign);
-      if (retries > 0) count(sums.retries, retries, sign);
-    });
+      addAll(sums.amounts, this.#amounts);
+      if (!finer.hasCounts) continue;
+      sums.latency.push(bin * binFactor + sign);
+      if (retries > 0) sums.retries.push(retries * binFactor + sign);
+    }
+  }
+
+  /** Finds the sums for the values of the request. A tree of maps costs a quarter of a map by the text of the values. */
+  #sumsOf(family: number, organisationId: string, createdMs: number): RollupChange {
+    const { finer, kept, keeps } = families[family] as Family;
+    const startsAtMs = startOf(createdMs, finer);
+    let tree = branchOf(branchOf(this.#trees[family] as Tree, organisationId), startsAtMs);
+    const last = kept.length - 1;
+    for (let at = 0; at < last; at++) tree = branchOf(tree, this.#values[kept[at] as number] as Value);
+    const leaf = this.#values[kept[last] as number] as Value;
+    const known = tree.get(leaf);
+    if (known) return known as RollupChange;
+    const values = this.#values.map((value, at) => (keeps[at] ? value : null));
+    const sums = emptyChange(organisationId, finer, startsAtMs, { values, name: JSON.stringify(values) });
+    tree.set(leaf, sums);
+    this.#changes[family]?.push(sums);
+    return sums;
   }
 
   /** Replaces the cost of a request that is counted already. */
@@ -83,7 +107,7 @@ export class RollupBatch {
   /** Returns the changes to all grains. */
   changes(): RollupChange[] {
     return families.flatMap(({ coarser }, at) => {
-      const finer = [...(this.#sums[at]?.values() ?? [])];
+      const finer = this.#changes[at] ?? [];
       return [...finer, ...coarserOf(finer, coarser)];
     });
   }
@@ -94,6 +118,10 @@ export class RollupBatch {
  * nearly all batches are of one hour.
  */
 function coarserOf(finer: readonly RollupChange[], grain: Grain): RollupChange[] {
+  if (finer.every(({ startsAtMs }) => startsAtMs === finer[0]?.startsAtMs)) {
+    for (const one of finer) one.coarser = grain;
+    return [];
+  }
   const alone = new Map<string, RollupChange>();
   const sums = new Map<string, RollupChange>();
   for (const one of finer) {
@@ -118,27 +146,28 @@ function addChange(rows: Map<string, RollupChange>, id: string, grain: Grain, on
   rows.set(id, sums);
   widen(sums, one.firstMs, one.lastMs);
   addAll(sums.amounts, one.amounts);
-  for (const [bin, number] of one.latency) count(sums.latency, bin, number);
-  for (const [retries, number] of one.retries) count(sums.retries, retries, number);
+  for (const counted of one.latency) sums.latency.push(counted);
+  for (const counted of one.retries) sums.retries.push(counted);
 }
 
 type Named = Pick<RollupChange, 'values' | 'name'>;
 
-function sumsOf(rows: Map<string, RollupChange>, organisationId: string, grain: Grain, ms: number, named: Named): RollupChange {
-  const id = idOf(organisationId, grain, ms, named.name);
-  let sums = rows.get(id);
-  if (!sums) {
-    sums = emptyChange(organisationId, grain, ms, named);
-    rows.set(id, sums);
-  }
-  return sums;
+/** Maps values of the first dimension to trees of the others, and values of the last to sums. */
+type Tree = Map<Value, unknown>;
+
+function branchOf(tree: Tree, value: Value): Tree {
+  const known = tree.get(value);
+  if (known) return known as Tree;
+  const branch: Tree = new Map();
+  tree.set(value, branch);
+  return branch;
 }
 
 function emptyChange(organisationId: string, grain: Grain, ms: number, { values, name }: Named): RollupChange {
   const startsAtMs = startOf(ms, grain);
   const none = { firstMs: Number.POSITIVE_INFINITY, lastMs: Number.NEGATIVE_INFINITY, coarser: null };
   const amounts = measures.map(() => 0);
-  return { organisationId, grain, startsAtMs, values, name, ...none, amounts, latency: new Map(), retries: new Map() };
+  return { organisationId, grain, startsAtMs, values, name, ...none, amounts, latency: [], retries: [] };
 }
 
 /** Returns the start of the bucket of a time. */
@@ -157,8 +186,4 @@ function widen(sums: RollupChange, firstMs: number, lastMs: number): void {
 
 function addAll(to: number[], amounts: readonly number[]): void {
   for (let at = 0; at < amounts.length; at++) to[at] = (to[at] ?? 0) + (amounts[at] ?? 0);
-}
-
-function count(counts: Map<number, number>, bin: number, change: number): void {
-  counts.set(bin, (counts.get(bin) ?? 0) + change);
 }

@@ -4,7 +4,7 @@ import type { EntityManager } from '../db/open-database.ts';
 import type { RecordWriter } from '../define-resource.ts';
 import { dimensionSources, dimensions } from './dimensions.ts';
 import { measureNames } from './measures.ts';
-import { RollupBatch, type RollupChange, startOf } from './rollup-batch.ts';
+import { binFactor, RollupBatch, type RollupChange, startOf } from './rollup-batch.ts';
 
 /** Adds the new records to the roll-ups. A record that replaces an earlier one of its session counts instead of it. */
 export const writeRollups: RecordWriter = async (tx, rows) => {
@@ -20,11 +20,12 @@ export const writeRollups: RecordWriter = async (tx, rows) => {
 export async function applyRollups(tx: EntityManager, batch: RollupBatch): Promise<void> {
   const changes = batch.changes();
   if (changes.length === 0) return;
-  await executeBound(
-    tx,
-    upsert,
-    columns.map(({ of }) => `{${changes.map(of)}}`),
-  );
+  await executeBound(tx, upsert, encodeChanges(changes));
+}
+
+/** Returns the parameters of the statement: an array for each column, in the text form of PostgreSQL. */
+export function encodeChanges(changes: readonly RollupChange[]): string[] {
+  return columns.map(({ of }) => `{${changes.map(of)}}`);
 }
 
 /** Column of the changes as they are sent: the text of one array for each costs the database a fifth of the time of a JSON text. */
@@ -60,11 +61,17 @@ function element(value: string | number | null): string | number {
   return `"${value.replace(/["\\]/g, '\\$&')}"`;
 }
 
-/** Counts are packed, `bin * 2^32 + count`, in the text form of an array. */
-function packed(counts: ReadonlyMap<number, number>): string {
+/** Adds the counts of the same bin. Returns them in the text form of an array. */
+function packed(counts: readonly number[]): string {
+  if (counts.length < 2) return counts.length === 0 ? '"{}"' : `"{${counts[0]}}"`;
+  const sums = new Map<number, number>();
+  for (const counted of counts) {
+    const bin = Math.round(counted / binFactor);
+    sums.set(bin, (sums.get(bin) ?? 0) + counted - bin * binFactor);
+  }
   let text = '';
-  for (const [bin, number] of counts) if (number !== 0) text += `${text === '' ? '' : ','}${bin * 4_294_967_296 + number}`;
-  return `"{${text}}"`;
+  for (const [bin, number] of sums) if (number !== 0) text += `,${bin * binFactor + number}`;
+  return `"{${text.slice(1)}}"`;
 }
 
 const keys = ['organisation_id', 'grain', 'starts_at', 'key'];

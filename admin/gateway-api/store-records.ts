@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import * as v from 'valibot';
 import { type RequestRecord, requestRecord } from '../../core/contract/plugin/record.ts';
 import type { RecordsReply } from '../../core/contract/protocol/internal-api.ts';
@@ -10,6 +11,7 @@ import type { NewRecord, RecordWriter } from '../define-resource.ts';
 import { invalid } from '../http/errors.ts';
 import { priceRecord } from '../pricing/price-record.ts';
 import { readPricing } from '../resources/integrations/read-pricing.ts';
+import { compileCheck } from './compile-check.ts';
 import { insertRows, newestOf, type RecordRow, replaceCheckpoints, withoutStoredResults } from './record-rows.ts';
 
 /** Maximum number of records in one batch. */
@@ -26,14 +28,7 @@ export type StoreRecords = (records: readonly RequestRecord[], json?: string) =>
  * and does not block others. Throws AB01 if the batch is not a JSON array, and the database's error if it is unreachable.
  */
 export async function storeBatch(storeRecords: StoreRecords, bytes: Uint8Array): Promise<RecordsReply> {
-  const { batch, json } = parseBatch(bytes);
-  const rejected: string[] = [];
-  const records: RequestRecord[] = [];
-  for (const item of batch) {
-    const record = toRecord(item);
-    if (record) records.push(record);
-    else rejected.push(idOf(item));
-  }
+  const { records, rejected, json } = parseBatch(bytes);
   const { inserted, duplicates, refused } = await storeRecords(records, rejected.length === 0 ? json : undefined);
   return { inserted, duplicates, rejected: [...rejected, ...refused] };
 }
@@ -128,18 +123,40 @@ async function insert(
   });
 }
 
-function parseBatch(bytes: Uint8Array): { readonly batch: readonly unknown[]; readonly json: string } {
+interface Batch {
+  readonly records: readonly RequestRecord[];
+  /** Ids of items that are not records. */
+  readonly rejected: readonly string[];
+  /** The text of the batch. */
+  readonly json: string;
+}
+
+/** Throws AB01 if the batch is not a JSON array of a valid length. */
+export function parseBatch(bytes: Uint8Array): Batch {
   let batch: unknown;
   let json: string;
   try {
-    json = storable(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+    json = storable(textOf(bytes));
     batch = JSON.parse(json);
   } catch {
     throw invalid('body: not valid JSON');
   }
   if (!Array.isArray(batch) || batch.length > recordsMax)
     throw invalid(`body: an array of at most ${recordsMax} records is expected`);
-  return { batch, json };
+  const records: RequestRecord[] = [];
+  const rejected: string[] = [];
+  for (const item of batch) {
+    const record = toRecord(item);
+    if (record) records.push(record);
+    else rejected.push(idOf(item));
+  }
+  return { records, rejected, json };
+}
+
+/** Most batches are ASCII, which Node decodes in a tenth of the time as Latin-1. */
+function textOf(bytes: Uint8Array): string {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return buffer.toString(isAscii(buffer) ? 'latin1' : 'utf8');
 }
 
 /**
@@ -147,20 +164,27 @@ function parseBatch(bytes: Uint8Array): { readonly batch: readonly unknown[]; re
  * example in paths, and could otherwise prevent their own and other records from being stored.
  */
 function storable(text: string): string {
-  if (!/\\u(?:0000|[dD][89a-fA-F])/.test(text)) return text;
+  if (!text.includes('\\u') || !/\\u(?:0000|[dD][89a-fA-F])/.test(text)) return text;
   return text.replace(
     /\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u0000|\\u[dD][89a-fA-F][0-9a-fA-F]{2}/g,
     (match) => (match.length === 6 ? '\\ufffd' : match),
   );
 }
 
+const isUnchangedRecord = compileCheck(requestRecord) as (item: unknown) => item is RequestRecord;
+
 function toRecord(item: unknown): RequestRecord | null {
-  const result = v.safeParse(requestRecord, item, { abortEarly: true });
-  if (!result.success) return null;
-  const record = result.output;
-  const tenantIsValid = [record.organisationId, record.workspaceId].every((id) => id === null || isUuid(id));
+  const record = isUnchangedRecord(item) ? item : parseRecord(item);
+  if (record === null) return null;
+  const { organisationId, workspaceId } = record;
+  const tenantIsValid = (organisationId === null || isUuid(organisationId)) && (workspaceId === null || isUuid(workspaceId));
   if (!tenantIsValid || !Number.isInteger(record.status) || Number.isNaN(Date.parse(record.createdAt))) return null;
   return record;
+}
+
+function parseRecord(item: unknown): RequestRecord | null {
+  const result = v.safeParse(requestRecord, item, { abortEarly: true });
+  return result.success ? result.output : null;
 }
 
 function idOf(item: unknown): string {

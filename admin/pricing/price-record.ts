@@ -30,22 +30,19 @@ export function priceRecord(record: RequestRecord, own: IntegrationPricing | nul
   const { provider, model } = record;
   if (provider === null || model === null) return { costNanoUsd: null, source: null };
   if (isFree(record) || (own?.skipsProvisioned && isProvisioned(record))) return { costNanoUsd: 0, source: null };
-  const { rates, source, isBatch } = ratesFor(record, provider, model, own);
+  const at = new Date(record.createdAt);
+  const { rates, source, isBatch } = ratesFor(record, { provider, model, at }, own);
   const { requests } = resultOf(record);
-  const costNanoUsd =
-    rates &&
-    costOf(record, rates, { adjustments: own && priceAt(own.adjustments, new Date(record.createdAt)), isBatch, requests });
+  const costNanoUsd = rates && costOf(record, rates, { adjustments: own && priceAt(own.adjustments, at), isBatch, requests });
   return { costNanoUsd, source: costNanoUsd === null ? 'unknown' : source };
 }
 
 function ratesFor(
   record: RequestRecord,
-  provider: string,
-  model: string,
+  { provider, model, at }: { readonly provider: string; readonly model: string; readonly at: Date },
   own: IntegrationPricing | null,
 ): { readonly rates: Rates | null; readonly source: PriceSource; readonly isBatch: boolean } {
   const { isBatch, requests } = resultOf(record);
-  const at = new Date(record.createdAt);
   const saved = own && savedPricing(own, model, at);
   if (saved) {
     const tier = record.serviceTier ?? null;

@@ -68,9 +68,20 @@ export function publicRates(provider: string, model: string, inputTokens: number
   const { id, names } = priceNamesOf(provider, model);
   for (const name of names) {
     const found = listedPrices(id, name, at);
-    if (found) return toRates(found, inputTokens);
+    if (found) return ratesAt(found, inputTokens);
   }
   return null;
+}
+
+/** Rates of lists without size classes. */
+const flatRates = new WeakMap<Listed, Rates>();
+
+function ratesAt(listed: Listed, inputTokens: number): Rates {
+  const known = flatRates.get(listed);
+  if (known) return known;
+  const rates = toRates(listed, inputTokens);
+  if (Object.values(listed).every((price) => typeof price !== 'object')) flatRates.set(listed, rates);
+  return rates;
 }
 
 type Listed = Readonly<Record<string, unknown>>;

@@ -10,7 +10,7 @@ export function readAnthropicCosts(data: unknown): BilledLine[] {
     const { result, place } = one;
     requireDollars(result.currency, `${place}.currency`);
     return {
-      ...placeOfLine(one),
+      ...locationOfLine(one),
       costNano: toNanoDollars(result.amount, `${place}.amount`, 0.01),
       inputTokens: null,
       outputTokens: null,
@@ -26,7 +26,7 @@ export function readAnthropicUsage(data: unknown): BilledLine[] {
     const created = isObject(result.cache_creation) ? result.cache_creation : {};
     const written = Object.keys(created).reduce((sum, name) => sum + tokens(created, name, `${place}.cache_creation`), 0);
     return {
-      ...placeOfLine(one),
+      ...locationOfLine(one),
       costNano: null,
       inputTokens: tokens(result, 'uncached_input_tokens') + tokens(result, 'cache_read_input_tokens') + written,
       outputTokens: tokens(result, 'output_tokens'),
@@ -34,7 +34,7 @@ export function readAnthropicUsage(data: unknown): BilledLine[] {
   });
 }
 
-function placeOfLine({ bucket, result, place }: PageResult): { readonly day: string; readonly name: string | null } {
+function locationOfLine({ bucket, result, place }: PageResult): { readonly day: string; readonly name: string | null } {
   const { model, description } = result;
   const name = model ?? description ?? null;
   if (name !== null && typeof name !== 'string') throw invalid(`${place}.model: a text is expected`);

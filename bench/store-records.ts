@@ -1,0 +1,69 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { RollupBatch } from '../admin/analytics/rollup-batch.ts';
+import { encodeChanges } from '../admin/analytics/write-rollups.ts';
+import { parseBatch, storeBatch } from '../admin/gateway-api/store-records.ts';
+import { priceRecord } from '../admin/pricing/price-record.ts';
+import type { RequestRecord } from '../core/contract/plugin/record.ts';
+import { startPlaneWith, testSettings } from '../test/admin/support/plane.ts';
+import { newReadyDatabase } from '../test/admin/support/test-database.ts';
+import { newBatches } from './records/new-batches.ts';
+
+/**
+ * `node --max-semi-space-size=4 bench/store-records.ts [--pglite] [--batches 80]` measures the CPU time that the control plane needs to store a
+ * record, as a whole and by parts. The flag is the one that the supervisor gives it. PostgreSQL is the server of TEST_DATABASE_URL, whose own
+ * time is not counted; the embedded database runs in the same process. Each part is measured alone on the same batches, so parts do not add up
+ * to the whole: the rest is statements, their answers and garbage collection.
+ */
+const { values: options } = parseArgs({
+  options: { batches: { type: 'string', default: '80' }, pglite: { type: 'boolean', default: false } },
+});
+const [count, warmUp, batchSize] = [Number(options.batches), 20, 500];
+
+const dataDir = await mkdtemp(join(tmpdir(), 'svc-bench-records-'));
+const database = options.pglite ? null : await newReadyDatabase();
+const plane = await startPlaneWith(testSettings(dataDir, database ? { DATABASE_URL: database.url } : {}));
+const newBatch = newBatches(plane, batchSize);
+
+const times = new Map<string, number>();
+/** Adds the CPU time of this process during `work` to a part. */
+async function measured<Result>(part: string, work: () => Result | Promise<Result>): Promise<Result> {
+  const before = process.cpuUsage();
+  const result = await work();
+  const { user, system } = process.cpuUsage(before);
+  times.set(part, (times.get(part) ?? 0) + user + system);
+  return result;
+}
+
+try {
+  let startedMs = 0;
+  for (let at = 0; at < count + warmUp; at++) {
+    const body = newBatch(Date.now());
+    const text = body.toString();
+    if (at === warmUp) {
+      times.clear();
+      startedMs = performance.now();
+    }
+    await measured('JSON.parse alone', () => JSON.parse(text));
+    const { records } = await measured('parse and check', () => parseBatch(body));
+    const costs = await measured('price', () => records.map((record: RequestRecord) => priceRecord(record, null).costNanoUsd));
+    const changes = await measured('sum roll-ups', () => {
+      const batch = new RollupBatch();
+      for (const [index, record] of records.entries()) batch.add(record, costs[index] ?? null);
+      return batch.changes();
+    });
+    await measured('encode roll-ups', () => encodeChanges(changes));
+    await measured('store', () => storeBatch(plane.control.services.storeRecords, body));
+  }
+  const total = count * batchSize;
+  const whole = times.get('JSON.parse alone') ?? 0;
+  for (const [part, micros] of times)
+    console.log(`${part}: ${(micros / total).toFixed(1)} µs of CPU per record, ${(micros / whole).toFixed(2)} × parsing it`);
+  console.log(`${Math.round((total / (performance.now() - startedMs)) * 1000)} records/s, with the parts`);
+} finally {
+  await plane.close();
+  await database?.drop();
+  await rm(dataDir, { recursive: true, force: true });
+}
