@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { loadSettings } from '../../config/load-settings.ts';
 import { prepareKeys } from '../../config/prepare-keys.ts';
 import { createLog } from '../../core/log/log.ts';
-import { type CopyPosition, copyStoredRecords } from '../analytics/clickhouse/copy-stored-records.ts';
+import { type CopyPosition, copyStoredRecords, sendRefusedAgain } from '../analytics/clickhouse/copy-stored-records.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { entities, migrations } from '../tables.ts';
 import { runCommand } from './run-command.ts';
@@ -13,10 +13,10 @@ const waitingMax = 50;
 
 /**
  * `npm run clickhouse:copy [-- --from <time>]`: copies the stored records to ClickHouse, for example those from before ANALYTICS_URL was set. The
- * service must run with ANALYTICS_URL, because it sends the copies. Copying a record twice does no harm. Exit code 0: done; 2: failed.
+ * service must run with ANALYTICS_URL, because it sends the copies. Copying a record twice does no harm. With `--refused` it only sends the batches again that ClickHouse refused. Exit code 0: done; 2: failed.
  */
 async function main(): Promise<number> {
-  const { values } = parseArgs({ options: { from: { type: 'string' } } });
+  const { values } = parseArgs({ options: { from: { type: 'string' }, refused: { type: 'boolean', default: false } } });
   const settings = loadSettings(prepareKeys(process.env));
   if (settings.databaseUrl === null || settings.analyticsUrl === null)
     throw new Error('DATABASE_URL and ANALYTICS_URL must be set: the embedded database is in use by the service');
@@ -24,10 +24,16 @@ async function main(): Promise<number> {
     throw new Error(`--from: ${values.from} is not a time. Write it as 2026-11-20T00:00:00Z`);
   const database = await openDatabase(settings, { entities, migrations }, createLog({ level: 'warn', name: 'control-plane' }));
   try {
+    if (values.refused) {
+      process.stdout.write(`${await sendRefusedAgain(database.em())} batches are sent again\n`);
+      return 0;
+    }
     let position: CopyPosition | null = values.from === undefined ? null : { at: values.from, id: firstId };
     let copied = 0;
     for (let count = 1; count > 0; ) {
-      const [row] = await database.em().execute<[{ waiting: number | string }]>('select count(*) as waiting from record_copies');
+      const [row] = await database
+        .em()
+        .execute<[{ waiting: number | string }]>('select count(*) as waiting from record_copies where refused_for is null');
       if (Number(row.waiting) > waitingMax) {
         await pause(200);
         continue;

@@ -134,6 +134,12 @@ const routes: Readonly<Record<string, ServiceRoute>> = {
       200: json('It can', ['status', 'message'], {
         status: { const: 'success' },
         message: text,
+        warnings: {
+          type: 'array',
+          items: text,
+          description:
+            'Services that are away although requests are served, such as ClickHouse; absent if there are none; sent by the control plane',
+        },
         gateways: {
           type: 'object',
           description: 'Gateway processes that report in time and that do not; sent by the control plane',

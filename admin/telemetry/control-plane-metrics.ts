@@ -92,6 +92,23 @@ export function createControlPlaneMetrics(options: ControlPlaneMetricsOptions): 
     'Requests whose bodies wait in the database because the object store was away',
     fromState(state, ({ waitingBodies }) => [{ value: waitingBodies, labels: {} }]),
   );
+  addSamples(
+    registry,
+    'svc_record_copies',
+    'gauge',
+    'Batches of records for ClickHouse in the database by state; refused: not sent again by itself',
+    fromState(state, ({ copies }) => [
+      { value: copies.waiting, labels: { state: 'waiting' } },
+      { value: copies.refused, labels: { state: 'refused' } },
+    ]),
+  );
+  addSamples(
+    registry,
+    'svc_record_copies_oldest_seconds',
+    'gauge',
+    'Age of the oldest batch of records that waits for ClickHouse; 0: none waits',
+    fromState(state, ({ copies }) => [{ value: copies.oldest, labels: {} }]),
+  );
 
   addSamples(
     registry,

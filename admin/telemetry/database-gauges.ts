@@ -17,6 +17,8 @@ export interface DatabaseState {
   readonly jobs: readonly { readonly kind: string; readonly all: number; readonly failing: number }[];
   readonly unpublished: number;
   readonly waitingBodies: number;
+  /** Batches of records for ClickHouse, and the seconds that the oldest one has waited. */
+  readonly copies: { readonly waiting: number; readonly refused: number; readonly oldest: number };
 }
 
 /** Returns a function that reads the counts of the database for gauges, at most once in five seconds. */
@@ -54,7 +56,11 @@ async function read(database: Database): Promise<DatabaseState> {
   );
   const [outbox] = await rows<{ count: number }>(`select count(*)::int as count from outbox where published_at is null`);
   const [waiting] = await rows<{ count: number }>('select count(*)::int as count from record_contents where waits');
-  return { budgets, topBudgets, jobs, unpublished: outbox?.count ?? 0, waitingBodies: waiting?.count ?? 0 };
+  const [copies = { waiting: 0, refused: 0, oldest: 0 }] = await rows<DatabaseState['copies']>(
+    `select count(*) filter (where refused_for is null)::int as waiting, count(refused_for)::int as refused,
+       coalesce(extract(epoch from now() - min(created_at) filter (where refused_for is null)), 0)::float8 as oldest from record_copies`,
+  );
+  return { budgets, topBudgets, jobs, unpublished: outbox?.count ?? 0, waitingBodies: waiting?.count ?? 0, copies };
 }
 
 /** Returns a reader of samples from this state. It returns none if the database is away, so that the other metrics are still served. */

@@ -43,7 +43,7 @@ export const controlPlane = {
   ),
   analyticsUrl: optional(
     'ANALYTICS_URL',
-    'ClickHouse 24.8 or newer, for lists of logs, exports and analytics. Records are copied there from the database, which budgets still use. Unset: the database.',
+    'ClickHouse (tested with version 26.9), for lists of logs, exports and analytics. Records are copied there from the database, which budgets still use. Unset: the database.',
     url(['http', 'https'], 'a URL such as https://user:password@clickhouse.example.com:8443/database'),
     { secret: true },
   ),

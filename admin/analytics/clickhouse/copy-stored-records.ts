@@ -37,3 +37,13 @@ export async function copyStoredRecords(
     return { count: rows.length, last: rows.at(-1) ?? null };
   });
 }
+
+/** Lets the batches wait again that ClickHouse refused. Returns their number. */
+export async function sendRefusedAgain(em: EntityManager): Promise<number> {
+  const rows = await executeBound(
+    em,
+    'update record_copies set refused_for = null where refused_for is not null returning id',
+    [],
+  );
+  return rows.length;
+}

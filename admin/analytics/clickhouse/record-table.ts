@@ -1,4 +1,5 @@
 import type { RequestRecord } from '../../../core/contract/plugin/record.ts';
+import type { ClickHouse } from '../../clickhouse/clickhouse.ts';
 import { type Dimension, dimensionSources, dimensions } from '../dimensions.ts';
 import { binOf } from '../latency-bins.ts';
 import { measureNames, measures } from '../measures.ts';
@@ -10,35 +11,44 @@ const dimensionTypes = { uuid: 'Nullable(UUID)', text: 'LowCardinality(Nullable(
 /** Dimensions with too many values for a dictionary. */
 const manyValues: ReadonlySet<Dimension> = new Set(['end_user']);
 
-const dimensionColumns = dimensions.map(
-  (name) => `${name} ${manyValues.has(name) ? 'Nullable(String)' : dimensionTypes[dimensionSources[name].type]}`,
-);
+/** Type of every column. */
+const columns: Readonly<Record<string, string>> = {
+  organisation_id: 'UUID',
+  created_at: "DateTime64(3, 'UTC')",
+  id: 'UUID',
+  version: 'UInt64',
+  trace_id: 'String',
+  span_id: 'Nullable(String)',
+  outcome: 'LowCardinality(String)',
+  metadata: 'Map(String, String)',
+  ...Object.fromEntries(
+    dimensions.map((name) => [name, manyValues.has(name) ? 'Nullable(String)' : dimensionTypes[dimensionSources[name].type]]),
+  ),
+  ...Object.fromEntries(measureNames.map((name) => [name, 'Int64'])),
+  latency_bin: 'Int32',
+  retries: 'Int32',
+  duration_ms: 'Float64',
+  cost: 'Nullable(Int64)',
+  price_source: 'Nullable(String)',
+  record: 'String codec(ZSTD(1))',
+};
 
 /**
- * Creates the table of records, with the dimensions and measures of roll-ups as columns. A record that is copied again replaces its
- * earlier copy. Days are partitions, so that old days are dropped whole.
+ * Creates the table of records, with the dimensions and measures of roll-ups as columns, and adds the columns that a table of an earlier version
+ * lacks. A record that is copied again replaces its earlier copy. Days are partitions, so that old days are dropped whole.
  */
-export const createTable = `create table if not exists ${recordTable} (
-    organisation_id UUID,
-    created_at DateTime64(3, 'UTC'),
-    id UUID,
-    version UInt64,
-    trace_id String,
-    span_id Nullable(String),
-    outcome LowCardinality(String),
-    metadata Map(String, String),
-    ${dimensionColumns.join(', ')},
-    ${measureNames.map((name) => `${name} Int64`).join(', ')},
-    latency_bin Int32,
-    retries Int32,
-    duration_ms Float64,
-    cost Nullable(Int64),
-    price_source Nullable(String),
-    record String codec(ZSTD(1))
-  )
-  engine = ReplacingMergeTree(version)
-  partition by toYYYYMMDD(created_at)
-  order by (organisation_id, created_at, id)`;
+export async function prepareTable(clickhouse: ClickHouse): Promise<void> {
+  await clickhouse.run(`create table if not exists ${recordTable} (${Object.entries(columns)
+    .map(([name, type]) => `${name} ${type}`)
+    .join(', ')})
+    engine = ReplacingMergeTree(version) partition by toYYYYMMDD(created_at) order by (organisation_id, created_at, id)`);
+  const known = new Set((await clickhouse.query<{ name: string }>(`describe table ${recordTable}`)).map(({ name }) => name));
+  const missing = Object.entries(columns).filter(([name]) => !known.has(name));
+  // Only then, because it needs a right of its own.
+  if (missing.length === 0) return;
+  const added = missing.map(([name, type]) => `add column if not exists ${name} ${type}`);
+  await clickhouse.run(`alter table ${recordTable} ${added.join(', ')}`);
+}
 
 export interface PricedRecord {
   readonly record: RequestRecord;

@@ -1,9 +1,9 @@
 import type { Log } from '../../../core/contract/values/log.ts';
 import { causeOf } from '../../cause-of.ts';
-import type { ClickHouse } from '../../clickhouse/clickhouse.ts';
+import { type ClickHouse, ClickHouseError } from '../../clickhouse/clickhouse.ts';
 import { executeBound } from '../../db/execute-bound.ts';
-import type { Database } from '../../db/open-database.ts';
-import { createTable, recordTable } from './record-table.ts';
+import type { Database, EntityManager } from '../../db/open-database.ts';
+import { prepareTable, recordTable } from './record-table.ts';
 
 /** Sends waiting copies of records to ClickHouse. */
 export interface CopyShipper {
@@ -15,13 +15,27 @@ export interface CopyShipper {
   close(): Promise<void>;
 }
 
+interface Copy {
+  readonly id: number | string;
+  readonly lines: string;
+}
+
+async function forget(em: EntityManager, copies: readonly Copy[]): Promise<void> {
+  await executeBound(em, 'delete from record_copies where id = any($1::text::bigint[])', [`{${copies.map(({ id }) => id)}}`]);
+}
+
+function isRefusal(error: unknown): error is ClickHouseError {
+  return error instanceof ClickHouseError && !error.isTemporary;
+}
+
 /** Batches per insert. A gateway sends up to 1,000 records in one batch. */
 const batchesMax = 20;
 const [firstWaitMs, waitMsMax, pollMs] = [500, 30_000, 2_000];
 
 /**
  * Starts sending. A copy is deleted after ClickHouse stored it. If the process ends in between, or several control planes send the same copy,
- * ClickHouse keeps one of them. While ClickHouse is away the copies wait in the database.
+ * ClickHouse keeps one of them. While ClickHouse is away the copies wait in the database. A batch that ClickHouse refuses, although it accepts
+ * others of the same time, is marked and left in the database, so that it does not block them.
  */
 export function startShipper(database: Pick<Database, 'em'>, clickhouse: ClickHouse, log: Log): CopyShipper {
   let [isReady, isAwake, isClosed] = [false, false, false];
@@ -40,18 +54,45 @@ export function startShipper(database: Pick<Database, 'em'>, clickhouse: ClickHo
   }
 
   async function shipOnce(): Promise<boolean> {
-    if (!isReady) await clickhouse.run(createTable);
+    if (!isReady) await prepareTable(clickhouse);
     isReady = true;
     const em = database.em();
-    const rows = await executeBound<{ id: number | string; lines: string }>(
+    const copies = await executeBound<Copy>(
       em,
-      `select id, lines from record_copies order by id limit ${batchesMax}`,
+      `select id, lines from record_copies where refused_for is null order by id limit ${batchesMax}`,
       [],
     );
-    if (rows.length === 0) return false;
-    await clickhouse.insert(recordTable, rows.map(({ lines }) => lines).join(''));
-    await executeBound(em, 'delete from record_copies where id = any($1::text::bigint[])', [`{${rows.map(({ id }) => id)}}`]);
-    return rows.length === batchesMax;
+    if (copies.length === 0) return false;
+    try {
+      await clickhouse.insert(recordTable, copies.map(({ lines }) => lines).join(''));
+      await forget(em, copies);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      await shipOneByOne(em, copies, error);
+    }
+    return copies.length === batchesMax;
+  }
+
+  /** Sends each batch alone, after they were refused together. Throws the refusal if all are refused: then the table is wrong, not a batch. */
+  async function shipOneByOne(em: EntityManager, copies: readonly Copy[], refusal: ClickHouseError): Promise<void> {
+    const refused: (Copy & { readonly reason: string })[] = [];
+    for (const copy of copies) {
+      try {
+        await clickhouse.insert(recordTable, copy.lines);
+        await forget(em, [copy]);
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        refused.push({ ...copy, reason: error.message });
+      }
+    }
+    if (refused.length === copies.length) throw refusal;
+    for (const { id, reason } of refused) {
+      await executeBound(em, 'update record_copies set refused_for = $2 where id = $1', [id, reason]);
+      log.error(
+        { batch: Number(id), reason },
+        'ClickHouse refused a batch of records; send it again with npm run clickhouse:copy -- --refused',
+      );
+    }
   }
 
   async function run(): Promise<void> {

@@ -1,4 +1,4 @@
-import { createTable, recordTable } from '../../analytics/clickhouse/record-table.ts';
+import { prepareTable, recordTable } from '../../analytics/clickhouse/record-table.ts';
 import type { HousekeepingServices } from '../../define-resource.ts';
 import { readRetention } from '../logs/retention.ts';
 
@@ -11,7 +11,7 @@ export async function deleteOldCopies(
   nowMs = Date.now(),
 ): Promise<void> {
   if (clickhouse === null) return;
-  await clickhouse.run(createTable);
+  await prepareTable(clickhouse);
   const limit = { recordRetentionDays: settings.analyticsRetentionDays };
   const { all, earlier } = await readRetention(database.em(), limit, nowMs);
   if (all !== null) {

@@ -7,6 +7,8 @@ import { deleteOldRollups } from './delete-old-rollups.ts';
 import { UsageRollups } from './migrations/202611222015-usage-rollups.ts';
 import { RollupsByPrompt } from './migrations/202611222330-rollups-by-prompt.ts';
 import { RecordCopies } from './migrations/202611230920-record-copies.ts';
+import { RollupsByKey } from './migrations/202611231310-rollups-by-key.ts';
+import { RefusedCopies } from './migrations/202611231315-refused-copies.ts';
 import { analyticsRoutes } from './routes.ts';
 
 export const analyticsResource = defineResource({
@@ -18,6 +20,8 @@ export const analyticsResource = defineResource({
     { name: '202611222015-usage-rollups', class: UsageRollups },
     { name: '202611222330-rollups-by-prompt', class: RollupsByPrompt },
     { name: '202611230920-record-copies', class: RecordCopies },
+    { name: '202611231310-rollups-by-key', class: RollupsByKey },
+    { name: '202611231315-refused-copies', class: RefusedCopies },
   ],
   routes: analyticsRoutes,
   recordWriters: [writeRollups],

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type CopyPosition, copyStoredRecords } from '../../../../admin/analytics/clickhouse/copy-stored-records.ts';
+import {
+  type CopyPosition,
+  copyStoredRecords,
+  sendRefusedAgain,
+} from '../../../../admin/analytics/clickhouse/copy-stored-records.ts';
+import { prepareTable } from '../../../../admin/analytics/clickhouse/record-table.ts';
+import type { ClickHouse } from '../../../../admin/clickhouse/clickhouse.ts';
 import { deleteOldCopies } from '../../../../admin/resources/analytics/delete-old-copies.ts';
 import { graphReplies } from '../../../../admin/resources/analytics/schema.ts';
 import { clickhouseMissing, startClickHouse, type TestClickHouse } from '../../../support/clickhouse.ts';
@@ -154,6 +160,35 @@ describe.skipIf(clickhouseMissing !== null)('records in ClickHouse', () => {
     await deleteOldCopies(services, nowMs);
     expect(Number(await oldest(foreign))).toBeGreaterThanOrEqual(nowMs - 2 * day);
     expect(Number(await oldest(plane))).toBeLessThan(nowMs - 2 * day);
+  });
+
+  it('a batch that ClickHouse refuses stays in the database, does not block others, and can be sent again', async () => {
+    const em = plane.control.services.database.em();
+    const { organisationId, workspaceId } = plane;
+    const [record] = randomUsage(31, 1, nowMs, { organisationId, workspaceIds: [workspaceId] });
+    await em.execute('insert into record_copies (id, lines) values (nextval(\'record_copies_id\'), \'{"id": "no UUID"}\')');
+    expect((await plane.internal('POST', '/records', [record])).body).toMatchObject({ inserted: 1 });
+    const rows = () => em.execute<{ refused_for: string | null }[]>('select refused_for from record_copies');
+    await until(async () => (await rows()).length === 1 && (await rows())[0]?.refused_for !== null, {
+      what: 'the refused batch alone',
+    });
+    expect((await plane.ask('GET', `/logs/${record?.id}`)).status).toBe(200);
+    expect((await rows())[0]?.refused_for).toMatch(/^ClickHouse rejected a statement: CANNOT_PARSE/);
+    expect(plane.log.lines.filter(({ message }) => message.includes('refused a batch'))).toHaveLength(1);
+    const metrics = await (await fetch(`${plane.url}/metrics`)).text();
+    expect(metrics).toMatch(/^svc_record_copies\{.*state="refused".*\} 1$/m);
+    expect(await sendRefusedAgain(em)).toBe(1);
+    await em.execute('delete from record_copies');
+  });
+
+  it('adds the columns that a table of an earlier version lacks', async () => {
+    await clickhouse.ask(
+      'alter table request_records drop column semantic_hits, drop column price_source settings mutations_sync = 1',
+    );
+    const names = async () => (await clickhouse.ask('describe table request_records')).map(({ name }) => name);
+    expect(await names()).not.toContain('semantic_hits');
+    await prepareTable(plane.control.services.clickhouse as ClickHouse);
+    expect(await names()).toEqual(expect.arrayContaining(['semantic_hits', 'price_source']));
   });
 
   it('while ClickHouse is away records are stored and wait, reads are 503, and no secret is logged', async () => {
