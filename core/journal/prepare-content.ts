@@ -21,7 +21,8 @@ export function prepareContent(
   const sent = sideOf(requestHeaders, cut, isCut, masks, (text) => text);
   const merge = (text: string): unknown => mergeStream(operation, text) ?? text;
   const received = sideOf(reply.headers, join(reply.chunks), reply.isCut, masks, merge);
-  const response = operation === 'embed' ? { ...received, body: withoutVectors(received.body) } : received;
+  const shown = reply.isErrorOnly ? { ...received, headers: {} } : received;
+  const response = operation === 'embed' ? { ...shown, body: withoutVectors(shown.body) } : shown;
   const prompt = content.prompt === null ? undefined : { prompt: promptOf(content.prompt.variables, masks, bytesMax) };
   return { id, createdAt, organisationId, workspaceId, request: sent, response, ...prompt };
 }

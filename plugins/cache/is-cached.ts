@@ -1,10 +1,11 @@
 import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { isDebugOff } from '../../core/contract/plugin/is-debug-off.ts';
 import type { OperationName } from '../../core/contract/provider/provider.ts';
 
-/** Returns true for requests that may be answered from the cache: not with `x-svc-debug: false`. */
+/** Returns true for requests that may be answered from the cache: not with an effective `x-svc-debug: false`. */
 export function isCached(ctx: RequestContext): boolean {
   const { endpoint, params } = ctx;
-  if (!endpoint || ctx.gatewayHeaders.get('debug') === 'false') return false;
+  if (!endpoint || isDebugOff(ctx)) return false;
   if (endpoint.operation === null) return isCachedProxy(ctx);
   // A conversation grows with each response, and a background response is not complete.
   if (params?.conversation || params?.background === true) return false;

@@ -5,6 +5,8 @@ import {
   startGatewayWithUpstream,
   storedKeys,
 } from '../support/gateway-with-upstream.ts';
+import { echo, mcpClient } from '../support/mcp-client.ts';
+import { startMcpUpstream } from '../support/mcp-upstream.ts';
 import { until } from '../support/until.ts';
 
 let gateway: GatewayWithUpstream;
@@ -66,6 +68,27 @@ it.each([
   expect(texts[1]).toBe(texts[0]);
 });
 
+it('a call of a tool has its arguments and its result', async () => {
+  const server = await startMcpUpstream();
+  try {
+    const client = await mcpClient(gateway);
+    await client.addServer('logged', server.url);
+    const reply = await client.post('logged', echo('kept in the log'));
+    const { _id: id } = await gateway.logOf(reply.headers.get('x-svc-trace-id') as string);
+    const log = await until(
+      async () => {
+        const { body } = await gateway.admin.get(`/logs/${id}`);
+        return body.response.body !== null && body;
+      },
+      { what: 'the bodies of the call' },
+    );
+    expect(log.request.body).toEqual(echo('kept in the log'));
+    expect(JSON.stringify(log.response.body)).toContain('kept in the log');
+  } finally {
+    await server.close();
+  }
+});
+
 it('a prompt completion has its version, its label, its variables and the rendered body', async () => {
   const template = [{ role: 'user', content: 'Hello {{name}}, {{password}}' }];
   const parameters = { model: 'gpt-4o-mini' };
@@ -107,6 +130,22 @@ it('replay: sends the stored request again with the key of the caller, also to a
   }
 });
 
+it.each([
+  ['completions', '/completions', { prompt: 'one two three' }, { choices: [{}] }],
+  ['embeddings', '/embeddings', { input: 'one two three' }, { data: [{}] }],
+])('replay: sends a stored request of %s again', async (_what, path, input, body) => {
+  const reply = await gateway.call(path, { body: { model: '@oai/gpt-4o-mini', ...input } });
+  await reply.arrayBuffer();
+  const { _id: id } = await detailOf(reply);
+  const replayed = await (await gateway.call(`/logs/${id}/replay`, { body: {} })).json();
+  expect(replayed).toMatchObject({ object: 'replay', status: 200, body });
+  const log = await until(async () => {
+    const found = await gateway.admin.get(`/logs/${replayed.trace_id}`);
+    return found.status === 200 && found.body.request.body !== null && found.body;
+  });
+  expect(log.request.body).toMatchObject(input);
+});
+
 it('errors and rejected requests keep their reply', async () => {
   const reply = await chat({ model: '@no-such-provider/m' });
   const body = await reply.json();
@@ -143,4 +182,33 @@ it('x-svc-debug: false and debug_log store the record alone', async () => {
     expect(body.request).toMatchObject({ headers: {}, body: null });
     expect(body.response).toMatchObject({ headers: {}, body: null });
   }
+});
+
+it('debug_log_error_body stores the body of an error alone, and enforce_debug_log_setting ignores x-svc-debug', async () => {
+  const set = (settings: object) => gateway.admin.put('/organisations/self', { settings });
+  const failing = async (headers = {}) => {
+    const reply = await chat({ model: '@no-such-provider/m' }, headers);
+    return { sent: await reply.json(), id: (await gateway.logOf(reply))._id };
+  };
+  const read = async (id: string) => (await gateway.admin.get(`/logs/${id}`)).body;
+  // A change reaches the gateway within moments.
+  await set({ debug_log: 0, debug_log_error_body: 1 });
+  const [failed, log] = await until(async () => {
+    const one = await failing();
+    const found = await until(async () => {
+      const each = await read(one.id);
+      return each.response.body !== null && each;
+    });
+    return Object.keys(found.request.headers).length === 0 && ([one, found] as const);
+  });
+  expect(log.request).toMatchObject({ headers: {}, body: null, omitted: null });
+  expect(log.response).toMatchObject({ headers: {}, body: failed.sent, omitted: null });
+  await set({ debug_log: 1, debug_log_error_body: 0, enforce_debug_log_setting: 1 });
+  await until(async () => {
+    const { id } = await failing({ 'x-svc-debug': 'false' });
+    const later = await failing();
+    await until(async () => (await read(later.id)).response.body !== null);
+    return (await read(id)).request.body !== null;
+  });
+  await set({ enforce_debug_log_setting: 0 });
 });

@@ -22,16 +22,19 @@ export async function storeCustomContents(
   const { settings } = services;
   if (settings.logBodies === 'off') return;
   const tenancy = await readTenancy(em, tenant.organisationId, tenant.workspaceId);
-  if (effectiveSetting<0 | 1>(tenancy, 'settings', 'debug_log') === 0) return;
+  const isErrorOnly = effectiveSetting<0 | 1>(tenancy, 'settings', 'debug_log') === 0;
+  if (isErrorOnly && effectiveSetting<0 | 1>(tenancy, 'settings', 'debug_log_error_body') !== 1) return;
   const masks = createMasks(settings.logMaskedFields);
-  const contents = logs.map(({ request, response }, at): RecordContent => {
-    const { id, createdAt, endpoint } = records[at] as RequestRecord;
+  const contents = logs.flatMap(({ request, response }, at): RecordContent[] => {
+    const { id, createdAt, endpoint, status } = records[at] as RequestRecord;
     const reply = endpoint === 'embed' ? withoutVectors(response.body) : response.body;
-    return {
-      ...{ id, createdAt, ...tenant },
-      request: sideOf(request.headers, request.body, masks, settings.logBodyBytesMax),
-      response: sideOf(response.headers, reply, masks, settings.logBodyBytesMax),
-    };
+    const shown = sideOf(response.headers, reply, masks, settings.logBodyBytesMax);
+    const row = { id, createdAt, ...tenant };
+    if (!isErrorOnly) {
+      return [{ ...row, request: sideOf(request.headers, request.body, masks, settings.logBodyBytesMax), response: shown }];
+    }
+    if (status < 400) return [];
+    return [{ ...row, request: { headers: {}, body: null, omitted: null }, response: { ...shown, headers: {} } }];
   });
   await insertContents(em, services, contents);
 }

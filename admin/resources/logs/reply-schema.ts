@@ -147,6 +147,8 @@ const logReply = v.strictObject({
       upstream_auth_type: v.string(),
       error_code: v.nullable(v.number()),
       is_tool_error: v.boolean(),
+      /** The server rejected a credential, and the call was sent again with another. */
+      upstream_token_refreshed: v.boolean(),
       /** The endpoint that the client called, if it was not the server itself. */
       via: v.nullable(v.strictObject({ server_id: v.string(), server: v.string(), name: v.string() })),
     }),

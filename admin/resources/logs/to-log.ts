@@ -198,6 +198,7 @@ function toMcp({ mcp }: RequestRecord) {
     upstream_auth_type: mcp.upstreamAuth,
     error_code: mcp.errorCode,
     is_tool_error: mcp.isToolError,
+    upstream_token_refreshed: mcp.isCredentialRenewed,
     via: mcp.via ? { server_id: mcp.via.serverId, server: mcp.via.server, name: mcp.via.name } : null,
   };
 }

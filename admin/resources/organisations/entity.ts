@@ -6,6 +6,8 @@ import type { SecuritySettings } from './setting-sections.ts';
 export interface SharedSettings {
   /** 1: requests are logged in full, 0: only their statistics. */
   debug_log?: 0 | 1;
+  /** 1: the bodies of replies with an error are stored also if `debug_log` is 0. */
+  debug_log_error_body?: 0 | 1;
   /** Days. */
   user_api_key_rotation_period?: number | null;
   /** Maximum lifetime of a user's key in seconds, and its lifetime if the request names none. */
@@ -17,6 +19,8 @@ export interface SharedSettings {
 }
 
 export interface OrganisationSettings extends SharedSettings {
+  /** 1: gateways ignore the header `x-svc-debug`. */
+  enforce_debug_log_setting?: 0 | 1;
   default_workspace_user_api_key_auto_create?: boolean;
   /** Days after which records of requests are deleted with all that belongs to them; null or more than RECORD_RETENTION_DAYS: that many. */
   log_retention_days?: number | null;

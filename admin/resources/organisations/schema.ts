@@ -16,6 +16,7 @@ import {
   sharedSettingEntries,
   sharedSettingReplyEntries,
   shortName,
+  zeroOrOne,
 } from './setting-schemas.ts';
 import { overridableSections } from './setting-sections.ts';
 
@@ -39,6 +40,7 @@ export const updateBody = v.strictObject({
   settings: v.optional(
     v.strictObject({
       ...sharedSettingEntries,
+      enforce_debug_log_setting: v.optional(zeroOrOne),
       default_workspace_user_api_key_auto_create: v.optional(v.boolean()),
       log_retention_days: v.optional(retentionDays),
       log_body_retention_days: v.optional(retentionDays),
@@ -116,6 +118,7 @@ export const organisationReply = v.strictObject({
     last_updated_at: v.string(),
     settings: v.strictObject({
       ...sharedSettingReplyEntries,
+      enforce_debug_log_setting: v.picklist([0, 1]),
       default_workspace_user_api_key_auto_create: v.boolean(),
       log_retention_days: v.nullable(v.number()),
       log_body_retention_days: v.nullable(v.number()),

@@ -55,6 +55,7 @@ const seconds = (least: number, most: number) =>
 /** Settings that organisations and workspaces both have. Null clears. */
 export const sharedSettingEntries = {
   debug_log: v.optional(zeroOrOne),
+  debug_log_error_body: v.optional(zeroOrOne),
   user_api_key_rotation_period: v.optional(rotationPeriod),
   user_api_key_ttl: v.optional(seconds(300, 315_360_000)),
   user_api_key_count: v.optional(
@@ -131,6 +132,7 @@ export const dataPlaneSecuritySettingsReply = v.strictObject({ block_inline_conf
 export const exportSettingsReply = v.strictObject({ deniedFields: v.array(v.string()) });
 export const sharedSettingReplyEntries = {
   debug_log: v.picklist([0, 1]),
+  debug_log_error_body: v.picklist([0, 1]),
   user_api_key_rotation_period: v.nullable(v.number()),
   user_api_key_ttl: v.nullable(v.number()),
   user_api_key_count: v.nullable(v.number()),

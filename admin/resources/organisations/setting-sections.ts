@@ -72,7 +72,7 @@ export const overridableSections: Readonly<Record<string, OverridableSection>> =
   ),
   data_plane: { group: 'dataPlaneSecuritySettings', keys: ['block_inline_config'] },
   export: { group: 'exportSettings', keys: ['deniedFields'] },
-  debug_log: { group: 'settings', keys: ['debug_log'] },
+  debug_log: { group: 'settings', keys: ['debug_log', 'debug_log_error_body'] },
   user_api_key_rotation_period: { group: 'settings', keys: ['user_api_key_rotation_period'] },
   user_api_key_auto_create: { group: 'settings', keys: ['user_api_key_auto_create', 'user_api_key_auto_create_scopes'] },
 };

@@ -16,6 +16,7 @@ export function toOrganisation(row: Organisation) {
     ...reply,
     settings: {
       ...reply.settings,
+      enforce_debug_log_setting: own.enforce_debug_log_setting ?? 0,
       default_workspace_user_api_key_auto_create: own.default_workspace_user_api_key_auto_create ?? false,
       log_retention_days: own.log_retention_days ?? null,
       log_body_retention_days: own.log_body_retention_days ?? null,

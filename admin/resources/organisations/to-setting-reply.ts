@@ -8,6 +8,7 @@ export function toSettingReply(tenancy: Tenancy) {
   return {
     settings: {
       debug_log: setting<0 | 1>('debug_log') ?? 1,
+      debug_log_error_body: setting<0 | 1>('debug_log_error_body') ?? 0,
       user_api_key_rotation_period: setting<number | null>('user_api_key_rotation_period') ?? null,
       // Each level has its own value. The lower one applies.
       user_api_key_ttl: own.user_api_key_ttl ?? null,

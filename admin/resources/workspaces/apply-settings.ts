@@ -52,6 +52,7 @@ const fallbacks: Readonly<Record<string, unknown>> = {
   block_inline_config: false,
   deniedFields: [],
   debug_log: 1,
+  debug_log_error_body: 0,
   user_api_key_auto_create: false,
   user_api_key_auto_create_scopes: [],
   user_key_metadata: 0,

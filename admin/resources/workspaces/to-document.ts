@@ -30,6 +30,8 @@ export async function toWorkspaceDocument(em: EntityManager, id: string): Promis
     settings: {
       blockInlineConfig: blocksInlineConfig(tenancy),
       debugLog: effectiveSetting<0 | 1>(tenancy, 'settings', 'debug_log') !== 0,
+      keepErrorBodies: effectiveSetting<0 | 1>(tenancy, 'settings', 'debug_log_error_body') === 1,
+      ignoreDebugHeader: tenancy.organisation.settings?.enforce_debug_log_setting === 1,
       userKeyMetadata: row.settings?.user_key_metadata === 1,
       userKeyMetadataOverride: row.settings?.user_key_metadata_override === 1,
       cacheTtlSeconds: tenancy.organisation.settings?.cache_ttl ?? null,

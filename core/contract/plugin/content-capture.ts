@@ -10,10 +10,13 @@ export class ContentCapture {
   bytes = 0;
   /** True if the reply was longer than the limit. */
   isCut = false;
+  /** True: only the body is stored, and only if the reply is an error. */
+  readonly isErrorOnly: boolean;
   readonly #bytesMax: number;
 
-  constructor(bytesMax: number) {
+  constructor(bytesMax: number, isErrorOnly = false) {
     this.#bytesMax = bytesMax;
+    this.isErrorOnly = isErrorOnly;
   }
 
   /** Takes a reply that is sent whole. */

@@ -222,6 +222,10 @@ export const workspaceDocument = v.object({
       blockInlineConfig: v.boolean(),
       /** False: bodies of requests must not be stored. */
       debugLog: v.boolean(),
+      /** True: bodies of replies with an error are stored although `debugLog` is false. */
+      keepErrorBodies: v.optional(v.boolean()),
+      /** True: the header `x-svc-debug` has no effect. */
+      ignoreDebugHeader: v.optional(v.boolean()),
       /** Sets `_user` in metadata to the name of the key's owner. With the override, a `_user` from another source is kept. */
       userKeyMetadata: v.boolean(),
       userKeyMetadataOverride: v.boolean(),

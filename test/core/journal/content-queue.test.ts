@@ -37,6 +37,14 @@ describe('contents of a request', () => {
   const stream = `${chunk({ role: 'assistant', content: 'Hel' })}${chunk({ content: 'lo' })}`;
   const events = ['content-type', 'text/event-stream'];
 
+  it('keep only the body of an error if no others are stored, also a compressed one', () => {
+    const reply = new ContentCapture(1_000, true);
+    reply.whole([...json, 'content-encoding', 'gzip'], gzipSync('{"error":"Bearer abcdefghijklmnopqrstuvwxyz"}'));
+    const content = prepare(captured('', { reply, requestHeaders: [], requestBody: new Uint8Array() }));
+    expect(content.request).toEqual({ headers: {}, body: null, omitted: null });
+    expect(content.response).toEqual({ headers: {}, body: { error: 'Bearer ***' }, omitted: null });
+  });
+
   it('hold a stream as one reply, with its usage if it has one', () => {
     const usage = `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [], usage: { total_tokens: 3 } })}\n\n`;
     const message = { index: 0, message: { role: 'assistant', content: 'Hello' } };

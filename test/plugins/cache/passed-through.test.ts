@@ -1,6 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { answer, chatReply, chatStream, createHarness, type Harness } from '../../support/pipeline-harness.ts';
+import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
+import { answer, chatReply, chatStream, createHarness, type Harness, workspaceId } from '../../support/pipeline-harness.ts';
+
+const others = { userKeyMetadata: false, userKeyMetadataOverride: false, cacheTtlSeconds: null };
+const settings = { blockInlineConfig: false, debugLog: true, ...others };
 
 const cached = { 'x-svc-config': '{"provider":"@one","cache":{"mode":"simple"}}' };
 const body = { model: 'gpt-5', input: 'hi' };
@@ -94,6 +98,14 @@ describe('cache control headers', () => {
     const silent = { ...cached, 'x-svc-debug': 'false' };
     for (const headers of [silent, cached, silent]) await ask(gateway, headers);
     expect(gateway.records.map((record) => record.cacheStatus)).toEqual([null, 'MISS', null]);
+  });
+
+  it('x-svc-debug: false has no effect if the organisation enforces its own setting', async () => {
+    const gateway = createHarness();
+    const document = gateway.documents.get(`workspace ${workspaceId}`) as WorkspaceDocument;
+    gateway.documents.set(`workspace ${workspaceId}`, { ...document, settings: { ...settings, ignoreDebugHeader: true } });
+    for (const _ of [1, 2]) await ask(gateway, { ...cached, 'x-svc-debug': 'false' });
+    expect(gateway.records.map((record) => record.cacheStatus)).toEqual(['MISS', 'HIT']);
   });
 
   it.each(['simple', 'true'])('x-svc-cache: %s turns the cache on if the config has none', async (mode) => {

@@ -88,7 +88,16 @@ describe.each(databases)('headers and bodies of requests, on %s', (name) => {
     await plane.ask('PUT', '/organisations/self', { body: { settings: { debug_log: 0 } } });
     const silent = await insert({ request, response });
     expect((await plane.ask('GET', `/logs/${silent.id}`)).body.request).toMatchObject({ headers: {}, body: null, omitted: null });
-    await plane.ask('PUT', '/organisations/self', { body: { settings: { debug_log: 1 } } });
+    await plane.ask('PUT', '/organisations/self', { body: { settings: { debug_log_error_body: 1 } } });
+    const [good, failed] = [
+      await insert({ request, response }),
+      await insert({ request, response: { ...response, status: 400 } }),
+    ];
+    expect((await plane.ask('GET', `/logs/${good.id}`)).body.response).toMatchObject({ headers: {}, body: null });
+    const log = (await plane.ask('GET', `/logs/${failed.id}`)).body;
+    expect(log.request).toMatchObject({ headers: {}, body: null, omitted: null });
+    expect(log.response).toMatchObject({ headers: {}, body: expect.stringContaining('xxx'), omitted: 'cut' });
+    await plane.ask('PUT', '/organisations/self', { body: { settings: { debug_log: 1, debug_log_error_body: 0 } } });
   });
 
   it('are found by their words in pages that follow the cursor, within the tenant and the filters', async () => {

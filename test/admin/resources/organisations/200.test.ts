@@ -49,6 +49,8 @@ describe.each(ruleDatabases)('the organisation, on %s', (database) => {
     expect((await plane.internal('GET', `/documents/workspace/${plane.workspaceId}`)).body.document.settings).toEqual({
       blockInlineConfig: true,
       debugLog: false,
+      keepErrorBodies: false,
+      ignoreDebugHeader: false,
       userKeyMetadata: false,
       userKeyMetadataOverride: false,
       cacheTtlSeconds: 600,

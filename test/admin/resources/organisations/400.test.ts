@@ -16,6 +16,8 @@ const settings: readonly [string, unknown, string][] = [
     'settings.user_api_key_auto_create_scopes[0]',
   ],
   ['a debug log of 2', { debug_log: 2 }, 'settings.debug_log'],
+  ['error bodies of 2', { debug_log_error_body: 2 }, 'settings.debug_log_error_body'],
+  ['an enforced debug log of 2', { enforce_debug_log_setting: 2 }, 'settings.enforce_debug_log_setting'],
   ['a similarity above 1', { cache_similarity_threshold: 1.1 }, 'settings.cache_similarity_threshold'],
   ['a cache time above the ceiling', { cache_ttl: 25_923_001 }, 'settings.cache_ttl'],
   ['no keys at all', { user_api_key_count: 0 }, 'settings.user_api_key_count'],

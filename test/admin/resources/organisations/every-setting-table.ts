@@ -81,6 +81,19 @@ async function invite(plane: Plane): Promise<number> {
 export const ofOrganisation: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   settings: {
     debug_log: { value: 0, shows: (plane) => documentSetting(plane, 'debugLog'), before: true, after: false },
+    // The effect of both in gateways is tested in test/plugins/record/contents.test.ts.
+    debug_log_error_body: {
+      value: 1,
+      shows: (plane) => documentSetting(plane, 'keepErrorBodies'),
+      before: false,
+      after: true,
+    },
+    enforce_debug_log_setting: {
+      value: 1,
+      shows: (plane) => documentSetting(plane, 'ignoreDebugHeader'),
+      before: false,
+      after: true,
+    },
     user_api_key_rotation_period: {
       value: 'weekly',
       shows: async (plane) => (await newUserKey(plane)).rotation_policy?.rotation_period_days ?? null,

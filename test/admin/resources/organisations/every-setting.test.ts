@@ -68,6 +68,8 @@ describe.each(ruleDatabases)('each setting has its effect, on %s', (database) =>
   /** Values that restore the unset state of a setting. */
   const none: Readonly<Record<string, unknown>> = {
     debug_log: 1,
+    debug_log_error_body: 0,
+    enforce_debug_log_setting: 0,
     require_sso: false,
     require_second_factor: false,
     user_api_key_auto_create: false,

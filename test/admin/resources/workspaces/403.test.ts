@@ -23,6 +23,7 @@ describe.each(ruleDatabases)('workspaces, on %s', (database) => {
 
   it.each([
     [{ settings: { debug_log: 0 } }, 'settings.debug_log'],
+    [{ settings: { debug_log_error_body: 1 } }, 'settings.debug_log_error_body'],
     [{ settings: { user_api_key_rotation_period: 7 } }, 'settings.user_api_key_rotation_period'],
     [{ settings: { user_api_key_auto_create: true } }, 'settings.user_api_key_auto_create'],
     [{ security_settings: { membersViewLogs: false } }, 'security_settings.membersViewLogs'],

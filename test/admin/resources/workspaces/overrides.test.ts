@@ -9,6 +9,7 @@ import { ruleDatabases } from '../../support/test-database.ts';
 const pairs: Readonly<Record<string, readonly [unknown, unknown]>> = {
   deniedFields: [[], ['request']],
   debug_log: [1, 0],
+  debug_log_error_body: [0, 1],
   user_api_key_rotation_period: [null, 7],
   user_api_key_auto_create_scopes: [[], ['completions.write']],
 };

@@ -1,0 +1,6 @@
+import type { RequestContext } from './context.ts';
+
+/** Returns true for requests with `x-svc-debug: false`, unless their organisation ignores this header. */
+export function isDebugOff({ gatewayHeaders, workspace }: RequestContext): boolean {
+  return gatewayHeaders.get('debug') === 'false' && workspace?.settings?.ignoreDebugHeader !== true;
+}

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import type { CapturedContent } from '../../../core/contract/plugin/content-capture.ts';
+import type { WorkspaceDocument } from '../../../core/contract/protocol/documents.ts';
+import { answer, chatReply, createHarness, workspaceId } from '../../support/pipeline-harness.ts';
+
+const base = {
+  ...{ blockInlineConfig: false, debugLog: true, userKeyMetadata: false, userKeyMetadataOverride: false },
+  cacheTtlSeconds: null,
+};
+const full = { request: true, response: true };
+const errorAlone = { request: false, response: true };
+const off = { 'x-svc-debug': 'false' };
+
+it.each<[string, object, Record<string, string>, number, object | null]>([
+  ['debug_log is 1', {}, {}, 200, full],
+  ['debug_log is 1 and the request has x-svc-debug: false', {}, off, 200, null],
+  ['the organisation ignores x-svc-debug', { ignoreDebugHeader: true }, off, 200, full],
+  [
+    'debug_log is 0 and x-svc-debug is ignored',
+    { debugLog: false, ignoreDebugHeader: true },
+    { 'x-svc-debug': 'true' },
+    200,
+    null,
+  ],
+  ['debug_log is 0', { debugLog: false }, {}, 400, null],
+  ['error bodies are kept and the reply is a success', { debugLog: false, keepErrorBodies: true }, {}, 200, null],
+  ['error bodies are kept and the reply is an error', { debugLog: false, keepErrorBodies: true }, {}, 400, errorAlone],
+  ['error bodies are kept and the request has x-svc-debug: false', { debugLog: false, keepErrorBodies: true }, off, 400, null],
+])('contents for logs if %s', async (_what, settings, headers, status, expected) => {
+  const added: CapturedContent[] = [];
+  const gateway = createHarness({ contents: { bodyBytesMax: 10_000, add: (content) => void added.push(content) } });
+  const document = gateway.documents.get(`workspace ${workspaceId}`) as WorkspaceDocument;
+  gateway.documents.set(`workspace ${workspaceId}`, { ...document, settings: { ...base, ...settings } });
+  gateway.script(answer(status, status === 200 ? chatReply('hello') : { error: { message: 'wrong' } }));
+  const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hi' }] };
+  expect((await gateway.send({ body, headers: { 'x-svc-provider': '@one', ...headers } })).status).toBe(status);
+  const found = added.map(({ requestHeaders, requestBody, reply }) => ({
+    request: requestHeaders.length > 0 && requestBody?.length !== 0,
+    response: reply.bytes > 0,
+  }));
+  expect(found).toEqual(expected === null ? [] : [expected]);
+});
