@@ -69,8 +69,8 @@ const forResources = [
 
 /** Resources whose other files a resource may import, except routes and declarations. There are no circles. */
 const resources = {
-  'agent-integrations': ['mcp-integrations'],
-  'agent-servers': ['agent-integrations', 'mcp-integrations'],
+  'agent-integrations': ['guardrails', 'mcp-integrations'],
+  'agent-servers': ['agent-integrations', 'guardrails', 'mcp-integrations'],
   analytics: ['logs'],
   'api-keys': ['organisations'],
   batches: ['files'],
@@ -82,9 +82,9 @@ const resources = {
   'ledger-entries': ['logs'],
   'log-exports': ['logs', 'organisations'],
   'mcp-connections': ['mcp-integrations', 'mcp-servers'],
-  'mcp-integrations': ['integrations', 'webhooks'],
+  'mcp-integrations': ['guardrails', 'integrations', 'secret-references', 'webhooks'],
   'mcp-registry': ['mcp-integrations'],
-  'mcp-servers': ['guardrails', 'mcp-integrations'],
+  'mcp-servers': ['guardrails', 'integrations', 'mcp-integrations', 'secret-references'],
   'mcp-virtual-servers': ['mcp-servers'],
   'model-configs': ['integrations'],
   'oauth-grants': ['mcp-virtual-servers'],

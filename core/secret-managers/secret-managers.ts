@@ -1,5 +1,4 @@
-import type { ProviderDocument } from '../contract/protocol/documents.ts';
-import type { MappedValues, SecretManagers } from '../contract/protocol/secret-managers.ts';
+import type { MappedDocument, MappedValues, SecretManagers } from '../contract/protocol/secret-managers.ts';
 import type { MappedSecretDocument, SecretManagerType } from '../contract/protocol/secret-reference.ts';
 import type { Credentials } from '../contract/provider/provider.ts';
 import type { SignServices } from '../contract/provider/sign-services.ts';
@@ -55,23 +54,23 @@ export function createSecretManagers(options: SecretManagersOptions): RunningSec
     hashicorp_vault: createVaultReader(),
   };
   const cache = new SecretCache(options);
-  const joined = new WeakMap<ProviderDocument, Joined>();
+  const joined = new WeakMap<MappedDocument, Joined>();
 
-  const askedFor = ({ organisationId }: ProviderDocument, mapped: MappedSecretDocument): Asked => ({
+  const askedFor = ({ organisationId }: MappedDocument, mapped: MappedSecretDocument): Asked => ({
     name: `${mapped.id} ${organisationId} ${mapped.revision} ${mapped.path}`,
     manager: mapped.managerType,
     slug: mapped.slug,
     read: async () => ofFairSize(await readers[mapped.managerType](mapped, openAuth(mapped), organisationId, services)),
   });
 
-  function valuesOf(document: ProviderDocument): Maybe<MappedValues> {
+  function valuesOf(document: MappedDocument): Maybe<MappedValues> {
     const found = mappedOf(document).map((mapped) => cache.get(askedFor(document, mapped)));
     return found.some(isPromise)
       ? Promise.all(found).then((all) => join(document, all))
       : join(document, found as SecretResult[]);
   }
 
-  function join(document: ProviderDocument, results: readonly SecretResult[]): MappedValues {
+  function join(document: MappedDocument, results: readonly SecretResult[]): MappedValues {
     const known = joined.get(document);
     if (known?.contents.every((content, index) => content === results[index])) return known.values;
     const credentials: Record<string, Secret> = {};
@@ -138,12 +137,12 @@ function ofFairSize(content: SecretContent): SecretContent {
 
 type SecretResult = SecretContent | SecretError;
 
-function mappedOf(document: ProviderDocument): readonly MappedSecretDocument[] {
+function mappedOf(document: MappedDocument): readonly MappedSecretDocument[] {
   return document.mappedSecrets ?? [];
 }
 
 /** Names the reference for the administrator, and nothing of the manager's content. */
-function unavailable({ slug }: ProviderDocument, mapped: MappedSecretDocument, error: SecretError): GatewayError {
+function unavailable({ slug }: MappedDocument, mapped: MappedSecretDocument, error: SecretError): GatewayError {
   const why = error.isAway
     ? 'whose secret manager cannot be reached. Try again shortly'
     : 'which has no usable value. Test the integration to see the reason';

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { echo, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type SharedGatewayWithUpstream, shareGatewayWithUpstream } from '../support/gateway-with-upstream.ts';
+import { callTool, mcpClient, messageOf } from '../support/mcp-client.ts';
+import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
 import { until } from '../support/until.ts';
 
 /** The contents of a customer's Vault, by path, and the token that opens it. */
@@ -139,4 +141,89 @@ it('secret references: mapped values are not sent to a model’s own host, and a
   } finally {
     await elsewhere.close();
   }
+});
+
+describe('secret references: headers of MCP servers', () => {
+  const credentials = ['Bearer kept-elsewhere-mcp-1', 'Bearer kept-elsewhere-mcp-2'] as const;
+  let server: McpUpstream;
+  let client: Awaited<ReturnType<typeof mcpClient>>;
+  /** The credential that the server accepts. */
+  let accepted: string = credentials[0];
+  beforeAll(async () => {
+    kept['secret/data/mcp'] = { token: accepted, group: JSON.stringify({ 'X-Team': 'kept-elsewhere-team' }), bad: 'two\nlines' };
+    const authorise = async ({ headers }: { headers: { authorization?: string | undefined } }) =>
+      headers.authorization === accepted ? null : 'Bearer';
+    server = await startMcpUpstream({ showsCredential: true, authorise });
+    client = await mcpClient(gateway);
+    const { admin } = gateway;
+    await admin.create('/secret-references', {
+      ...{ name: 'MCP', slug: 'mcp', manager_type: 'hashicorp_vault', secret_path: 'secret/data/mcp' },
+      auth_config: { vault_auth_type: 'token', vault_addr: address(), vault_token: token },
+    });
+  });
+  afterAll(() => server?.close());
+
+  const map = (target_field: string, secret_key: string, more: object = {}) => ({
+    ...{ target_field: `configurations.${target_field}`, secret_reference_id: 'mcp', secret_key },
+    ...more,
+  });
+  const mapped = {
+    auth_type: 'headers',
+    secret_mappings: [map('headers.authorization', 'token'), map('passthrough_headers', 'group', { value_format: 'json' })],
+  };
+  const call = (slug: string) => client.post(slug, callTool('credential'));
+
+  it('are sent with every call, and a test uses them too', async () => {
+    const { integration } = await client.addServer('mapped', server.url, mapped);
+    const { status, text } = await call('mapped');
+    expect(status, text).toBe(200);
+    expect(messageOf(text).result.content).toEqual([{ type: 'text', text: accepted }]);
+    expect(server.received.every(({ headers }) => headers['x-team'] === 'kept-elsewhere-team')).toBe(true);
+    const tested = await gateway.admin.post(`/mcp-integrations/${integration}/test`, {});
+    expect(tested.body).toMatchObject({ success: true });
+  });
+
+  it('are read again once when the server rejects them', async () => {
+    const [before, after] = credentials;
+    kept['secret/data/mcp'] = { ...kept['secret/data/mcp'], token: after };
+    accepted = after;
+    server.received.length = 0;
+    // Several gateway processes serve the calls. The one of the first call has the previous value.
+    const again = await until(
+      async () => {
+        const reply = await call('mapped');
+        expect(reply.status, reply.text).toBe(200);
+        return server.received.some(({ headers }) => headers.authorization === before) && reply;
+      },
+      { what: 'a call with the previous value' },
+    );
+    expect(messageOf(again.text).result.content).toEqual([{ type: 'text', text: after }]);
+    const log = await gateway.logOf(again.headers.get('x-svc-trace-id') as string);
+    expect(log.mcp.upstream_token_refreshed).toBe(true);
+  });
+
+  it('are in no reply and no log if the server rejects them', async () => {
+    accepted = 'none';
+    const { status, text, headers } = await call('mapped');
+    expect(status).toBe(502);
+    expect(text).toContain('401');
+    const log = await gateway.logOf(headers.get('x-svc-trace-id') as string);
+    expect(log.response.status).toBe(502);
+    expect(`${text}${JSON.stringify(log)}`).not.toMatch(/planted|kept-elsewhere/);
+  });
+
+  it.each<[string, object]>([
+    ['has no such value', map('headers.authorization', 'nothing')],
+    ['is no header', map('headers.authorization', 'bad')],
+    ['is no group of headers', map('headers', 'bad', { value_format: 'json' })],
+  ])('are required: a call is a 503 that names the reference if its value %s', async (name, mapping) => {
+    const slug = name.replaceAll(' ', '-');
+    await client.addServer(slug, server.url, { auth_type: 'headers', secret_mappings: [mapping] });
+    server.received.length = 0;
+    const { status, text } = await call(slug);
+    expect(status, text).toBe(503);
+    expect(text).toMatch(/secret reference mcp/);
+    expect(text).not.toMatch(/planted|kept-elsewhere|two|secret\/data/);
+    expect(server.received).toEqual([]);
+  });
 });

@@ -1,8 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Integration } from './entity.ts';
 import { requireOpenReferences } from './mapping-rights.ts';
-import { type Mapping, mappingsOf, refuseBoth, storeMappings } from './secret-mappings.ts';
+import { addedMappings, type Mapping, storeMappings } from './mapping-table.ts';
+import { secretMappings } from './secret-mapping-entity.ts';
+import { mappingsOf, refuseBoth } from './secret-mappings.ts';
 
 export interface ChangedMappings {
   readonly all: readonly Mapping[];
@@ -25,12 +26,8 @@ export async function changeMappings(
   const given = new Set(Object.keys(values).filter((name) => values[name] !== null && values[name] !== ''));
   if (sent) refuseBoth(sent, given);
   const all = sent ?? before.filter(({ field }) => !given.has(field));
-  const added = all.filter((one) => !before.some((other) => isDeepStrictEqual(identityOf(one), identityOf(other))));
-  if (sent !== undefined || all.length < before.length) await storeMappings(tx, row, all);
+  const added = addedMappings(before, all);
+  if (sent !== undefined || all.length < before.length) await storeMappings(tx, secretMappings, row, all);
   if (added.length > 0) await requireOpenReferences(tx, row, all, 'secret_mappings');
   return { all, added };
-}
-
-function identityOf({ reference, ...rest }: Mapping): object {
-  return { ...rest, reference: reference.id };
 }

@@ -8,7 +8,9 @@ import { providers } from '../providers/entity.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';
 import { type Integration, integrations } from './entity.ts';
 import { openHeaders, putHeaders, settingsOf } from './headers.ts';
-import { type Mapping, mappingsOf, storeMappings } from './secret-mappings.ts';
+import { type Mapping, storeMappings } from './mapping-table.ts';
+import { secretMappings } from './secret-mapping-entity.ts';
+import { mappingsOf } from './secret-mappings.ts';
 import { openSecrets, putSecrets } from './secrets.ts';
 import { createIntegration, updateIntegration } from './service.ts';
 
@@ -70,7 +72,7 @@ export async function takeCredentials(em: EntityManager, vault: Vault, source: I
   const emptied = Object.fromEntries(Object.keys(target.secretHints).map((name) => [name, '']));
   target.configurations = settingsOf(source);
   await putHeaders(em, vault, target, await openHeaders(em, vault, source));
-  await storeMappings(em, target, await mappingsFor(em, source, target.workspaceId ?? ''));
+  await storeMappings(em, secretMappings, target, await mappingsFor(em, source, target.workspaceId ?? ''));
   await putSecrets(em, vault, target, { ...emptied, ...(await openSecrets(em, vault, source)) });
 }
 

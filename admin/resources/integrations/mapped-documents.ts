@@ -6,7 +6,8 @@ import type { Vault } from '../../secrets/vault.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';
 import { openAuth } from '../secret-references/secrets.ts';
 import type { Integration } from './entity.ts';
-import { type Mapping, mappingsOf, targetOf } from './secret-mappings.ts';
+import type { Mapping } from './mapping-table.ts';
+import { mappingsOf, targetOf } from './secret-mappings.ts';
 
 /**
  * Returns the mappings of an integration if this workspace may use all their references. Otherwise null: its providers cannot be

@@ -1,4 +1,5 @@
 import { hostSettingNames } from '../../../core/providers/declarations.ts';
+import type { SharingTable } from '../../db/access-tables.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import type { Actor } from '../../http/actor.ts';
 import { originOf } from '../../http/check-host.ts';
@@ -6,7 +7,8 @@ import { type AdminError, forbidden, invalid } from '../../http/errors.ts';
 import { isOpenTo } from '../secret-references/find-reference.ts';
 import { type Integration, integrationWorkspaces } from './entity.ts';
 import type { SentMappings } from './mapping-schema.ts';
-import { type Mapping, type MappingScope, resolveMappings, type SettingsName, targetOf } from './secret-mappings.ts';
+import type { Mapping } from './mapping-table.ts';
+import { type MappingScope, resolveMappings, type SettingsName, targetOf } from './secret-mappings.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
 
@@ -58,13 +60,14 @@ function refused(what: string): AdminError {
  */
 export async function requireOpenReferences(
   em: EntityManager,
-  row: Integration,
+  row: Pick<Integration, 'id' | 'workspaceId' | 'globalWorkspaceAccess'>,
   mapped: readonly Mapping[],
   path: string,
+  sharing: SharingTable | typeof integrationWorkspaces = integrationWorkspaces,
 ): Promise<void> {
   const limited = mapped.filter(({ reference }) => !reference.allowAllWorkspaces);
   if (limited.length === 0 || row.workspaceId) return;
-  const shared = await em.find(integrationWorkspaces, { integrationId: row.id, enabled: true });
+  const shared = await em.find(sharing as typeof integrationWorkspaces, { integrationId: row.id, enabled: true });
   const closed = limited.find(
     ({ reference }) => row.globalWorkspaceAccess || shared.some(({ workspaceId }) => !isOpenTo(reference, workspaceId)),
   );

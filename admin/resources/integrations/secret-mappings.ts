@@ -1,23 +1,12 @@
 import type { EntityManager } from '../../db/open-database.ts';
 import { invalid, unknownReference } from '../../http/errors.ts';
-import { type SecretReference, secretReferences } from '../secret-references/entity.ts';
+import type { SecretReference } from '../secret-references/entity.ts';
 import { findReference, isOpenTo } from '../secret-references/find-reference.ts';
 import { mappableSettings } from './configurations.ts';
 import type { Integration } from './entity.ts';
 import type { SentMappings } from './mapping-schema.ts';
+import { type Mapping, readMappings } from './mapping-table.ts';
 import { secretMappings } from './secret-mapping-entity.ts';
-
-/** One field that is read from a secret manager, and its location there. */
-export interface Mapping {
-  /** Config name: `api_key`, `aws_region`. */
-  readonly field: string;
-  /** True for a credential, false for a plain setting. */
-  readonly isSecret: boolean;
-  /** Name of the value in the secret; null: the reference decides. */
-  readonly secretKey: string | null;
-  readonly valueFormat: 'string' | 'json' | null;
-  readonly reference: SecretReference;
-}
 
 /** Prefixes of settings in `target_field`. */
 export type SettingsName = 'configurations' | 'model_config';
@@ -55,15 +44,24 @@ export async function resolveMappings(
       throw invalid(`${path}.target_field: one of ${[...byTarget.keys()].join(', ')} is expected for ${scope.aiProviderId}`);
     }
     if (found.some((other) => other.field === field)) throw invalid(`${path}.target_field: duplicate`);
-    const lock = hold ? 'to use' : undefined;
-    const reference = await findReference(em, scope.organisationId, one.secret_reference_id, lock);
-    if (!reference || (scope.workspaceId !== null && !isOpenTo(reference, scope.workspaceId))) {
-      throw unknownReference(`${path}.secret_reference_id`, 'Secret reference');
-    }
+    const reference = await resolveReference(em, scope, one.secret_reference_id, path, hold);
     const { secret_key: secretKey = null, value_format: valueFormat = null } = one;
     found.push({ field, isSecret: fields.get(field) === true, secretKey, valueFormat, reference });
   }
   return found;
+}
+
+/** Returns the reference of the mapping at `path`. Throws AB02 if it does not exist, or if the workspace may not use it. */
+export async function resolveReference(
+  em: EntityManager,
+  scope: Pick<MappingScope, 'organisationId' | 'workspaceId'>,
+  idOrSlug: string,
+  path: string,
+  hold = true,
+): Promise<SecretReference> {
+  const reference = await findReference(em, scope.organisationId, idOrSlug, hold ? 'to use' : undefined);
+  if (reference && (scope.workspaceId === null || isOpenTo(reference, scope.workspaceId))) return reference;
+  throw unknownReference(`${path}.secret_reference_id`, 'Secret reference');
 }
 
 /** The same for an existing integration; undefined if the request contains no mappings. */
@@ -101,44 +99,9 @@ export async function mappingsOfAll(
   organisationId: string,
   of: readonly Integration[],
 ): Promise<Map<string, Mapping[]>> {
-  if (of.length === 0) return new Map();
-  // Rows are written past the unit of work, so they are read past it.
-  const rows = await em.find(
-    secretMappings,
-    { organisationId, integrationId: { $in: of.map(({ id }) => id) } },
-    { orderBy: { position: 'asc' }, disableIdentityMap: true },
-  );
-  const found = new Map<string, Mapping[]>();
-  if (rows.length === 0) return found;
-  const named = [...new Set(rows.map((row) => row.secretReferenceId))];
-  const references = await em.find(secretReferences, { organisationId, id: { $in: named } });
-  const byId = new Map(references.map((row) => [row.id, row]));
   const typeOf = new Map(of.map(({ id, aiProviderId }) => [id, aiProviderId]));
-  for (const { integrationId, field, secretReferenceId, secretKey = null, valueFormat = null } of rows) {
-    const reference = byId.get(secretReferenceId) as SecretReference;
-    const isSecret = fieldsOf(typeOf.get(integrationId) ?? '').get(field) === true;
-    const list = found.get(integrationId) ?? [];
-    list.push({ field, isSecret, secretKey, valueFormat, reference });
-    found.set(integrationId, list);
-  }
-  return found;
-}
-
-/** Replaces all mappings of an integration. Its row must be written already. */
-export async function storeMappings(em: EntityManager, row: Integration, mapped: readonly Mapping[]): Promise<void> {
-  const { id: integrationId, organisationId } = row;
-  await em.nativeDelete(secretMappings, { organisationId, integrationId });
-  if (mapped.length === 0) return;
-  await em.insertMany(
-    secretMappings,
-    mapped.map(({ field, secretKey, valueFormat, reference }, position) => ({
-      ...{ field, secretKey, valueFormat },
-      integrationId,
-      organisationId,
-      secretReferenceId: reference.id,
-      position,
-    })),
-  );
+  const isSecret = (id: string, field: string): boolean => fieldsOf(typeOf.get(id) ?? '').get(field) === true;
+  return readMappings(em, secretMappings, organisationId, [...typeOf.keys()], isSecret);
 }
 
 /** Mappings as reads show them. */

@@ -19,9 +19,11 @@ import { splitConfigurations } from './configurations.ts';
 import { type Integration, integrations, integrationWorkspaces } from './entity.ts';
 import { changeHeaders, putHeaders, settingsOf } from './headers.ts';
 import { requireMappingRight } from './mapping-rights.ts';
+import { type Mapping, storeMappings } from './mapping-table.ts';
 import { integrationModels } from './model-entity.ts';
 import { requireSettings } from './require-settings.ts';
-import { type Mapping, refuseBoth, storeMappings } from './secret-mappings.ts';
+import { secretMappings } from './secret-mapping-entity.ts';
+import { refuseBoth } from './secret-mappings.ts';
 import { putSecrets } from './secrets.ts';
 
 export interface NewIntegration {
@@ -77,7 +79,7 @@ export async function createIntegration(change: Change, vault: Vault, sent: NewI
   refuseBoth(mapped, new Set([...Object.keys(row.configurations), ...Object.keys(row.secretHints)]));
   requireSettings(aiProviderId, row.configurations, secretFieldsOf(row, mapped));
   await tx.flush();
-  await storeMappings(tx, row, mapped);
+  await storeMappings(tx, secretMappings, row, mapped);
   change.about(row.id);
   return row;
 }
@@ -153,7 +155,7 @@ export async function archiveIntegration(change: Change, row: Integration, depen
   row.configurations = settingsOf(row);
   const ofModels = { organisationId: row.organisationId, integrationId: row.id };
   await change.tx.nativeUpdate(integrationModels, ofModels, { customHeaders: null, headerNames: {} });
-  await storeMappings(change.tx, row, []);
+  await storeMappings(change.tx, secretMappings, row, []);
   row.lastUpdatedAt = new Date();
   change.about(row.id);
   for (const { remove } of dependents.integration) await remove?.(change, row, dependents);

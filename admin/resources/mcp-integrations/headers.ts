@@ -4,6 +4,7 @@ import { invalid } from '../../http/errors.ts';
 import { isMasked, masked } from '../../secrets/sealed-fields.ts';
 import { type Headers, lowerCased, sealedHeaders, unchangedHeaders } from '../../secrets/sealed-headers.ts';
 import type { Vault } from '../../secrets/vault.ts';
+import { changedToolGuardrails } from '../guardrails/tool-guardrails.ts';
 import { changedCallSettings } from './call-settings.ts';
 import { putClientSecret } from './client-secret.ts';
 import type { McpIntegration } from './entity.ts';
@@ -35,6 +36,8 @@ export async function putSettings(
     cb_config,
     user_identity_forwarding,
     jwt_validation,
+    input_guardrails,
+    output_guardrails,
     openapi: _,
     ...groups
   } = sent ?? {};
@@ -58,6 +61,7 @@ export async function putSettings(
       tools: tools === undefined ? row.configurations.tools : tools,
       passthrough: passthrough.filter((name) => all[name] !== undefined),
     }),
+    ...(await changedToolGuardrails(em, row, row.configurations, { input_guardrails, output_guardrails })),
     ...(await changedCallSettings(em, vault, row, calls)),
   };
   await sealed.put(em, vault, row, all);

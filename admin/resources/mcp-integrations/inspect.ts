@@ -9,8 +9,10 @@ import type { EntityManager } from '../../db/open-database.ts';
 import { askGateway } from '../../http/ask-gateway.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { headersForGateways } from '../../secrets/sealed-headers.ts';
+import { mappedDocuments } from '../integrations/mapped-documents.ts';
 import type { McpIntegration } from './entity.ts';
 import { openMcpHeaders } from './headers.ts';
+import { mcpMappingsOf } from './secret-mappings.ts';
 
 /** Milliseconds that the reply may take longer than the inspection itself. */
 const slackMs = 400;
@@ -22,6 +24,7 @@ export async function inspectIntegration(
   row: McpIntegration,
   lists: boolean,
 ): Promise<McpInspectionReply> {
+  const mapped = await mcpMappingsOf(em, row);
   const headers = await openMcpHeaders(em, services.vault, row);
   const document: McpServerDocument = {
     id: row.id,
@@ -33,6 +36,9 @@ export async function inspectIntegration(
     transport: row.transport,
     authType: row.authType,
     headers: headersForGateways(services.settings.clusterKey, `mcp-server/${row.id}`, headers),
+    ...(mapped.length === 0
+      ? {}
+      : { mappedSecrets: await mappedDocuments(em, services.vault, services.settings.clusterKey, mapped) }),
     forwardHeaders: null,
     toolsAllowed: null,
     disabled: { tool: [], prompt: [], resource: [], resource_template: [] },

@@ -18,6 +18,7 @@ import { type McpIntegration, mcpIntegrations, mcpIntegrationWorkspaces } from '
 import { documentField } from './rest/read-openapi.ts';
 import { checkOpenApi } from './rest/rest-api.ts';
 import { createBody, createReply, listQuery, listReply, metadataReply, readReply, updateBody } from './schema.ts';
+import { mcpMappingsOf, mcpMappingsOfAll } from './secret-mappings.ts';
 import {
   archiveMcpIntegration,
   createMcpIntegration,
@@ -53,8 +54,9 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
       const page = { ...pageOf(query), orderBy: { createdAt: 'desc', id: 'asc' } } as const;
       const [rows, total] = await em.findAndCount(mcpIntegrations, { $and: where }, page);
       const counts = workspaceId === null ? await countWorkspaces(em, mcpIntegrationWorkspaces, rows) : new Map<string, number>();
+      const mapped = await mcpMappingsOfAll(em, organisationId, rows);
       const data = rows.map((row) => ({
-        ...toRow(row, workspaceId === null || row.workspaceId === workspaceId),
+        ...toRow(row, workspaceId === null || row.workspaceId === workspaceId, mapped.get(row.id)),
         workspaces_count: counts.get(row.id) ?? null,
       }));
       return { object: 'list', total, has_more: page.offset + rows.length < total, data };
@@ -95,7 +97,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
       const row = await mcpIntegrationAccess.findReadable(call.em, call, call.params.mcpIntegrationId ?? '');
       call.tag(row.revision);
       const isOwner = call.workspaceId === null || row.workspaceId === call.workspaceId;
-      return { ...toRow(row, isOwner), global_workspace_access: globalAccessOf(row) };
+      return { ...toRow(row, isOwner, await mcpMappingsOf(call.em, row)), global_workspace_access: globalAccessOf(row) };
     },
   }),
   defineRoute({
@@ -117,7 +119,7 @@ export const mcpIntegrationRoutes: readonly AdminRoute[] = [
         mcpIntegrationAccess.requireOwner(call.actor, row.workspaceId, 'update');
         call.match(row.revision);
         requireUnchanged('slug', body.slug, row.slug);
-        await updateMcpIntegration(change, services.vault, row, body, openApi);
+        await updateMcpIntegration(change, services.vault, call.actor, row, body, openApi);
       });
       return {};
     },

@@ -11,8 +11,10 @@ import { mcpServers } from '../mcp-servers/entity.ts';
 import { identityHeader } from './call-settings.ts';
 import { type McpIntegration, mcpIntegrations, mcpIntegrationWorkspaces } from './entity.ts';
 import { dropHeaders, putSettings } from './headers.ts';
+import { mcpSecretMappings } from './mapping-entity.ts';
 import { putRestApi, type ReadOpenApi } from './rest/rest-api.ts';
 import type { createBody, updateBody } from './schema.ts';
+import { putMappings, requireOpenMappings } from './secret-mappings.ts';
 
 export const mcpIntegrationAccess = integrationAccess<McpIntegration>({
   table: mcpIntegrations,
@@ -63,6 +65,7 @@ export async function createMcpIntegration(
   requireAuthentication(row);
   await tx.flush();
   await putRestApi(change, row, openApi);
+  await putMappings(tx, actor, row, sent.secret_mappings, null);
   change.about(row.id);
   return row;
 }
@@ -71,6 +74,7 @@ export async function createMcpIntegration(
 export async function updateMcpIntegration(
   change: Change,
   vault: Vault,
+  actor: Actor,
   row: McpIntegration,
   sent: v.InferOutput<typeof updateBody>,
   openApi: ReadOpenApi | undefined,
@@ -84,6 +88,7 @@ export async function updateMcpIntegration(
   await putSettings(change.tx, vault, row, sent.configurations, movedFrom);
   requireAuthentication(row);
   await putRestApi(change, row, openApi);
+  await putMappings(change.tx, actor, row, sent.secret_mappings, movedFrom);
   row.lastUpdatedAt = new Date();
   change.about(row.id);
   await announceMcpServers(change, row.id, 'upsert');
@@ -93,6 +98,7 @@ export async function updateMcpIntegration(
 export async function archiveMcpIntegration(change: Change, row: McpIntegration): Promise<void> {
   row.status = 'archived';
   dropHeaders(row);
+  await change.tx.nativeDelete(mcpSecretMappings, { organisationId: row.organisationId, integrationId: row.id });
   row.lastUpdatedAt = new Date();
   change.about(row.id);
   await announceMcpServers(change, row.id, 'delete');
@@ -103,6 +109,7 @@ export async function archiveMcpIntegration(change: Change, row: McpIntegration)
 /** Opens an integration of the organisation to workspaces, or closes it. Closing stops calls at once. */
 export async function shareMcpIntegration(change: Change, row: McpIntegration, body: SentSharing): Promise<void> {
   await shareWithWorkspaces(change, mcpIntegrationWorkspaces, row, body);
+  await requireOpenMappings(change.tx, row);
   await announceMcpServers(change, row.id, 'upsert');
 }
 

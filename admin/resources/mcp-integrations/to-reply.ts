@@ -1,8 +1,10 @@
+import type { Mapping } from '../integrations/mapping-table.ts';
+import { mappingsReplyOf } from '../integrations/secret-mappings.ts';
 import type { McpIntegration } from './entity.ts';
 import { shownSettings } from './headers.ts';
 
 /** `isOwner` false: the reader only uses it, so it has no settings and no header names. */
-export function toRow(row: McpIntegration, isOwner: boolean) {
+export function toRow(row: McpIntegration, isOwner: boolean, mapped: readonly Mapping[] = []) {
   return {
     id: row.id,
     slug: row.slug,
@@ -17,7 +19,7 @@ export function toRow(row: McpIntegration, isOwner: boolean) {
     auth_type: row.authType,
     transport: row.transport,
     configurations: isOwner ? shownSettings(row) : {},
-    secret_mappings: [],
+    secret_mappings: isOwner ? mappingsReplyOf(mapped, 'configurations') : [],
     created_at: row.createdAt.toISOString(),
     last_updated_at: row.lastUpdatedAt.toISOString(),
     object: 'mcp-integration',

@@ -51,18 +51,18 @@ async function add(em: EntityManager, key: Uint8Array, number: number): Promise<
   const pem = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   await em.execute(
     `insert into mcp_signing_keys (number, public_key, sealed, created_at) values (?, ?, ?, now()) on conflict do nothing`,
-    [number, JSON.stringify({ ...jwk, kid, alg: 'RS256', use: 'sig' }), seal(key, pem, placeOf(number))],
+    [number, JSON.stringify({ ...jwk, kid, alg: 'RS256', use: 'sig' }), seal(key, pem, locationOf(number))],
   );
 }
 
 function open(key: Uint8Array, { sealed, number }: McpSigningKey): string | null {
   try {
-    return unseal(key, sealed, placeOf(number)).toString('utf8');
+    return unseal(key, sealed, locationOf(number)).toString('utf8');
   } catch {
     return null;
   }
 }
 
-function placeOf(number: number): string {
+function locationOf(number: number): string {
   return `mcp_signing_keys/${number}`;
 }

@@ -3,13 +3,17 @@ import { userExceptions } from '../../access/server-users.ts';
 import type { EntityManager } from '../../db/open-database.ts';
 import { type DocumentSource, splitDocumentId } from '../../define-resource.ts';
 import { headersForGateways } from '../../secrets/sealed-headers.ts';
+import { toolGuardrailsOf } from '../guardrails/tool-guardrails.ts';
+import { mappedDocuments } from '../integrations/mapped-documents.ts';
 import { callPart } from '../mcp-integrations/call-settings.ts';
 import { mcpCapabilities, mcpIntegrations } from '../mcp-integrations/entity.ts';
 import { openMcpHeaders } from '../mcp-integrations/headers.ts';
 import { findRestApi } from '../mcp-integrations/rest/rest-api.ts';
+import { mcpMappingsOf } from '../mcp-integrations/secret-mappings.ts';
 import { toForwardHeaders } from '../mcp-integrations/sent-headers.ts';
 import { mcpIntegrationAccess } from '../mcp-integrations/service.ts';
 import { pinsOf } from '../mcp-integrations/tool-approvals.ts';
+import { isOpenTo } from '../secret-references/find-reference.ts';
 import { type McpServer, mcpServerCapabilities, mcpServerGuardrails, mcpServers, mcpServerUsers } from './entity.ts';
 
 type ToolGuardrails = NonNullable<McpServerDocument['guardrails']>;
@@ -27,6 +31,8 @@ export async function toMcpServerDocument(source: DocumentSource, id: string): P
   const { organisationId, workspaceId } = row;
   const integration = await em.findOne(mcpIntegrations, { id: row.integrationId, organisationId, status: 'active' });
   if (!integration || !(await mcpIntegrationAccess.mayUse(em, integration, workspaceId))) return null;
+  const mapped = await mcpMappingsOf(em, integration);
+  if (!mapped.every(({ reference }) => isOpenTo(reference, workspaceId))) return null;
   const headers = await openMcpHeaders(em, source.vault, integration);
   const { tools, forward_headers: forward } = integration.configurations;
   const disabled = await disabledOf(em, row);
@@ -41,13 +47,14 @@ export async function toMcpServerDocument(source: DocumentSource, id: string): P
     transport: integration.transport,
     authType: integration.authType,
     headers: headersForGateways(source.clusterKey, `mcp-server/${row.id}`, headers),
+    ...(mapped.length === 0 ? {} : { mappedSecrets: await mappedDocuments(em, source.vault, source.clusterKey, mapped) }),
     forwardHeaders: forward ? toForwardHeaders(forward) : null,
     toolsAllowed: tools?.allowed ?? null,
     disabled,
     rest: (await findRestApi(em, integration))?.api ?? null,
     pins: tools?.pinned ? await pinsOf(em, integration) : null,
     ...(await callPart(em, source, integration, row.id)),
-    guardrails: await guardrailsOf(em, row),
+    guardrails: [...toolGuardrailsOf(integration.configurations), ...(await guardrailsOf(em, row))],
     toolSearch: row.toolSearch,
     access: { default: row.defaultUserAccess, exceptions: await userExceptions(em, mcpServerUsers, row) },
   };

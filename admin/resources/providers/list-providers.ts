@@ -6,7 +6,8 @@ import { withTags } from '../../http/with-tags.ts';
 import { readUsageOf } from '../../leases/read-usage.ts';
 import type { BudgetUsage } from '../../limits/schema.ts';
 import { type Integration, integrations } from '../integrations/entity.ts';
-import { type Mapping, mappingsOfAll } from '../integrations/secret-mappings.ts';
+import type { Mapping } from '../integrations/mapping-table.ts';
+import { mappingsOfAll } from '../integrations/secret-mappings.ts';
 import { lastUsedAt } from '../logs/last-used.ts';
 import { type Provider, providers } from './entity.ts';
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { restApi } from './mcp-rest.ts';
+import { mappedSecretDocument } from './secret-reference.ts';
 
 /**
  * How the gateway authenticates to the server: not at all, with fixed headers, with an OAuth token of the user, or with the OAuth token of
@@ -82,6 +83,8 @@ export const mcpServerDocument = v.object({
   authType: v.picklist(mcpAuthTypes),
   /** JSON of the headers of every call (`{"<name>": "<value>"}`), sealed with the transport key, aad `mcp-server/<id>`. */
   headers: v.nullable(v.string()),
+  /** Headers of every call that are read from secret managers; absent: none. */
+  mappedSecrets: v.optional(v.array(mappedSecretDocument)),
   forwardHeaders: v.nullable(forwardHeaders),
   /** Only these tools can be used; null: all. */
   toolsAllowed: v.nullable(v.array(v.string())),

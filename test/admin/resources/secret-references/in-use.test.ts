@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ProviderDocument, providerDocument } from '../../../../core/contract/protocol/documents.ts';
 import { keyPurposes } from '../../../../core/contract/protocol/key-purposes.ts';
 import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
+import { until } from '../../../support/until.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
 import { ruleDatabases } from '../../support/test-database.ts';
@@ -86,7 +87,7 @@ describe.each(ruleDatabases)('secret references in use, on %s', (database) => {
     const change = { secret_path: 'secret/data/other', secret_key: 'b', auth_config: { vault_token: 'hvs.other' } };
     const before = plane.notices.length;
     await expectChange(plane, () => put(change), { resource: 'secret_references', action: 'update', events: events() });
-    await expect.poll(() => plane.notices.length, { timeout: 5_000 }).toBe(before + 3);
+    await until(() => plane.notices.length === before + 3, { what: 'three notices' });
     const [one] = (await document(second, 'own'))?.mappedSecrets ?? [];
     expect(one).toMatchObject({ path: 'secret/data/other', key: 'b', revision: 2 });
     expect(opened(one?.authSecrets ?? null)).toEqual({ vault_token: 'hvs.other' });
