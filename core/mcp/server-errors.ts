@@ -5,6 +5,9 @@ import type { Called } from '../json-rpc/attempt.ts';
 /** `detail` of the error if the server rejected the credential. */
 export const rejectedDetail = 'status 401';
 
+/** `detail` of the error if a session of a client has ended. */
+export const noSessionDetail = 'no session';
+
 /** `detail` of the error if the server did not handle a message, because its connection was lost before. It can be sent again. */
 export const lostDetail = 'connection lost';
 

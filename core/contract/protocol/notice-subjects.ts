@@ -5,4 +5,7 @@ export const recallSubject = 'svc.leases.recall';
 /** An entry of the cache is no longer valid. */
 export const dropSubject = 'svc.cache.drop';
 
-export const noticeSubjects: ReadonlySet<string> = new Set([circuitSubject, recallSubject, dropSubject]);
+/** A message of an MCP session for the process that has its connection, or back. */
+export const peerSubject = 'svc.mcp.peers';
+
+export const noticeSubjects: ReadonlySet<string> = new Set([circuitSubject, recallSubject, dropSubject, peerSubject]);

@@ -72,6 +72,13 @@ export class PendingRequests {
     return one !== undefined;
   }
 
+  /** Cancels the request that has this id at the client. */
+  cancel(clientId: unknown): void {
+    for (const [id, one] of this.#all) {
+      if (one.message.id === clientId && this.fail(id, new GatewayError('client_closed'))) one.cancel();
+    }
+  }
+
   failAll(error: GatewayError): void {
     for (const id of [...this.#all.keys()]) this.fail(id, error);
   }

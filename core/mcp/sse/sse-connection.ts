@@ -22,12 +22,19 @@ export interface SseConnection {
   request(message: JsonObject, headers: HeaderList, receiver?: SseReceiver): Promise<JsonObject>;
   /** Sends a notice. Rejects as `request` does. */
   notify(message: JsonObject, headers: HeaderList): Promise<void>;
+  /** Cancels the request that a notice `notifications/cancelled` names. */
+  cancel(notice: JsonObject): void;
+  /** Resolves when no further message can be sent or received. */
+  readonly closed: Promise<void>;
   /** Ends the connection once its last request has its response. */
   end(): void;
 }
 
-/** Opens a connection. Rejects with GatewayError `upstream_…`. */
-export async function openSse(parts: SseParts): Promise<SseConnection> {
+/**
+ * Opens a connection. `onMessage` receives questions and notices of the server, for the one client of the connection; without it the
+ * gateway replies to questions itself. Rejects with GatewayError `upstream_…`.
+ */
+export async function openSse(parts: SseParts, onMessage?: (message: JsonObject) => void): Promise<SseConnection> {
   const { server, timeouts, streams } = parts;
   const pending = new PendingRequests(timeouts.idleMs, endIfIdle);
   let closedBy: GatewayError | null = null;
@@ -41,7 +48,11 @@ export async function openSse(parts: SseParts): Promise<SseConnection> {
   const stream = exchangeStream(parts.sender, openCall(parts));
   let removed: (() => void) | undefined;
   const late = setTimeout(() => close(timedOut()), timeouts.firstByteMs || lifeMs);
-  const old = setTimeout(end, lifeMs).unref();
+  const old = onMessage ? undefined : setTimeout(end, lifeMs).unref();
+  let onClosed = (): void => {};
+  const closed = new Promise<void>((resolve) => {
+    onClosed = resolve;
+  });
   removed = streams?.add(end);
   void listen(stream).then(
     () => close(new GatewayError('upstream_reset', { message: 'The MCP server closed its event stream' })),
@@ -60,6 +71,8 @@ export async function openSse(parts: SseParts): Promise<SseConnection> {
       return response;
     },
     notify: post,
+    cancel: ({ params }) => pending.cancel(isObject(params) ? params.requestId : undefined),
+    closed,
     end,
   };
 
@@ -72,6 +85,7 @@ export async function openSse(parts: SseParts): Promise<SseConnection> {
     stream.abort();
     settle.reject(error);
     pending.failAll(error);
+    onClosed();
   }
 
   function end(): void {
@@ -108,6 +122,7 @@ export async function openSse(parts: SseParts): Promise<SseConnection> {
     if (message === null) return;
     if (message.method === 'notifications/progress') pending.progress(isObject(message.params) ? message.params : {}, message);
     else if (message.method === undefined) pending.settle(message);
+    else if (onMessage) onMessage(message);
     else void reply(message);
   }
 

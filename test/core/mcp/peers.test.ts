@@ -1,0 +1,93 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { NoticeChannel } from '../../../core/contract/protocol/notice-channel.ts';
+import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { createPeers, type PeerNotice } from '../../../core/mcp/peers/peers.ts';
+import { peerChannels } from '../../support/peer-channels.ts';
+
+const key = new Uint8Array(32).fill(7);
+const silent = { onEvent: () => {}, onCancel: () => {} };
+
+afterEach(() => void vi.useRealTimers());
+
+function three() {
+  const channels = peerChannels();
+  return [0, 1, 2].map(() => createPeers([channels.join()], key)) as [Peer, Peer, Peer];
+}
+type Peer = ReturnType<typeof createPeers>;
+
+describe('a question to another process', () => {
+  it('gets events and the reply of that process only', async () => {
+    const [one, two, three_] = three();
+    two.serve(async (value, emit) => {
+      emit({ step: 1 });
+      return { of: 'two', ...value };
+    });
+    three_.serve(async () => ({ of: 'three' }));
+    const events: unknown[] = [];
+    const reply = one.ask(two.self, { asked: 'x' }, { ...silent, onEvent: (event) => void events.push(event) });
+    expect([await reply, events]).toEqual([{ of: 'two', asked: 'x' }, [{ step: 1 }]]);
+  });
+
+  it('gets the error of that process', async () => {
+    const [one, two] = three();
+    two.serve(async () => {
+      throw new GatewayError('request_timeout', { message: 'too slow', detail: 'd' });
+    });
+    await expect(one.ask(two.self, {}, silent)).rejects.toMatchObject({
+      ...{ code: 'request_timeout', message: 'too slow', status: 408, detail: 'd' },
+    });
+  });
+
+  it('is cancelled there', async () => {
+    const [one, two] = three();
+    const cancelled = new Promise<void>((resolve) => {
+      two.serve(async (_, __, signal) => {
+        await new Promise((ended) => signal.addEventListener('abort', ended));
+        resolve();
+        return {};
+      });
+    });
+    let cancel = () => {};
+    const reply = one.ask(
+      two.self,
+      {},
+      {
+        ...silent,
+        onCancel: (given) => {
+          cancel = given;
+        },
+      },
+    );
+    cancel();
+    await expect(reply).rejects.toMatchObject({ code: 'client_closed' });
+    await cancelled;
+  });
+
+  it('fails if that process is gone, and waits as long as it reports that it is alive', async () => {
+    vi.useFakeTimers();
+    const [one, two] = three();
+    const lost = expect(one.ask('another', {}, silent)).rejects.toMatchObject({ code: 'upstream_reset', detail: 'no session' });
+    await vi.advanceTimersByTimeAsync(10_000);
+    await lost;
+    let finish = () => {};
+    const done = new Promise<{ done: boolean }>((resolve) => {
+      finish = () => resolve({ done: true });
+    });
+    two.serve(() => done);
+    const slow = one.ask(two.self, {}, silent);
+    await vi.advanceTimersByTimeAsync(60_000);
+    finish();
+    expect(await slow).toEqual({ done: true });
+  });
+
+  it('is refused if it is too long, and sealed on its way', async () => {
+    const sent: PeerNotice[] = [];
+    const tap: NoticeChannel<PeerNotice> = { send: (notice) => void sent.push(notice), listen: () => {}, close: () => {} };
+    const one = createPeers([tap], key);
+    await expect(one.ask('x', { text: 'y'.repeat(9 * 1024 * 1024) }, silent)).rejects.toMatchObject({ code: 'upstream_invalid' });
+    void one.ask('x', { secret: 'password' }, silent).catch(() => undefined);
+    one.close();
+    expect(sent).toHaveLength(1);
+    expect(JSON.stringify(sent)).not.toContain('password');
+  });
+});
