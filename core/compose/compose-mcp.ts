@@ -7,6 +7,8 @@ import type { ExternalTokenRules, ExternalTokens } from '../contract/protocol/ex
 import type { InternalFetch } from '../contract/protocol/internal-api.ts';
 import { keyPurposes } from '../contract/protocol/key-purposes.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
+import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
+import type { SecretManagers } from '../contract/protocol/secret-managers.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import type { HeaderList, InboundRequest, ReplySink } from '../contract/values/http.ts';
 import type { Log } from '../contract/values/log.ts';
@@ -14,14 +16,18 @@ import { deriveKey } from '../contract/values/secret.ts';
 import { createOpenStreams } from '../json-rpc/open-streams.ts';
 import { createToolGuardrails } from '../json-rpc/tool-guardrails.ts';
 import { createIdentitySigner, type IdentitySigner } from '../jwt/sign-identity.ts';
-import { initialize, openSession } from '../mcp/own-client.ts';
+import { createMappedHeaders } from '../mcp/mapped-headers.ts';
+import { initializeOrDiscover, openSession } from '../mcp/own-client.ts';
 import { createOwnSessions } from '../mcp/own-sessions.ts';
+import { createPeers, type PeerNotice } from '../mcp/peers/peers.ts';
 import { createToolReports } from '../mcp/pinning/report-tools.ts';
 import { mcpErrorReply } from '../mcp/refusals.ts';
 import { replyResourceMetadata } from '../mcp/resource-metadata.ts';
+import { createServerRevisions } from '../mcp/revisions/server-revisions.ts';
 import { createMcpHandler } from '../mcp/serve-mcp.ts';
 import { serverSettings } from '../mcp/server-settings.ts';
 import { createSessionIds } from '../mcp/session-id.ts';
+import { createSseSessions } from '../mcp/sse/sse-sessions.ts';
 import { createToolLists } from '../mcp/tool-lists.ts';
 import { createTransports } from '../mcp/transports.ts';
 import { createUpstreamTokens } from '../mcp/upstream-tokens.ts';
@@ -33,6 +39,8 @@ import type { OutboundParsers } from './outbound-parsers.ts';
 export interface ComposedMcp extends ProtocolHandlers {
   /** Ends the streams of notices, which have no end of their own. */
   endStreams(): void;
+  /** Ends the exchange of messages with other gateway processes. */
+  close(): void;
   /** Replies to requests for metadata, which need no credentials. Returns false for other requests. */
   replyMetadata(request: InboundRequest, sink: ReplySink): boolean;
 }
@@ -48,25 +56,31 @@ export function composeMcp(
   { parseTokenUrl }: OutboundParsers,
   sender: UpstreamSender,
   services: CoreServices,
+  secretManagers: SecretManagers,
   reports: { readonly fetch: InternalFetch; readonly log: Log },
+  channels: readonly NoticeChannel<PeerNotice>[],
 ): ComposedMcp {
   const { clock, documents } = services;
   const { mcpRequestTimeoutMs: ms, connectTimeoutMs: connectMs, publicUrl, mcpPublicUrl } = settings;
   const openStreams = createOpenStreams();
+  const peers = createPeers(channels, deriveKey(settings.clusterKey, keyPurposes.mcpPeer));
   const timeouts = { connectMs, firstByteMs: ms, idleMs: ms, totalMs: ms };
   const routedSessions = createOwnSessions(sender, clock, timeouts, openSession, openStreams);
   const signer = createIdentitySigner({ documents, clock, openKey: signingKeyOpener(settings.clusterKey) });
   const handle = createMcpHandler({
     settingsOf: serverSettings({ openHeaders: mcpHeaderOpener(settings.clusterKey), parseUrl: parseTokenUrl }),
+    mappedHeaders: createMappedHeaders(secretManagers),
     origins: new Set([
       new URL(publicUrl).origin,
       new URL(mcpPublicUrl).origin,
       ...settings.corsOrigins.map((origin) => origin.toLowerCase()),
     ]),
     sessionIds: createSessionIds(deriveKey(settings.clusterKey, keyPurposes.mcpSession)),
-    ownSessions: createOwnSessions(sender, clock, timeouts, initialize, openStreams),
+    ownSessions: createOwnSessions(sender, clock, timeouts, initializeOrDiscover, openStreams),
     routedSessions,
     toolLists: createToolLists(routedSessions, clock, createToolReports(reports.fetch, reports.log)),
+    revisions: createServerRevisions(clock),
+    sseSessions: createSseSessions(peers),
     transports: createTransports(routedSessions.partsOf, clock),
     openStreams,
     toolGuardrails: createToolGuardrails(createToolGuard(services), guardrailOpener(settings.clusterKey), documents),
@@ -80,6 +94,7 @@ export function composeMcp(
     handle,
     errorReply: (ctx, error) => mcpErrorReply(ctx, error, mcpPublicUrl),
     endStreams: () => openStreams.close(),
+    close: () => peers.close(),
     replyMetadata: (request, sink) => replyResourceMetadata(settings, request, sink) || replyKeySet(signer, request, sink),
   };
 }

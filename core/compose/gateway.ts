@@ -8,7 +8,7 @@ import { startCircuits } from '../circuits/start-circuits.ts';
 import type { GuardrailTest } from '../contract/protocol/guardrail-checks.ts';
 import { keyPurposes } from '../contract/protocol/key-purposes.ts';
 import type { NoticeChannel } from '../contract/protocol/notice-channel.ts';
-import { circuitSubject, dropSubject, recallSubject } from '../contract/protocol/notice-subjects.ts';
+import { circuitSubject, dropSubject, peerSubject, recallSubject } from '../contract/protocol/notice-subjects.ts';
 import { ownStoreOrigin, ownStoreProvider } from '../contract/provider/own-store.ts';
 import { BodyMemory } from '../contract/values/body-memory.ts';
 import { GatewayError } from '../contract/values/errors.ts';
@@ -246,7 +246,7 @@ export async function startGateway(
   const bodies = bodyLimitsOf(settings);
   const ownStoreAdapter = { ...ownStore, inProcess: { origin: ownStoreOrigin, ...ownStoreCalls } };
   const sessions = openSessions(settings, clock);
-  const mcp = composeMcp(settings, outbound, transport, services, { fetch, log });
+  const mcp = composeMcp(settings, outbound, transport, services, secretManagers, { fetch, log }, channelsOf(peerSubject));
   const agent = composeAgents(settings, outbound, services);
   const handle = composePipeline({
     chain: composed,
@@ -391,6 +391,7 @@ export async function startGateway(
       await contents?.close(lastShipmentMs);
       keyCheck.stop();
       circuits.close();
+      mcp.close();
       replies.close();
       await loaded.close();
       peer.close();

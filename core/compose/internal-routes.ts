@@ -27,6 +27,7 @@ import { usageOfLine } from '../formats/stored/usage-of-line.ts';
 import { createTokenChecks } from '../jwt/serve-token-checks.ts';
 import type { startTokens } from '../jwt/start-tokens.ts';
 import { inspectServer } from '../mcp/inspect-server.ts';
+import { createMappedHeaders } from '../mcp/mapped-headers.ts';
 import { serverSettings } from '../mcp/server-settings.ts';
 import type { Handle } from '../pipeline/run.ts';
 import { createBuilder } from '../pipeline/target/build-target.ts';
@@ -117,14 +118,16 @@ export function internalRoutes(options: InternalRoutesOptions): ReadonlyMap<stri
 }
 
 /** Calls MCP servers that the control plane stores. */
-function mcpInspections({ settings, transport, parseTokenUrl, clock }: InternalRoutesOptions): Handle {
+function mcpInspections({ settings, transport, parseTokenUrl, clock, secretManagers }: InternalRoutesOptions): Handle {
+  const headers = createMappedHeaders(secretManagers);
   const settingsOf = serverSettings({ openHeaders: mcpHeaderOpener(settings.clusterKey), parseUrl: parseTokenUrl });
   const ms = mcpInspectionMs;
   return replyToControlPlane({
     clusterKey: settings.clusterKeyText,
     question: mcpInspection,
     atOnceMax: inspectionsMax,
-    reply: ({ document, lists }) => inspectServer({ sender: transport, document, settingsOf, totalMs: ms }, lists, clock),
+    reply: ({ document, lists }) =>
+      inspectServer({ sender: transport, document, settingsOf, headers, totalMs: ms }, lists, clock),
   });
 }
 

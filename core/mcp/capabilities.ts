@@ -32,7 +32,8 @@ export function requireEnabled(server: ServerSettings, message: ClientMessage): 
   throw new RpcError(rpcCodes.invalidParams, `${label} '${name.slice(0, 200)}' is disabled`, { id, status: 200 });
 }
 
-function isShown(
+/** Returns false for an item that flags or pins hide. */
+export function isShown(
   server: ServerSettings,
   { key, type }: { readonly key: string; readonly type: CapabilityType },
   item: JsonObject,

@@ -2,23 +2,29 @@ import type { Identity, RequestContext } from '../contract/plugin/context.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import { isVirtual, type McpEndpointDocument } from '../contract/protocol/mcp-virtual.ts';
+import { isPromise, type Maybe } from '../contract/values/json.ts';
 import { Refusal } from './refusals.ts';
 
 /**
  * Returns the server or virtual server that the path names. Throws Refusal: 403 for another workspace than the caller's and for callers
  * without access, 404 for an unknown server.
  */
-export async function findServer(ctx: RequestContext, documents: DocumentReader): Promise<McpEndpointDocument> {
+export function findServer(ctx: RequestContext, documents: DocumentReader): Maybe<McpEndpointDocument> {
   const identity = ctx.identity as Identity;
   const { workspace, server } = ctx.endpoint?.pathParams ?? {};
   if (workspace !== undefined && workspace !== ctx.workspace?.slug && workspace !== identity.workspaceId) {
     throw new Refusal(403, 'forbidden', 'You do not have access to this resource');
   }
-  const document = await documents.get('mcp-server', `${identity.workspaceId}/${server}`);
-  if (!document) {
+  const usable = (document: McpEndpointDocument | null): McpEndpointDocument => {
+    if (document) return requireAccess(document, identity);
     const path = workspace === undefined ? server : `${workspace}/${server}`;
     throw new Refusal(404, 'not_found', `Server '${path}' not found`);
-  }
+  };
+  const found = documents.get('mcp-server', `${identity.workspaceId}/${server}`);
+  return isPromise(found) ? found.then(usable) : usable(found);
+}
+
+function requireAccess(document: McpEndpointDocument, identity: Identity): McpEndpointDocument {
   if (identity.mcpServerId !== undefined && identity.mcpServerId !== document.id) {
     throw new Refusal(403, 'forbidden', 'Token is not authorized to access this MCP server');
   }

@@ -1,11 +1,14 @@
 import type { Identity } from '../contract/plugin/context.ts';
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
+import { isPromise, type JsonObject } from '../contract/values/json.ts';
 import { type ClientMessage, nameOf, parseMessage } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import { readBytes } from '../pipeline/request/read-body.ts';
+import { authorised } from './authorised.ts';
 import { callOf } from './call-of.ts';
 import { requireEnabled } from './capabilities.ts';
-import { authorised, exchange, type Outgoing, type Work } from './exchange.ts';
+import { exchange, type Outgoing, type Work } from './exchange.ts';
+import { readItems } from './list-items.ts';
 import { requireApproved } from './pinning/require-approved.ts';
 import { checkRoutingHeaders } from './routing-headers.ts';
 import type { ServerSettings } from './server-settings.ts';
@@ -42,42 +45,48 @@ export async function forward(
 ): Promise<AttemptReply> {
   const { ctx, parts, call } = given;
   requireEnabled(given.server, message);
-  const work = await authorised(given);
+  const token = authorised(given);
+  const work = isPromise(token) ? await token : token;
   const { server } = work;
-  await requireApproved(parts.toolLists, server, callerOf(ctx.identity as Identity, server), message);
+  if (server.pins !== null) await requireApproved(parts.toolLists, server, callerOf(ctx.identity as Identity, server), message);
   if (message.method !== 'tools/call') return exchange(work, { ...outgoing, checkResult: null });
   await takeFromLimits(work, message);
-  const checks = await parts.toolGuardrails.of(ctx, server.document, call.name ?? '');
+  const found = parts.toolGuardrails.of(ctx, server.document, call.name ?? '');
+  const checks = isPromise(found) ? await found : found;
   if (checks === null) return exchange(work, { ...outgoing, checkResult: null });
-  const checked = await checks.checkArguments(message);
+  const checking = checks.checkArguments(message);
+  const checked = isPromise(checking) ? await checking : checking;
   return exchange(work, { ...withMessage(outgoing, message, checked), checkResult: checks.checkResult });
 }
 
 /** The request with the message that guardrails returned. */
-function withMessage<Sent extends Pick<Outgoing, 'body' | 'routed'>>(
+function withMessage<Sent extends Pick<Outgoing, 'body' | 'message' | 'routed'>>(
   outgoing: Sent,
   message: ClientMessage,
   checked: ClientMessage,
 ): Sent {
   if (checked === message) return outgoing;
-  if (outgoing.routed !== null) return { ...outgoing, routed: checked };
+  if (outgoing.routed !== null) return { ...outgoing, message: checked, routed: checked };
   const { id, method, params } = checked;
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...(id === null ? {} : { id }), method, params }));
-  return { ...outgoing, body };
+  return { ...outgoing, message: checked, body };
 }
 
 /** Counts a call of a tool. Throws GatewayError if a limit refuses it. */
 export async function takeFromLimits({ ctx }: Pick<Work, 'ctx'>, { method }: ClientMessage): Promise<void> {
   if (method !== 'tools/call') return;
   if (ctx.mcp) ctx.mcp.messageLength = ctx.body?.length ?? 0;
-  for (const hook of ctx.plan.onToolCall) await hook(ctx);
+  for (const hook of ctx.plan.onToolCall) {
+    const taking = hook(ctx);
+    if (isPromise(taking)) await taking;
+  }
 }
 
 /**
- * Calls a tool in a session of the gateway, on behalf of a client that named another tool or another server. The record names both.
+ * Sends a message in a session of the gateway, on behalf of a client that named another tool, item or server. The record names both.
  * `name` is the name that the client used.
  */
-export function callTool(
+export function callBehind(
   work: Omit<Work, 'server' | 'tokenId'>,
   server: ServerSettings,
   message: ClientMessage,
@@ -92,6 +101,7 @@ export function callTool(
   work.ctx.mcp = call;
   return forward({ ...work, call, server, tokenId: null }, message, {
     body: null,
+    message,
     hasRoutingHeaders: false,
     isOpening: false,
     routed: message,
@@ -103,6 +113,18 @@ export async function listTools({ parts, ctx }: Pick<Work, 'parts' | 'ctx'>, ser
   const identity = ctx.identity as Identity;
   const { server: own } = await parts.tokens.authorise(server, identity, null, null);
   return parts.toolLists.get(await parts.transports.settle(own), callerOf(identity, server));
+}
+
+/** All items of a list that a server sends to the gateway on behalf of the caller; none if it does not offer them. */
+export async function listItemsOf(
+  { parts, ctx }: Pick<Work, 'parts' | 'ctx'>,
+  server: ServerSettings,
+  method: string,
+): Promise<readonly JsonObject[]> {
+  if (server.rest !== null) return [];
+  const identity = ctx.identity as Identity;
+  const { server: own } = await parts.tokens.authorise(server, identity, null, null);
+  return readItems(parts.routedSessions, await parts.transports.settle(own), callerOf(identity, server), method);
 }
 
 function shortName(message: ClientMessage): string | null {

@@ -8,6 +8,7 @@ import { isObject } from '../contract/values/json.ts';
 import { exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import { lists } from './capabilities.ts';
 import { listItems } from './list-items.ts';
+import type { MappedHeaders } from './mapped-headers.ts';
 import { closeSession, type OwnClientParts, type OwnSession, openSession } from './own-client.ts';
 import type { ServerSettings } from './server-settings.ts';
 import { findTransport, firstOf, isOrder } from './transports.ts';
@@ -16,13 +17,14 @@ export interface Inspection {
   readonly sender: UpstreamSender;
   readonly document: McpServerDocument;
   readonly settingsOf: (document: McpServerDocument) => ServerSettings;
+  readonly headers: Pick<MappedHeaders, 'complete'>;
   /** Milliseconds for all exchanges together. */
   readonly totalMs: number;
 }
 
 /** Asks a server what it is and, with `withLists`, what it offers. Never rejects: errors are part of the reply. */
 export async function inspectServer(
-  { sender, document, settingsOf, totalMs }: Inspection,
+  { sender, document, settingsOf, headers, totalMs }: Inspection,
   withLists: boolean,
   clock: Clock,
 ): Promise<McpInspectionReply> {
@@ -33,7 +35,8 @@ export async function inspectServer(
     ...rest,
   });
   try {
-    let server = settingsOf(document);
+    const prepared = settingsOf(document);
+    let server = document.mappedSecrets === undefined ? prepared : await headers.complete(prepared);
     const own: OwnClientParts = {
       sender,
       get server() {

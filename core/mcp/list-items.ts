@@ -2,6 +2,8 @@ import { capabilitiesMax } from '../contract/protocol/mcp-sync.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { lists } from './capabilities.ts';
 import { type OwnClientParts, type OwnSession, request } from './own-client.ts';
+import type { OwnSessions } from './own-sessions.ts';
+import type { ServerSettings } from './server-settings.ts';
 
 /** Returns all items of a list of a server, page by page, up to `capabilitiesMax`. Throws GatewayError `upstream_…`. */
 export async function listItems(parts: OwnClientParts, session: OwnSession, method: keyof typeof lists): Promise<JsonObject[]> {
@@ -15,4 +17,27 @@ export async function listItems(parts: OwnClientParts, session: OwnSession, meth
     cursor = typeof result.nextCursor === 'string' && result.nextCursor !== cursor ? result.nextCursor : undefined;
   } while (cursor !== undefined && all.length < capabilitiesMax);
   return all.slice(0, capabilitiesMax);
+}
+
+/**
+ * Returns all items of a list in the session of a caller; none if the server does not offer them. The session may have ended meanwhile, so a
+ * failure is retried once in a new one.
+ */
+export async function readItems(
+  sessions: OwnSessions,
+  server: ServerSettings,
+  caller: string,
+  method: keyof typeof lists,
+): Promise<JsonObject[]> {
+  const own = await sessions.get(server, caller);
+  const offered = own.opened.capabilities;
+  // Some servers list tools that they do not announce.
+  if (method !== 'tools/list' && !(isObject(offered) && offered[method.split('/', 1)[0] as string] !== undefined)) return [];
+  try {
+    return await listItems(sessions.partsOf(server), own, method);
+  } catch (thrown) {
+    if (own.sessionId === null) throw thrown;
+    sessions.drop(server, caller, own);
+    return listItems(sessions.partsOf(server), await sessions.get(server, caller), method);
+  }
 }

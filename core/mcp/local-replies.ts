@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import { statelessRevision } from './own-client.ts';
+import { notCached } from './revisions/translated-reader.ts';
 
 /** The first one is offered to clients that ask for another. */
 const revisions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26'];
@@ -11,24 +12,36 @@ export interface LocalServer {
   readonly name: string;
   readonly title: string;
   readonly instructions: string | null;
+  /** True: it has prompts and resources. */
+  readonly hasItems?: boolean;
+  /** True: it sends notices of changed lists. */
+  readonly hasNotices?: boolean;
 }
 
+/** Methods about prompts and resources. */
+const itemMethods: ReadonlySet<string> = new Set([
+  ...['prompts/list', 'prompts/get', 'resources/list', 'resources/templates/list', 'resources/read', 'completion/complete'],
+]);
+
 /**
- * Returns the reply to a message that a server without sessions, prompts and resources answers alone; null for messages about tools.
+ * Returns the reply to a message that a server without sessions answers alone; null for messages about what it offers.
  * Throws RpcError -32601 for all other requests.
  */
-export function handshakeReply({ name, title, instructions }: LocalServer, message: ClientMessage): AttemptReply | null {
+export function handshakeReply(
+  { name, title, instructions, hasItems = false, hasNotices = false }: LocalServer,
+  message: ClientMessage,
+): AttemptReply | null {
   const { method, kind, id, params } = message;
   if (kind !== 'request') return { kind: 'replaced', reply: { status: 202, headers: [], body: '' } };
+  const list = hasNotices ? { listChanged: true } : {};
   const facts = {
-    capabilities: { tools: {} },
+    capabilities: { tools: list, ...(hasItems ? { prompts: list, resources: list, completions: {} } : {}) },
     serverInfo: { name, title, version: '1' },
     ...(instructions === null ? {} : { instructions }),
   };
   switch (method) {
     case 'initialize': {
-      const asked = String(params.protocolVersion);
-      return resultReply(message, { protocolVersion: revisions.includes(asked) ? asked : revisions[0], ...facts });
+      return resultReply(message, { protocolVersion: offeredRevision(params.protocolVersion), ...facts });
     }
     case 'server/discover':
       return resultReply(message, { supportedVersions: [statelessRevision], ...facts, ...notCached });
@@ -38,16 +51,30 @@ export function handshakeReply({ name, title, instructions }: LocalServer, messa
     case 'tools/call':
       return null;
     default:
+      if (hasItems && itemMethods.has(method ?? '')) return null;
+      if (hasNotices && method === 'subscriptions/listen') return null;
       throw new RpcError(rpcCodes.methodNotFound, `Method not found: ${String(method).slice(0, 100)}`, { id, status: 200 });
   }
 }
 
-/** Lists depend on the caller, so they must not be cached for others. */
-const notCached = { ttlMs: 0, cacheScope: 'private' } as const;
+/** Returns the revision of a session with a client that asks for this one. */
+export function offeredRevision(asked: unknown): string {
+  return revisions.includes(String(asked)) ? String(asked) : (revisions[0] as string);
+}
 
 /** The reply to `tools/list`. `meta` becomes `_meta`; null: none. */
 export function listReply(message: ClientMessage, tools: readonly JsonObject[], meta: JsonObject | null): AttemptReply {
-  return resultReply(message, { tools, ...(meta === null ? {} : { _meta: meta }), ...notCached });
+  return itemsReply(message, 'tools', tools, meta);
+}
+
+/** The reply to a list with these items in `member`. */
+export function itemsReply(
+  message: ClientMessage,
+  member: string,
+  items: readonly JsonObject[],
+  meta: JsonObject | null,
+): AttemptReply {
+  return resultReply(message, { [member]: items, ...(meta === null ? {} : { _meta: meta }), ...notCached });
 }
 
 /** The reply to `tools/call` with one text. */

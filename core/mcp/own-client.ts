@@ -16,6 +16,8 @@ const sessionRevision = '2025-11-25';
 export const statelessRevision = '2026-07-28';
 /** The last revision with the transport HTTP+SSE. */
 const sseRevision = '2024-11-05';
+/** `detail` of the error if the server refused a message as invalid. */
+const refusedDetail = 'status 400';
 const replyBytesMax = 8 * 1024 * 1024;
 
 /** How the gateway talks to a server on its own behalf. */
@@ -44,6 +46,18 @@ export async function openSession(parts: OwnClientParts): Promise<OwnSession> {
   if (parts.server.document.transport === 'sse') return initialize(parts);
   const discovered = await discover(parts);
   return discovered === null ? initialize(parts) : { revision: statelessRevision, sessionId: null, opened: discovered };
+}
+
+/** Opens a session with `initialize`, or as a client of the stateless revision if the server knows no other. Throws GatewayError `upstream_…`. */
+export async function initializeOrDiscover(parts: OwnClientParts): Promise<OwnSession> {
+  try {
+    return await initialize(parts);
+  } catch (thrown) {
+    const isRefused = thrown instanceof GatewayError && thrown.detail === refusedDetail;
+    const discovered = isRefused ? await discover(parts) : null;
+    if (discovered === null) throw thrown;
+    return { revision: statelessRevision, sessionId: null, opened: discovered };
+  }
 }
 
 /** Opens a session with `initialize`. Throws GatewayError `upstream_…`. */
@@ -82,6 +96,17 @@ export async function request(
   const isStateless = session.revision >= statelessRevision;
   const sent = isStateless ? { ...params, _meta: ownMeta } : params;
   return resultOf((await send(parts, session, { id: 2, method, params: sent })).message);
+}
+
+/** Opens the stream of notices of a session; null if the server has none. Throws GatewayError `upstream_…`. */
+export async function openNotices({ timeouts, ...parts }: OwnClientParts, session: OwnSession): Promise<ExchangeStream | null> {
+  const headers = ['accept', 'text/event-stream', 'mcp-protocol-version', session.revision];
+  if (session.sessionId !== null) headers.push('mcp-session-id', session.sessionId);
+  const silent = { ...parts, timeouts: { ...timeouts, idleMs: 0, totalMs: 0 } };
+  const stream = exchangeStream(parts.sender, callOf(silent, 'GET', headers, null));
+  if ((await stream.head).status === 200) return stream;
+  stream.abort();
+  return null;
 }
 
 /** Ends a session, so that the server can forget it. */
@@ -136,7 +161,7 @@ async function send(
       throw new GatewayError('upstream_status', {
         message,
         status: 502,
-        ...(head.status === 401 ? { detail: rejectedDetail } : {}),
+        ...(head.status === 401 ? { detail: rejectedDetail } : head.status === 400 ? { detail: refusedDetail } : {}),
       });
     }
     const isStream = /^text\/event-stream\b/i.test(findHeader(head.headers, 'content-type') ?? '');

@@ -2,7 +2,7 @@ import { newEntryCache } from '../contract/entry-cache.ts';
 import type { UpstreamSender, UpstreamTimeouts } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';
-import { closeSession, initialize, type OwnClientParts, type OwnSession } from './own-client.ts';
+import { closeSession, type OwnClientParts, type OwnSession } from './own-client.ts';
 import type { ServerSettings } from './server-settings.ts';
 
 /** A session lives this long, and this long without use. */
@@ -30,12 +30,12 @@ interface Entry {
   opened: OwnSession | null;
 }
 
-/** `open` begins a session. By default it is one with `initialize`, as clients without a session of their own expect. */
+/** `open` begins a session. */
 export function createOwnSessions(
   sender: UpstreamSender,
   clock: Clock,
   timeouts: UpstreamTimeouts,
-  open: (parts: OwnClientParts) => Promise<OwnSession> = initialize,
+  open: (parts: OwnClientParts) => Promise<OwnSession>,
   streams?: OpenStreams,
 ): OwnSessions {
   const entries = newEntryCache<string, Entry>(sessionsMax, {

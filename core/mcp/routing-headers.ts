@@ -1,9 +1,8 @@
 import type { InboundRequest } from '../contract/values/http.ts';
 import { isObject } from '../contract/values/json.ts';
 import { type ClientMessage, nameOf, RpcError, rpcCodes } from '../json-rpc/messages.ts';
+import { statelessRevision } from './own-client.ts';
 
-/** The first revision without sessions. */
-const firstStateless = '2026-07-28';
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
 
 /** Methods whose name or URI the header `mcp-name` repeats. */
@@ -22,13 +21,18 @@ export function checkRoutingHeaders(request: InboundRequest, message: ClientMess
   if (message.kind !== 'request') return true;
   if (meta !== undefined) requireEqual('mcp-protocol-version', version, meta, id);
   requireEqual('mcp-method', request.header('mcp-method'), method, id);
-  if (named.has(method ?? '')) requireEqual('mcp-name', decoded(request.header('mcp-name')), nameOf(message), id);
+  if (repeatsName(method)) requireEqual('mcp-name', decoded(request.header('mcp-name')), nameOf(message), id);
   return true;
 }
 
+/** True for methods whose name or URI the header `mcp-name` repeats. */
+export function repeatsName(method: string | null): boolean {
+  return named.has(method ?? '');
+}
+
 /** True for a revision without sessions. */
-function isStateless(version: unknown): boolean {
-  return typeof version === 'string' && /^\d{4}-\d\d-\d\d$/.test(version) && version >= firstStateless;
+export function isStateless(version: unknown): boolean {
+  return typeof version === 'string' && /^\d{4}-\d\d-\d\d$/.test(version) && version >= statelessRevision;
 }
 
 function requireEqual(name: string, header: string | undefined, body: unknown, id: ClientMessage['id']): void {

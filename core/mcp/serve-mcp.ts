@@ -1,13 +1,15 @@
 import type { RequestContext } from '../contract/plugin/context.ts';
 import { isVirtual } from '../contract/protocol/mcp-virtual.ts';
+import { isPromise } from '../contract/values/json.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { EndpointHandler } from '../pipeline/run.ts';
 import { admit } from './admit.ts';
+import { authorised } from './authorised.ts';
 import { callOf } from './call-of.ts';
-import { authorised, exchange, type McpParts, type Work } from './exchange.ts';
+import { exchange, type McpParts, type Work } from './exchange.ts';
 import { findServer } from './find-server.ts';
-import { callTool, forward, listTools, receive, takeFromLimits } from './forward.ts';
+import { callBehind, forward, listTools, receive, takeFromLimits } from './forward.ts';
 import { handshakeReply } from './local-replies.ts';
 import { Refusal, rpcErrorReply } from './refusals.ts';
 import { callToolName } from './tool-search/search-definitions.ts';
@@ -20,12 +22,14 @@ export function createMcpHandler(parts: McpParts): EndpointHandler {
   return async (options, ctx, sink) => {
     try {
       requireOrigin(ctx, parts.origins);
-      const document = await findServer(ctx, options.services.documents);
+      const found = findServer(ctx, options.services.documents);
+      const document = isPromise(found) ? await found : found;
       if (ctx.request.method === 'POST') requireAccept(ctx);
       if (isVirtual(document)) return await serveVirtual({ parts, options, ctx, sink }, document);
       const call = callOf(ctx, document);
       ctx.mcp = call;
-      const work = { parts, options, ctx, call, sink, server: await admit(parts, ctx, document), tokenId: null };
+      const server = admit(parts, ctx, document);
+      const work = { parts, options, ctx, call, sink, server: isPromise(server) ? await server : server, tokenId: null };
       return await (ctx.request.method === 'POST' ? serveMessage(work) : serveSession(work));
     } catch (thrown) {
       if (thrown instanceof Refusal) return { kind: 'replaced', reply: thrown.reply };
@@ -45,7 +49,10 @@ async function serveMessage(work: Work): Promise<AttemptReply> {
     if (handshake !== null) return handshake;
   }
   const found = work.server.document.toolSearch ? await search(work, message) : null;
-  return found ?? forward(work, message, { body, hasRoutingHeaders, isOpening: message.method === 'initialize', routed: null });
+  return (
+    found ??
+    forward(work, message, { body, message, hasRoutingHeaders, isOpening: message.method === 'initialize', routed: null })
+  );
 }
 
 function search(work: Work, message: ClientMessage): Promise<AttemptReply | null> {
@@ -53,7 +60,7 @@ function search(work: Work, message: ClientMessage): Promise<AttemptReply | null
   const source = serverSource(
     server,
     () => listTools(work, server),
-    (routed) => callTool(work, server, routed, callToolName),
+    (routed) => callBehind(work, server, routed, callToolName),
   );
   return serveSearch(message, source, () => takeFromLimits(work, message));
 }
@@ -68,6 +75,7 @@ async function serveSession(work: Work): Promise<AttemptReply> {
   }
   return exchange(await authorised(work), {
     body: null,
+    message: null,
     hasRoutingHeaders: false,
     isOpening: false,
     routed: null,

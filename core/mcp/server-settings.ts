@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { CapabilityType, ForwardHeaders, McpServerDocument } from '../contract/protocol/mcp.ts';
 import type { RestApi, RestOperation } from '../contract/protocol/mcp-rest.ts';
 import type { JsonObject } from '../contract/values/json.ts';
+import type { UsedSecrets } from './mapped-headers.ts';
 import { type ToolPins, toolPins } from './pinning/tool-pins.ts';
 
 /** The document of a server, prepared for calls. */
@@ -12,6 +13,8 @@ export interface ServerSettings extends ToolPins {
   readonly path: string;
   /** Headers of every call, by name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Values of secret managers in the headers; null: there are none. */
+  readonly secrets: UsedSecrets | null;
   readonly forwardHeaders: ForwardHeaders | null;
   /** Header with the external token of the caller, which is not sent on; null: there is none. */
   readonly tokenHeader: string | null;
@@ -71,6 +74,7 @@ function prepare(
     origin,
     path,
     headers,
+    secrets: null,
     forwardHeaders,
     tokenHeader: null,
     externalClaims: null,

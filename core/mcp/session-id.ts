@@ -9,8 +9,11 @@ const state = v.object({
   upstream: v.string(),
   /** Fingerprint of the server's settings when the session began. */
   settings: v.string(),
+  /** The client of a session at a server that has none: it is stated with each request. */
+  client: v.optional(v.object({ info: v.record(v.string(), v.unknown()), capabilities: v.record(v.string(), v.unknown()) })),
 });
-type SessionState = v.InferOutput<typeof state>;
+export type SessionState = v.InferOutput<typeof state>;
+export type StatelessClient = NonNullable<SessionState['client']>;
 
 /** Seals and opens session ids of a server for one caller. Another caller cannot use them. */
 export interface SessionIds {

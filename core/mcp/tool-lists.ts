@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../contract/values/clock.ts';
 import type { JsonObject } from '../contract/values/json.ts';
-import { listItems } from './list-items.ts';
+import { readItems } from './list-items.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import type { ServerSettings } from './server-settings.ts';
 
@@ -40,7 +40,7 @@ export function createToolLists(
     perf: { now: clock.elapsed },
     ttlResolution: 0,
     async fetchMethod(_, __, { context: { server, caller } }) {
-      const tools = server.rest?.tools ?? (await read(server, caller));
+      const tools = server.rest?.tools ?? (await readItems(sessions, server, caller, 'tools/list'));
       const list = { tools, byName: new Map(tools.map((tool) => [String(tool.name), tool])) };
       seen(server, list);
       return { list, bytes: JSON.stringify(tools).length };
@@ -55,16 +55,4 @@ export function createToolLists(
       return found.list;
     },
   };
-
-  /** The session may have ended meanwhile, so a failure is retried once in a new one. */
-  async function read(server: ServerSettings, caller: string): Promise<JsonObject[]> {
-    const own = await sessions.get(server, caller);
-    try {
-      return await listItems(sessions.partsOf(server), own, 'tools/list');
-    } catch (thrown) {
-      if (own.sessionId === null) throw thrown;
-      sessions.drop(server, caller, own);
-      return listItems(sessions.partsOf(server), await sessions.get(server, caller), 'tools/list');
-    }
-  }
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../contract/values/json.ts';
 import type { ClientMessage } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 
-/** A server whose tools are missing in a list. */
+/** A server whose items are missing in a list. */
 export interface MissingServer {
   readonly server: string;
   readonly reason: string;
@@ -23,6 +23,6 @@ export interface ToolSource {
 }
 
 /** Returns `_meta` of a list that is not complete; null if it is. */
-export function partialMeta({ missing }: Listing): JsonObject | null {
+export function partialMeta({ missing }: Pick<Listing, 'missing'>): JsonObject | null {
   return missing.length === 0 ? null : { 'svc-gateway/missing_servers': missing };
 }

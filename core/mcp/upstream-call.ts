@@ -28,8 +28,11 @@ export interface CallParts {
 /** Returns the headers of the client that may pass, and those of the settings, which replace them. */
 export function configuredHeaders(ctx: RequestContext, server: ServerSettings, prefixes: readonly string[]): HeaderList {
   const headers: HeaderList = [];
-  const own = new Set(Object.keys(server.headers));
-  for (const [name, value] of forwardedHeaders(ctx, server, prefixes)) if (!own.has(name)) headers.push(name, value);
+  if (server.forwardHeaders !== null) {
+    for (const [name, value] of forwardedHeaders(ctx, server, prefixes)) {
+      if (!Object.hasOwn(server.headers, name)) headers.push(name, value);
+    }
+  }
   for (const [name, value] of Object.entries(server.headers)) headers.push(name, value);
   return headers;
 }
@@ -38,14 +41,18 @@ export function configuredHeaders(ctx: RequestContext, server: ServerSettings, p
 export function upstreamCall(ctx: RequestContext, parts: CallParts): UpstreamCall {
   const { server, sessionId, revision, body, hasRoutingHeaders, ownRouting, timeouts, prefixes } = parts;
   const headers = configuredHeaders(ctx, server, prefixes);
+  // The stream of a session becomes a message at servers without sessions.
+  const isMessageOfStream = ctx.request.method === 'GET' && body !== null;
+  if (isMessageOfStream) headers.push('accept', 'application/json, text/event-stream', 'content-type', 'application/json');
   for (const name of protocolHeaders) {
+    if (isMessageOfStream && name !== 'mcp-protocol-version') continue;
     const value = name === 'mcp-protocol-version' ? (revision ?? ctx.request.header(name)) : ctx.request.header(name);
     if (value !== undefined) headers.push(name, value);
   }
-  const sent = ctx.request.headers;
+  const sent = hasRoutingHeaders ? ctx.request.headers : [];
   for (let i = 0; i < sent.length; i += 2) {
     const name = sent[i] as string;
-    if (hasRoutingHeaders && routingHeader.test(name)) headers.push(name, sent[i + 1] as string);
+    if (name.startsWith('mcp-') && routingHeader.test(name)) headers.push(name, sent[i + 1] as string);
   }
   headers.push(...ownRouting);
   if (sessionId !== null) headers.push('mcp-session-id', sessionId);
@@ -54,7 +61,7 @@ export function upstreamCall(ctx: RequestContext, parts: CallParts): UpstreamCal
     tenant: server.document.workspaceId,
     origin: server.origin,
     path: server.path,
-    method: ctx.request.method,
+    method: isMessageOfStream ? 'POST' : ctx.request.method,
     headers,
     body,
     timeouts,

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { Identity } from '../contract/plugin/context.ts';
 import type { DocumentReader } from '../contract/plugin/plugin.ts';
 import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
+import type { McpServerDocument } from '../contract/protocol/mcp.ts';
 import {
   isFresh,
   type McpConnectionDocument,
@@ -50,15 +51,20 @@ export interface TokenParts {
 /** The control plane's own time limit is shorter. */
 const questionMs = mcpTokenMs + 1_000;
 
+/** True if the server is called with a token of the caller or of the gateway. */
+export function needsToken({ authType }: McpServerDocument): boolean {
+  return authType === 'oauth_auto' || authType === 'oauth_client_credentials';
+}
+
 /** Reads tokens from documents, and asks the control plane for those that are missing, have ended or were rejected. */
 export function createUpstreamTokens({ documents, fetch, clock, openToken }: TokenParts): UpstreamTokens {
-  const prepared = new WeakMap<McpConnectionDocument, Authorised>();
+  const prepared = new WeakMap<McpConnectionDocument, Authorised & { readonly base: ServerSettings }>();
   const running = new Map<string, Promise<McpTokenReply>>();
 
   return {
     async authorise(server, identity, id, rejected) {
       const { authType } = server.document;
-      if (authType !== 'oauth_auto' && authType !== 'oauth_client_credentials') return { server, tokenId: null };
+      if (!needsToken(server.document)) return { server, tokenId: null };
       const userId = authType === 'oauth_auto' ? identity.userId : null;
       if (authType === 'oauth_auto' && userId === null) throw withoutUser(id);
       if (userId !== null && server.externalClaims !== null) throw withOtherPerson(id);
@@ -76,12 +82,12 @@ export function createUpstreamTokens({ documents, fetch, clock, openToken }: Tok
   function withToken(server: ServerSettings, document: McpConnectionDocument, userId: string | null): Authorised {
     if (document.serverId !== server.document.id || document.userId !== userId) throw new GatewayError('internal');
     const known = prepared.get(document);
-    // The token does not depend on the settings, so only the last ones are remembered.
-    if (known && known.server.document === server.document) return known;
+    // Settings differ between requests if they hold the identity of the caller.
+    if (known?.base === server) return known;
     const headers = { ...server.headers, authorization: `Bearer ${openToken(document)}` };
     // Sessions continue with a renewed token, and end with the connection.
     const fingerprint = `${server.fingerprint.split('.', 1)[0]}.${document.id}`;
-    const authorised = { server: { ...server, headers, fingerprint }, tokenId: document.tokenId };
+    const authorised = { server: { ...server, headers, fingerprint }, tokenId: document.tokenId, base: server };
     prepared.set(document, authorised);
     return authorised;
   }

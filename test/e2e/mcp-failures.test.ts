@@ -117,6 +117,25 @@ describe('a server', () => {
     expect(reply.text).not.toContain('4711');
   });
 
+  it('cannot send bytes that are not UTF-8', async () => {
+    const body = Buffer.concat([
+      Buffer.from('{"jsonrpc":"2.0","id":1,"result":{"text":"'),
+      Buffer.from([0xff, 0xfe]),
+      Buffer.from('"}}'),
+    ]);
+    broken.override = (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+    const refused = await post('broken', initialize);
+    expect([refused.status, refused.message.error]).toMatchObject([
+      502,
+      { message: expect.stringContaining('not UTF-8'), data: { code: 'upstream_invalid' } },
+    ]);
+    broken.override = (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(Buffer.concat([Buffer.from('data: '), body, Buffer.from('\n\n')]));
+    };
+    expect((await post('broken', initialize)).message.result.text).toBe('\ufffd\ufffd');
+  });
+
   it('serves the calls that it still can while its tools change', async () => {
     broken.override = null;
     const calls = Array.from({ length: 20 }, (_, at) =>

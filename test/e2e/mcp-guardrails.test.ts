@@ -54,6 +54,14 @@ const denied = (slug: string, body: unknown) =>
   );
 
 describe('a guardrail for MCP tools', () => {
+  it('runs on every tool of an integration that names it by slug', async () => {
+    const id = await save(words('forbidden'));
+    const { slug } = (await gateway.admin.get(`/guardrails/${id}`)).body;
+    await client.addServer('named', upstream.url, { configurations: { input_guardrails: [slug], output_guardrails: [slug] } });
+    expect((await reply('named', echo('forbidden'))).message.error).toMatchObject({ code: -32446, data: { guardrail_id: id } });
+    expect((await reply('named', echo('a word'))).message.result.content[0].text).toBe('a word');
+  });
+
   it('denies a call by its arguments before the server is called, and leaves a record', async () => {
     const id = await save(words('secret'));
     const both = { run_on: ['input'], mcp_integration_capability_ids: [] };

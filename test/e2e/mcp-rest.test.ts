@@ -158,7 +158,32 @@ describe('a call', () => {
   });
 });
 
-it('applies flags, pins and guardrails, and leaves a record', async () => {
+it('leaves a record of each call', async () => {
+  const recordOf = async (message: JsonObject, answer: typeof response) => {
+    response = answer;
+    const { headers } = await client.post('pets', message);
+    const path = `/logs?trace_id=${headers.get('x-svc-trace-id')}&workspace_id=${gateway.workspaceId}`;
+    return until(async () => (await gateway.admin.get(path)).body.data[0], { what: 'the record' });
+  };
+  const { id } = (await gateway.admin.get(`/mcp-integrations/pets-${client.workspaceSlug}`)).body;
+  const mcp = {
+    ...{ server: 'pets', integration_id: id, transport: 'rest', method: 'tools/call', auth_type: 'api_key' },
+    ...{ upstream_auth_type: 'headers', error_code: null, is_tool_error: false, upstream_token_refreshed: false, via: null },
+  };
+  const done = await recordOf(callTool('list', { tags: ['dog'] }), { body: 'x'.repeat(400) });
+  expect(done.mcp).toMatchObject({ ...mcp, name: 'list', server_id: expect.any(String) });
+  expect(done.response.status).toBe(200);
+  expect(done.metrics).toMatchObject({ api_key_id: expect.any(String), usage_source: 'estimate' });
+  // A quarter of the bytes of the message, and of the reply.
+  expect(done.metrics.res_units).toBe(Math.ceil(JSON.stringify(callTool('list', { tags: ['dog'] })).length / 4));
+  expect(done.metrics.req_units).toBeGreaterThan(100);
+  const failed = await recordOf(callTool('get', { id: 'a' }), { status: 500 });
+  expect([failed.mcp.name, failed.mcp.is_tool_error, failed.response.status]).toEqual(['get', true, 200]);
+  const refused = await recordOf(callTool('remove'), {});
+  expect(refused.mcp).toMatchObject({ ...mcp, name: 'remove', error_code: -32602 });
+});
+
+it('applies flags, pins and guardrails', async () => {
   const { server, integration } = await addApi('guarded', ['list', 'get'], { tools: { pinned: true, blocked: ['list'] } });
   expect((await send('guarded', request('tools/list'))).message.result.tools).toEqual([]);
   expect((await send('guarded', callTool('get', { id: 'a' }))).message.error.message).toContain('quarantined');

@@ -1,6 +1,14 @@
+import { Client as StatelessClient, StreamableHTTPClientTransport as StatelessTransport } from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Progress } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  type Progress,
+  ResourceUpdatedNotificationSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callTool, echo, initialize, mcpClient, messageOf, request } from '../support/mcp-client.ts';
 import { type SseUpstream, startMcpUpstream, startSseUpstream } from '../support/mcp-upstream.ts';
@@ -41,12 +49,71 @@ describe('a server of the transport HTTP+SSE', () => {
     await sdk.close();
   });
 
+  it('asks the client that called, in its session, whichever gateway process receives the answer', async () => {
+    const names = ['ada', 'bob', 'eve', 'kim'];
+    const clients = await Promise.all(
+      names.map(async (name) => {
+        const sdk = new Client({ name, version: '1' }, { capabilities: { sampling: {}, elicitation: {}, roots: {} } });
+        sdk.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept' as const, content: { colour: name } }));
+        sdk.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: `file:///${name}` }] }));
+        sdk.setRequestHandler(CreateMessageRequestSchema, () => ({
+          ...{ model: 'm', role: 'assistant' as const, content: { type: 'text' as const, text: name } },
+        }));
+        // Each request has a connection of its own, so that the processes share them.
+        const requestInit = { headers: { 'x-svc-api-key': gateway.workspaceKey, connection: 'close' } };
+        const transport = new StreamableHTTPClientTransport(new URL(client.urlOf('old')), { requestInit });
+        await sdk.connect(transport as Parameters<Client['connect']>[0]);
+        return sdk;
+      }),
+    );
+    const textOf = async (sdk: Client, name: string) => ((await sdk.callTool({ name })).content as { text: string }[])[0]?.text;
+    for (let round = 0; round < 3; round++) {
+      const said = await Promise.all(
+        clients.map(async (sdk) => [await textOf(sdk, 'choose'), await textOf(sdk, 'ask'), await textOf(sdk, 'roots')]),
+      );
+      expect(said).toEqual(names.map((name) => [name, `the client said ${name}`, `file:///${name}`]));
+    }
+    await Promise.all(clients.map((sdk) => sdk.close()));
+  });
+
+  it('sends changed lists and updates of resources on the stream of the session, until it ends', async () => {
+    const sdk = new Client({ name: 'test', version: '1' });
+    const seen: string[] = [];
+    sdk.setNotificationHandler(ToolListChangedNotificationSchema, ({ method }) => void seen.push(method));
+    sdk.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void seen.push(params.uri));
+    const transport = new StreamableHTTPClientTransport(new URL(client.urlOf('old')), {
+      requestInit: { headers: { 'x-svc-api-key': gateway.workspaceKey } },
+    });
+    await sdk.connect(transport as Parameters<Client['connect']>[0]);
+    expect(sdk.getServerCapabilities()).toMatchObject({ tools: { listChanged: true }, resources: { subscribe: true } });
+    await sdk.subscribeResource({ uri: 'file:///readme.md' });
+    await upstream.change('file:///readme.md');
+    await until(() => seen.length === 2, { what: 'both notices' });
+    expect(seen.sort()).toEqual(['file:///readme.md', 'notifications/tools/list_changed']);
+    const session = { 'mcp-session-id': String(transport.sessionId), 'mcp-protocol-version': '2025-11-25' };
+    const { key } = await gateway.admin.createKey({ scopes: ['mcp.invoke'] });
+    expect((await client.post('old', echo('b'), { ...session, 'x-svc-api-key': key })).status).toBe(404);
+    await transport.terminateSession();
+    expect((await client.post('old', echo('c'), session)).status).toBe(404);
+    await sdk.close();
+  });
+
+  it('serves clients of 2026-07-28 without a session', async () => {
+    const sdk = new StatelessClient({ name: 'stateless', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+    const requestInit = { headers: { 'x-svc-api-key': gateway.workspaceKey } };
+    await sdk.connect(new StatelessTransport(new URL(client.urlOf('old')), { requestInit }));
+    const called = await sdk.callTool({ name: 'echo', arguments: { text: 'hé' } });
+    expect([sdk.getServerVersion(), called.content]).toMatchObject([{ name: 'sample' }, [{ type: 'text', text: 'hé' }]]);
+    await sdk.close();
+  });
+
   it('gives every one of many calls its own reply, over few connections', async () => {
+    const ofSessions = upstream.streams.size;
     const texts = Array.from({ length: 50 }, (_, at) => `text ${at}`);
     const replies = await Promise.all(texts.map((text) => reply('old', echo(text))));
     expect(replies.map(({ message }) => [message.id, message.result.content[0].text])).toEqual(texts.map((text) => [9, text]));
     // One connection for each gateway process and caller.
-    expect(upstream.streams.size).toBeLessThanOrEqual(2);
+    expect(upstream.streams.size - ofSessions).toBeLessThanOrEqual(2);
     expect((await client.post('old', { jsonrpc: '2.0', method: 'notifications/roots/list_changed' })).status).toBe(202);
     await until(() => upstream.received.some((body) => body.includes('roots/list_changed')), { what: 'the notice' });
   });
@@ -78,7 +145,7 @@ describe('a server of the transport HTTP+SSE', () => {
     expect((await reply('old', echo('unknown session'))).message.result.content[0].text).toBe('unknown session');
   });
 
-  it('has filtered lists, and no stream of its own for clients', async () => {
+  it('has filtered lists, and a stream for the clients of its sessions only', async () => {
     await gateway.admin.put(`/mcp-servers/${added.server}/capabilities`, {
       capabilities: [{ name: 'fail', type: 'tool', enabled: false }],
     });
@@ -89,7 +156,7 @@ describe('a server of the transport HTTP+SSE', () => {
     const stream = await fetch(client.urlOf('old'), {
       headers: { 'x-svc-api-key': gateway.workspaceKey, accept: 'text/event-stream', 'mcp-session-id': 'x' },
     });
-    expect(stream.status).toBe(405);
+    expect(stream.status).toBe(404);
   });
 
   it('is synchronised by the control plane', async () => {

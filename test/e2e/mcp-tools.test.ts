@@ -1,8 +1,10 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { PromptListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 import { type ListedToolsServer, startListedTools } from '../support/listed-tools-server.ts';
+import { startMcpUpstream } from '../support/mcp-upstream.ts';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
 import { until } from '../support/until.ts';
 
@@ -284,6 +286,44 @@ describe('a virtual server', () => {
     const other = await connect('whole', key);
     expect(await namesOf(other)).toEqual(['read', 'write', 'right_added']);
     expect(sent(await other.callTool({ name: 'right_added' })).name).toBe('added');
+  });
+
+  it('has the prompts and resources of a server with all its tools, and notifies clients about changes', async () => {
+    const sample = await startMcpUpstream();
+    const { server } = await addServer('sample', sample.url);
+    await gateway.admin.create('/mcp-virtual-servers', {
+      ...{ name: 'Items', slug: 'items', workspace_id: gateway.workspaceId },
+      tools: [
+        { mcp_server_id: 'sample', tool: '*', prefix: 'my_' },
+        { mcp_server_id: 'issues', tool: 'create' },
+      ],
+    });
+    const client = await connect('items');
+    expect(client.getServerCapabilities()).toMatchObject({ prompts: { listChanged: true }, resources: { listChanged: true } });
+    let notices = 0;
+    client.setNotificationHandler(PromptListChangedNotificationSchema, () => void notices++);
+    expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(['my_greet']);
+    expect((await client.getPrompt({ name: 'my_greet', arguments: { name: 'you' } })).messages[0]?.content).toMatchObject({
+      text: 'Say hi to you',
+    });
+    expect((await client.listResources()).resources.map(({ uri }) => uri)).toEqual(['file:///readme.md']);
+    expect((await client.readResource({ uri: 'file:///readme.md' })).contents[0]).toMatchObject({ text: '# Read me' });
+    expect((await client.listResourceTemplates()).resourceTemplates).toHaveLength(1);
+    expect((await client.readResource({ uri: 'file:///logs/monday' })).contents[0]).toMatchObject({ text: 'a log' });
+    const ref = { type: 'ref/resource' as const, uri: 'file:///logs/{day}' };
+    expect((await client.complete({ ref, argument: { name: 'day', value: 'm' } })).completion.values).toContain('monday');
+    await expect(client.getPrompt({ name: 'greet' })).rejects.toThrow(/-32602.*Prompt 'greet' not found/);
+    await expect(client.readResource({ uri: 'file:///other' })).rejects.toThrow(/Resource 'file:\/\/\/other' not found/);
+    const flags = { capabilities: [{ name: 'greet', type: 'prompt', enabled: false }] };
+    await gateway.admin.put(`/mcp-servers/${server}/capabilities`, flags);
+    await until(() => notices > 0, { what: 'the notice' });
+    expect((await client.listPrompts()).prompts).toEqual([]);
+    await expect(client.getPrompt({ name: 'my_greet' })).rejects.toThrow(/not found/);
+    await sample.close();
+    const { key } = await gateway.admin.createKey({ scopes: ['mcp.invoke'] });
+    const partial = (await post('items', 'prompts/list', {}, { 'x-svc-api-key': key })).body.result;
+    expect(partial).toMatchObject({ prompts: [], _meta: { 'svc-gateway/missing_servers': [{ server: 'sample' }] } });
+    await client.close();
   });
 
   it('leaves out servers that do not list their tools in time, and names them', async () => {

@@ -288,6 +288,17 @@ describe('an administrator', () => {
     const other = await post('metered', request('tools/call', { name: 'add', arguments: { a: 1, b: 2 } }));
     expect([other.status, messageOf(other.text).result.content[0].text]).toEqual([200, '3']);
     expect((await post('metered', request('tools/list'))).status).toBe(200);
+    const ofTokens = await gateway.admin.post('/policies/rate-limits', {
+      ...{ workspace_id: gateway.workspaceId, name: 'tokens', target: 'mcp_tools', type: 'tokens', unit: 'rpd', value: 10 },
+      ...{ conditions: [{ key: 'mcp_tool', value: 'add' }], group_by: [{ key: 'mcp_server' }] },
+    });
+    expect(ofTokens.headers.get('x-svc-unused-settings')).toBeNull();
+    await until(
+      async () => (await post('metered', request('tools/call', { name: 'add', arguments: { a: 1, b: 2 } }))).status === 429,
+      {
+        what: 'the limit of tokens',
+      },
+    );
   });
 });
 

@@ -143,11 +143,8 @@ const mcpLogs = async (trace: string, count: number) =>
 const functionCall = (name: string, id: string) => ({
   ...{ type: 'function_call', id: `fc_${id}`, call_id: `call_${id}`, name, arguments: '{"city":"Ulm"}', status: 'completed' },
 });
-const replyWith = (output: object[]) =>
-  reply(200, {
-    ...{ id: 'resp_1', object: 'response', status: 'completed', model: 'gpt-5', output },
-    usage: { input_tokens: 5, output_tokens: 2 },
-  });
+const replyWith = (output: object[], usage = { input_tokens: 5, output_tokens: 2 }) =>
+  reply(200, { ...{ id: 'resp_1', object: 'response', status: 'completed', model: 'gpt-5', output }, usage });
 const sentToModel = () => gateway.upstream.requests.map((request) => request.json() as JsonObject);
 
 describe('a request with tools of an MCP server', () => {
@@ -341,6 +338,22 @@ describe('a request with tools of an MCP server', () => {
     }
     expect(gateway.upstream.requests).toHaveLength(1);
     expect((await logsOf(trace, 4)).map((log) => (log.response as JsonObject).status).sort()).toEqual([200, 200, 429, 429]);
+  });
+
+  it('ends with the error of a cost budget that the first call of the model has used up', async () => {
+    const trace = 'trace-cost';
+    const { key } = await gateway.admin.createKey({
+      scopes: ['completions.write', 'mcp.invoke'],
+      usage_limits: { type: 'cost', credit_limit: 1 },
+    });
+    // 10 US dollars per million tokens of output.
+    gateway.upstream.always(replyWith([functionCall('city__weather', 'a')], { input_tokens: 5, output_tokens: 150_000 }));
+    const body = responsesBody({ model: '@oai/gpt-4o', max_output_tokens: 100 });
+    const refused = await post('/responses', body, { 'x-svc-api-key': key, 'x-svc-trace-id': trace });
+    expect([refused.status, refused.body.error.code]).toEqual([412, '04']);
+    expect([gateway.upstream.requests.length, toolCalls().length]).toEqual([1, 1]);
+    const logs = await logsOf(trace, 4);
+    expect(logs.map((log) => (log.response as JsonObject).status).sort()).toEqual([200, 200, 200, 412]);
   });
 
   it('ends the call of a tool when the client disconnects, with a record', async () => {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { SubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { JsonObject } from '../../core/contract/values/json.ts';
 
@@ -116,6 +117,8 @@ export interface SseUpstream {
   readonly streams: Map<string, SSEServerTransport>;
   /** Endpoint that new streams name instead of their own, and nothing else. */
   endpoint: string | null;
+  /** Adds a tool and updates a resource, in all sessions. */
+  change(uri: string): Promise<void>;
   /** Receives each message with the id of its stream. True: the server does not handle it. */
   onMessage: ((message: JsonObject, stream: string) => boolean) | null;
   close(): Promise<void>;
@@ -123,6 +126,7 @@ export interface SseUpstream {
 
 export async function startSseUpstream(): Promise<SseUpstream> {
   const streams = new Map<string, SSEServerTransport>();
+  const servers = new Set<McpServer>();
   const http = createServer((request, response) => {
     if (request.method === 'GET') {
       if (upstream.endpoint !== null) {
@@ -131,8 +135,18 @@ export async function startSseUpstream(): Promise<SseUpstream> {
       }
       const transport = new SSEServerTransport('/messages', response);
       streams.set(transport.sessionId, transport);
-      response.on('close', () => streams.delete(transport.sessionId));
-      return void sampleServer().connect(transport as Parameters<McpServer['connect']>[0]);
+      const server = sampleServer();
+      servers.add(server);
+      server.registerTool('roots', {}, async () => ({
+        content: [{ type: 'text', text: String((await server.server.listRoots()).roots[0]?.uri) }],
+      }));
+      server.server.registerCapabilities({ resources: { subscribe: true } });
+      server.server.setRequestHandler(SubscribeRequestSchema, () => ({}));
+      response.on('close', () => {
+        streams.delete(transport.sessionId);
+        servers.delete(server);
+      });
+      return void server.connect(transport as Parameters<McpServer['connect']>[0]);
     }
     const id = new URL(request.url ?? '', 'http://localhost').searchParams.get('sessionId') ?? '';
     const known = streams.get(id);
@@ -153,6 +167,12 @@ export async function startSseUpstream(): Promise<SseUpstream> {
   const upstream: SseUpstream = {
     ...{ url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/sse`, received: [], streams, endpoint: null },
     onMessage: null,
+    async change(uri) {
+      for (const server of servers) {
+        server.registerTool('changed', {}, () => ({ content: [] }));
+        await server.server.sendResourceUpdated({ uri });
+      }
+    },
     async close() {
       http.closeAllConnections();
       await new Promise((resolve) => http.close(resolve));

@@ -16,13 +16,13 @@ import { restResult } from './rest-result.ts';
 
 /**
  * Serves `tools/list` and `tools/call` for a REST API. A call is one request to the API, and its response becomes the result of the tool.
- * `renew` returns the work with another token of the caller.
+ * `renew` returns the work with other credentials; null if there are none.
  */
 export async function exchangeRest(
   work: Work,
   outgoing: Outgoing,
   rest: RestTools,
-  renew: () => Promise<Work>,
+  renew: () => Promise<Work | null>,
 ): Promise<AttemptReply> {
   const { ctx, server, call } = work;
   const message = outgoing.routed ?? parseMessage(outgoing.body as Uint8Array);
@@ -33,9 +33,10 @@ export async function exchangeRest(
   const { method, request } = requestOf(rest, message);
   try {
     let response = await send(work, method, request);
-    if (response.status === 401 && work.tokenId !== null && !ctx.aborted) {
+    const again = response.status === 401 && !ctx.aborted ? await renew() : null;
+    if (again !== null) {
       response.stream.abort();
-      response = await send(await renew(), method, request);
+      response = await send(again, method, request);
     }
     const { status, headers, stream } = response;
     const reply = resultReply(message, await restResult(status, headers, stream));

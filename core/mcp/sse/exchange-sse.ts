@@ -4,32 +4,48 @@ import { beginAttempt } from '../../json-rpc/attempt.ts';
 import { RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
+import { resultReply } from '../local-replies.ts';
 import type { OwnSession } from '../own-client.ts';
+import { discoverResult, prefersSession } from '../revisions/handshakes.ts';
+import { translatedReader } from '../revisions/translated-reader.ts';
 import { routedBody } from '../routed-message.ts';
+import { isStateless } from '../routing-headers.ts';
+import { sessionNamed } from '../send-in-session.ts';
 import { calledServer, lostDetail, rejectedDetail } from '../server-errors.ts';
 import { messageReader } from '../server-messages.ts';
 import { callerOf } from '../session-id.ts';
 import { upstreamCall } from '../upstream-call.ts';
+import { exchangeInSseSession, openSseSession } from './session-exchange.ts';
 import type { SseConnection } from './sse-connection.ts';
-import { openedFor, progressReply } from './sse-reply.ts';
+import { eventReply } from './sse-reply.ts';
 
 /**
- * Serves a message for a server of the transport HTTP+SSE. Clients have no sessions there: all messages of a caller share a connection of
- * this process. `renew` returns the work with another token of the caller.
+ * Serves a message for a server of the transport HTTP+SSE: in the session of the client, or for clients without one over a connection
+ * that all messages of a caller share in this process. `renew` returns the work with another token of the caller.
  */
-export async function exchangeSse(work: Work, outgoing: Outgoing, renew: () => Promise<Work>): Promise<AttemptReply> {
+export async function exchangeSse(work: Work, outgoing: Outgoing, renew: () => Promise<Work | null>): Promise<AttemptReply> {
   const { ctx, call, server } = work;
   const message = messageOf(outgoing);
+  const named = sessionNamed(work, outgoing);
+  if (named !== null) return exchangeInSseSession(work, outgoing, named, message, headersOf(work, null));
   if (message === null) throw new RpcError(rpcCodes.notAcceptable, 'Method Not Allowed', { status: 405 });
-  const reply = progressReply(work, call.id);
-  if (message.method === 'initialize') return reply.end(openedFor(call.id, (await sessionOf(work)).opened));
+  if (outgoing.isOpening) return openSseSession(work, message, renew);
   const isRequest = call.id !== null && message.method !== undefined;
+  const client = isStateless(ctx.request.header('mcp-protocol-version')) ? 'stateless' : 'sessions';
   if (!isRequest) {
-    if (isPassedNotice(message.method))
+    if (client === 'sessions' && isPassedNotice(message.method))
       await onConnection(work, renew, (connection, headers) => connection.notify(message, headers));
     return { kind: 'replaced', reply: { status: 202, headers: [], body: '' } };
   }
-  const reader = messageReader({ server, call, checkResult: outgoing.checkResult, session: null });
+  if (message.method === 'server/discover' && outgoing.message !== null) {
+    if (prefersSession(outgoing.message)) {
+      throw new RpcError(rpcCodes.methodNotFound, 'Method not found: server/discover', { id: call.id, status: 404 });
+    }
+    return resultReply(outgoing.message, discoverResult((await sessionOf(work)).opened));
+  }
+  const reply = eventReply(work, call.id);
+  const read = messageReader({ server, call, checkResult: outgoing.checkResult, session: null });
+  const reader = client === 'stateless' ? translatedReader(read, client, call.method) : read;
   const receiver = {
     onProgress: reply.send,
     onCancel(cancel: () => void) {
@@ -40,15 +56,16 @@ export async function exchangeSse(work: Work, outgoing: Outgoing, renew: () => P
   try {
     const response = await onConnection(work, renew, (connection, headers) => connection.request(message, headers, receiver));
     const text = JSON.stringify(response);
-    const read = reader.read(text);
-    return reply.end((isPromise(read) ? await read : read) ?? text);
+    const checked = reader.read(text);
+    return reply.end((isPromise(checked) ? await checked : checked) ?? text);
   } catch (thrown) {
     return reply.fail(thrown);
   }
 }
 
-function messageOf({ body, routed }: Outgoing): JsonObject | null {
-  const sent = routed === null ? body : routedBody(routed, '');
+function messageOf({ body, message, hasRoutingHeaders, routed }: Outgoing): JsonObject | null {
+  const own = routed ?? (hasRoutingHeaders ? message : null);
+  const sent = own === null ? body : routedBody(own, '');
   return sent === null ? null : parseObject(Buffer.from(sent).toString('utf8'));
 }
 
@@ -64,13 +81,13 @@ function sessionOf({ parts, server, ctx }: Work): Promise<OwnSession> {
 type Run<T> = (connection: SseConnection, headers: string[]) => Promise<T>;
 
 /** Runs on the connection of the caller. It is opened again once if the server has not handled the message. */
-async function onConnection<T>(work: Work, renew: () => Promise<Work>, run: Run<T>): Promise<T> {
+async function onConnection<T>(work: Work, renew: () => Promise<Work | null>, run: Run<T>): Promise<T> {
   const attempt = beginAttempt(work.ctx, work.options.services, calledServer(work.server.document));
   try {
     const done = await once(work, run).catch(async (thrown: unknown) => {
       if (work.ctx.aborted || !wasNotHandled(thrown)) throw thrown;
-      const isRejected = thrown.detail === rejectedDetail;
-      return once(isRejected && work.tokenId !== null ? await renew() : work, run);
+      const again = thrown.detail === rejectedDetail ? await renew() : null;
+      return once(again ?? work, run);
     });
     attempt.ended(200);
     return done;
@@ -80,19 +97,23 @@ async function onConnection<T>(work: Work, renew: () => Promise<Work>, run: Run<
 }
 
 async function once<T>(work: Work, run: Run<T>): Promise<T> {
-  const { parts, server, ctx, options } = work;
+  const { parts, server, ctx } = work;
   const session = await sessionOf(work);
-  const { headers } = upstreamCall(ctx, {
-    ...{ server, sessionId: null, revision: session.revision, body: null, hasRoutingHeaders: false, ownRouting: [] },
-    ...{ timeouts: { connectMs: 0, firstByteMs: 0, idleMs: 0, totalMs: 0 }, prefixes: options.prefixes },
-  });
   try {
-    return await run(session.sse as SseConnection, headers);
+    return await run(session.sse as SseConnection, headersOf(work, session.revision));
   } catch (thrown) {
     const caller = callerOf(ctx.identity as NonNullable<typeof ctx.identity>, server);
     if (wasNotHandled(thrown)) parts.ownSessions.drop(server, caller, session);
     throw thrown;
   }
+}
+
+/** The headers of a message to the server. `revision` null: that of the client. */
+function headersOf({ ctx, server, options }: Work, revision: string | null): string[] {
+  return upstreamCall(ctx, {
+    ...{ server, sessionId: null, revision, body: null, hasRoutingHeaders: false, ownRouting: [] },
+    ...{ timeouts: { connectMs: 0, firstByteMs: 0, idleMs: 0, totalMs: 0 }, prefixes: options.prefixes },
+  }).headers;
 }
 
 function wasNotHandled(thrown: unknown): thrown is GatewayError {

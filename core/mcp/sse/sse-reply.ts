@@ -1,19 +1,23 @@
 import { GatewayError } from '../../contract/values/errors.ts';
-import { isObject, type JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
 import { errorBody, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
 import { addGatewayHeaders } from '../../pipeline/attempt/reply-headers.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Work } from '../exchange.ts';
 
-/** The reply to a request: JSON, or an event stream from the first progress on. */
-export interface ProgressReply {
-  send(progress: JsonObject): void;
-  end(text: string): AttemptReply;
+/** The reply to a request: JSON, or an event stream from the first message on. */
+export interface EventReply {
+  /** Begins the event stream, for the stream of a session. */
+  open(): void;
+  /** Sends a message before the reply. A client that reads slowly misses messages, so that they are not held in memory. */
+  send(message: JsonObject): void;
+  /** Sends the reply; null: the stream ends without one. */
+  end(text: string | null): AttemptReply;
   /** Throws the error again if nothing was sent yet. */
   fail(thrown: unknown): AttemptReply;
 }
 
-export function progressReply({ ctx, sink, options }: Work, id: RpcId | null): ProgressReply {
+export function eventReply({ ctx, sink, options }: Pick<Work, 'ctx' | 'sink' | 'options'>, id: RpcId | null): EventReply {
   let isOpen = false;
   let isFull = false;
   const write = (text: string): void => {
@@ -24,14 +28,20 @@ export function progressReply({ ctx, sink, options }: Work, id: RpcId | null): P
   };
   const streamed: AttemptReply = { kind: 'streamed', status: 200, error: null, errorSent: false, raw: true };
   return {
-    send(progress) {
+    open() {
+      open();
+      // The head is sent with the first bytes.
+      sink.write(Buffer.from(': open\n\n'));
+    },
+    send(message) {
       if (!isOpen) open();
-      // A client that reads slowly misses progress, so that it is not held in memory.
-      if (!isFull) write(JSON.stringify(progress));
+      if (!isFull) write(JSON.stringify(message));
     },
     end(text) {
-      if (!isOpen) return { kind: 'replaced', reply: { status: 200, headers: ['content-type', 'application/json'], body: text } };
-      write(text);
+      if (!isOpen) {
+        return { kind: 'replaced', reply: { status: 200, headers: ['content-type', 'application/json'], body: text ?? '' } };
+      }
+      if (text !== null) write(text);
       return streamed;
     },
     fail(thrown) {
@@ -54,17 +64,4 @@ export function progressReply({ ctx, sink, options }: Work, id: RpcId | null): P
       isFull = false;
     });
   }
-}
-
-/** The reply to `initialize`. Notices of the server do not reach clients, so it does not announce them. */
-export function openedFor(id: RpcId | null, opened: JsonObject): string {
-  const offered = isObject(opened.capabilities) ? opened.capabilities : {};
-  const capabilities = Object.fromEntries(Object.entries(offered).map(([name, one]) => [name, withoutNotices(one)]));
-  return JSON.stringify({ jsonrpc: '2.0', id, result: { ...opened, capabilities } });
-}
-
-function withoutNotices(capability: unknown): unknown {
-  if (!isObject(capability)) return capability;
-  const { listChanged: _, subscribe: __, ...rest } = capability;
-  return rest;
 }

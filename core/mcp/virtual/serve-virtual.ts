@@ -1,17 +1,21 @@
-import type { McpVirtualServerDocument } from '../../contract/protocol/mcp-virtual.ts';
+import type { McpVirtualServerDocument, VirtualTool } from '../../contract/protocol/mcp-virtual.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
 import { RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import { admit } from '../admit.ts';
 import { virtualCallOf } from '../call-of.ts';
+import { lists } from '../capabilities.ts';
 import type { Work } from '../exchange.ts';
 import { findUsable } from '../find-server.ts';
-import { callTool, listTools, receive, takeFromLimits } from '../forward.ts';
-import { handshakeReply, listReply } from '../local-replies.ts';
+import { callBehind, listItemsOf, listTools, receive, takeFromLimits } from '../forward.ts';
+import { handshakeReply, itemsReply, listReply } from '../local-replies.ts';
 import { serveSearch } from '../tool-search/serve-search.ts';
-import { partialMeta } from '../tool-source.ts';
+import { type MissingServer, partialMeta } from '../tool-source.ts';
+import { streamVirtual } from './stream-virtual.ts';
+import { hasItems, virtualItems } from './virtual-items.ts';
 import { virtualSource } from './virtual-source.ts';
 
-/** Serves an endpoint whose tools are those of several servers. It has no sessions. */
+/** Serves an endpoint with the tools, prompts and resources of several servers. It has no sessions. */
 export async function serveVirtual(
   given: Omit<Work, 'server' | 'call' | 'tokenId'>,
   document: McpVirtualServerDocument,
@@ -19,32 +23,64 @@ export async function serveVirtual(
   const { parts, options, ctx } = given;
   const work = { ...given, call: virtualCallOf(ctx, document) };
   ctx.mcp = work.call;
-  if (ctx.request.method !== 'POST') {
+  if (ctx.request.method === 'DELETE') {
     throw new RpcError(rpcCodes.notAcceptable, 'Method Not Allowed: virtual servers have no sessions', { status: 405 });
   }
+  const find = async (server: string) => {
+    const found = await findUsable(ctx, options.services.documents, server);
+    return found === null ? null : admit(parts, ctx, found);
+  };
+  const sources = (one: McpVirtualServerDocument) => ({
+    tools: virtualSource({
+      document: one,
+      find,
+      list: (server) => listTools(work, server),
+      call: (server, routed, shown) => callBehind(work, server, routed, shown),
+    }),
+    items: virtualItems({
+      document: one,
+      // The slug may have passed to another server meanwhile.
+      async find({ server, serverId }: VirtualTool) {
+        const found = await find(server);
+        return found?.document.id === serverId ? found : null;
+      },
+      list: (server, method) => listItemsOf(work, server, method),
+      call: (server, routed, shown) => callBehind(work, server, routed, shown),
+    }),
+  });
+  if (ctx.request.method === 'GET') return streamVirtual(work, document, sources, null);
   const { message } = await receive(work);
   const { slug: name, name: title, description: instructions } = document;
-  const handshake = handshakeReply({ name, title, instructions }, message);
+  const handshake = handshakeReply({ name, title, instructions, hasItems: hasItems(document), hasNotices: true }, message);
   if (handshake !== null) return handshake;
+  if (message.method === 'subscriptions/listen') return streamVirtual(work, document, sources, message);
 
-  const source = virtualSource({
-    document,
-    async find(server) {
-      const found = await findUsable(ctx, options.services.documents, server);
-      return found === null ? null : admit(parts, ctx, found);
-    },
-    list: (server) => listTools(work, server),
-    call: (server, routed, shown) => callTool(work, server, routed, shown),
-  });
+  const { tools, items } = sources(document);
   if (document.toolSearch) {
-    const found = await serveSearch(message, source, () => takeFromLimits(work, message));
+    const found = await serveSearch(message, tools, () => takeFromLimits(work, message));
     if (found !== null) return found;
   }
-  if (message.method === 'tools/call') return source.call(message);
-  const listing = await source.list();
-  if (listing.missing.length > 0) {
-    const missing = listing.missing.map(({ server }) => server);
-    options.services.log.warn({ server: document.slug, missing }, 'the list of a virtual MCP server is not complete');
+  if (message.method === 'tools/call') return tools.call(message);
+  if (message.method === 'tools/list') {
+    const listing = await tools.list();
+    return listReply(message, listing.tools, noted(listing.missing));
   }
-  return listReply(message, listing.tools, partialMeta(listing));
+  const list = lists[message.method ?? ''];
+  if (list === undefined) return items.call(message);
+  const listing = await items.list(message.method as string);
+  return itemsReply(message, list.member, listing.items, noted(listing.missing));
+
+  function noted(missing: readonly MissingServer[]): JsonObject | null {
+    if (missing.length > 0) {
+      const servers = missing.map(({ server }) => server);
+      options.services.log.warn({ server: document.slug, missing: servers }, 'the list of a virtual MCP server is not complete');
+    }
+    return partialMeta({ missing });
+  }
 }
+
+/** The tools and the other items of a virtual server. */
+export type Sources = (document: McpVirtualServerDocument) => {
+  readonly tools: ReturnType<typeof virtualSource>;
+  readonly items: ReturnType<typeof virtualItems>;
+};

@@ -1,5 +1,5 @@
 import { allTools, type McpVirtualServerDocument, type VirtualTool } from '../../contract/protocol/mcp-virtual.ts';
-import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
@@ -8,6 +8,7 @@ import type { ServerSettings } from '../server-settings.ts';
 import type { ToolList } from '../tool-lists.ts';
 import type { MissingServer, ToolSource } from '../tool-source.ts';
 import { shownTool } from './virtual-tools.ts';
+import { Late, reasonOf, within } from './within-time.ts';
 
 export interface VirtualParts {
   readonly document: McpVirtualServerDocument;
@@ -92,8 +93,7 @@ export function virtualSource({ document, find, list, call }: VirtualParts): Too
         });
       });
     } catch (thrown) {
-      const isOwn = thrown instanceof Late || thrown instanceof RpcError;
-      missing.push({ server, reason: isOwn ? thrown.message : toGatewayError(thrown).message });
+      missing.push({ server, reason: reasonOf(thrown) });
       return [];
     }
   }
@@ -106,19 +106,4 @@ interface Shown {
   readonly order: number;
   /** False: it is one of all tools of a server. */
   readonly isNamed: boolean;
-}
-
-class Late extends Error {}
-
-/** Rejects if the list takes longer. It is still read, for later requests. */
-async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Late(`no list within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

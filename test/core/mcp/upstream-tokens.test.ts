@@ -24,6 +24,20 @@ it.each([
   await expect(refused).rejects.toMatchObject({ rpcCode: -32000, status, message: expect.stringContaining('jwt_validation') });
 });
 
+it('does not replace the identity of the request, which differs between requests', async () => {
+  const connection = { id: 'c', serverId: 's', userId: 'ada', tokenId: 't', expiresAt: null };
+  const connected = createUpstreamTokens({
+    ...{ documents: { get: () => connection }, openToken: () => 'token', clock: { now: () => 0 } },
+  } as unknown as TokenParts);
+  const headersOf = async (identity: string) => {
+    const settings = { ...server(null), fingerprint: 'f', headers: { 'x-user-jwt': identity } };
+    return (await connected.authorise(settings, { userId: 'ada' } as Identity, 1, null)).server.headers;
+  };
+  for (const identity of ['first', 'second']) {
+    expect(await headersOf(identity)).toEqual({ 'x-user-jwt': identity, authorization: 'Bearer token' });
+  }
+});
+
 it('is looked up for the user of the credential alone', async () => {
   await expect(tokens.authorise(server(null), { userId: 'ada' } as Identity, 1, null)).rejects.toThrow(
     'no token may be looked up',

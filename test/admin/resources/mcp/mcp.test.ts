@@ -6,9 +6,9 @@ import { keyPurposes } from '../../../../core/contract/protocol/key-purposes.ts'
 import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('MCP integrations and servers, on %s', (database) => {
+describe.each(ruleDatabases)('MCP integrations and servers, on %s', (database) => {
   let plane: Plane;
   beforeAll(async () => {
     plane = await startPlane(database);
@@ -250,6 +250,49 @@ describe.each(databases)('MCP integrations and servers, on %s', (database) => {
       expect(list.data).toMatchObject([{ mcp_server_id: first.server, run_on: ['input'], capability_ids: [] }]);
       const again = await plane.ask('PUT', `/guardrails/${id}/mcp-servers/${first.server}`, { body: onInput });
       expect(again.body).toEqual({ map_id: list.data[0].id });
+    });
+
+    it('are mapped by the slugs of servers too', async () => {
+      const { server } = await shared('by-slug');
+      const id = await save();
+      expect((await put(id, { mcp_servers: { 'by-slug': onInput } })).body).toMatchObject({ added: 1 });
+      expect((await documentOf('by-slug')).guardrails).toEqual([{ id, input: true, output: false, tools: null }]);
+      const again = await plane.ask('PUT', `/guardrails/${id}/mcp-servers/by-slug`, { body: onInput });
+      expect((await plane.ask('GET', `/guardrails/${id}/mcp-servers`)).body.data).toMatchObject([
+        { id: again.body.map_id, mcp_server_id: server },
+      ]);
+      const twice = () => put(id, { mcp_servers: { 'by-slug': onInput, [server]: onInput } });
+      const reply = await expectRefusal(plane, twice, 400, 'AB01', true);
+      expect(reply.body.data.message).toContain('names the same server');
+      const near = await expectRefusal(plane, () => put(id, { mcp_servers: { 'by-slgu': onInput } }), 404, 'AB02', true);
+      expect(near.body.data.message).toBe('mcp_servers.by-slgu: MCP server not found; did you mean by-slug?');
+    });
+
+    it('are named by slug in integrations, run on every server there, and are in use', async () => {
+      const { id: integration } = await shared('with-guardrails');
+      const id = await save({ workspaceId: null, slug: 'no-secrets' });
+      const list = (input_guardrails: string[] | null, more: object = {}) =>
+        plane.ask('PUT', `/mcp-integrations/${integration}`, { body: { configurations: { input_guardrails, ...more } } });
+      const events = [`mcp-server ${plane.workspaceId}/with-guardrails upsert`];
+      const trace = { resource: 'mcp_integrations', action: 'update', events };
+      await expectChange(plane, () => list(['no-secrets', id]), trace);
+      expect((await documentOf('with-guardrails')).guardrails).toEqual([{ id, input: true, output: false, tools: null }]);
+      expect((await plane.ask('GET', `/mcp-integrations/${integration}`)).body.configurations.input_guardrails).toEqual([id]);
+      const refused = async (configurations: object, status: number, text: string) => {
+        const change = () => plane.ask('PUT', `/mcp-integrations/${integration}`, { body: { configurations } });
+        const reply = await expectRefusal(plane, change, status, status === 404 ? 'AB02' : 'AB01', true);
+        expect(reply.body.data.message).toContain(text);
+      };
+      const unknown = 'configurations.input_guardrails[1]: Guardrail no-secrest not found; did you mean no-secrets?';
+      await refused({ input_guardrails: [id, 'no-secrest'] }, 404, unknown);
+      await refused({ output_guardrails: [id] }, 400, 'configurations.output_guardrails[0]: the checks of no-secrets run on');
+      await refused({ input_guardrails: [await save({ target: 'llm', workspaceId: null })] }, 400, 'is for models');
+      const remove = () => plane.ask('DELETE', `/guardrails/${id}`);
+      const used = await expectRefusal(plane, remove, 409, 'AB07', true);
+      expect(used.body.data.message).toMatch(/is used by 1 MCP integration \(issues-\d+\)\. Remove it there first/);
+      await list(null);
+      expect((await documentOf('with-guardrails')).guardrails).toEqual([]);
+      expect((await remove()).status).toBe(200);
     });
 
     it.each<[string, (server: string) => object, object, string, number, string]>([

@@ -3,9 +3,9 @@ import { comparable, findSuspicious } from '../../../../admin/resources/mcp-inte
 import { isStorable } from '../../../../core/contract/values/storable-json.ts';
 import { expectChange, expectRefusal } from '../../support/outcomes.ts';
 import { type Plane, startPlane } from '../../support/plane.ts';
-import { databases } from '../../support/test-database.ts';
+import { ruleDatabases } from '../../support/test-database.ts';
 
-describe.each(databases)('tools of MCP servers, on %s', (database) => {
+describe.each(ruleDatabases)('tools of MCP servers, on %s', (database) => {
   let plane: Plane;
   let count = 0;
   beforeAll(async () => {

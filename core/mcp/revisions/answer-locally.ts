@@ -1,0 +1,69 @@
+import type { Identity } from '../../contract/plugin/context.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
+import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
+import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
+import type { Outgoing, Work } from '../exchange.ts';
+import { resultReply } from '../local-replies.ts';
+import { discover } from '../own-client.ts';
+import { callerOf, type SessionState } from '../session-id.ts';
+import { clientOf, discoverResult, initializeResult, prefersSession } from './handshakes.ts';
+import { listenInSession } from './listen-in-session.ts';
+
+/** Methods of sessions that the revision without sessions lacks. */
+const onlyInSessions: ReadonlySet<string> = new Set(['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']);
+
+/**
+ * Returns the reply to a message that has no counterpart in the revisions of its server; null for all others. `session` is that of the
+ * client. Throws RpcError -32601 for methods that the server cannot serve.
+ */
+export async function answerLocally(work: Work, outgoing: Outgoing, session: SessionState | null): Promise<AttemptReply | null> {
+  const { parts, ctx, server } = work;
+  const { message, isOpening } = outgoing;
+  if (session?.client) {
+    if (ctx.request.method === 'DELETE') return empty(200);
+    return message === null ? null : inSession(message);
+  }
+  const only = message === null || outgoing.routed !== null ? null : parts.revisions.only(server);
+  if (message === null || only === null) return null;
+  if (isOpening && !outgoing.hasRoutingHeaders && only === 'stateless') return initialize(work, message);
+  return outgoing.hasRoutingHeaders && only === 'sessions' && !prefersSession(message) ? statelessly(work, message) : null;
+}
+
+/** A message of a client with a session, for a server without sessions. */
+function inSession(message: ClientMessage): AttemptReply | null {
+  // A server without sessions learns from a closed connection that a request was cancelled.
+  if (message.kind !== 'request') return empty(202);
+  if (message.method === 'ping') return resultReply(message, {});
+  if (!onlyInSessions.has(message.method ?? '')) return null;
+  throw new RpcError(rpcCodes.methodNotFound, `Method not found: ${message.method}`, { id: message.id, status: 200 });
+}
+
+/** A message of a client without sessions, for a server with sessions. */
+async function statelessly(work: Work, message: ClientMessage): Promise<AttemptReply | null> {
+  const { parts, ctx, server } = work;
+  if (message.kind !== 'request') return empty(202);
+  if (message.method === 'subscriptions/listen') return listenInSession(work, message);
+  if (message.method !== 'server/discover') return null;
+  const own = await parts.routedSessions.get(server, callerOf(ctx.identity as Identity, server));
+  // The server may have learnt the revision meanwhile.
+  return own.sessionId === null && own.opened.supportedVersions !== undefined
+    ? resultReply(message, own.opened)
+    : resultReply(message, discoverResult(own.opened));
+}
+
+async function initialize(work: Work, message: ClientMessage): Promise<AttemptReply | null> {
+  const { parts, ctx, server } = work;
+  const discovered: JsonObject | null = await discover(parts.routedSessions.partsOf(server));
+  if (discovered === null) {
+    parts.revisions.note(server, null);
+    return null;
+  }
+  const state = { upstream: '', settings: server.fingerprint, client: clientOf(message) };
+  const id = parts.sessionIds.seal(server.document.id, callerOf(ctx.identity as Identity, server), state);
+  const { reply, ...rest } = resultReply(message, initializeResult(message, discovered, server.document.slug));
+  return { ...rest, reply: { ...reply, headers: [...reply.headers, 'mcp-session-id', id] } };
+}
+
+function empty(status: number): AttemptReply {
+  return { kind: 'replaced', reply: { status, headers: [], body: '' } };
+}

@@ -1,0 +1,75 @@
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json.ts';
+import type { ClientMessage } from '../../json-rpc/messages.ts';
+import { relayStream } from '../../json-rpc/relay-reply.ts';
+import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
+import type { Work } from '../exchange.ts';
+import { closeSession, initialize, openNotices, request } from '../own-client.ts';
+import { statelessResult } from './translated-reader.ts';
+
+/** Members of a subscription, with the notices of sessions that they ask for. */
+export const subscriptionNotices: Readonly<Record<string, string>> = {
+  toolsListChanged: 'notifications/tools/list_changed',
+  promptsListChanged: 'notifications/prompts/list_changed',
+  resourcesListChanged: 'notifications/resources/list_changed',
+};
+const resourcesMax = 1_000;
+export const subscriptionKey = 'io.modelcontextprotocol/subscriptionId';
+
+/** Serves `subscriptions/listen` at a server with sessions: with a session of its own, which ends with the stream. */
+export async function listenInSession(work: Work, message: ClientMessage): Promise<AttemptReply> {
+  const { parts, ctx, sink, server, options } = work;
+  const own = parts.routedSessions.partsOf(server);
+  const session = await initialize(own);
+  const end = (): void => void closeSession(own, session).catch(() => undefined);
+  try {
+    const stream = await openNotices(own, session);
+    const wanted = isObject(message.params.notifications) ? message.params.notifications : {};
+    const granted: JsonObject = {};
+    const notices = new Set<string>();
+    if (stream !== null) {
+      for (const [name, notice] of Object.entries(subscriptionNotices)) {
+        if (wanted[name] !== true) continue;
+        granted[name] = true;
+        notices.add(notice);
+      }
+      const uris = Array.isArray(wanted.resourceSubscriptions) ? wanted.resourceSubscriptions.slice(0, resourcesMax) : [];
+      for (const uri of uris) await request(own, session, 'resources/subscribe', { uri });
+      if (uris.length > 0) granted.resourceSubscriptions = uris;
+      if (uris.length > 0) notices.add('notifications/resources/updated');
+    }
+    const _meta = { [subscriptionKey]: message.id };
+    const frame = (one: JsonObject): Uint8Array => Buffer.from(`data: ${JSON.stringify({ jsonrpc: '2.0', ...one })}\n\n`);
+    const acknowledged = frame({
+      method: 'notifications/subscriptions/acknowledged',
+      params: { notifications: granted, _meta },
+    });
+    const ended = frame({ id: message.id, result: statelessResult(null, { _meta }) });
+    ctx.abortUpstream = () => stream?.abort();
+    return await relayStream({
+      ...{ ctx, sink, status: 200, headers: ['content-type', 'text/event-stream'], clock: options.services.clock },
+      listening: parts.openStreams,
+      exchange: {
+        abort: () => stream?.abort(),
+        body: (async function* () {
+          yield acknowledged;
+          if (stream !== null) yield* stream.body;
+          yield ended;
+        })(),
+      },
+      reader: { read: (json) => noticeFor(json, notices, _meta) },
+    });
+  } finally {
+    end();
+  }
+}
+
+/** Returns a notice with the id of the subscription; null for messages of the gateway, an empty text for all others of the server. */
+function noticeFor(json: string, notices: ReadonlySet<string>, _meta: JsonObject): string | null {
+  const message = parseObject(json);
+  if (message === null) return '';
+  const params = isObject(message.params) ? message.params : {};
+  const meta = isObject(params._meta) ? params._meta : isObject(message.result) ? message.result._meta : null;
+  if (isObject(meta) && meta[subscriptionKey] === _meta[subscriptionKey]) return null;
+  if (!notices.has(String(message.method)) || message.id !== undefined) return '';
+  return JSON.stringify({ ...message, params: { ...params, _meta } });
+}

@@ -1,0 +1,130 @@
+import type { Identity } from '../contract/plugin/context.ts';
+import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import type { JsonObject } from '../contract/values/json.ts';
+import { type Answered, sendAttempt } from '../json-rpc/attempt.ts';
+import { RpcError, rpcCodes } from '../json-rpc/messages.ts';
+import { renewed } from './authorised.ts';
+import type { Outgoing, Work } from './exchange.ts';
+import { missingScope } from './missing-scope.ts';
+import { type OwnSession, statelessRevision } from './own-client.ts';
+import { metaOf, prefersSession } from './revisions/handshakes.ts';
+import { listenMessage } from './revisions/listen-statelessly.ts';
+import type { Revisions } from './revisions/translated-reader.ts';
+import { routedBody, routingHeaders } from './routed-message.ts';
+import { isStateless } from './routing-headers.ts';
+import { calledServer, nameServer, rejectedDetail } from './server-errors.ts';
+import { callerOf, type SessionState } from './session-id.ts';
+import { upstreamCall } from './upstream-call.ts';
+
+interface Sent extends Answered {
+  /** The client, if the reply must be translated for it. */
+  readonly client: Revisions | null;
+}
+
+/** Sends the request. A credential that the server rejects is replaced once. */
+export async function sendAuthorised(
+  work: Work,
+  outgoing: Outgoing,
+  named: SessionState | null,
+): Promise<Sent & { readonly sender: Work }> {
+  if (work.tokenId === null && work.server.secrets === null) {
+    return { ...(await sendInSession(work, outgoing, named)), sender: work };
+  }
+  let rejected: unknown;
+  const first = await sendInSession(work, outgoing, named).catch((thrown: unknown) => {
+    rejected = thrown;
+    if (thrown instanceof GatewayError && thrown.detail === rejectedDetail) return null;
+    throw thrown;
+  });
+  const scope = first?.status === 403 ? missingScope(first.headers) : null;
+  if (first !== null && (work.ctx.aborted || (first.status !== 401 && scope === null))) return { ...first, sender: work };
+  const again = await renewed(work, scope);
+  if (again === null) {
+    if (first === null) throw rejected;
+    return { ...first, sender: work };
+  }
+  first?.stream.abort();
+  return { ...(await sendInSession(again, outgoing, sessionNamed(again, outgoing))), sender: again };
+}
+
+/**
+ * Sends the request in the session that the client names. Requests without a session, of revisions that have them, share a session of
+ * the gateway for this caller. It is opened again once if the server has ended it.
+ */
+async function sendInSession(work: Work, outgoing: Outgoing, named: SessionState | null): Promise<Sent> {
+  const { parts, ctx, server } = work;
+  const { routed, message, hasRoutingHeaders, isOpening } = outgoing;
+  if (named?.client) {
+    const own = { ...outgoing, routed: message ?? listenMessage };
+    return { ...(await send(work, own, null, statelessRevision, metaOf(named.client))), client: 'sessions' };
+  }
+  const passes = message !== null && prefersSession(message);
+  const isTranslated = hasRoutingHeaders && !passes && parts.revisions.only(server) === 'sessions';
+  if (named !== null || isOpening || (hasRoutingHeaders && !isTranslated)) {
+    return { ...(await send(work, outgoing, named?.upstream ?? null)), client: null };
+  }
+  const caller = callerOf(ctx.identity as Identity, server);
+  const sessions = routed !== null || isTranslated ? parts.routedSessions : parts.ownSessions;
+  const client = isStateless(ctx.request.header('mcp-protocol-version')) ? 'stateless' : 'sessions';
+  const sendIn = async ({ sessionId, revision }: OwnSession): Promise<Sent> => {
+    const translated = message?.method != null && (client === 'stateless') !== isStateless(revision);
+    const own = translated ? { ...outgoing, routed: routed ?? message, hasRoutingHeaders: false } : outgoing;
+    return { ...(await send(work, own, sessionId, revision)), client: translated ? client : null };
+  };
+  const own = await sessions.get(server, caller).catch(renamed);
+  const first = await sendIn(own);
+  if (ctx.aborted || (first.status !== 401 && (first.status !== 404 || own.sessionId === null))) return first;
+  first.stream.abort();
+  sessions.drop(server, caller, own);
+  return sendIn(await sessions.get(server, caller).catch(renamed));
+}
+
+/** `meta` states the client, in a session at a server that has none. */
+async function send(
+  work: Work,
+  outgoing: Outgoing,
+  sessionId: string | null,
+  revision: string | null = null,
+  meta?: JsonObject,
+): Promise<Answered> {
+  const { ctx, server, options, parts } = work;
+  const { routed, hasRoutingHeaders } = outgoing;
+  const body = routed !== null && revision !== null ? routedBody(routed, revision, meta) : outgoing.body;
+  const timeoutMs = server.document.timeoutMs ?? parts.requestTimeoutMs;
+  const call = upstreamCall(ctx, {
+    ...{ server, sessionId, revision, body, hasRoutingHeaders },
+    ownRouting: routed !== null && revision !== null ? routingHeaders(routed, revision) : [],
+    timeouts: {
+      connectMs: parts.connectTimeoutMs,
+      firstByteMs: timeoutMs,
+      // A stream of notices may be silent.
+      idleMs: isListening(work) ? 0 : timeoutMs,
+      totalMs: 0,
+    },
+    prefixes: options.prefixes,
+  });
+  return sendAttempt(ctx, options, calledServer(server.document), call);
+}
+
+function renamed(thrown: unknown): never {
+  throw nameServer(toGatewayError(thrown));
+}
+
+/** True for the streams of notices: that of a session, and that of `subscriptions/listen`. They have no end of their own. */
+export function isListening({ ctx, call }: Work): boolean {
+  return ctx.request.method === 'GET' || call.method === 'subscriptions/listen';
+}
+
+/** The session that the client names; null if it names none. Throws RpcError for one that has ended. */
+export function sessionNamed({ parts, ctx, call, server }: Work, { isOpening, routed }: Outgoing): SessionState | null {
+  const id = isOpening || routed !== null ? undefined : ctx.request.header('mcp-session-id');
+  if (id === undefined) return null;
+  const session = parts.sessionIds.open(server.document.id, callerOf(ctx.identity as Identity, server), id);
+  if (session !== null && session.settings === server.fingerprint) return session;
+  throw new RpcError(rpcCodes.sessionNotFound, 'Session not found. Initialize a new one', { status: 404, id: call.id });
+}
+
+export function sealSession({ parts, ctx, server }: Work, upstream: string): string {
+  const state = { upstream, settings: server.fingerprint };
+  return parts.sessionIds.seal(server.document.id, callerOf(ctx.identity as Identity, server), state);
+}

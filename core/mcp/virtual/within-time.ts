@@ -1,0 +1,23 @@
+import { toGatewayError } from '../../contract/values/errors.ts';
+import { RpcError } from '../../json-rpc/messages.ts';
+
+/** A list of a server took too long. */
+export class Late extends Error {}
+
+/** Rejects with Late if the list takes longer. It is still read, for later requests. */
+export async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Late(`no list within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Returns why the list of a server is missing, for clients. */
+export function reasonOf(thrown: unknown): string {
+  return thrown instanceof Late || thrown instanceof RpcError ? thrown.message : toGatewayError(thrown).message;
+}
