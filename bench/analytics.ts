@@ -10,83 +10,33 @@ import { entities, migrations } from '../admin/tables.ts';
 import { startPlaneWith, testSettings } from '../test/admin/support/plane.ts';
 import { newReadyDatabase } from '../test/admin/support/test-database.ts';
 import { newMemoryLog } from '../test/support/memory-log.ts';
-import { randomFrom } from '../test/support/random-from.ts';
-import { sampleRecord } from '../test/support/sample-record.ts';
+import { keys, models, newBatches } from './records/new-batches.ts';
 
 /**
- * `node bench/analytics.ts --records 10000000 [--pglite]` measures the CPU time of storing records in batches of a gateway, then generates records
- * of the last 30 days with SQL, builds their roll-ups, and measures the analytics routes while further records arrive at `--rate` per second.
- * PostgreSQL is the server of TEST_DATABASE_URL; the database is dropped at the end. With the embedded database only storing is measured.
+ * `node bench/analytics.ts --records 10000000` generates records of the last 30 days with SQL, builds their roll-ups, and measures the analytics
+ * routes, also while further records arrive at `--rate` per second. PostgreSQL is the server of TEST_DATABASE_URL; the database is dropped at the end.
  */
 const { values: options } = parseArgs({
   options: {
     records: { type: 'string', default: '10000000' },
     rate: { type: 'string', default: '5000' },
-    batches: { type: 'string', default: '80' },
     times: { type: 'string', default: '20' },
-    pglite: { type: 'boolean', default: false },
   },
 });
 const [recordCount, rate, times] = [Number(options.records), Number(options.rate), Number(options.times)];
 /** As gateways send them. */
 const batchSize = 500;
 const [dayMs, days] = [86_400_000, 30];
-const models = ['gpt-4o', 'gpt-4o-mini', 'gpt-4.1', 'gpt-4.1-mini', 'o3', 'o4-mini', 'gpt-5', 'gpt-5-mini'];
 
 const dataDir = await mkdtemp(join(tmpdir(), 'svc-bench-analytics-'));
-const database = options.pglite ? null : await newReadyDatabase();
+const database = await newReadyDatabase();
 const limits = { ADMIN_REQUESTS_PER_KEY: '0', ADMIN_REQUESTS_PER_ADDRESS: '0' };
-const settings = testSettings(dataDir, { ...limits, ...(database ? { DATABASE_URL: database.url } : {}) });
+const settings = testSettings(dataDir, { ...limits, DATABASE_URL: database.url });
 const plane = await startPlaneWith(settings);
-const random = randomFrom(1);
-/** Few values are frequent, as in practice. */
-const skewed = (count: number) => Math.floor(count * random() ** 3);
-const keys = Array.from({ length: 100 }, () => crypto.randomUUID());
 const { organisationId, workspaceId } = plane;
-
-function newBatch(atMs: number): Buffer {
-  const records = Array.from({ length: batchSize }, () => {
-    const isError = random() < 0.02;
-    return sampleRecord({
-      ...{ organisationId, workspaceId, apiKeyId: keys[skewed(keys.length)] ?? null },
-      createdAt: new Date(atMs + random() * 100).toISOString(),
-      ...{ model: models[skewed(models.length)] ?? null, configSlug: `config-${skewed(5)}` },
-      ...{ status: isError ? 502 : 200, outcome: isError ? 'failed' : 'success' },
-      ...{ inputTokens: Math.floor(random() * 4_000), outputTokens: Math.floor(random() * 800) },
-      durationMs: Math.exp(5 + 4 * random()),
-      metadata: { _user: `user-${skewed(2_000)}`, team: `team-${skewed(20)}` },
-    });
-  });
-  return Buffer.from(JSON.stringify(records));
-}
+const newBatch = newBatches(plane, batchSize);
 
 const store = (body: Buffer) => storeBatch(plane.control.services.storeRecords, body);
-
-/** CPU microseconds of this process during `work`. */
-async function cpuOf(work: () => unknown): Promise<number> {
-  const before = process.cpuUsage();
-  await work();
-  const { user, system } = process.cpuUsage(before);
-  return user + system;
-}
-
-/** Prints the CPU time per record, and its multiple of parsing the same JSON in between, which depends less on other load. */
-async function measureStoring(): Promise<void> {
-  const [count, warmUp] = [Number(options.batches), 10];
-  let [storing, parsing, startedMs] = [0, 0, 0];
-  for (let at = 0; at < count + warmUp; at++) {
-    const body = newBatch(Date.now());
-    const text = body.toString();
-    if (at === warmUp) [storing, parsing, startedMs] = [0, 0, performance.now()];
-    parsing += await cpuOf(() => JSON.parse(text));
-    storing += await cpuOf(() => store(body));
-  }
-  const records = count * batchSize;
-  const perSecond = Math.round((records / (performance.now() - startedMs)) * 1000);
-  console.log(
-    `storing: ${(storing / records).toFixed(1)} µs of CPU per record, ${(storing / parsing).toFixed(1)} × parsing it, ${perSecond} records/s`,
-  );
-}
 
 /** Generates the records of each day with one statement, and then their roll-ups. */
 async function fill(): Promise<void> {
@@ -176,20 +126,17 @@ async function measureQueries(): Promise<void> {
 }
 
 try {
-  await measureStoring();
-  if (!options.pglite && recordCount > 0) {
-    await fill();
-    console.log('idle');
-    await measureQueries();
-    const stop = new AbortController();
-    const ingesting = ingest(stop.signal);
-    console.log(`while ${rate} records/s arrive`);
-    await measureQueries();
-    stop.abort();
-    console.log(`stored ${Math.round(await ingesting)} records/s meanwhile`);
-  }
+  await fill();
+  console.log('idle');
+  await measureQueries();
+  const stop = new AbortController();
+  const ingesting = ingest(stop.signal);
+  console.log(`while ${rate} records/s arrive`);
+  await measureQueries();
+  stop.abort();
+  console.log(`stored ${Math.round(await ingesting)} records/s meanwhile`);
 } finally {
   await plane.close();
-  await database?.drop();
+  await database.drop();
   await rm(dataDir, { recursive: true, force: true });
 }

@@ -1,12 +1,20 @@
-/** An MCP server of the revision 2026-07-28 that replies to every call of a tool with the same result. Prints `listening <port>`. */
+/**
+ * An MCP server of the revision 2026-07-28 that replies to every call of a tool with the same result, and at `/a2a` an agent that replies to
+ * every message with the same one. Prints `listening <port>`.
+ */
 import { uws } from '../uws.ts';
 
-const result = { resultType: 'complete', content: [{ type: 'text', text: 'The weather in Aarhus is mild. '.repeat(16) }] };
-const body = JSON.stringify({ jsonrpc: '2.0', id: 1, result });
+const text = 'The weather in Aarhus is mild. '.repeat(16);
+const reply = (result: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, result });
+const bodies = {
+  tool: reply({ resultType: 'complete', content: [{ type: 'text', text }] }),
+  agent: reply({ message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text }] } }),
+};
 
 uws
   .App()
-  .post('/*', (response) => {
+  .post('/*', (response, request) => {
+    const body = request.getUrl() === '/a2a' ? bodies.agent : bodies.tool;
     response.onAborted(() => {});
     response.onData((_, isLast) => {
       if (isLast) response.cork(() => void response.writeHeader('content-type', 'application/json').end(body));
