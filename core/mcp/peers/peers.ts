@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import * as v from 'valibot';
 import type { NoticeChannel } from '../../contract/protocol/notice-channel.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
@@ -14,6 +15,10 @@ const silenceMs = 10_000;
 /** Maximum length of a message in characters of JSON. */
 const lengthMax = 8 * 1024 * 1024;
 
+/** A message that arrives again by another channel is ignored, if the first one arrived less than this time and number of messages ago. */
+const seenMs = 60_000;
+const seenMax = 10_000;
+
 /** `to`: id of a process. `sealed`: JSON of `message`, because it has credentials and content. */
 export interface PeerNotice {
   readonly to: string;
@@ -24,6 +29,8 @@ const notice = v.object({ to: v.string(), sealed: v.string() });
 
 const message = v.object({
   from: v.string(),
+  /** Number of the message at the process that sends it. */
+  id: v.number(),
   /** Number of the question at the process that asks. */
   call: v.number(),
   kind: v.picklist(['ask', 'cancel', 'alive', 'event', 'done', 'failed']),
@@ -62,7 +69,9 @@ export function createPeers(channels: readonly NoticeChannel<PeerNotice>[], key:
   const self = randomUUID();
   const asked = new Map<number, Asked>();
   const served = new Map<string, AbortController>();
+  const seen = new LRUCache<string, true>({ max: seenMax, ttl: seenMs });
   let last = 0;
+  let sentMessages = 0;
   let handler: ServePeer | null = null;
   for (const channel of channels) channel.listen(receive);
 
@@ -89,8 +98,8 @@ export function createPeers(channels: readonly NoticeChannel<PeerNotice>[], key:
   };
 
   /** Returns false for a message that is too long. */
-  function send(to: string, sent: Omit<Message, 'from' | 'value'> & { value?: JsonObject }): boolean {
-    const text = JSON.stringify({ from: self, ...sent });
+  function send(to: string, sent: Omit<Message, 'from' | 'id' | 'value'> & { value?: JsonObject }): boolean {
+    const text = JSON.stringify({ from: self, id: ++sentMessages, ...sent });
     if (text.length > lengthMax) return false;
     const sealed = seal(key, text, `mcp-peer/${to}`);
     for (const channel of channels) channel.send({ to, sealed });
@@ -102,7 +111,11 @@ export function createPeers(channels: readonly NoticeChannel<PeerNotice>[], key:
     if (!parsed.success || parsed.output.to !== self) return;
     const read = v.safeParse(message, parse(open(parsed.output.sealed)));
     if (!read.success) return;
-    const { from, call, kind, value } = read.output;
+    const { from, id, call, kind, value } = read.output;
+    // Channels of one machine and between machines can both deliver a message.
+    const name = `${from} ${id}`;
+    if (seen.has(name)) return;
+    seen.set(name, true);
     if (kind === 'ask') return void answer(from, call, value);
     if (kind === 'cancel') return served.get(`${from} ${call}`)?.abort();
     const one = asked.get(call);
@@ -115,8 +128,7 @@ export function createPeers(channels: readonly NoticeChannel<PeerNotice>[], key:
 
   async function answer(from: string, call: number, value: JsonObject): Promise<void> {
     const name = `${from} ${call}`;
-    // Channels of one machine and between machines can both deliver a notice.
-    if (handler === null || served.has(name)) return;
+    if (handler === null) return;
     const cancelled = new AbortController();
     served.set(name, cancelled);
     send(from, { call, kind: 'alive' });

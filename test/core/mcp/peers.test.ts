@@ -80,6 +80,28 @@ describe('a question to another process', () => {
     expect(await slow).toEqual({ done: true });
   });
 
+  it('is served once, and its events arrive once, if a second channel delivers every message again', async () => {
+    const [fast, slow] = [peerChannels(), peerChannels()];
+    const late: (() => void)[] = [];
+    const delayed = (channel: NoticeChannel<PeerNotice>): NoticeChannel<PeerNotice> => ({
+      ...channel,
+      send: (notice) => void late.push(() => channel.send(notice)),
+    });
+    const [one, two] = [0, 1].map(() => createPeers([fast.join(), delayed(slow.join())], key)) as [Peer, Peer];
+    let served = 0;
+    two.serve(async (_, emit) => {
+      served++;
+      emit({ step: 1 });
+      return {};
+    });
+    const events: unknown[] = [];
+    const onEvent = (event: unknown) => void events.push(event);
+    await one.ask(two.self, {}, { ...silent, onEvent });
+    for (const deliver of late.splice(0)) deliver();
+    await one.ask(two.self, {}, { ...silent, onEvent });
+    expect([served, events]).toEqual([2, [{ step: 1 }, { step: 1 }]]);
+  });
+
   it('is refused if it is too long, and sealed on its way', async () => {
     const sent: PeerNotice[] = [];
     const tap: NoticeChannel<PeerNotice> = { send: (notice) => void sent.push(notice), listen: () => {}, close: () => {} };
