@@ -69,7 +69,9 @@ export function createUpstreamTokens({ documents, fetch, clock, openToken }: Tok
       if (authType === 'oauth_auto' && userId === null) throw withoutUser(id);
       if (userId !== null && server.externalClaims !== null) throw withOtherPerson(id);
       const serverId = server.document.id;
-      const known = await documents.get('mcp-connection', mcpConnectionId(serverId, userId));
+      // The document does not contain the scopes of its token. Only the control plane can choose one for demanded scopes.
+      const isAnyScope = rejected === null || rejected.scope === null;
+      const known = isAnyScope ? await documents.get('mcp-connection', mcpConnectionId(serverId, userId)) : null;
       if (known && known.tokenId !== rejected?.id && isFresh(known.expiresAt, clock.now()))
         return withToken(server, known, userId);
       const reply = await ask({ serverId, userId, rejected: rejected?.id ?? null, scope: rejected?.scope ?? null });

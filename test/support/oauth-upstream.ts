@@ -12,7 +12,7 @@ export interface OAuthUpstream extends McpUpstream {
   /** Bodies of the requests to the token endpoint. */
   readonly tokenRequests: URLSearchParams[];
   /** Replies to the next requests to the authorisation server instead of it, as long as it is set. Returns false to let it reply. */
-  intercept: ((request: IncomingMessage, response: ServerResponse) => boolean) | null;
+  intercept: ((request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>) | null;
   /** Account of each request that reached the MCP server, in the order of arrival. */
   readonly accounts: string[];
   /** Members that replace those of the metadata of the MCP server and of the authorisation server. */
@@ -115,7 +115,7 @@ export async function startOAuthUpstream(options: Options = {}): Promise<OAuthUp
   return upstream;
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (upstream.intercept?.(request, response)) return;
+    if (await upstream.intercept?.(request, response)) return;
     if (upstream.alter.metadata && request.url?.startsWith('/.well-known/')) {
       const metadata = {
         issuer,

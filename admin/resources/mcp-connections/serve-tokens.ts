@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UniqueConstraintViolationException } from '@mikro-orm/core';
+import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/core';
 import * as oauth from 'oauth4webapi';
 import {
   isFresh,
@@ -19,7 +19,7 @@ import { type McpConnection, mcpConnections } from './entity.ts';
 import { authenticationOf, clientOf } from './oauth-client.ts';
 import { type OAuthIssue, toOAuthIssue } from './oauth-issue.ts';
 import { allScopes, hasScopes } from './scopes.ts';
-import { connectionEvent, replaceTokens, storeNewTokens } from './store-tokens.ts';
+import { connectionEvent, replaceTokens, storeTokensOver } from './store-tokens.ts';
 import { connectionDocument } from './to-document.ts';
 
 /**
@@ -32,18 +32,33 @@ const lookEveryMs = 50;
 /** A server that rejects a refreshed token this young rejects all tokens. A further refresh would not help. */
 const youngMs = 10_000;
 
-type Services = Pick<AdminServices, 'settings' | 'log' | 'database' | 'vault' | 'clock' | 'wakeRelay'>;
+interface Services extends Pick<AdminServices, 'settings' | 'log' | 'database' | 'vault' | 'clock' | 'wakeRelay'> {
+  /** Tokens of all callers that this process is obtaining. Questions of different callers share them. */
+  readonly obtaining: Sharing<McpTokenReply | 'busy'>;
+}
 
-/** Replies to gateways that need a token of a user, or of all callers. Concurrent questions about one token share one refresh. */
-export function createTokenService(services: Services): (question: McpTokenQuestion) => Promise<McpTokenReply> {
-  const running = new Map<string, Promise<McpTokenReply>>();
-  return (question) => {
-    const name = JSON.stringify([question.serverId, question.userId, question.rejected, question.scope ?? null]);
+/** Runs work, unless work of this name is running. Then it returns the result of that. */
+type Sharing<Result> = (name: readonly unknown[], work: () => Promise<Result>) => Promise<Result>;
+
+function createSharing<Result>(): Sharing<Result> {
+  const running = new Map<string, Promise<Result>>();
+  return (parts, work) => {
+    const name = JSON.stringify(parts);
     const known = running.get(name);
     if (known) return known;
-    const reply = answer(services, question).finally(() => running.delete(name));
-    running.set(name, reply);
-    return reply;
+    const result = work().finally(() => running.delete(name));
+    running.set(name, result);
+    return result;
+  };
+}
+
+/** Replies to gateways that need a token of a user, or of all callers. Concurrent questions about one token share one refresh. */
+export function createTokenService(given: Omit<Services, 'obtaining'>): (question: McpTokenQuestion) => Promise<McpTokenReply> {
+  const services: Services = { ...given, obtaining: createSharing() };
+  const answering = createSharing<McpTokenReply>();
+  return (question) => {
+    const { serverId, userId, rejected, scope = null } = question;
+    return answering([serverId, userId, rejected, scope], () => answer(services, question));
   };
 }
 
@@ -87,36 +102,44 @@ async function tokenOf(services: Services, asked: Asked): Promise<McpTokenReply 
   const { organisationId, id: serverId } = server;
   const row = await em.findOne(mcpConnections, { organisationId, serverId, userId });
   if (row === null || row.url !== integration.url)
-    return userId === null ? obtain(services, asked, null) : required(services, server);
+    return userId === null ? obtain(services, asked, row, scope) : required(services, server);
+  if (scope !== null) {
+    const { scope: requested } = await openConnection(em, services.vault, row);
+    if (!hasScopes(requested, scope)) return stepUp(services, asked, row, allScopes(requested, row.requiredScope, scope));
+    if (row.tokenId === rejected) {
+      if (userId !== null) return required(services, server);
+      return failed(`the MCP server demands ${scope}, and the token that was obtained for it does not suffice`);
+    }
+  }
   if (row.tokenId !== rejected && isFresh(row.expiresAt?.toISOString() ?? null, nowMs)) return connected(services, em, row);
-  if (scope !== null && row.tokenId === rejected) return stepUp(services, asked, row, scope);
   const isRefreshed = row.lastUpdatedAt.getTime() > row.createdAt.getTime();
   if (row.tokenId === rejected && isRefreshed && nowMs - row.lastUpdatedAt.getTime() < youngMs) {
     return failed('the MCP server rejects the token that the authorisation server has just issued');
   }
-  if (userId === null) return obtain(services, asked, row.requiredScope ?? null);
+  if (userId === null) return obtain(services, asked, row, row.requiredScope ?? null);
   return refresh(services, asked, row);
 }
 
-/** A token does not have the scopes that the server demands: its user authorises again, a client obtains another one. */
-async function stepUp(services: Services, asked: Asked, row: McpConnection, scope: string): Promise<McpTokenReply | 'busy'> {
+/** The token was requested without the scopes that the server demands: its user authorises again, a client obtains another one. */
+async function stepUp(services: Services, asked: Asked, row: McpConnection, all: string | null): Promise<McpTokenReply | 'busy'> {
   const { em, server, userId } = asked;
-  const { id, organisationId, requiredScope = null } = row;
-  if (hasScopes(requiredScope, scope)) {
-    if (userId !== null) return required(services, server);
-    return failed(`the MCP server demands ${scope}, and the token that was obtained for it does not suffice`);
-  }
-  const before = await openConnection(em, services.vault, row);
-  const all = allScopes(before.scope, requiredScope, scope);
-  if (userId === null) return obtain(services, asked, all);
+  if (userId === null) return obtain(services, asked, row, all);
+  const { id, organisationId } = row;
   await em.nativeUpdate(mcpConnections, { id, organisationId }, { requiredScope: all });
   return required(services, server);
 }
 
-/** Obtains a token for the client itself. `requiredScope`: what servers demanded so far. */
-async function obtain(
+/** Obtains a token for the client itself, in place of that of `before`. `requiredScope`: what servers demanded so far. */
+function obtain(services: Services, asked: Asked, before: McpConnection | null, requiredScope: string | null) {
+  const replaces = before?.tokenId ?? null;
+  const name = [asked.server.id, asked.integration.url, replaces, requiredScope];
+  return services.obtaining(name, () => obtainAlone(services, asked, replaces, requiredScope));
+}
+
+async function obtainAlone(
   services: Services,
   { em, server, integration }: Asked,
+  replaces: string | null,
   requiredScope: string | null,
 ): Promise<McpTokenReply | 'busy'> {
   const { vault, clock, database, wakeRelay } = services;
@@ -146,10 +169,12 @@ async function obtain(
       requiredScope,
     };
     const { row, notices } = await database.em().transactional(async (tx) => {
-      const row = await storeNewTokens(tx, vault, tokens, clock.now());
-      return { row, notices: await appendEvents(tx, organisationId, [connectionEvent(row, 'upsert')]) };
+      const row = await storeTokensOver(tx, vault, tokens, replaces, clock.now());
+      return { row, notices: row ? await appendEvents(tx, organisationId, [connectionEvent(row, 'upsert')]) : [] };
     });
     wakeRelay(notices);
+    // Another process was faster. Its token may do.
+    if (!row) return 'busy';
     return connected(services, em, row);
   } catch (thrown) {
     // Another process has just stored the first token.
@@ -203,7 +228,7 @@ async function store(
   op: 'upsert' | 'delete' = 'upsert',
 ): Promise<McpConnection | null> {
   const { row, notices } = await database.em().transactional(async (tx) => {
-    const current = await tx.findOne(mcpConnections, { id, organisationId, tokenId });
+    const current = await tx.findOne(mcpConnections, { id, organisationId, tokenId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
     if (!current) return { row: null, notices: [] };
     await change(tx, current);
     await tx.flush();

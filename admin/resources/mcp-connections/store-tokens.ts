@@ -1,3 +1,4 @@
+import { LockMode } from '@mikro-orm/core';
 import type { TokenEndpointResponse } from 'oauth4webapi';
 import { mcpConnectionId } from '../../../core/contract/protocol/mcp-connection.ts';
 import { newId } from '../../db/new-id.ts';
@@ -25,9 +26,34 @@ export interface NewTokens {
 
 /** Stores the tokens of a new connection, in place of an earlier one. */
 export async function storeNewTokens(tx: EntityManager, vault: Vault, given: NewTokens, nowMs: number): Promise<McpConnection> {
+  return put(tx, vault, given, await lockConnection(tx, given), nowMs);
+}
+
+/** The same, if the earlier connection still has the token `replaces` (null: if there is none). Returns null if it has another one. */
+export async function storeTokensOver(
+  tx: EntityManager,
+  vault: Vault,
+  given: NewTokens,
+  replaces: string | null,
+  nowMs: number,
+): Promise<McpConnection | null> {
+  const known = await lockConnection(tx, given);
+  return (known?.tokenId ?? null) === replaces ? put(tx, vault, given, known, nowMs) : null;
+}
+
+function lockConnection(tx: EntityManager, { organisationId, serverId, userId }: NewTokens): Promise<McpConnection | null> {
+  return tx.findOne(mcpConnections, { organisationId, serverId, userId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+}
+
+async function put(
+  tx: EntityManager,
+  vault: Vault,
+  given: NewTokens,
+  known: McpConnection | null,
+  nowMs: number,
+): Promise<McpConnection> {
   const { response, secrets, serverId, userId, ...fields } = given;
   const now = new Date(nowMs);
-  const known = await tx.findOne(mcpConnections, { organisationId: fields.organisationId, serverId, userId });
   const made = {
     id: newId(),
     serverId,

@@ -43,3 +43,27 @@ it('is looked up for the user of the credential alone', async () => {
     'no token may be looked up',
   );
 });
+
+it('for demanded scopes comes from the control plane, not from memory', async () => {
+  const connection = (tokenId: string) => ({
+    ...{ id: 'c', organisationId: 'o', workspaceId: 'w', serverId: 's', userId: 'ada', tokenId, token: '', expiresAt: null },
+  });
+  const questions: unknown[] = [];
+  const stepped = createUpstreamTokens({
+    documents: { get: () => connection('in-memory') },
+    openToken: () => 'token',
+    clock: { now: () => 0 },
+    fetch: async (_method: string, _path: string, body: Buffer) => {
+      questions.push(JSON.parse(String(body)));
+      return { status: 200, body: Buffer.from(JSON.stringify({ state: 'connected', document: connection('wider') })) };
+    },
+  } as unknown as TokenParts);
+  const settings = { ...server(null), fingerprint: 'f', headers: {} };
+  const idFor = async (scope: string | null) =>
+    (await stepped.authorise(settings, { userId: 'ada' } as Identity, 1, { id: 'rejected', scope })).tokenId;
+  expect([await idFor(null), questions]).toEqual(['in-memory', []]);
+  expect([await idFor('admin'), questions]).toEqual([
+    'wider',
+    [{ serverId: 's', userId: 'ada', rejected: 'rejected', scope: 'admin' }],
+  ]);
+});

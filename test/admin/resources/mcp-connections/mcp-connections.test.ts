@@ -4,6 +4,7 @@ import { createTokenService } from '../../../../admin/resources/mcp-connections/
 import { keyPurposes } from '../../../../core/contract/protocol/key-purposes.ts';
 import { mcpTokenContext } from '../../../../core/contract/protocol/mcp-connection.ts';
 import { deriveKey, unseal } from '../../../../core/contract/values/secret.ts';
+import { newGate } from '../../../support/gate.ts';
 import { browse, type OAuthUpstream, startOAuthUpstream } from '../../../support/oauth-upstream.ts';
 import { until } from '../../../support/until.ts';
 import { newPerson, type Person } from '../../support/people.ts';
@@ -59,8 +60,8 @@ describe.each(ruleDatabases)('connections to MCP servers with OAuth, on %s', (da
     (await plane.internal('POST', '/mcp-tokens', { serverId, userId, rejected, scope })).body;
   const plain = (document: { id: string; tokenId: string; token: string }) =>
     unseal(deriveKey(plane.settings.clusterKey, keyPurposes.transport), document.token, mcpTokenContext(document)).toString();
-  const expire = (userId: string) =>
-    plane.control.services.database.em().nativeUpdate(mcpConnections, { serverId: server, userId }, { expiresAt: new Date(0) });
+  const expire = (userId: string | null, serverId = server) =>
+    plane.control.services.database.em().nativeUpdate(mcpConnections, { serverId, userId }, { expiresAt: new Date(0) });
 
   it('a user connects an account: discovery, registration, PKCE, and a token for this server', async () => {
     expect(await tokenFor(ada.id)).toEqual({ state: 'required', url: connectUrl() });
@@ -311,6 +312,84 @@ describe.each(ruleDatabases)('connections to MCP servers with OAuth, on %s', (da
     const other_ = { configurations: { oauth_metadata: { ...shown.oauth_metadata, token_endpoint } } };
     expect((await plane.ask('PUT', item, { body: other_ })).body.data.message).toMatch(/token_endpoint: a new host requires/);
     expect((await connect(ada, 'ada-upstream', of)).status).toBe(404);
+  });
+
+  it('a demanded scope leads to an authorisation, also if the rejected token has been refreshed', async () => {
+    const { document } = await tokenFor(ada.id);
+    await expire(ada.id);
+    expect((await tokenFor(ada.id)).document.tokenId).not.toBe(document.tokenId);
+    expect(await tokenFor(ada.id, document.tokenId, server, 'admin')).toEqual({ state: 'required', url: connectUrl() });
+    expect((await tokenFor(ada.id)).state).toBe('connected');
+    await connect(ada, 'ada-upstream');
+    const wider = await tokenFor(ada.id, document.tokenId, server, 'admin');
+    expect((await upstream.scopeOf(plain(wider.document)))?.split(' ').sort()).toEqual(['admin', 'mcp']);
+  });
+
+  describe('client credentials, with many callers and processes', () => {
+    const scopesOf = async (document: Parameters<typeof plain>[0]) =>
+      (await upstream.scopeOf(plain(document)))?.split(' ').sort();
+    const addMachineServer = (slug: string) =>
+      addServer(slug, { auth_type: 'oauth_client_credentials', configurations: { oauth_metadata: machine } });
+
+    it('a token for a demanded scope was requested with it, also if another token has replaced the rejected one', async () => {
+      const of = await addMachineServer('replaced-token');
+      const first = (await tokenFor(null, null, of)).document;
+      const second = (await tokenFor(null, first.tokenId, of)).document;
+      expect(second.tokenId).not.toBe(first.tokenId);
+      const wider = (await tokenFor(null, first.tokenId, of, 'admin')).document;
+      expect(await scopesOf(wider)).toEqual(['admin', 'mcp']);
+      await expire(null, of);
+      const renewed = (await tokenFor(null, first.tokenId, of, 'admin')).document;
+      expect([renewed.tokenId === wider.tokenId, await scopesOf(renewed)]).toEqual([false, ['admin', 'mcp']]);
+    });
+
+    it('concurrent first questions of one process cause one request', async () => {
+      const of = await addMachineServer('one-request');
+      const requests = upstream.tokenRequests.length;
+      const { services } = plane.control;
+      let looks = 0;
+      const allLooked = newGate();
+      const em = () => {
+        const made = services.database.em();
+        const findOne = made.findOne.bind(made) as (...given: unknown[]) => Promise<unknown>;
+        const counted = async (...given: unknown[]) => {
+          const found = await findOne(...given);
+          if (given[0] === mcpConnections && ++looks === 3) allLooked.open();
+          return found;
+        };
+        return Object.assign(made, { findOne: counted });
+      };
+      upstream.intercept = async ({ url }) => {
+        if (url === '/token') await allLooked.opened;
+        return false;
+      };
+      const ask = createTokenService({ ...services, database: { ...services.database, em } });
+      const replies = await Promise.all([ada.id, bob.id, null].map((userId) => ask({ serverId: of, userId, rejected: null })));
+      upstream.intercept = null;
+      const ids = replies.map((reply) => (reply.state === 'connected' ? reply.document.tokenId : reply));
+      expect(ids).toEqual([expect.any(String), ids[0], ids[0]]);
+      expect(upstream.tokenRequests.length - requests).toBe(1);
+    });
+
+    it('two processes that obtain a token at once return the same one', async () => {
+      const of = await addMachineServer('two-processes');
+      const [bothAsk, oneReplied] = [newGate(), newGate()];
+      let requests = 0;
+      upstream.intercept = async (request) => {
+        if (request.url !== '/token') return false;
+        const isSecond = ++requests === 2;
+        if (isSecond) bothAsk.open();
+        await (isSecond ? oneReplied : bothAsk).opened;
+        return false;
+      };
+      const asked = [0, 1].map(() => createTokenService(plane.control.services)({ serverId: of, userId: null, rejected: null }));
+      void Promise.race(asked).then(() => oneReplied.open());
+      const replies = await Promise.all(asked);
+      upstream.intercept = null;
+      const ids = replies.map((reply) => (reply.state === 'connected' ? reply.document.tokenId : reply));
+      expect(ids).toEqual([expect.any(String), ids[0]]);
+      expect((await tokenFor(null, null, of)).document.tokenId).toBe(ids[0]);
+    });
   });
 
   it('a removed user has no connection any more', async () => {
