@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CapturedContent, ContentLog } from '../contract/plugin/content-capture.ts';
+import type { CapturedContent, ContentCapture, ContentLog } from '../contract/plugin/content-capture.ts';
 import { type InternalFetch, internalPaths } from '../contract/protocol/internal-api.ts';
 import { contentBatchBytesMax, contentsPerBatchMax, type RecordContent } from '../contract/protocol/record-contents.ts';
 import type { Clock } from '../contract/values/clock.ts';
@@ -169,5 +169,16 @@ export class ContentQueue implements ContentLog {
 const overheadBytes = 2_048;
 
 function sizeOf({ requestBody, reply, prompt }: CapturedContent): number {
-  return (requestBody?.length ?? 0) + reply.bytes + (prompt?.bytes ?? 0) + overheadBytes;
+  return (requestBody?.length ?? 0) + reply.bytes + (prompt?.bytes ?? 0) + sizeOfExchange(reply, requestBody) + overheadBytes;
+}
+
+/** Returns the bytes that the exchange holds beside those of the request and the reply. */
+function sizeOfExchange({ exchange, chunks }: ContentCapture, requestBody: Uint8Array | null): number {
+  if (exchange === null) return 0;
+  const { body, params, response } = exchange;
+  const sent = body instanceof Uint8Array && body !== requestBody ? body.length : 0;
+  const isShared =
+    chunks.length === response.chunks.length && chunks[0] === response.chunks[0] && chunks.at(-1) === response.chunks.at(-1);
+  // Parameters are an object. Their text has about the length of the body that is written from them.
+  return sent + (params === null ? 0 : sent) + (isShared ? 0 : response.bytes) + overheadBytes;
 }

@@ -1,9 +1,9 @@
-import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { CapturedContent } from '../contract/plugin/content-capture.ts';
-import type { ContentSide, PromptContent, RecordContent } from '../contract/protocol/record-contents.ts';
-import { findHeader, type HeaderList } from '../contract/values/http.ts';
+import type { PromptContent, RecordContent } from '../contract/protocol/record-contents.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import { type Masks, withoutVectors } from './mask-content.ts';
+import { exchangeOf } from './prepare-exchange.ts';
+import { join, sideOf } from './prepare-side.ts';
 
 /** Assembles the reply of a stream from its events. Null if it cannot be assembled. */
 export type MergeStream = (operation: string | null, events: string) => JsonObject | null;
@@ -24,72 +24,12 @@ export function prepareContent(
   const shown = reply.isErrorOnly ? { ...received, headers: {} } : received;
   const response = operation === 'embed' ? { ...shown, body: withoutVectors(shown.body) } : shown;
   const prompt = content.prompt === null ? undefined : { prompt: promptOf(content.prompt.variables, masks, bytesMax) };
-  return { id, createdAt, organisationId, workspaceId, request: sent, response, ...prompt };
+  const exchange = reply.exchange === null ? undefined : { exchange: exchangeOf(reply.exchange, content, masks, bytesMax) };
+  return { id, createdAt, organisationId, workspaceId, request: sent, response, ...prompt, ...exchange };
 }
 
 function promptOf(variables: JsonObject, masks: Masks, bytesMax: number): PromptContent {
   const bytes = Buffer.from(JSON.stringify(variables));
   if (bytes.length <= bytesMax) return { variables: masks.body(variables), omitted: null };
   return { variables: masks.body(bytes.subarray(0, bytesMax).toString('utf8')), omitted: 'cut' };
-}
-
-function sideOf(
-  headers: HeaderList,
-  bytes: Uint8Array | null,
-  isCut: boolean,
-  masks: Masks,
-  merge: (events: string) => unknown,
-): ContentSide {
-  const shown = masks.headers(headers);
-  if (bytes === null) return { headers: shown, body: null, omitted: 'not_held' };
-  if (bytes.length === 0) return { headers: shown, body: null, omitted: null };
-  const type = findHeader(headers, 'content-type') ?? 'application/json';
-  const plain = isText(type) ? decode(bytes, findHeader(headers, 'content-encoding')) : null;
-  if (plain === null) return { headers: shown, body: null, omitted: 'binary' };
-  const text = Buffer.from(plain.buffer, plain.byteOffset, plain.byteLength).toString('utf8');
-  if (isCut) return { headers: shown, body: masks.body(text), omitted: 'cut' };
-  const value = /^text\/event-stream\b/i.test(type) ? merge(text) : parsed(text);
-  return { headers: shown, body: masks.body(value), omitted: null };
-}
-
-function isText(type: string): boolean {
-  return /^(text\/|application\/([a-z0-9.+-]*\+)?(json|xml|x-ndjson|jsonl|x-www-form-urlencoded)\b)/i.test(type);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
-const decodedBytesMax = 8 * 1024 * 1024;
-
-/** Returns null for an unknown coding, an incomplete body, and one that would be too large. */
-function decode(bytes: Uint8Array, coding: string | undefined): Uint8Array | null {
-  const options = { maxOutputLength: decodedBytesMax };
-  try {
-    switch (coding?.trim().toLowerCase() ?? '') {
-      case '':
-      case 'identity':
-        return bytes;
-      case 'gzip':
-        return gunzipSync(bytes, options);
-      case 'deflate':
-        return inflateSync(bytes, options);
-      case 'br':
-        return brotliDecompressSync(bytes, options);
-      case 'zstd':
-        return zstdDecompressSync(bytes, options);
-      default:
-        return null;
-    }
-  } catch {
-    return null;
-  }
-}
-
-function join(chunks: readonly Uint8Array[]): Uint8Array {
-  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
 }

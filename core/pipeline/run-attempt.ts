@@ -7,6 +7,7 @@ import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { ReplySink } from '../contract/values/http.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
+import { capturedExchange } from './attempt/captured-exchange.ts';
 import { DenialError } from './attempt/denial-error.ts';
 import { judgeOf } from './attempt/judge-response.ts';
 import { type Outgoing, outgoingCall, signedCall } from './attempt/outgoing-call.ts';
@@ -90,6 +91,7 @@ export async function runAttempt(
     if (ctx.aborted) return clientClosed();
     const judge = judgeOf(ctx, target, clock);
     const onLeft = (reply: AttemptReply): void => addResult(ctx, reply, given, clock);
+    if (ctx.content !== null) ctx.content.exchange = isStepwise ? null : capturedExchange(ctx, outgoing);
     ctx.times.send();
     const attemptReply = await (isStepwise
       ? runSteps(ctx, sink, resolved, outgoing, stepTransport(ctx, resolved, dispatcher), judge)

@@ -68,6 +68,42 @@ it.each([
   expect(texts[1]).toBe(texts[0]);
 });
 
+it.each([false, true])('a translated call has the request and the response of the provider (stream: %s)', async (stream) => {
+  const config = JSON.stringify({ override_params: { temperature: 0.25 } });
+  const sent = { model: '@ant/claude-3-5-haiku-latest', stream, max_tokens: 40, messages };
+  const reply = await gateway.call('/chat/completions', { body: sent, headers: { 'x-svc-config': config } });
+  expect([reply.status, (await reply.text()).length > 0]).toEqual([200, true]);
+  const log = await detailOf(reply);
+  const shaped = { model: 'claude-3-5-haiku-latest', stream, max_tokens: 40, messages, temperature: 0.25 };
+  expect(log.request.body).toEqual(sent);
+  expect(log.finalUntransformedRequest).toMatchObject({ method: 'POST', body: shaped, omitted: null });
+  expect(log.transformedRequest).toMatchObject({
+    url: expect.stringMatching(/^http:\/\/.*\/messages$/),
+    method: 'POST',
+    headers: { 'x-api-key': '***', 'anthropic-version': expect.stringMatching(/^2/), 'content-type': 'application/json' },
+    body: { model: 'claude-3-5-haiku-latest', max_tokens: 40, temperature: 0.25, messages: [{ role: 'user' }] },
+    omitted: null,
+  });
+  expect(log.originalResponse).toMatchObject({ status: 200, omitted: null });
+  if (stream) expect(log.originalResponse.body).toContain('event: message_stop');
+  else expect(log.originalResponse.body).toMatchObject({ type: 'message', content: [{ type: 'text' }] });
+  expect(JSON.stringify(log)).not.toContain(storedKeys.anthropic);
+  const { _id: id } = await gateway.logOf(reply);
+  const { body: hooks } = await gateway.admin.get(`/logs/${id}?type=hooks`);
+  expect([hooks.finalUntransformedRequest, hooks.transformedRequest, hooks.originalResponse]).toEqual([null, null, null]);
+});
+
+it('a call that passes unchanged has its bodies once', async () => {
+  const body = { model: 'gpt-4o-mini', messages };
+  const reply = await gateway.call('/chat/completions', { body, headers: { 'x-svc-provider': '@oai' } });
+  await reply.arrayBuffer();
+  const log = await detailOf(reply);
+  const unchanged = { body: null, omitted: 'unchanged' };
+  expect(log.finalUntransformedRequest).toMatchObject(unchanged);
+  expect(log.transformedRequest).toMatchObject({ ...unchanged, headers: { authorization: '***' } });
+  expect(log.originalResponse).toMatchObject({ ...unchanged, status: 200 });
+});
+
 it('a call of a tool has its arguments and its result', async () => {
   const server = await startMcpUpstream();
   try {
@@ -149,7 +185,9 @@ it.each([
 it('errors and rejected requests keep their reply', async () => {
   const reply = await chat({ model: '@no-such-provider/m' });
   const body = await reply.json();
-  expect((await detailOf(reply)).response.body).toEqual(body);
+  const log = await detailOf(reply);
+  expect(log.response.body).toEqual(body);
+  expect(log.transformedRequest).toBe(null);
 });
 
 it('x-svc-debug: false and debug_log store the record alone', async () => {

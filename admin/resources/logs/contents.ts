@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import {
   type ContentSide,
   contentsPerBatchMax,
+  type ExchangeContent,
   type PromptContent,
   type RecordContent,
   recordContent,
@@ -59,7 +60,10 @@ export async function insertContents(
   for (const content of contents) {
     const { id, createdAt, organisationId, workspaceId } = content;
     const plain = await compress(
-      JSON.stringify({ request: content.request, response: content.response, prompt: content.prompt }),
+      JSON.stringify({
+        ...{ request: content.request, response: content.response },
+        ...{ prompt: content.prompt, exchange: content.exchange },
+      }),
     );
     const bytes = await vault.sealBytes(em, contextOf(organisationId, id), plain);
     sealed.push({ id, createdAt, organisationId, workspaceId, bytes });
@@ -94,6 +98,7 @@ export interface LogContent {
   readonly request: ShownSide;
   readonly response: ShownSide;
   readonly prompt?: PromptContent | undefined;
+  readonly exchange?: ExchangeContent | undefined;
 }
 
 /**
@@ -157,9 +162,21 @@ export function withContent(log: Log, content: LogContent | undefined) {
   };
 }
 
+/** Returns the call to the provider as a detail shows it. The parameters have the client's own URL. All null: not stored. */
+export function shownExchange(log: Log, exchange: ExchangeContent | undefined) {
+  if (!exchange) return { finalUntransformedRequest: null, transformedRequest: null, originalResponse: null };
+  const { params, request, response } = exchange;
+  const { url, method } = log.request;
+  return {
+    finalUntransformedRequest: { url, method, headers: {}, ...params },
+    transformedRequest: request,
+    originalResponse: response,
+  };
+}
+
 const nothing = { headers: {}, body: null, omitted: null } as const;
 
-const stored = v.pick(recordContent, ['request', 'response', 'prompt']);
+const stored = v.pick(recordContent, ['request', 'response', 'prompt', 'exchange']);
 
 function contextOf(organisationId: string, rowId: string): SealContext {
   return { organisationId, table: 'record_contents', column: 'content', rowId };

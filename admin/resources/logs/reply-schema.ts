@@ -186,6 +186,12 @@ const headersShown = v.record(v.string(), v.string());
 /** Why a body is missing or not whole: longer than LOG_BODY_MAX, not text, or passed on without being held. Null: nothing is missing. */
 const omitted = v.nullable(v.picklist(['cut', 'binary', 'not_held', 'unreadable', 'unavailable']));
 
+/** Why a body between gateway and provider is missing or not whole. `unchanged`: it is the body of `request` or `response`. */
+const exchangedOmitted = v.nullable(v.picklist(['cut', 'binary', 'not_held', 'unchanged']));
+const sentRequest = v.nullable(
+  v.strictObject({ url: v.string(), method: v.string(), headers: headersShown, body: v.unknown(), omitted: exchangedOmitted }),
+);
+
 /** One log with headers and bodies if they are stored, and up to 100 feedbacks of its trace. */
 export const logDetailReply = v.strictObject({
   ...logReply.entries,
@@ -193,5 +199,13 @@ export const logDetailReply = v.strictObject({
   response: v.strictObject({ ...logReply.entries.response.entries, headers: headersShown, body: v.unknown(), omitted }),
   /** Variables of a prompt if they are stored: a text if they were cut. The body of the request is the rendered prompt. */
   prompt: v.nullable(v.strictObject({ variables: v.unknown(), omitted: v.nullable(v.literal('cut')) })),
+  /** The request in the client's format after the config and guardrails; null without a stored call to a provider. */
+  finalUntransformedRequest: sentRequest,
+  /** The request as it was sent to the provider by the last attempt. Credentials are masked. */
+  transformedRequest: sentRequest,
+  /** The provider's response to it. */
+  originalResponse: v.nullable(
+    v.strictObject({ status: v.number(), headers: headersShown, body: v.unknown(), omitted: exchangedOmitted }),
+  ),
   feedbacks: v.array(feedbackReply),
 });

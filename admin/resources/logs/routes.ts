@@ -5,7 +5,7 @@ import { forbidden, invalid, notFound } from '../../http/errors.ts';
 import { type AdminRoute, defineRoute } from '../../http/route.ts';
 import { pageEntries, pageOf, queryFlag, tenantEntries, tenantQuery } from '../../http/schemas.ts';
 import { feedbacks } from '../feedbacks/entity.ts';
-import { readContent, withContent } from './contents.ts';
+import { readContent, shownExchange, withContent } from './contents.ts';
 import { storeCustomContents } from './custom-content.ts';
 import { insertBody, insertReply } from './custom-log-schema.ts';
 import type { StoredRecord } from './entity.ts';
@@ -128,6 +128,7 @@ export const logRoutes: readonly AdminRoute[] = [
       return {
         ...withContent(log, content),
         prompt: content?.prompt ?? null,
+        ...shownExchange(log, content?.exchange),
         feedbacks: await feedbacksOf(call.em, row, sight.metadata),
       };
     },

@@ -1,21 +1,40 @@
 import type { HeaderList } from '../values/http.ts';
 import type { JsonObject } from '../values/json.ts';
 
-/** The reply of one request as it was sent to the client, for logs. Keeps references to the bytes and copies none. */
-export class ContentCapture {
+/** Headers and body of a reply or a response, for logs. Keeps references to the bytes and copies none. */
+export class CapturedBytes {
   /** Empty until the reply has begun. */
   headers: HeaderList = [];
   readonly chunks: Uint8Array[] = [];
   /** Bytes of `chunks`. */
   bytes = 0;
-  /** True if the reply was longer than the limit. */
+  /** True if the body was longer than the limit. */
   isCut = false;
+  readonly bytesMax: number;
+
+  constructor(bytesMax: number) {
+    this.bytesMax = bytesMax;
+  }
+
+  add(chunk: Uint8Array): void {
+    const room = this.bytesMax - this.bytes;
+    if (chunk.length > room) this.isCut = true;
+    if (room <= 0) return;
+    const part = chunk.length > room ? chunk.subarray(0, room) : chunk;
+    this.chunks.push(part);
+    this.bytes += part.length;
+  }
+}
+
+/** The reply of one request as it was sent to the client. */
+export class ContentCapture extends CapturedBytes {
   /** True: only the body is stored, and only if the reply is an error. */
   readonly isErrorOnly: boolean;
-  readonly #bytesMax: number;
+  /** The last call to a provider. Null if none was sent, if it consists of several exchanges, or if only errors are stored. */
+  exchange: CapturedExchange | null = null;
 
   constructor(bytesMax: number, isErrorOnly = false) {
-    this.#bytesMax = bytesMax;
+    super(bytesMax);
     this.isErrorOnly = isErrorOnly;
   }
 
@@ -24,15 +43,20 @@ export class ContentCapture {
     this.headers = headers;
     this.add(typeof body === 'string' ? Buffer.from(body) : body);
   }
+}
 
-  add(chunk: Uint8Array): void {
-    const room = this.#bytesMax - this.bytes;
-    if (chunk.length > room) this.isCut = true;
-    if (room <= 0) return;
-    const part = chunk.length > room ? chunk.subarray(0, room) : chunk;
-    this.chunks.push(part);
-    this.bytes += part.length;
-  }
+/** One call as it was sent to a provider, and the response as it arrived. */
+export interface CapturedExchange {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: HeaderList;
+  /** `not_held`: the body was passed on as a stream. Null: no body. */
+  readonly body: Uint8Array | 'not_held' | null;
+  /** Parameters in the client's format after the config and guardrails. Null if they are those of the request's body. */
+  readonly params: JsonObject | null;
+  /** 0 until the head of the response has arrived. */
+  status: number;
+  readonly response: CapturedBytes;
 }
 
 /** Headers and bodies of a finished request. */

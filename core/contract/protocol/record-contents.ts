@@ -13,6 +13,22 @@ const side = v.object({
 /** Variables of a prompt. The body of the request is the rendered prompt. `cut`: they are a text, because they are longer than LOG_BODY_MAX. */
 const promptInput = v.object({ variables: v.unknown(), omitted: v.nullable(v.literal('cut')) });
 
+/** `unchanged`: the body is the one between the client and the gateway. The other reasons are those of a side. */
+const exchangedBody = {
+  body: v.unknown(),
+  omitted: v.nullable(v.picklist(['cut', 'binary', 'not_held', 'unchanged'])),
+};
+
+/**
+ * The last call to a provider. `params`: the request in the client's format after the config and guardrails. `request`: what was sent.
+ * `response`: what arrived; null if nothing did.
+ */
+const exchange = v.object({
+  params: v.object(exchangedBody),
+  request: v.object({ url: v.string(), method: v.string(), headers: v.record(v.string(), v.string()), ...exchangedBody }),
+  response: v.nullable(v.object({ status: v.number(), headers: v.record(v.string(), v.string()), ...exchangedBody })),
+});
+
 /** Headers and bodies of one request with credentials masked. Its id and time are those of the request's record. */
 export const recordContent = v.object({
   id: v.pipe(v.string(), v.uuid()),
@@ -23,9 +39,12 @@ export const recordContent = v.object({
   response: side,
   /** Absent for requests without a prompt. */
   prompt: v.optional(promptInput),
+  /** Absent for requests without a call to a provider. */
+  exchange: v.optional(exchange),
 });
 export type RecordContent = v.InferOutput<typeof recordContent>;
 export type PromptContent = v.InferOutput<typeof promptInput>;
+export type ExchangeContent = v.InferOutput<typeof exchange>;
 export type ContentSide = v.InferOutput<typeof side>;
 
 /** Maximum bytes of one batch. */

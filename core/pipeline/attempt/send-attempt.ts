@@ -1,3 +1,4 @@
+import type { CapturedExchange } from '../../contract/plugin/content-capture.ts';
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Reply } from '../../contract/plugin/plugin.ts';
 import type { StreamDenial } from '../../contract/plugin/stream-filter.ts';
@@ -73,6 +74,8 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   #held: HeldReply | null = null;
   #stream: ReplyStream | null = null;
   #events: PassingEvents | null = null;
+  /** The exchange as logs show it; null if no bodies are stored. */
+  readonly #exchange: CapturedExchange | null;
   /** Reads the usage of a reply that is passed through. */
   #meter: ReplyMeter | null = null;
   #receivedBytes = 0;
@@ -95,6 +98,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
     this.#outgoing = outgoing;
     this.#options = options;
     this.#resolve = resolve;
+    this.#exchange = ctx.content === null ? null : ctx.content.exchange;
   }
 
   readonly abort = (): void => {
@@ -110,6 +114,10 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   onHead(status: number, headers: HeaderList): void {
     this.#status = status;
     this.#headers = headers;
+    if (this.#exchange !== null) {
+      this.#exchange.status = status;
+      this.#exchange.response.headers = headers;
+    }
     this.#ctx.times.firstByteAt = performance.now();
     const ok = this.#isAccepted;
     if (ok && this.#ctx.passed) this.#meter = this.#options.meterReply(this.#ctx, headers);
@@ -134,6 +142,7 @@ class Attempt implements UpstreamHandler, ArrivingBody {
   }
 
   onData(chunk: Uint8Array): boolean {
+    if (this.#exchange !== null) this.#exchange.response.add(chunk);
     try {
       this.#isBlocked = !this.#pass(chunk);
       // Metering follows the write, so that it does not delay the bytes.

@@ -1,6 +1,11 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type CapturedContent, ContentCapture } from '../../../core/contract/plugin/content-capture.ts';
+import {
+  CapturedBytes,
+  type CapturedContent,
+  type CapturedExchange,
+  ContentCapture,
+} from '../../../core/contract/plugin/content-capture.ts';
 import type { InternalFetch } from '../../../core/contract/protocol/internal-api.ts';
 import type { RecordContent } from '../../../core/contract/protocol/record-contents.ts';
 import type { JsonObject } from '../../../core/contract/values/json.ts';
@@ -97,6 +102,85 @@ describe('contents of a request', () => {
   });
 });
 
+describe('the call to the provider', () => {
+  function exchanged(more: Partial<CapturedExchange>, response: string, reply = response) {
+    const received = new CapturedBytes(1_000);
+    received.headers = json;
+    received.add(Buffer.from(response));
+    const content = captured(reply);
+    content.reply.exchange = {
+      ...{ url: 'https://provider.example/v1/chat', method: 'POST', headers: json, body: content.requestBody, params: null },
+      ...{ status: 200, response: received },
+      ...more,
+    };
+    return content;
+  }
+  const unchanged = { body: null, omitted: 'unchanged' };
+
+  it('is absent if none was sent', () => {
+    expect(prepare(captured('{}'))).not.toHaveProperty('exchange');
+  });
+
+  it('refers to the bodies of the request and the reply if they are equal, also in other pieces', () => {
+    const content = exchanged({ body: Buffer.from('{"a":1}') }, '{"b":2}');
+    const pieces = new CapturedBytes(1_000);
+    for (const piece of ['{"b"', ':2}']) pieces.add(Buffer.from(piece));
+    for (const each of [content, exchanged({ response: pieces }, '', '{"b":2}')])
+      expect(prepare(each).exchange).toMatchObject({ params: unchanged, request: unchanged, response: unchanged });
+  });
+
+  it('holds what was sent and received, masked and cut', () => {
+    const params = { a: 2, password: 'open sesame' };
+    const body = Buffer.from(JSON.stringify({ note: `sk-${'a'.repeat(24)}` }));
+    const { exchange } = prepare(exchanged({ params, body, status: 401 }, '{"denied":true}', '{"error":{}}'));
+    expect(exchange).toMatchObject({
+      params: { body: { a: 2, password: '***' }, omitted: null },
+      request: { body: { note: 'sk-***' }, omitted: null },
+      response: { status: 401, body: { denied: true }, omitted: null },
+    });
+    const long = { long: 'z'.repeat(2_000) };
+    const cut = prepare(
+      exchanged({ params: long, body: Buffer.from(JSON.stringify(long)) }, 'y'.repeat(2_000), 'other'),
+    ).exchange;
+    const text = JSON.stringify(long).slice(0, 1_000);
+    expect(cut).toMatchObject({ params: { body: text, omitted: 'cut' }, request: { body: text, omitted: 'cut' } });
+    expect(cut?.response).toMatchObject({ body: 'y'.repeat(1_000), omitted: 'cut' });
+  });
+
+  it('masks every header and query parameter that may hold a credential of the provider', () => {
+    const headers = [
+      'x-goog-thing',
+      'qwertz',
+      'Content-Type',
+      'application/json',
+      'x-own',
+      'of the client',
+      'x-other',
+      'of the gateway',
+    ];
+    const url = 'https://provider.example/v1/m:generate?alt=sse&key=qwertz&api-version=3';
+    const content = {
+      ...exchanged({ headers, url }, '{}'),
+      requestHeaders: ['X-Own', 'of the client', 'x-other', 'of the client'],
+    };
+    expect(prepare(content).exchange?.request).toMatchObject({
+      url: 'https://provider.example/v1/m:generate?alt=sse&key=***&api-version=3',
+      headers: { 'x-goog-thing': '***', 'content-type': 'application/json', 'x-own': 'of the client', 'x-other': '***' },
+    });
+  });
+
+  it('has no response before one has arrived, and names bodies that were not held', () => {
+    expect(prepare(exchanged({ status: 0 }, '')).exchange?.response).toBe(null);
+    expect(prepare(exchanged({ body: 'not_held' }, '')).exchange?.request).toMatchObject({ body: null, omitted: 'not_held' });
+  });
+
+  it('holds no vectors', () => {
+    const given = '{"embeddings":[[0.1,0.2]],"usage":{"tokens":[]}}';
+    const content = { ...exchanged({}, given, '{}'), operation: 'embed' };
+    expect(prepare(content).exchange?.response?.body).toEqual({ embeddings: [null], usage: { tokens: [] } });
+  });
+});
+
 describe('the queue of contents', () => {
   function start(reply: () => Promise<number>, queueBytesMax = 1_000_000) {
     const time = newFakeTime();
@@ -142,6 +226,32 @@ describe('the queue of contents', () => {
     for (let n = 0; n < 10; n++) queue.add(captured('{}'));
     expect(queue.counts).toEqual({ stored: 0, dropped: 7 });
     expect(log.lines.filter(({ message }) => message.includes('LOG_BODIES_QUEUE'))).toHaveLength(1);
+  });
+
+  it('counts the bytes of a translated call, and those of an unchanged one once', async () => {
+    const { queue } = start(async () => 503);
+    const bytesOf = (content: CapturedContent) => {
+      const before = queue.bytes;
+      queue.add(content);
+      return queue.bytes - before;
+    };
+    const plain = bytesOf(captured('y'.repeat(500)));
+    const translatedTo = (chunk: Uint8Array, body: Uint8Array, params: JsonObject | null) => {
+      const content = captured('y'.repeat(500));
+      const response = new CapturedBytes(1_000);
+      response.add(chunk);
+      const call = { url: 'https://provider.example', method: 'POST', headers: json, status: 200, response };
+      content.reply.exchange = { ...call, body, params };
+      return content;
+    };
+    const same = translatedTo(Buffer.alloc(0), Buffer.alloc(0), null);
+    const shared = new CapturedBytes(1_000);
+    shared.add(same.reply.chunks[0] as Uint8Array);
+    same.reply.exchange = { ...(same.reply.exchange as CapturedExchange), body: same.requestBody, response: shared };
+    const unchanged = bytesOf(same);
+    const translated = bytesOf(translatedTo(Buffer.alloc(300), Buffer.alloc(200), {}));
+    expect(translated - unchanged).toBe(300 + 200 + 200);
+    expect(unchanged - plain).toBeLessThanOrEqual(2_048);
   });
 
   it('drops contents that the control plane rejects instead of sending them forever', async () => {

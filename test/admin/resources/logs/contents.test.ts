@@ -21,7 +21,10 @@ describe.each(databases)('headers and bodies of requests, on %s', (name) => {
     const side = { headers: { 'content-type': 'application/json' }, body: { text }, omitted: null };
     const prompt = { variables: { text }, omitted: null };
     const tenant = { organisationId, workspaceId };
-    const content = { id: record.id, createdAt: record.createdAt, ...tenant, request: side, response: side, prompt };
+    const sent = { url: 'https://provider.example/v1/messages', method: 'POST', ...side };
+    const params = { body: { changed: text }, omitted: null };
+    const exchange = { params, request: sent, response: { status: 200, ...side } };
+    const content = { id: record.id, createdAt: record.createdAt, ...tenant, request: side, response: side, prompt, exchange };
     await plane.internal('POST', '/records', [record]);
     expect(await plane.internal('POST', '/record-contents', [content])).toMatchObject({ status: 200 });
     return content;
@@ -35,8 +38,12 @@ describe.each(databases)('headers and bodies of requests, on %s', (name) => {
     expect(body.request).toMatchObject({ method: 'POST', ...content.request });
     expect(body.response).toMatchObject({ status: 200, ...content.response });
     expect(body.prompt).toEqual(content.prompt);
+    expect(body.finalUntransformedRequest).toMatchObject({ method: 'POST', headers: {}, ...content.exchange?.params });
+    expect(body.transformedRequest).toEqual(content.exchange?.request);
+    expect(body.originalResponse).toEqual(content.exchange?.response);
     const hooks = await plane.ask('GET', `/logs/${content.id}?type=hooks`);
     expect(hooks.body).toMatchObject({ _id: content.id, guardrails: [], request: { headers: {}, body: null }, prompt: null });
+    expect(hooks.body).toMatchObject({ finalUntransformedRequest: null, transformedRequest: null, originalResponse: null });
     const wrong = await plane.ask('GET', `/logs/${content.id}?type=other`);
     expect([wrong.status, wrong.body.data.message]).toEqual([400, 'type: hooks is expected']);
     const [row] = await em().execute<[{ raw: string }]>(
