@@ -10,6 +10,7 @@ import type { RetryBudget } from '../pipeline/attempt/retry-budget.ts';
 import type { OpenSessions } from '../realtime/sessions.ts';
 import type { RunningSecretManagers } from '../secret-managers/secret-managers.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { ComposedMcp } from './compose-mcp.ts';
 
 /** The parts of a gateway process whose counts become gauges. */
 export interface Counted {
@@ -25,11 +26,12 @@ export interface Counted {
   readonly documents: DocumentStore;
   readonly secretManagers: RunningSecretManagers;
   readonly workers: GatewayTasks;
+  readonly mcp: Pick<ComposedMcp, 'counts'>;
 }
 
 /** Adds the gauges of `GET /metrics` that do not count requests. */
 export function addGauges(metrics: Metrics, counted: Counted): void {
-  const { server, memory, sessions, journal, contents, circuits, retryBudget, leases, documents, secretManagers, workers } =
+  const { server, memory, sessions, journal, contents, circuits, retryBudget, leases, documents, secretManagers, workers, mcp } =
     counted;
   metrics.gauge('requests_in_flight', 'Requests whose reply is not complete', () => server.openRequests);
   metrics.gauge('body_bytes_held', 'Bytes of request and reply bodies in memory', () => memory.usedBytes);
@@ -54,9 +56,11 @@ export function addGauges(metrics: Metrics, counted: Counted): void {
   metrics.counter('retries_refused_total', 'Retries rejected by the retry budget', () => retryBudget.counts.refused);
   metrics.counter('lease_asks_total', 'Requests for limits to the control plane', () => leases.counts.asks);
   metrics.counter('lease_failures_total', 'Failed requests for limits to the control plane', () => leases.counts.failures);
-  metrics.counter('document_hits_total', 'Document look-ups answered from memory', () => documents.counts.hits);
+  metrics.counter('document_hits_total', 'Document look-ups served from memory', () => documents.counts.hits);
   metrics.counter('document_misses_total', 'Document look-ups sent to the control plane', () => documents.counts.misses);
   metrics.counter('documents_invalid_total', 'Documents that failed validation', () => documents.counts.invalid);
+  const mcpHelp = 'Messages of MCP servers dropped: too many waited for the client of a session, or too long for another process';
+  metrics.counter('mcp_messages_dropped_total', mcpHelp, () => mcp.counts.dropped);
   metrics.gauge('worker_threads', 'Worker threads that are running', () => workers.threads);
   metrics.gauge('worker_tasks_running', 'Tasks that a worker thread is processing', () => workers.running);
   metrics.gauge('worker_tasks_waiting', 'Tasks that wait for a worker thread', () => workers.waiting);

@@ -23,11 +23,12 @@ import { createPeers, type PeerNotice } from '../mcp/peers/peers.ts';
 import { createToolReports } from '../mcp/pinning/report-tools.ts';
 import { mcpErrorReply } from '../mcp/refusals.ts';
 import { replyResourceMetadata } from '../mcp/resource-metadata.ts';
+import { createClientQuestions } from '../mcp/revisions/client-questions.ts';
 import { createServerRevisions } from '../mcp/revisions/server-revisions.ts';
 import { createMcpHandler } from '../mcp/serve-mcp.ts';
 import { serverSettings } from '../mcp/server-settings.ts';
 import { createSessionIds } from '../mcp/session-id.ts';
-import { createSseSessions } from '../mcp/sse/sse-sessions.ts';
+import { createSseSessions, type SseSessions } from '../mcp/sse/sse-sessions.ts';
 import { createToolLists } from '../mcp/tool-lists.ts';
 import { createTransports } from '../mcp/transports.ts';
 import { createUpstreamTokens } from '../mcp/upstream-tokens.ts';
@@ -37,6 +38,7 @@ import type { OutboundParsers } from './outbound-parsers.ts';
 
 /** The MCP gateway of a process. */
 export interface ComposedMcp extends ProtocolHandlers {
+  readonly counts: SseSessions['counts'];
   /** Ends the streams of notices, which have no end of their own. */
   endStreams(): void;
   /** Ends the exchange of messages with other gateway processes. */
@@ -64,6 +66,7 @@ export function composeMcp(
   const { mcpRequestTimeoutMs: ms, connectTimeoutMs: connectMs, publicUrl, mcpPublicUrl } = settings;
   const openStreams = createOpenStreams();
   const peers = createPeers(channels, deriveKey(settings.clusterKey, keyPurposes.mcpPeer));
+  const sseSessions = createSseSessions(peers);
   const timeouts = { connectMs, firstByteMs: ms, idleMs: ms, totalMs: ms };
   const routedSessions = createOwnSessions(sender, clock, timeouts, openSession, openStreams);
   const signer = createIdentitySigner({ documents, clock, openKey: signingKeyOpener(settings.clusterKey) });
@@ -80,7 +83,8 @@ export function composeMcp(
     routedSessions,
     toolLists: createToolLists(routedSessions, clock, createToolReports(reports.fetch, reports.log)),
     revisions: createServerRevisions(clock),
-    sseSessions: createSseSessions(peers),
+    sseSessions,
+    clientQuestions: createClientQuestions(peers, ms),
     transports: createTransports(routedSessions.partsOf, clock),
     openStreams,
     toolGuardrails: createToolGuardrails(createToolGuard(services), guardrailOpener(settings.clusterKey), documents),
@@ -92,6 +96,7 @@ export function composeMcp(
   });
   return {
     handle,
+    counts: sseSessions.counts,
     errorReply: (ctx, error) => mcpErrorReply(ctx, error, mcpPublicUrl),
     endStreams: () => openStreams.close(),
     close: () => peers.close(),

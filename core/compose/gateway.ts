@@ -343,12 +343,7 @@ export async function startGateway(
   addGauges(metrics, {
     server,
     memory,
-    sessions,
-    journal: spool,
-    contents,
-    circuits,
-    retryBudget,
-    leases,
+    ...{ sessions, journal: spool, contents, circuits, retryBudget, leases, mcp },
     documents,
     secretManagers,
     workers,

@@ -19,7 +19,7 @@ export interface Called extends CircuitOwner {
 }
 
 /** The head of a reply, and its body. */
-export interface Answered {
+export interface UpstreamResponse {
   readonly status: number;
   readonly headers: HeaderList;
   readonly stream: ExchangeStream;
@@ -31,7 +31,7 @@ export async function sendAttempt(
   { services, dispatcher }: Pick<PipelineOptions, 'services' | 'dispatcher'>,
   called: Called,
   call: UpstreamCall,
-): Promise<Answered> {
+): Promise<UpstreamResponse> {
   const attempt = beginAttempt(ctx, services, called);
   const stream = exchangeStream(dispatcher.transport, call);
   ctx.abortUpstream = () => stream.abort();

@@ -2,14 +2,12 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import type { McpCall } from '../contract/plugin/mcp-call.ts';
 import type { ExternalTokens } from '../contract/protocol/external-tokens.ts';
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
-import { GatewayError } from '../contract/values/errors.ts';
 import { findHeader, type ReplySink } from '../contract/values/http.ts';
 import { passedHeaders } from '../json-rpc/headers.ts';
 import type { ClientMessage } from '../json-rpc/messages.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';
 import { messageBytesMax, relayJson, relayStream } from '../json-rpc/relay-reply.ts';
 import type { ToolChecks, ToolGuardrails } from '../json-rpc/tool-guardrails.ts';
-import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
 import { renewed } from './authorised.ts';
@@ -17,9 +15,11 @@ import type { SignIdentity } from './identity-headers.ts';
 import type { MappedHeaders } from './mapped-headers.ts';
 import type { OwnSessions } from './own-sessions.ts';
 import { exchangeRest } from './rest/exchange-rest.ts';
-import { answerLocally } from './revisions/answer-locally.ts';
+import type { ClientQuestions } from './revisions/client-questions.ts';
+import { askedSession, exchangeAsking } from './revisions/exchange-asking.ts';
 import { learnRevisions, mayRefuseRevision } from './revisions/learn-revisions.ts';
 import { requireListening } from './revisions/listen-statelessly.ts';
+import { replyLocally } from './revisions/reply-locally.ts';
 import type { ServerRevisions } from './revisions/server-revisions.ts';
 import { translatedReader } from './revisions/translated-reader.ts';
 import { isListening, sealSession, sendAuthorised, sessionNamed } from './send-in-session.ts';
@@ -31,6 +31,7 @@ import type { SseSessions } from './sse/sse-sessions.ts';
 import type { ToolLists } from './tool-lists.ts';
 import { toolUsage } from './tool-usage.ts';
 import type { Transports } from './transports.ts';
+import { isEventStream, passedNames, requireUsable } from './upstream-reply.ts';
 import type { UpstreamTokens } from './upstream-tokens.ts';
 
 export interface McpParts {
@@ -45,6 +46,7 @@ export interface McpParts {
   readonly toolLists: ToolLists;
   readonly revisions: ServerRevisions;
   readonly sseSessions: SseSessions;
+  readonly clientQuestions: ClientQuestions;
   readonly transports: Transports;
   readonly openStreams: OpenStreams;
   readonly toolGuardrails: ToolGuardrails;
@@ -77,14 +79,11 @@ export interface Outgoing {
   readonly hasRoutingHeaders: boolean;
   /** True for `initialize`, whose reply may begin a session. */
   readonly isOpening: boolean;
-  /** Checks of the result; null: there are none. */
-  readonly checkResult: ToolChecks['checkResult'];
+  /** Guardrails of the call; null: there are none. */
+  readonly checks: ToolChecks | null;
   /** A call that the gateway sends in a session of its own, instead of `body`; null for messages of the client. */
   readonly routed: ClientMessage | null;
 }
-
-/** Headers of a server that clients of the protocol read. */
-const passed: readonly string[] = ['content-type', 'mcp-protocol-version', 'retry-after', 'allow'];
 
 /** Sends the request to the server, and its reply to the client. */
 export async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptReply> {
@@ -92,8 +91,10 @@ export async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptR
   if (server.rest !== null) return exchangeRest(work, outgoing, server.rest, () => renewed(work)).finally(() => charge(work));
   if (server.document.transport === 'sse') return exchangeSse(work, outgoing, () => renewed(work)).finally(() => charge(work));
   const named = sessionNamed(work, outgoing);
-  const local = await answerLocally(work, outgoing, named);
+  const local = await replyLocally(work, outgoing, named);
   if (local !== null) return local;
+  const asked = askedSession(named, outgoing.message);
+  if (asked !== null) return exchangeAsking(work, outgoing, asked).finally(() => charge(work));
   const { status, headers, sender, client, ...sent } = await sendAuthorised(work, outgoing, named);
   let { stream } = sent;
   requireUsable(status, stream);
@@ -102,13 +103,13 @@ export async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptR
     if (await learnRevisions(sender, outgoing, body)) return exchange(sender, outgoing);
     stream = { ...stream, body: chunksOf(body), whole: () => body };
   }
-  const reply = passedHeaders(headers, passed);
+  const reply = passedHeaders(headers, passedNames);
   const session = outgoing.isOpening ? findHeader(headers, 'mcp-session-id') : undefined;
   if (session !== undefined) reply.push('mcp-session-id', sealSession(sender, session));
-  const read = messageReader({ server, call, checkResult: outgoing.checkResult, session: sessionOf(work) });
+  const read = messageReader({ server, call, checkResult: outgoing.checks?.checkResult ?? null, session: sessionOf(work) });
   const reader = client === null ? read : translatedReader(read, client, call.method);
   if (client === 'sessions' && ctx.request.method === 'GET') requireListening(status, stream);
-  const isStream = /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
+  const isStream = isEventStream(headers);
   const listening = status === 200 && isListening(work) ? work.parts.openStreams : null;
   const { clock } = options.services;
   try {
@@ -132,17 +133,6 @@ function sessionOf({ ctx, server, parts }: Work): 'open' | 'checked' | null {
 
 function charge({ ctx, call }: Work): void {
   if (call.method === 'tools/call') ctx.usage = toolUsage(call);
-}
-
-/** Throws for replies that clients must not see: those about the gateway's own credential, and redirects. */
-function requireUsable(status: number, stream: ExchangeStream): void {
-  if (status !== 401 && status !== 403 && (status < 300 || status >= 400)) return;
-  stream.abort();
-  const message =
-    status < 400
-      ? `The MCP server replied with a redirect (${status}). Redirects are not followed`
-      : `The MCP server rejected the credential of its integration (${status})`;
-  throw new GatewayError('upstream_status', { message });
 }
 
 async function* chunksOf(body: Uint8Array): AsyncGenerator<Uint8Array> {

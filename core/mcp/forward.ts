@@ -38,25 +38,21 @@ export async function receive({ ctx, call }: Pick<Work, 'ctx' | 'call'>): Promis
 }
 
 /** Sends a message to the server, if flags, pins, limits and guardrails allow it. */
-export async function forward(
-  given: Work,
-  message: ClientMessage,
-  outgoing: Omit<Outgoing, 'checkResult'>,
-): Promise<AttemptReply> {
+export async function forward(given: Work, message: ClientMessage, outgoing: Omit<Outgoing, 'checks'>): Promise<AttemptReply> {
   const { ctx, parts, call } = given;
   requireEnabled(given.server, message);
   const token = authorised(given);
   const work = isPromise(token) ? await token : token;
   const { server } = work;
   if (server.pins !== null) await requireApproved(parts.toolLists, server, callerOf(ctx.identity as Identity, server), message);
-  if (message.method !== 'tools/call') return exchange(work, { ...outgoing, checkResult: null });
+  if (message.method !== 'tools/call') return exchange(work, { ...outgoing, checks: null });
   await takeFromLimits(work, message);
   const found = parts.toolGuardrails.of(ctx, server.document, call.name ?? '');
   const checks = isPromise(found) ? await found : found;
-  if (checks === null) return exchange(work, { ...outgoing, checkResult: null });
+  if (checks === null) return exchange(work, { ...outgoing, checks: null });
   const checking = checks.checkArguments(message);
   const checked = isPromise(checking) ? await checking : checking;
-  return exchange(work, { ...withMessage(outgoing, message, checked), checkResult: checks.checkResult });
+  return exchange(work, { ...withMessage(outgoing, message, checked), checks });
 }
 
 /** The request with the message that guardrails returned. */

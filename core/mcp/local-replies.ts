@@ -24,7 +24,7 @@ const itemMethods: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the reply to a message that a server without sessions answers alone; null for messages about what it offers.
+ * Returns the reply to a message that the gateway sends for a server without sessions; null for messages about what it offers.
  * Throws RpcError -32601 for all other requests.
  */
 export function handshakeReply(

@@ -8,7 +8,7 @@ import { EventFrames } from '../pipeline/attempt/event-frames.ts';
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
 import { rejectedDetail } from './server-errors.ts';
 import type { ServerSettings } from './server-settings.ts';
-import { openSse, type SseConnection } from './sse/sse-connection.ts';
+import { type OnMessage, openSse, type SseConnection } from './sse/sse-connection.ts';
 
 /** The revision that the gateway requests from servers with sessions. */
 const sessionRevision = '2025-11-25';
@@ -60,10 +60,10 @@ export async function initializeOrDiscover(parts: OwnClientParts): Promise<OwnSe
   }
 }
 
-/** Opens a session with `initialize`. Throws GatewayError `upstream_…`. */
-export async function initialize(parts: OwnClientParts): Promise<OwnSession> {
+/** Opens a session with `initialize`. `onMessage`: as for `openSse`. Throws GatewayError `upstream_…`. */
+export async function initialize(parts: OwnClientParts, onMessage?: OnMessage): Promise<OwnSession> {
   const params = { protocolVersion: sessionRevision, capabilities: {}, clientInfo };
-  if (parts.server.document.transport === 'sse') return initializeSse(parts, params);
+  if (parts.server.document.transport === 'sse') return initializeSse(parts, params, onMessage);
   const { headers, message } = await send(parts, null, { id: 1, method: 'initialize', params });
   const opened = resultOf(message);
   const revision = typeof opened.protocolVersion === 'string' ? opened.protocolVersion : sessionRevision;
@@ -72,8 +72,8 @@ export async function initialize(parts: OwnClientParts): Promise<OwnSession> {
   return session;
 }
 
-async function initializeSse(parts: OwnClientParts, params: JsonObject): Promise<OwnSession> {
-  const sse = await openSse(parts);
+async function initializeSse(parts: OwnClientParts, params: JsonObject, onMessage?: OnMessage): Promise<OwnSession> {
+  const sse = await openSse(parts, onMessage);
   try {
     const opened = resultOf(await sse.request({ jsonrpc: '2.0', id: 1, method: 'initialize', params }, []));
     await sse.notify({ jsonrpc: '2.0', method: 'notifications/initialized' }, []);

@@ -2,7 +2,7 @@ import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import { oauthScope as scope } from '../contract/protocol/oauth-token.ts';
 import type { GatewayError } from '../contract/values/errors.ts';
-import { errorBody, type RpcError, rpcCodes, toRpcError } from '../json-rpc/messages.ts';
+import { errorBody, RpcError, type RpcId, rpcCodes, toRpcError } from '../json-rpc/messages.ts';
 
 /** A rejection before any message was read, in the form of OAuth errors. */
 export class Refusal extends Error {
@@ -20,6 +20,11 @@ export class Refusal extends Error {
 export function rpcErrorReply({ status, rpcCode, id, message, data }: RpcError): Reply {
   const headers = ['content-type', 'application/json'];
   return { status, headers, body: errorBody(id, rpcCode, message, data), isDenial: true };
+}
+
+/** The error of a request in a session that has ended. Clients then initialize again. */
+export function sessionNotFound({ id }: { readonly id: RpcId | null }): RpcError {
+  return new RpcError(rpcCodes.sessionNotFound, 'Session not found. Initialize a new one', { status: 404, id });
 }
 
 /**

@@ -1,12 +1,12 @@
 import type { Identity } from '../contract/plugin/context.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { JsonObject } from '../contract/values/json.ts';
-import { type Answered, sendAttempt } from '../json-rpc/attempt.ts';
-import { RpcError, rpcCodes } from '../json-rpc/messages.ts';
+import { sendAttempt, type UpstreamResponse } from '../json-rpc/attempt.ts';
 import { renewed } from './authorised.ts';
 import type { Outgoing, Work } from './exchange.ts';
 import { missingScope } from './missing-scope.ts';
 import { type OwnSession, statelessRevision } from './own-client.ts';
+import { sessionNotFound } from './refusals.ts';
 import { metaOf, prefersSession } from './revisions/handshakes.ts';
 import { listenMessage } from './revisions/listen-statelessly.ts';
 import type { Revisions } from './revisions/translated-reader.ts';
@@ -16,7 +16,7 @@ import { calledServer, nameServer, rejectedDetail } from './server-errors.ts';
 import { callerOf, type SessionState } from './session-id.ts';
 import { upstreamCall } from './upstream-call.ts';
 
-interface Sent extends Answered {
+interface Sent extends UpstreamResponse {
   /** The client, if the reply must be translated for it. */
   readonly client: Revisions | null;
 }
@@ -86,7 +86,7 @@ async function send(
   sessionId: string | null,
   revision: string | null = null,
   meta?: JsonObject,
-): Promise<Answered> {
+): Promise<UpstreamResponse> {
   const { ctx, server, options, parts } = work;
   const { routed, hasRoutingHeaders } = outgoing;
   const body = routed !== null && revision !== null ? routedBody(routed, revision, meta) : outgoing.body;
@@ -121,7 +121,7 @@ export function sessionNamed({ parts, ctx, call, server }: Work, { isOpening, ro
   if (id === undefined) return null;
   const session = parts.sessionIds.open(server.document.id, callerOf(ctx.identity as Identity, server), id);
   if (session !== null && session.settings === server.fingerprint) return session;
-  throw new RpcError(rpcCodes.sessionNotFound, 'Session not found. Initialize a new one', { status: 404, id: call.id });
+  throw sessionNotFound(call);
 }
 
 export function sealSession({ parts, ctx, server }: Work, upstream: string): string {

@@ -79,7 +79,7 @@ async function serveSession(work: Work): Promise<AttemptReply> {
     hasRoutingHeaders: false,
     isOpening: false,
     routed: null,
-    checkResult: null,
+    checks: null,
   });
 }
 

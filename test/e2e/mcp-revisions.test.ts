@@ -1,9 +1,14 @@
 import { Client as StatelessClient, StreamableHTTPClientTransport as StatelessTransport } from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  type ElicitResult,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { echo, initialize, mcpClient, messageOf, request } from '../support/mcp-client.ts';
+import { callTool, echo, initialize, mcpClient, messageOf, request } from '../support/mcp-client.ts';
 import { type McpUpstream, startMcpUpstream } from '../support/mcp-upstream.ts';
 import { type SharedGateway, shareGateway } from '../support/shared-gateway.ts';
 import { type StatelessUpstream, startStatelessUpstream } from '../support/stateless-upstream.ts';
@@ -48,7 +53,7 @@ describe('a client with sessions at a server of 2026-07-28', () => {
     expect([sdk.getServerVersion(), sdk.getInstructions()]).toMatchObject([{ name: 'modern', version: '1' }, 'Be kind.']);
     expect(sdk.getServerCapabilities()).toMatchObject({ tools: { listChanged: true }, prompts: {}, resources: {} });
     const { tools, ...others } = await sdk.listTools();
-    expect([tools.map(({ name }) => name), Object.keys(others)]).toEqual([['echo', 'client', 'progress'], ['_meta']]);
+    expect([tools.map(({ name }) => name), Object.keys(others)]).toEqual([['echo', 'client', 'progress', 'ask'], ['_meta']]);
     expect(textOf(await sdk.callTool({ name: 'echo', arguments: { text: 'hé' } }))).toBe('hé');
     expect(stateless.received.at(-1)).toMatchObject({ 'mcp-method': 'tools/call', 'mcp-name': 'echo' });
     expect(stateless.received.at(-1)).not.toHaveProperty('mcp-session-id');
@@ -64,14 +69,67 @@ describe('a client with sessions at a server of 2026-07-28', () => {
     await sdk.close();
   });
 
-  it('is named to the server with its own capabilities, except those that need questions in sessions', async () => {
+  it('is named to the server with its own capabilities', async () => {
     const sdk = await withSession('stateless');
     expect(JSON.parse(textOf(await sdk.callTool({ name: 'client' })) ?? '')).toEqual({
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientInfo': { name: 'of-sessions', version: '7' },
-      'io.modelcontextprotocol/clientCapabilities': {},
+      'io.modelcontextprotocol/clientCapabilities': { sampling: {} },
     });
     await sdk.close();
+  });
+
+  describe('questions of the server', () => {
+    const capabilities = { sampling: {}, elicitation: {} };
+    const asked = async (elicited: ElicitResult) => {
+      const sdk = new Client({ name: 'asked', version: '1' }, { capabilities });
+      sdk.setRequestHandler(ElicitRequestSchema, ({ params }) => ({ ...elicited, _meta: { message: params.message } }));
+      sdk.setRequestHandler(CreateMessageRequestSchema, ({ params }) => {
+        const text = `Hello (${JSON.stringify(params.messages[0]?.content)})`;
+        return { model: 'm', role: 'assistant' as const, content: { type: 'text' as const, text } };
+      });
+      const transport = new StreamableHTTPClientTransport(new URL(client.urlOf('stateless')), credential());
+      await sdk.connect(transport as Parameters<Client['connect']>[0]);
+      return sdk;
+    };
+
+    it('gets its questions as requests, and the result after its replies', async () => {
+      const sdk = await asked({ action: 'accept', content: { name: 'Ada' } });
+      expect(textOf(await sdk.callTool({ name: 'ask' }))).toBe('Ada: Hello ({"type":"text","text":"Greet Ada"})');
+      await sdk.close();
+    });
+
+    it('refuses a question, and gets an error that names it', async () => {
+      const sdk = await asked({ action: 'accept', content: { name: 'Ada' } });
+      sdk.removeRequestHandler('sampling/createMessage');
+      await expect(sdk.callTool({ name: 'ask' })).rejects.toThrow(
+        'The client refused sampling/createMessage, which the MCP server needs: Method not found',
+      );
+      await sdk.close();
+    });
+
+    it('cannot reply for another session', async () => {
+      const begin = { ...initialize, params: { ...initialize.params, capabilities } };
+      const [own, other] = await Promise.all([client.begin('stateless', begin), client.begin('stateless', begin)]);
+      const headers = { ...own, 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+      const calling = await fetch(client.urlOf('stateless'), {
+        method: 'POST',
+        headers: { ...headers, 'x-svc-api-key': gateway.workspaceKey },
+        body: JSON.stringify(callTool('ask')),
+      });
+      const reader = calling.body?.pipeThrough(new TextDecoderStream()).getReader() as ReadableStreamDefaultReader<string>;
+      const question = messageOf((await reader.read()).value ?? '');
+      expect(question).toMatchObject({ method: 'elicitation/create', params: { message: 'Who are you?' } });
+      const replied = (name: string) => ({ jsonrpc: '2.0', id: question.id, result: { action: 'accept', content: { name } } });
+      expect((await client.post('stateless', replied('Eve'), other)).status).toBe(202);
+      expect((await client.post('stateless', replied('Ada'), own)).status).toBe(202);
+      const next = messageOf((await reader.read()).value ?? '');
+      expect(next).toMatchObject({
+        method: 'sampling/createMessage',
+        params: { messages: [{ content: { text: 'Greet Ada' } }] },
+      });
+      await reader.cancel();
+    });
   });
 
   it('receives notices of changed lists on its stream', async () => {

@@ -107,6 +107,24 @@ describe('a server of the transport HTTP+SSE', () => {
     await sdk.close();
   });
 
+  it('sends the notices to which clients of 2026-07-28 subscribe, over a connection that ends with the subscription', async () => {
+    const sdk = new StatelessClient({ name: 'stateless', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+    const requestInit = { headers: { 'x-svc-api-key': gateway.workspaceKey } };
+    await sdk.connect(new StatelessTransport(new URL(client.urlOf('old')), { requestInit }));
+    const seen: string[] = [];
+    sdk.setNotificationHandler('notifications/tools/list_changed', ({ method }) => void seen.push(method));
+    sdk.setNotificationHandler('notifications/resources/updated', ({ params }) => void seen.push(params.uri));
+    const open = upstream.streams.size;
+    const subscription = await sdk.listen({ toolsListChanged: true, resourceSubscriptions: ['file:///readme.md'] });
+    expect(upstream.streams.size).toBe(open + 1);
+    await upstream.change('file:///readme.md');
+    await until(() => seen.length === 2, { what: 'both notices' });
+    expect(seen.sort()).toEqual(['file:///readme.md', 'notifications/tools/list_changed']);
+    await subscription.close();
+    await until(() => upstream.streams.size === open, { what: 'the end of the connection' });
+    await sdk.close();
+  });
+
   it('gives every one of many calls its own reply, over few connections', async () => {
     const ofSessions = upstream.streams.size;
     const texts = Array.from({ length: 50 }, (_, at) => `text ${at}`);

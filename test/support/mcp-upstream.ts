@@ -126,6 +126,7 @@ export interface SseUpstream {
 
 export async function startSseUpstream(): Promise<SseUpstream> {
   const streams = new Map<string, SSEServerTransport>();
+  let changes = 0;
   const servers = new Set<McpServer>();
   const http = createServer((request, response) => {
     if (request.method === 'GET') {
@@ -169,7 +170,7 @@ export async function startSseUpstream(): Promise<SseUpstream> {
     onMessage: null,
     async change(uri) {
       for (const server of servers) {
-        server.registerTool('changed', {}, () => ({ content: [] }));
+        server.registerTool(`changed-${++changes}`, {}, () => ({ content: [] }));
         await server.server.sendResourceUpdated({ uri });
       }
     },

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
-import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
+import { acceptedContent, createMcpHandler, fromJsonSchema, inputRequired, McpServer } from '@modelcontextprotocol/server';
 
 /** An MCP server of the official SDK that knows the revision 2026-07-28 only. */
 export interface StatelessUpstream {
@@ -70,6 +70,20 @@ function sampleServer(): McpServer {
       await context.mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: 1, total: 1 } });
     }
     return { content: [{ type: 'text', text: 'done' }] };
+  });
+  // Asks twice: for a name, then a model for a greeting.
+  server.registerTool('ask', {}, (context) => {
+    const { inputResponses, requestState } = context.mcpReq;
+    const name = acceptedContent<{ name: string }>(inputResponses, 'who')?.name;
+    if (name !== undefined) {
+      const content = { type: 'text' as const, text: `Greet ${name}` };
+      const greeting = inputRequired.createMessage({ maxTokens: 10, messages: [{ role: 'user', content }] });
+      return inputRequired({ inputRequests: { greeting }, requestState: name });
+    }
+    const greeting = inputResponses?.greeting as { content: { text: string } } | undefined;
+    if (greeting) return { content: [{ type: 'text', text: `${requestState()}: ${greeting.content.text}` }] };
+    const requestedSchema = { type: 'object' as const, properties: { name: { type: 'string' as const } } };
+    return inputRequired({ inputRequests: { who: inputRequired.elicit({ message: 'Who are you?', requestedSchema }) } });
   });
   server.registerPrompt('greet', {}, () => ({ messages: [{ role: 'user', content: { type: 'text', text: 'Say hi' } }] }));
   server.registerResource('readme', 'file:///readme.md', {}, (uri) => ({ contents: [{ uri: uri.href, text: '# Read me' }] }));

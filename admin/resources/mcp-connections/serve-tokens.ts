@@ -55,10 +55,10 @@ function createSharing<Result>(): Sharing<Result> {
 /** Replies to gateways that need a token of a user, or of all callers. Concurrent questions about one token share one refresh. */
 export function createTokenService(given: Omit<Services, 'obtaining'>): (question: McpTokenQuestion) => Promise<McpTokenReply> {
   const services: Services = { ...given, obtaining: createSharing() };
-  const answering = createSharing<McpTokenReply>();
+  const replying = createSharing<McpTokenReply>();
   return (question) => {
     const { serverId, userId, rejected, scope = null } = question;
-    return answering([serverId, userId, rejected, scope], () => answer(services, question));
+    return replying([serverId, userId, rejected, scope], () => replyTo(services, question));
   };
 }
 
@@ -73,7 +73,7 @@ interface Asked {
   readonly scope: string | null;
 }
 
-async function answer(
+async function replyTo(
   services: Services,
   { serverId, userId, rejected, scope = null }: McpTokenQuestion,
 ): Promise<McpTokenReply> {

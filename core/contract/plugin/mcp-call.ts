@@ -7,7 +7,7 @@ export const mcpRecord = v.object({
   serverId: v.string(),
   /** Slug of the server. */
   server: v.string(),
-  /** Null for requests that a virtual server answers itself. */
+  /** Null for requests that a virtual server serves itself. */
   integrationId: v.nullable(v.string()),
   /** `http`: Streamable HTTP, `sse`: HTTP+SSE. `virtual`: the gateway itself. */
   transport: v.string(),

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import * as v from 'valibot';
 import type { NoticeChannel } from '../../contract/protocol/notice-channel.ts';
 import { GatewayError, toGatewayError } from '../../contract/values/errors.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import { type JsonObject, parseObject } from '../../contract/values/json.ts';
 import { seal, unseal } from '../../contract/values/secret.ts';
 import { noSessionDetail } from '../server-errors.ts';
+import { createAssembly, partsOf, readPart, writePart } from './parts.ts';
 import { fromWire, toWire } from './wire-error.ts';
 
 /** A process that serves a question reports this often that it is alive. */
@@ -15,11 +15,7 @@ const silenceMs = 10_000;
 /** Maximum length of a message in characters of JSON. */
 const lengthMax = 8 * 1024 * 1024;
 
-/** A message that arrives again by another channel is ignored, if the first one arrived less than this time and number of messages ago. */
-const seenMs = 60_000;
-const seenMax = 10_000;
-
-/** `to`: id of a process. `sealed`: JSON of `message`, because it has credentials and content. */
+/** `to`: id of a process. `sealed`: a part of a message, sealed because it has credentials and content. */
 export interface PeerNotice {
   readonly to: string;
   readonly sealed: string;
@@ -28,12 +24,11 @@ export interface PeerNotice {
 const notice = v.object({ to: v.string(), sealed: v.string() });
 
 const message = v.object({
-  from: v.string(),
-  /** Number of the message at the process that sends it. */
-  id: v.number(),
   /** Number of the question at the process that asks. */
   call: v.number(),
   kind: v.picklist(['ask', 'cancel', 'alive', 'event', 'done', 'failed']),
+  /** The handler of a question. */
+  topic: v.optional(v.string(), ''),
   value: v.optional(v.record(v.string(), v.unknown()), {}),
 });
 type Message = v.InferOutput<typeof message>;
@@ -48,13 +43,20 @@ export interface Question {
 /** Serves a question of another process. `cancelled` aborts when no reply is expected any more. */
 type ServePeer = (value: JsonObject, emit: (event: JsonObject) => void, cancelled: AbortSignal) => Promise<JsonObject>;
 
+type PeerTopic = 'sse-session' | 'client-reply';
+
 /** Questions between gateway processes. */
 export interface Peers {
   /** Id of this process. */
   readonly self: string;
+  readonly counts: {
+    /** Events that were too long for another process. */
+    readonly dropped: number;
+  };
   /** Rejects with the GatewayError of the other process, or with one whose `detail` is `noSessionDetail` if that process is gone. */
-  ask(to: string, value: JsonObject, question: Question): Promise<JsonObject>;
-  serve(handler: ServePeer): void;
+  ask(to: string, topic: PeerTopic, value: JsonObject, question: Question): Promise<JsonObject>;
+  /** Serves the questions of a topic. */
+  serve(topic: PeerTopic, handler: ServePeer): void;
   close(): void;
 }
 
@@ -69,15 +71,17 @@ export function createPeers(channels: readonly NoticeChannel<PeerNotice>[], key:
   const self = randomUUID();
   const asked = new Map<number, Asked>();
   const served = new Map<string, AbortController>();
-  const seen = new LRUCache<string, true>({ max: seenMax, ttl: seenMs });
+  const handlers = new Map<string, ServePeer>();
+  const assembly = createAssembly(lengthMax);
   let last = 0;
-  let sentMessages = 0;
-  let handler: ServePeer | null = null;
+  let lastMessage = 0;
+  const counts = { dropped: 0 };
   for (const channel of channels) channel.listen(receive);
 
   return {
     self,
-    ask(to, value, question) {
+    counts,
+    ask(to, topic, value, question) {
       const call = ++last;
       const reply = new Promise<JsonObject>((resolve, reject) => {
         asked.set(call, { question, resolve, reject, timer: setTimeout(() => fail(call, gone()), silenceMs) });
@@ -85,11 +89,11 @@ export function createPeers(channels: readonly NoticeChannel<PeerNotice>[], key:
       question.onCancel(() => {
         if (fail(call, new GatewayError('client_closed'))) send(to, { call, kind: 'cancel' });
       });
-      if (!send(to, { call, kind: 'ask', value })) fail(call, tooLong());
+      if (!send(to, { call, kind: 'ask', topic, value })) fail(call, tooLong());
       return reply;
     },
-    serve(given) {
-      handler = given;
+    serve(topic, handler) {
+      handlers.set(topic, handler);
     },
     close() {
       for (const channel of channels) channel.close();
@@ -98,25 +102,28 @@ export function createPeers(channels: readonly NoticeChannel<PeerNotice>[], key:
   };
 
   /** Returns false for a message that is too long. */
-  function send(to: string, sent: Omit<Message, 'from' | 'id' | 'value'> & { value?: JsonObject }): boolean {
-    const text = JSON.stringify({ from: self, id: ++sentMessages, ...sent });
+  function send(to: string, sent: Omit<Message, 'value' | 'topic'> & { topic?: PeerTopic; value?: JsonObject }): boolean {
+    const text = JSON.stringify(sent);
     if (text.length > lengthMax) return false;
-    const sealed = seal(key, text, `mcp-peer/${to}`);
-    for (const channel of channels) channel.send({ to, sealed });
+    for (const part of partsOf(self, ++lastMessage, text)) {
+      const sealed = seal(key, writePart(part), `mcp-peer/${to}`);
+      for (const channel of channels) channel.send({ to, sealed });
+    }
     return true;
   }
 
   function receive(arrived: unknown): void {
-    const parsed = v.safeParse(notice, arrived instanceof Uint8Array ? parse(Buffer.from(arrived).toString('utf8')) : arrived);
+    const given = arrived instanceof Uint8Array ? parseObject(Buffer.from(arrived).toString('utf8')) : arrived;
+    const parsed = v.safeParse(notice, given);
     if (!parsed.success || parsed.output.to !== self) return;
-    const read = v.safeParse(message, parse(open(parsed.output.sealed)));
+    const part = readPart(open(parsed.output.sealed));
+    const whole = part === null ? null : assembly.add(part);
+    if (part === null || whole === null) return;
+    const read = v.safeParse(message, parseObject(whole));
     if (!read.success) return;
-    const { from, id, call, kind, value } = read.output;
-    // Channels of one machine and between machines can both deliver a message.
-    const name = `${from} ${id}`;
-    if (seen.has(name)) return;
-    seen.set(name, true);
-    if (kind === 'ask') return void answer(from, call, value);
+    const { from } = part;
+    const { call, kind, topic, value } = read.output;
+    if (kind === 'ask') return void serveQuestion(from, call, topic, value);
     if (kind === 'cancel') return served.get(`${from} ${call}`)?.abort();
     const one = asked.get(call);
     if (!one) return;
@@ -126,15 +133,18 @@ export function createPeers(channels: readonly NoticeChannel<PeerNotice>[], key:
     else if (kind === 'done') take(call)?.resolve(value);
   }
 
-  async function answer(from: string, call: number, value: JsonObject): Promise<void> {
+  async function serveQuestion(from: string, call: number, topic: string, value: JsonObject): Promise<void> {
     const name = `${from} ${call}`;
-    if (handler === null) return;
+    const handler = handlers.get(topic);
+    if (handler === undefined) return;
     const cancelled = new AbortController();
     served.set(name, cancelled);
     send(from, { call, kind: 'alive' });
     const alive = setInterval(() => send(from, { call, kind: 'alive' }), aliveMs);
     try {
-      const emit = (event: JsonObject): void => void send(from, { call, kind: 'event', value: event });
+      const emit = (event: JsonObject): void => {
+        if (!send(from, { call, kind: 'event', value: event })) counts.dropped++;
+      };
       const reply = await handler(value, emit, cancelled.signal);
       if (!send(from, { call, kind: 'done', value: reply })) throw tooLong();
     } catch (thrown) {
@@ -167,19 +177,11 @@ export function createPeers(channels: readonly NoticeChannel<PeerNotice>[], key:
   }
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
 function gone(): GatewayError {
   return new GatewayError('upstream_reset', { message: 'The gateway process of the session has ended', detail: noSessionDetail });
 }
 
 function tooLong(): GatewayError {
-  const message = `A message of a session at another gateway process may have ${lengthMax} characters`;
+  const message = `A message of a session at another gateway process may have at most ${lengthMax} characters`;
   return new GatewayError('upstream_invalid', { message });
 }

@@ -1,7 +1,7 @@
 import type { UpstreamCall } from '../../contract/provider/upstream.ts';
 import { toGatewayError } from '../../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
-import { type Answered, sendAttempt } from '../../json-rpc/attempt.ts';
+import { sendAttempt, type UpstreamResponse } from '../../json-rpc/attempt.ts';
 import { type ClientMessage, parseMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import { withoutDisabled } from '../capabilities.ts';
@@ -40,7 +40,7 @@ export async function exchangeRest(
     }
     const { status, headers, stream } = response;
     const reply = resultReply(message, await restResult(status, headers, stream));
-    const reader = messageReader({ server, call, checkResult: outgoing.checkResult, session: null });
+    const reader = messageReader({ server, call, checkResult: outgoing.checks?.checkResult ?? null, session: null });
     const changed = await reader.read(String(reply.reply.body));
     return changed === null ? reply : { ...reply, reply: { ...reply.reply, body: changed } };
   } catch (thrown) {
@@ -62,7 +62,7 @@ function requestOf(rest: RestTools, { params, id }: ClientMessage): { method: st
   }
 }
 
-function send(work: Work, method: string, request: RestRequest): Promise<Answered> {
+function send(work: Work, method: string, request: RestRequest): Promise<UpstreamResponse> {
   return sendAttempt(work.ctx, work.options, calledServer(work.server.document), upstreamCall(work, method, request));
 }
 

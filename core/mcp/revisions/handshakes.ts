@@ -8,7 +8,7 @@ import { statelessResult } from './translated-reader.ts';
 const serverInfoKey = 'io.modelcontextprotocol/serverInfo';
 /** Maximum size of what a client states about itself in bytes of JSON: it is part of each session id. */
 const clientBytesMax = 4_096;
-/** Capabilities of a client for which servers ask it questions. Sessions and the revision without them ask in other ways. */
+/** Capabilities of a client for which servers with sessions ask it questions. */
 const asked: readonly string[] = ['sampling', 'elicitation', 'roots', 'tasks'];
 
 /** Returns what `initialize` states about a client, for the requests in its session. Throws RpcError -32602 if it is too long. */
@@ -16,7 +16,7 @@ export function clientOf({ params, id }: ClientMessage): StatelessClient {
   const { clientInfo, capabilities } = params;
   const client = {
     info: isObject(clientInfo) ? clientInfo : { name: 'unknown', version: '0' },
-    capabilities: without(isObject(capabilities) ? capabilities : {}, asked),
+    capabilities: without(isObject(capabilities) ? capabilities : {}, ['tasks']),
   };
   if (JSON.stringify(client).length <= clientBytesMax) return client;
   const text = `params: clientInfo and capabilities may have ${clientBytesMax} bytes together`;

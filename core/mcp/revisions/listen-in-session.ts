@@ -4,6 +4,7 @@ import { relayStream } from '../../json-rpc/relay-reply.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Work } from '../exchange.ts';
 import { closeSession, initialize, openNotices, request } from '../own-client.ts';
+import type { SseConnection } from '../sse/sse-connection.ts';
 import { statelessResult } from './translated-reader.ts';
 
 /** Members of a subscription, with the notices of sessions that they ask for. */
@@ -13,16 +14,19 @@ export const subscriptionNotices: Readonly<Record<string, string>> = {
   resourcesListChanged: 'notifications/resources/list_changed',
 };
 const resourcesMax = 1_000;
+/** Notices that wait for a client. */
+const waitingMax = 100;
 export const subscriptionKey = 'io.modelcontextprotocol/subscriptionId';
 
 /** Serves `subscriptions/listen` at a server with sessions: with a session of its own, which ends with the stream. */
 export async function listenInSession(work: Work, message: ClientMessage): Promise<AttemptReply> {
   const { parts, ctx, sink, server, options } = work;
   const own = parts.routedSessions.partsOf(server);
-  const session = await initialize(own);
+  const ofConnection = new NoticeStream();
+  const session = await initialize(own, ofConnection.add);
   const end = (): void => void closeSession(own, session).catch(() => undefined);
   try {
-    const stream = await openNotices(own, session);
+    const stream = session.sse ? ofConnection.follow(session.sse) : await openNotices(own, session);
     const wanted = isObject(message.params.notifications) ? message.params.notifications : {};
     const granted: JsonObject = {};
     const notices = new Set<string>();
@@ -60,6 +64,32 @@ export async function listenInSession(work: Work, message: ClientMessage): Promi
     });
   } finally {
     end();
+  }
+}
+
+/** The notices of a server of HTTP+SSE as an event stream. */
+class NoticeStream {
+  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+  readonly #body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      this.#controller = controller;
+    },
+  });
+
+  /** Takes notices. The gateway replies to questions itself. */
+  readonly add = (message: JsonObject): boolean => {
+    if (message.id !== undefined) return false;
+    // A client that reads slowly misses notices, so that they are not held in memory.
+    if ((this.#controller?.desiredSize ?? 0) > -waitingMax) {
+      this.#controller?.enqueue(Buffer.from(`data: ${JSON.stringify(message)}\n\n`));
+    }
+    return true;
+  };
+
+  /** Returns the stream. It ends with its connection. */
+  follow(connection: SseConnection) {
+    void connection.closed.then(() => this.#controller?.close());
+    return { body: this.#body as AsyncIterable<Uint8Array>, abort: () => connection.end() };
   }
 }
 

@@ -38,12 +38,13 @@ function forStateless(json: string, method: string | null): string {
   return JSON.stringify({ ...message, result: statelessResult(method, message.result) });
 }
 
-function forSessions(json: string): string {
+/** Returns a message of a server without sessions as clients with sessions read it. */
+export function forSessions(json: string): string {
   const message = parseObject(json);
   if (message?.method === 'notifications/subscriptions/acknowledged') return '';
   if (!isObject(message?.result)) return json;
   const { resultType, ttlMs: _, cacheScope: __, ...result } = message.result;
   if (resultType !== 'input_required') return JSON.stringify({ ...message, result });
-  const text = 'The MCP server asks for input in a form that sessions do not have. Use the revision 2026-07-28';
+  const text = 'The MCP server asks for input that this client does not offer, or in a reply that cannot ask';
   return errorBody(message.id as RpcId, rpcCodes.internal, text);
 }

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../contract/values/errors.ts';
-import { isPromise, type JsonObject, parseObject } from '../../contract/values/json.ts';
+import { type JsonObject, parseObject } from '../../contract/values/json.ts';
 import { beginAttempt } from '../../json-rpc/attempt.ts';
 import { RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
@@ -7,6 +7,7 @@ import type { Outgoing, Work } from '../exchange.ts';
 import { resultReply } from '../local-replies.ts';
 import type { OwnSession } from '../own-client.ts';
 import { discoverResult, prefersSession } from '../revisions/handshakes.ts';
+import { listenInSession } from '../revisions/listen-in-session.ts';
 import { translatedReader } from '../revisions/translated-reader.ts';
 import { routedBody } from '../routed-message.ts';
 import { isStateless } from '../routing-headers.ts';
@@ -17,7 +18,7 @@ import { callerOf } from '../session-id.ts';
 import { upstreamCall } from '../upstream-call.ts';
 import { exchangeInSseSession, openSseSession } from './session-exchange.ts';
 import type { SseConnection } from './sse-connection.ts';
-import { eventReply } from './sse-reply.ts';
+import { eventReply, onDisconnect, readMessage } from './sse-reply.ts';
 
 /**
  * Serves a message for a server of the transport HTTP+SSE: in the session of the client, or for clients without one over a connection
@@ -43,21 +44,16 @@ export async function exchangeSse(work: Work, outgoing: Outgoing, renew: () => P
     }
     return resultReply(outgoing.message, discoverResult((await sessionOf(work)).opened));
   }
+  if (client === 'stateless' && message.method === 'subscriptions/listen' && outgoing.message !== null) {
+    return listenInSession(work, outgoing.message);
+  }
   const reply = eventReply(work, call.id);
-  const read = messageReader({ server, call, checkResult: outgoing.checkResult, session: null });
+  const read = messageReader({ server, call, checkResult: outgoing.checks?.checkResult ?? null, session: null });
   const reader = client === 'stateless' ? translatedReader(read, client, call.method) : read;
-  const receiver = {
-    onProgress: reply.send,
-    onCancel(cancel: () => void) {
-      ctx.abortUpstream = cancel;
-      if (ctx.aborted) cancel();
-    },
-  };
+  const receiver = { onProgress: reply.send, onCancel: onDisconnect(ctx) };
   try {
     const response = await onConnection(work, renew, (connection, headers) => connection.request(message, headers, receiver));
-    const text = JSON.stringify(response);
-    const checked = reader.read(text);
-    return reply.end((isPromise(checked) ? await checked : checked) ?? text);
+    return reply.end(await readMessage(reader, response));
   } catch (thrown) {
     return reply.fail(thrown);
   }

@@ -1,16 +1,16 @@
 import * as v from 'valibot';
 import type { Identity } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
-import { isPromise, type JsonObject } from '../../contract/values/json.ts';
+import type { JsonObject } from '../../contract/values/json.ts';
 import { beginAttempt } from '../../json-rpc/attempt.ts';
-import { RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
 import type { Question } from '../peers/peers.ts';
+import { sessionNotFound } from '../refusals.ts';
 import { calledServer, lostDetail, noSessionDetail, rejectedDetail } from '../server-errors.ts';
 import { messageReader } from '../server-messages.ts';
 import { callerOf, type SessionState } from '../session-id.ts';
-import { eventReply } from './sse-reply.ts';
+import { eventReply, onDisconnect, readMessage } from './sse-reply.ts';
 import type { SseSessionAddress } from './sse-sessions.ts';
 
 const address = v.object({ process: v.string(), id: v.string() });
@@ -60,32 +60,24 @@ export async function exchangeInSseSession(
   } catch (thrown) {
     const isOver = thrown instanceof GatewayError && (thrown.detail === noSessionDetail || thrown.detail === lostDetail);
     if (!isOver) throw thrown;
-    throw new RpcError(rpcCodes.sessionNotFound, 'Session not found. Initialize a new one', { status: 404, id: call.id });
+    throw sessionNotFound(call);
   }
 }
 
 async function request(
   work: Work,
-  { checkResult }: Outgoing,
+  { checks }: Outgoing,
   at: SseSessionAddress,
   message: JsonObject,
   headers: string[],
 ): Promise<AttemptReply> {
   const { ctx, call, server, parts } = work;
   const reply = eventReply(work, call.id);
-  const reader = messageReader({ server, call, checkResult, session: null });
-  const question: Question = {
-    onEvent: reply.send,
-    onCancel(cancel) {
-      ctx.abortUpstream = cancel;
-      if (ctx.aborted) cancel();
-    },
-  };
+  const reader = messageReader({ server, call, checkResult: checks?.checkResult ?? null, session: null });
+  const question: Question = { onEvent: reply.send, onCancel: onDisconnect(ctx) };
   try {
     const response = await counted(work, () => parts.sseSessions.run(at, { action: 'request', message, headers }, question));
-    const text = JSON.stringify(response);
-    const read = reader.read(text);
-    return reply.end((isPromise(read) ? await read : read) ?? text);
+    return reply.end(await readMessage(reader, response));
   } catch (thrown) {
     return reply.fail(thrown);
   }
@@ -104,8 +96,8 @@ async function stream(work: Work, at: SseSessionAddress): Promise<AttemptReply> 
       onEvent: reply.send,
       onCancel(cancel) {
         end = cancel;
-        ctx.abortUpstream = cancel;
-        if (ctx.aborted || parts.openStreams.isClosed) cancel();
+        onDisconnect(ctx)(cancel);
+        if (parts.openStreams.isClosed) cancel();
       },
     };
     await parts.sseSessions.run(at, { action: 'listen', message: {}, headers: [] }, question).catch(() => undefined);

@@ -30,11 +30,14 @@ export interface SseConnection {
   end(): void;
 }
 
+/** Returns true if the message was taken. */
+export type OnMessage = (message: JsonObject) => boolean;
+
 /**
- * Opens a connection. `onMessage` receives questions and notices of the server, for the one client of the connection; without it the
- * gateway replies to questions itself. Rejects with GatewayError `upstream_…`.
+ * Opens a connection. `onMessage` receives questions and notices of the server, for the one client of the connection. The gateway replies itself
+ * to questions for which it returns false. Rejects with GatewayError `upstream_…`.
  */
-export async function openSse(parts: SseParts, onMessage?: (message: JsonObject) => void): Promise<SseConnection> {
+export async function openSse(parts: SseParts, onMessage?: OnMessage): Promise<SseConnection> {
   const { server, timeouts, streams } = parts;
   const pending = new PendingRequests(timeouts.idleMs, endIfIdle);
   let closedBy: GatewayError | null = null;
@@ -122,8 +125,7 @@ export async function openSse(parts: SseParts, onMessage?: (message: JsonObject)
     if (message === null) return;
     if (message.method === 'notifications/progress') pending.progress(isObject(message.params) ? message.params : {}, message);
     else if (message.method === undefined) pending.settle(message);
-    else if (onMessage) onMessage(message);
-    else void reply(message);
+    else if (!onMessage?.(message)) void reply(message);
   }
 
   /** The gateway offers no capabilities, so a server can only ask whether it is alive. One reply at a time: a flood gets no more. */

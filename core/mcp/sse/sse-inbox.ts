@@ -10,16 +10,25 @@ const waitingMax = 100;
  * client opens a stream. Notices go to the stream. Both wait for a stream if there is none; of too many the oldest are dropped.
  */
 export class SseInbox {
+  readonly #onDropped: () => void;
   readonly #requests = new Set<Receive>();
   #stream: { readonly receive: Receive; end(): void } | null = null;
   #waiting: JsonObject[] = [];
   #isClosed = false;
 
+  /** `onDropped` is called for each message that is dropped. */
+  constructor(onDropped: () => void) {
+    this.#onDropped = onDropped;
+  }
+
   deliver(message: JsonObject): void {
     const isForRequest = message.id !== undefined || message.method === 'notifications/message';
     const receive = (isForRequest ? [...this.#requests].at(-1) : undefined) ?? this.#stream?.receive;
     if (receive) receive(message);
-    else if (this.#waiting.push(message) > waitingMax) this.#waiting.shift();
+    else if (this.#waiting.push(message) > waitingMax) {
+      this.#waiting.shift();
+      this.#onDropped();
+    }
   }
 
   /** Adds an open request. The returned function removes it. */

@@ -1,6 +1,8 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
-import { errorBody, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
+import { isPromise, type JsonObject } from '../../contract/values/json.ts';
+import type { MessageReader } from '../../json-rpc/message-reader.ts';
+import { errorBody, RpcError, type RpcId, rpcCodes } from '../../json-rpc/messages.ts';
 import { addGatewayHeaders } from '../../pipeline/attempt/reply-headers.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Work } from '../exchange.ts';
@@ -46,8 +48,8 @@ export function eventReply({ ctx, sink, options }: Pick<Work, 'ctx' | 'sink' | '
     },
     fail(thrown) {
       if (!isOpen) throw thrown;
-      const text = thrown instanceof GatewayError ? thrown.message : 'Internal error';
-      write(errorBody(id, rpcCodes.internal, text));
+      if (thrown instanceof RpcError) write(errorBody(id, thrown.rpcCode, thrown.message, thrown.data));
+      else write(errorBody(id, rpcCodes.internal, thrown instanceof GatewayError ? thrown.message : 'Internal error'));
       return streamed;
     },
   };
@@ -64,4 +66,19 @@ export function eventReply({ ctx, sink, options }: Pick<Work, 'ctx' | 'sink' | '
       isFull = false;
     });
   }
+}
+
+/** Returns a function that takes how to cancel a request, for when the client disconnects. */
+export function onDisconnect(ctx: RequestContext): (cancel: () => void) => void {
+  return (cancel) => {
+    ctx.abortUpstream = cancel;
+    if (ctx.aborted) cancel();
+  };
+}
+
+/** Returns the JSON of a message of a server as `reader` changes it. */
+export async function readMessage(reader: MessageReader, message: JsonObject): Promise<string> {
+  const text = JSON.stringify(message);
+  const read = reader.read(text);
+  return (isPromise(read) ? await read : read) ?? text;
 }

@@ -33,6 +33,10 @@ type Order = v.InferOutput<typeof order>;
  * client to that process. A session ends with its connection.
  */
 export interface SseSessions {
+  readonly counts: {
+    /** Messages of servers that were dropped: too many waited for their client, or one was too long for the process of the client. */
+    readonly dropped: number;
+  };
   /** Opens a session with the `initialize` of a client. Rejects with GatewayError `upstream_…`. */
   open(parts: OwnClientParts, initialize: JsonObject): Promise<{ address: SseSessionAddress; response: JsonObject }>;
   /**
@@ -56,16 +60,25 @@ export function createSseSessions(peers: Peers): SseSessions {
       connection.end();
     },
   });
-  peers.serve((value, emit, cancelled) => {
+  peers.serve('sse-session', (value, emit, cancelled) => {
     const question = { onEvent: emit, onCancel: (cancel: () => void) => cancelled.addEventListener('abort', cancel) };
     return runHere(v.parse(order, value), question);
   });
 
+  let dropped = 0;
   return {
+    counts: {
+      get dropped() {
+        return dropped + peers.counts.dropped;
+      },
+    },
     async open(parts, initialize) {
       const id = randomUUID();
-      const inbox = new SseInbox();
-      const connection = await openSse(parts, (message) => inbox.deliver(message));
+      const inbox = new SseInbox(() => dropped++);
+      const connection = await openSse(parts, (message) => {
+        inbox.deliver(message);
+        return true;
+      });
       try {
         const response = await connection.request(initialize, []);
         const idle = setTimeout(() => sessions.delete(id), idleMs).unref();
@@ -79,7 +92,9 @@ export function createSseSessions(peers: Peers): SseSessions {
     },
     run(address, given, question) {
       const { process, id } = address;
-      return process === peers.self ? runHere({ ...given, id }, question) : peers.ask(process, { ...given, id }, question);
+      return process === peers.self
+        ? runHere({ ...given, id }, question)
+        : peers.ask(process, 'sse-session', { ...given, id }, question);
     },
   };
 

@@ -1,5 +1,5 @@
 import type { Identity } from '../../contract/plugin/context.ts';
-import type { JsonObject } from '../../contract/values/json.ts';
+import { type JsonObject, parseObject } from '../../contract/values/json.ts';
 import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
 import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
@@ -16,12 +16,12 @@ const onlyInSessions: ReadonlySet<string> = new Set(['logging/setLevel', 'resour
  * Returns the reply to a message that has no counterpart in the revisions of its server; null for all others. `session` is that of the
  * client. Throws RpcError -32601 for methods that the server cannot serve.
  */
-export async function answerLocally(work: Work, outgoing: Outgoing, session: SessionState | null): Promise<AttemptReply | null> {
+export async function replyLocally(work: Work, outgoing: Outgoing, session: SessionState | null): Promise<AttemptReply | null> {
   const { parts, ctx, server } = work;
   const { message, isOpening } = outgoing;
   if (session?.client) {
     if (ctx.request.method === 'DELETE') return empty(200);
-    return message === null ? null : inSession(message);
+    return message === null ? null : inSession(work, message);
   }
   const only = message === null || outgoing.routed !== null ? null : parts.revisions.only(server);
   if (message === null || only === null) return null;
@@ -30,7 +30,14 @@ export async function answerLocally(work: Work, outgoing: Outgoing, session: Ses
 }
 
 /** A message of a client with a session, for a server without sessions. */
-function inSession(message: ClientMessage): AttemptReply | null {
+async function inSession({ parts, ctx }: Work, message: ClientMessage): Promise<AttemptReply | null> {
+  if (message.kind === 'response') {
+    const sent = parseObject(Buffer.from(ctx.body ?? []).toString('utf8'));
+    const session = ctx.request.header('mcp-session-id') as string;
+    // The process that asked may be gone, and its request with it.
+    if (sent !== null) await parts.clientQuestions.settle(session, sent).catch(() => undefined);
+    return empty(202);
+  }
   // A server without sessions learns from a closed connection that a request was cancelled.
   if (message.kind !== 'request') return empty(202);
   if (message.method === 'ping') return resultReply(message, {});

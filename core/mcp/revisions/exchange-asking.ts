@@ -1,0 +1,146 @@
+import { GatewayError } from '../../contract/values/errors.ts';
+import { isObject, type JsonObject, parseObject } from '../../contract/values/json.ts';
+import { passedHeaders } from '../../json-rpc/headers.ts';
+import { dataOf } from '../../json-rpc/message-reader.ts';
+import { type ClientMessage, RpcError, rpcCodes } from '../../json-rpc/messages.ts';
+import { messageBytesMax, relayJson } from '../../json-rpc/relay-reply.ts';
+import { EventFrames } from '../../pipeline/attempt/event-frames.ts';
+import type { ExchangeStream } from '../../pipeline/attempt/exchange-stream.ts';
+import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
+import type { Outgoing, Work } from '../exchange.ts';
+import { sendAuthorised } from '../send-in-session.ts';
+import { messageReader } from '../server-messages.ts';
+import type { SessionState, StatelessClient } from '../session-id.ts';
+import { type EventReply, eventReply, onDisconnect, readMessage } from '../sse/sse-reply.ts';
+import { isEventStream, passedNames, requireUsable } from '../upstream-reply.ts';
+import { forSessions, translatedReader } from './translated-reader.ts';
+
+/** Methods whose results may ask for input. */
+const mayAsk: ReadonlySet<unknown> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+/** The capability of a client that a question needs. */
+const needed: Readonly<Record<string, string>> = {
+  'elicitation/create': 'elicitation',
+  'sampling/createMessage': 'sampling',
+  'roots/list': 'roots',
+};
+/** Times that a server may ask for input during one request. */
+const roundsMax = 10;
+/** Questions of one round. */
+const questionsMax = 32;
+
+/** Returns the session if a server without sessions may ask its client for input with the result of this message; else null. */
+export function askedSession(session: SessionState | null, message: ClientMessage | null): SessionState | null {
+  if (!session?.client || message?.kind !== 'request' || !mayAsk.has(message.method)) return null;
+  const { capabilities } = session.client;
+  return Object.values(needed).some((name) => capabilities[name] !== undefined) ? session : null;
+}
+
+/**
+ * Serves a request of a client with a session at a server without sessions, which asks for input with a result (`input_required`). The client
+ * gets the questions as requests before its reply, as servers with sessions ask, and the request is sent again with the replies.
+ */
+export async function exchangeAsking(work: Work, outgoing: Outgoing, session: SessionState): Promise<AttemptReply> {
+  const { call, server } = work;
+  const message = outgoing.message as ClientMessage;
+  const reply = eventReply(work, call.id);
+  let next = outgoing;
+  try {
+    for (let round = 0; ; round++) {
+      const { status, headers, stream } = await sendAuthorised(work, next, session);
+      requireUsable(status, stream);
+      const reader = messageReader({ server, call, checkResult: outgoing.checks?.checkResult ?? null, session: null });
+      if (status !== 200 && round === 0) {
+        const sent = status < 500 ? 200 : status;
+        return await relayJson(
+          sent,
+          passedHeaders(headers, passedNames),
+          stream,
+          translatedReader(reader, 'sessions', call.method),
+        );
+      }
+      const found = isEventStream(headers) ? await lastOf(stream, call.id, onNotice) : await wholeOf(stream);
+      if (found === null)
+        throw new GatewayError('upstream_invalid', { message: `The MCP server sent no result (status ${status})` });
+      const text = await readMessage(reader, found);
+      if (text === '') throw new GatewayError('upstream_invalid', { message: 'The MCP server replied to another request' });
+      const result = parseObject(text)?.result;
+      if (!isObject(result) || result.resultType !== 'input_required') return reply.end(forSessions(text));
+      if (round === roundsMax) throw inputError(call.id, `The MCP server asked for input more than ${roundsMax} times`);
+      const inputResponses = await ask(work, session.client as StatelessClient, result, reply);
+      const { requestState } = result;
+      const params = { ...message.params, inputResponses, ...(requestState === undefined ? {} : { requestState }) };
+      const again = { ...message, params };
+      next = { ...next, message: (await outgoing.checks?.checkArguments(again)) ?? again };
+    }
+  } catch (thrown) {
+    if (thrown instanceof RpcError) call.errorCode = thrown.rpcCode;
+    return reply.fail(thrown);
+  }
+
+  /** Progress and log messages reach the client before its reply. */
+  function onNotice(notice: JsonObject): void {
+    reply.send(notice);
+  }
+}
+
+/** Sends the questions to the client, and returns its results by their keys. */
+async function ask(
+  { ctx, call, parts }: Work,
+  client: StatelessClient,
+  result: JsonObject,
+  reply: EventReply,
+): Promise<JsonObject> {
+  const requests = Object.entries(isObject(result.inputRequests) ? result.inputRequests : {});
+  if (requests.length > questionsMax)
+    throw inputError(call.id, `The MCP server asked more than ${questionsMax} questions at once`);
+  const session = ctx.request.header('mcp-session-id') as string;
+  const cancels: (() => void)[] = [];
+  onDisconnect(ctx)(() => {
+    for (const cancel of cancels) cancel();
+  });
+  const asked = requests.map(async ([key, given]) => {
+    const { method, params } = isObject(given) ? given : {};
+    const capability = needed[String(method)];
+    if (capability === undefined || client.capabilities[capability] === undefined) {
+      throw inputError(call.id, `The MCP server asked for ${String(method).slice(0, 100)}, which the client does not offer`);
+    }
+    const question = { session, method: String(method), params };
+    const onCancel = (cancel: () => void): void => void (ctx.aborted ? cancel() : cancels.push(cancel));
+    return [key, await parts.clientQuestions.ask(question, reply.send, onCancel)] as const;
+  });
+  try {
+    return Object.fromEntries(await Promise.all(asked));
+  } catch (thrown) {
+    for (const cancel of cancels) cancel();
+    throw thrown instanceof RpcError ? new RpcError(thrown.rpcCode, thrown.message, { id: call.id, status: 200 }) : thrown;
+  }
+}
+
+function inputError(id: ClientMessage['id'], message: string): RpcError {
+  return new RpcError(rpcCodes.internal, message, { id, status: 200 });
+}
+
+async function wholeOf(stream: ExchangeStream): Promise<JsonObject | null> {
+  const body = await stream.whole(messageBytesMax);
+  return body === null ? null : parseObject(Buffer.from(body).toString('utf8'));
+}
+
+/** Returns the response in an event stream, and passes on the notices before it. Null: there is none. */
+async function lastOf(stream: ExchangeStream, id: unknown, onNotice: (notice: JsonObject) => void): Promise<JsonObject | null> {
+  const frames = new EventFrames(() => {});
+  const read = (frame: string): JsonObject | null => {
+    const message = parseObject(dataOf(frame) ?? '');
+    if (message?.method === undefined) return message?.id === id ? message : null;
+    if (message.id === undefined) onNotice(message);
+    return null;
+  };
+  for await (const chunk of stream.body) {
+    for (const frame of frames.push(chunk)) {
+      const found = read(frame);
+      if (found === null) continue;
+      stream.abort();
+      return found;
+    }
+  }
+  return read(frames.rest());
+}

@@ -1,0 +1,22 @@
+import { GatewayError } from '../contract/values/errors.ts';
+import { findHeader, type HeaderList } from '../contract/values/http.ts';
+import type { ExchangeStream } from '../pipeline/attempt/exchange-stream.ts';
+
+/** Headers of a server that clients of the protocol read. */
+export const passedNames: readonly string[] = ['content-type', 'mcp-protocol-version', 'retry-after', 'allow'];
+
+/** Throws for replies that clients must not see: those about the gateway's own credential, and redirects. */
+export function requireUsable(status: number, stream: ExchangeStream): void {
+  if (status !== 401 && status !== 403 && (status < 300 || status >= 400)) return;
+  stream.abort();
+  const message =
+    status < 400
+      ? `The MCP server replied with a redirect (${status}). Redirects are not followed`
+      : `The MCP server rejected the credential of its integration (${status})`;
+  throw new GatewayError('upstream_status', { message });
+}
+
+/** True if a reply with these headers is an event stream. */
+export function isEventStream(headers: HeaderList): boolean {
+  return /^text\/event-stream\b/i.test(findHeader(headers, 'content-type') ?? '');
+}
