@@ -21,10 +21,12 @@ export async function rebuildDay(em: EntityManager, { fromMs, toMs }: Span): Pro
   for (let startMs = Math.floor(fromMs / hourMs) * hourMs; startMs < toMs; startMs += hourMs) {
     await replace(em, [...finerGrains, grains.hour], { fromMs: startMs, toMs: startMs + hourMs }, sumsOfRecords);
   }
-  await replace(em, [grains.dayDetail, grains.dayUser], { fromMs: dayStartMs, toMs: dayStartMs + dayMs }, sumsOfHours);
+  await replace(em, dayPairs.map(([, day]) => day), { fromMs: dayStartMs, toMs: dayStartMs + dayMs }, sumsOfHours);
 }
 
 const finerGrains = grainPairs.map(([finer]) => finer);
+/** Grains of hours, and those of days that sum them. */
+const dayPairs = grainPairs.filter(([, coarser]) => coarser.lengthMs === dayMs);
 
 async function replace(em: EntityManager, of: readonly Grain[], { fromMs, toMs }: Span, insert: string): Promise<void> {
   const span = [new Date(fromMs), new Date(toMs)];
@@ -75,9 +77,9 @@ const sumsOfRecords = `with one as materialized (
   ${[...finerGrains, grains.hour].map((grain) => `(${sumsOfGrain(grain)})`).join(' union all ')}`;
 
 const sumsOfHours = `with hours as materialized (
-    select *, case grain when '${grains.hourDetail.name}' then '${grains.dayDetail.name}' else '${grains.dayUser.name}' end as day_grain
+    select *, case grain ${dayPairs.map(([hour, day]) => `when '${hour.name}' then '${day.name}'`).join(' ')} end as day_grain
     from usage_rollups where organisation_id in (select id from organisations)
-      and grain in ('${grains.hourDetail.name}', '${grains.hourUser.name}') and starts_at >= $1 and starts_at < $2),
+      and grain in (${dayPairs.map(([hour]) => `'${hour.name}'`).join(', ')}) and starts_at >= $1 and starts_at < $2),
   bins as (
     select organisation_id, day_grain, key, array_agg((bin << 32) + number) as latency
     from (select organisation_id, day_grain, key, (packed + 2147483648) >> 32 as bin,

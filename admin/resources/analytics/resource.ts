@@ -9,6 +9,7 @@ import { RollupsByPrompt } from './migrations/202611222330-rollups-by-prompt.ts'
 import { RecordCopies } from './migrations/202611230920-record-copies.ts';
 import { RollupsByKey } from './migrations/202611231310-rollups-by-key.ts';
 import { RefusedCopies } from './migrations/202611231315-refused-copies.ts';
+import { RollupsByModel } from './migrations/202611231610-rollups-by-model.ts';
 import { analyticsRoutes } from './routes.ts';
 
 export const analyticsResource = defineResource({
@@ -22,6 +23,7 @@ export const analyticsResource = defineResource({
     { name: '202611230920-record-copies', class: RecordCopies },
     { name: '202611231310-rollups-by-key', class: RollupsByKey },
     { name: '202611231315-refused-copies', class: RefusedCopies },
+    { name: '202611231610-rollups-by-model', class: RollupsByModel },
   ],
   routes: analyticsRoutes,
   recordWriters: [writeRollups],

@@ -51,17 +51,25 @@ interface Piece {
   readonly toMs: number;
 }
 
+/**
+ * Grains of hours and days, those with the fewest rows first. Grains of users leave out requests without a user: they are the last, and the only ones
+ * that keep `end_user`, so they serve only questions about users.
+ */
+const byHourAndDay: readonly (readonly [Grain, Grain | null])[] = [
+  [grains.hour, null],
+  [grains.hourModel, grains.dayModel],
+  [grains.hourKey, grains.dayKey],
+  [grains.hourDetail, grains.dayDetail],
+  [grains.hourUser, grains.dayUser],
+];
+
 /** Null if no grain keeps these dimensions in buckets that are short enough. */
 function piecesFor({ fromMs, toMs, bucketMs }: Range, needed: readonly Dimension[], withCounts: boolean): Piece[] | null {
   const keepsAll = ({ keeps, hasCounts }: Grain) => needed.every((name) => keeps.includes(name)) && (hasCounts || !withCounts);
   if (bucketMs === minuteMs) return keepsAll(grains.minute) ? [{ grain: grains.minute, fromMs, toMs }] : null;
-  if (keepsAll(grains.hour)) return [{ grain: grains.hour, fromMs, toMs }];
-  // Grains of users leave out requests without a user, so they serve only questions about users.
-  const [hours, days] = needed.includes('end_user')
-    ? ([grains.hourUser, grains.dayUser] as const)
-    : ([grains.hourDetail, grains.dayDetail] as const);
-  if (!keepsAll(hours)) return null;
-  if (bucketMs < dayMs) return [{ grain: hours, fromMs, toMs }];
+  const [hours, days] = byHourAndDay.find(([finer]) => keepsAll(finer)) ?? [null, null];
+  if (hours === null) return null;
+  if (bucketMs < dayMs || days === null) return [{ grain: hours, fromMs, toMs }];
   const [firstDay, endOfDays] = [Math.ceil(fromMs / dayMs) * dayMs, Math.floor(toMs / dayMs) * dayMs];
   return [
     { grain: hours, fromMs, toMs: firstDay },

@@ -29,7 +29,10 @@ export interface Verification {
 const batchRows = 10_000;
 const comparedMeasures = ['requests', 'errors', 'cost_nano', 'input_tokens', 'output_tokens'] as const;
 type Measure = (typeof comparedMeasures)[number];
-const comparedGrains = [grains.hour.name, grains.hourDetail.name, grains.dayDetail.name];
+const comparedGrains = [
+  ...[grains.hour, grains.hourModel, grains.dayModel, grains.hourKey, grains.dayKey],
+  ...[grains.hourDetail, grains.dayDetail],
+].map(({ name }) => name);
 
 /**
  * Compares, in one snapshot of the database and without writing: every window of every budget with the sum of its entries, the entries of

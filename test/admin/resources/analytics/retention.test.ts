@@ -30,6 +30,7 @@ describe.each(ruleDatabases)('sums of requests, on %s', (database) => {
       );
     expect(Object.fromEntries(rows.map(({ grain, count }) => [grain, count]))).toEqual({
       ...{ minute: 1, hour: 2, hour_detail: 2, day_detail: 2, hour_user: 2, day_user: 2 },
+      ...{ hour_model: 2, day_model: 2, hour_key: 2, day_key: 2 },
     });
   });
 });

@@ -19,13 +19,17 @@ const grainsOf = (...of: Parameters<typeof sourceOf>) => {
 };
 
 describe('analytics read', () => {
+  const byConfig = { filters: { configs: ['c'] } };
   const byKey = { filters: { api_key_ids: ['k'] } };
   it.each([
     ['totals of minutes for the last hours', selection(2), [], ['minute']],
     ['totals of hours for days', selection(240), [], ['hour']],
-    ['details of hours for a filter', selection(48, byKey), [], ['hour_detail']],
-    ['whole days and the hours at their ends', selection(240, byKey), [], ['hour_detail', 'day_detail', 'hour_detail']],
-    ['details for those who see only their own', selection(48, { ofUser: 'u' }), [], ['hour_detail']],
+    ['rows of models', selection(240, { filters: { ai_model: ['m'] } }), ['provider'], ['hour_model', 'day_model', 'hour_model']],
+    ['rows of keys', selection(48, byKey), [], ['hour_key']],
+    ['rows of keys for those who see only their own', selection(48, { ofUser: 'u' }), [], ['hour_key']],
+    ['details of hours for another filter', selection(48, byConfig), [], ['hour_detail']],
+    ['whole days and the hours at their ends', selection(240, byConfig), [], ['hour_detail', 'day_detail', 'hour_detail']],
+    ['details for models and keys', selection(48, byKey), ['model'], ['hour_detail']],
     ['users by hour and day', selection(240), ['end_user'], ['hour_user', 'day_user', 'hour_user']],
     ['records for filters within minutes', selection(2, byKey), [], []],
     ['records for users of one key', selection(240, byKey), ['end_user'], []],
