@@ -43,7 +43,9 @@ export function createS3Store(settings: ObjectStoreSettings, location: URL): Obj
 
   async function send(call: Call): Promise<Reply> {
     for (let attempt = 1; ; attempt++) {
-      const result = await sendOnce(call, await identity()).catch(reasonOf);
+      const result = await identity()
+        .then((as) => sendOnce(call, as))
+        .catch(reasonOf);
       const isTemporary = typeof result === 'string' || result.status >= 500 || result.status === 429;
       if (!isTemporary) return result;
       if (attempt === attemptsMax) throw failed(call, typeof result === 'string' ? result : describe(result));

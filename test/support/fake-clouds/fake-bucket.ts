@@ -14,6 +14,8 @@ export interface FakeBucket {
   readonly objects: Map<string, Buffer>;
   /** Method and key of each request, with its range. */
   readonly requests: string[];
+  /** Temporary keys that the bucket accepts beside `bucketKeys`, by key id. */
+  readonly loans: Map<string, { readonly secret: string; readonly token: string }>;
   /** For the next requests, one each, or for all until it is null. */
   trouble: Trouble | Trouble[] | null;
   close(): Promise<void>;
@@ -24,6 +26,7 @@ export const bucketKeys = { S3_ACCESS_KEY_ID: 'AKIAEXAMPLE', S3_SECRET_ACCESS_KE
 export async function startFakeBucket(bucket: string, region = 'us-east-1'): Promise<FakeBucket> {
   const objects = new Map<string, Buffer>();
   const requests: string[] = [];
+  const loans: FakeBucket['loans'] = new Map();
   const state: { trouble: Trouble | Trouble[] | null } = { trouble: null };
   const server = createServer(async (message, response) => {
     const chunks: Buffer[] = [];
@@ -42,7 +45,12 @@ export async function startFakeBucket(bucket: string, region = 'us-east-1'): Pro
     if (trouble === 'busy') return fail(503, 'SlowDown');
     if (trouble === 'denied') return fail(403, 'AccessDenied');
     const request = { host: headers.host ?? '', method: message.method ?? '', path, query, headers, body };
-    const wrong = signatureError(request, 's3', region, { [bucketKeys.S3_ACCESS_KEY_ID]: bucketKeys.S3_SECRET_ACCESS_KEY });
+    const token = headers['x-amz-security-token'];
+    const secrets = [...loans].flatMap(([id, loan]) => (loan.token === token ? [[id, loan.secret] as const] : []));
+    const wrong = signatureError(request, 's3', region, {
+      [bucketKeys.S3_ACCESS_KEY_ID]: bucketKeys.S3_SECRET_ACCESS_KEY,
+      ...Object.fromEntries(secrets),
+    });
     if (wrong !== null) return fail(403, wrong);
     if (!inHost && !path.startsWith(`/${bucket}/`)) return fail(404, 'NoSuchBucket');
     if (message.method === 'PUT') {
@@ -66,6 +74,7 @@ export async function startFakeBucket(bucket: string, region = 'us-east-1'): Pro
     port,
     objects,
     requests,
+    loans,
     get trouble() {
       return state.trouble;
     },
