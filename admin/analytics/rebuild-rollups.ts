@@ -1,6 +1,6 @@
 import { executeBound } from '../db/execute-bound.ts';
 import type { EntityManager } from '../db/open-database.ts';
-import { type Dimension, dimensions } from './dimensions.ts';
+import { type Dimension, dimensionSources, dimensions } from './dimensions.ts';
 import { dayMs, type Grain, grainPairs, grains, hourMs } from './grains.ts';
 import { measureNames } from './measures.ts';
 import { recordsAsRollups } from './records-as-rollups.ts';
@@ -21,7 +21,12 @@ export async function rebuildDay(em: EntityManager, { fromMs, toMs }: Span): Pro
   for (let startMs = Math.floor(fromMs / hourMs) * hourMs; startMs < toMs; startMs += hourMs) {
     await replace(em, [...finerGrains, grains.hour], { fromMs: startMs, toMs: startMs + hourMs }, sumsOfRecords);
   }
-  await replace(em, dayPairs.map(([, day]) => day), { fromMs: dayStartMs, toMs: dayStartMs + dayMs }, sumsOfHours);
+  await replace(
+    em,
+    dayPairs.map(([, day]) => day),
+    { fromMs: dayStartMs, toMs: dayStartMs + dayMs },
+    sumsOfHours,
+  );
 }
 
 const finerGrains = grainPairs.map(([finer]) => finer);
@@ -61,7 +66,7 @@ function sumsOfGrain({ name, lengthMs, keeps, hasCounts }: Grain): string {
   const start = `to_timestamp(floor(extract(epoch from starts_at) * 1000 / ${lengthMs}) * ${lengthMs} / 1000.0)`;
   // Sorted in two steps: sums of each latency and number of retries, then their counts as arrays.
   return `select organisation_id, '${name}', bucket, ${keyOf(keeps)},
-      ${dimensions.map((one) => (keeps.includes(one) ? one : 'null')).join(', ')}, min(first_at), max(last_at), ${sums},
+      ${dimensions.map((one) => (keeps.includes(one) ? one : `null::${dimensionSources[one].type}`)).join(', ')}, min(first_at), max(last_at), ${sums},
       ${hasCounts ? counts('latency') : `'{}'`}, ${hasCounts ? counts('retries') : `'{}'`}
     from (select ${by}, latency, retries, min(first_at) as first_at, max(last_at) as last_at, ${sums}
       from (select *, ${start} as bucket from one) o ${keeps.includes('end_user') ? 'where end_user is not null' : ''}

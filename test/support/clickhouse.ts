@@ -27,15 +27,23 @@ export interface TestClickHouse {
   close(): Promise<void>;
 }
 
+/** Certificate of the server with `withTls`, and its key. */
+export const clickhouseTls = ['cert.pem', 'key.pem'].map((name) => fileURLToPath(new URL(`tls/${name}`, import.meta.url)));
+
 /** Starts a ClickHouse server without tables on a free port. */
-export async function startClickHouse(): Promise<TestClickHouse> {
+export async function startClickHouse({ withTls = false } = {}): Promise<TestClickHouse> {
   const directory = await mkdtemp(join(tmpdir(), 'svc-clickhouse-'));
   const script = fileURLToPath(new URL('clickhouse-front.py', import.meta.url));
   let child: ChildProcess;
   let port = '0';
   const start = async () => {
-    child = spawn(python, [script, directory, port], { stdio: ['ignore', 'pipe', 'inherit'] });
-    [port] = (await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line')) as [string];
+    child = spawn(python, [script, directory, port, ...(withTls ? clickhouseTls : [])], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = once(child, 'exit').then(([code]) => {
+      throw new Error(`the server ended with ${code} before it was ready`);
+    });
+    const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+    [port] = (await Promise.race([once(lines, 'line'), ended])) as [string];
+    ended.catch(() => {});
   };
   const stop = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -45,7 +53,7 @@ export async function startClickHouse(): Promise<TestClickHouse> {
   };
   await start();
   return {
-    url: `http://tester:planted-secret@127.0.0.1:${port}/default`,
+    url: `${withTls ? 'https' : 'http'}://tester:planted-secret@127.0.0.1:${port}/default`,
     async ask(text) {
       const reply = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: text });
       const body = await reply.text();

@@ -53,7 +53,8 @@ beforeEach(() => {
   asked.length = 0;
   bucket.requests.length = 0;
   [validMs, status] = [3_600_000, 200];
-  for (const name of ['AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_ROLE_ARN', 'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI']) vi.stubEnv(name, '');
+  for (const name of ['AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_ROLE_ARN', 'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI'])
+    vi.stubEnv(name, '');
 });
 afterEach(() => {
   vi.unstubAllEnvs();
