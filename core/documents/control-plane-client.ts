@@ -19,7 +19,8 @@ import { createKeyLookUps } from './key-look-ups.ts';
 
 /** The reading half of the internal API. Every failure is a GatewayError `unavailable`. */
 export interface ControlPlaneClient {
-  document(kind: DocumentKind, id: string): Promise<DocumentReply>;
+  /** `mayWait`: while the control plane is away, waits for the next trial call instead of failing at once. Default false. */
+  document(kind: DocumentKind, id: string, mayWait?: boolean): Promise<DocumentReply>;
   changes(after: number): Promise<ChangesReply>;
   /** Milliseconds for which calls are rejected without being sent. 0: calls are sent. */
   waitMs(): number;
@@ -33,7 +34,7 @@ export interface ControlPlaneClientOptions {
   readonly random: () => number;
   readonly log: Log;
   /** Time limit of a call in milliseconds. Default 3,000. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 /** Time limit of the one call that tests if an unreachable control plane is back. */
@@ -43,38 +44,57 @@ const probeTimeoutMs = 1000;
  */
 const pauseMsMax = 500;
 const pauseMsFirst = 50;
+/**
+ * The longest wait of a look-up for the next trial call. It exceeds the longest pause, so that a request that arrives after the control
+ * plane is back is served.
+ */
+const patienceMs = 1000;
+/** Maximum number of such waiting look-ups, so that unknown keys do not fill a gateway during an outage. */
+const waitingMax = 100;
 /** A kept-alive socket that the control plane has just closed fails at once. Only such a quick failure is retried. */
 const quickFailureMs = 200;
+const silent = 'the control plane did not reply a moment ago';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Client of the internal API with a breaker. After a failure nothing is sent for a jittered, growing pause (at most 500 ms). Then
- * one call at a time is sent until one succeeds. All other calls are rejected at once.
+ * one call at a time is sent until one succeeds. Look-ups that may wait are sent after it. All other calls are rejected at once.
  */
 export function createControlPlaneClient(options: ControlPlaneClientOptions): ControlPlaneClient {
   const { fetch, clock, timers = realTimers, random, log, timeoutMs = 3000 } = options;
   let failures = 0;
   let closedUntilMs = 0;
   let lastStatus = 200;
+  let waiting = 0;
+  const wakers = new Set<() => void>();
 
-  const one = (kind: DocumentKind, id: string) =>
-    call(`${internalPaths.documents}/${kind}/${encodeURIComponent(id)}`, documentReply);
+  const one = (kind: DocumentKind, id: string, mayWait: boolean) =>
+    call(`${internalPaths.documents}/${kind}/${encodeURIComponent(id)}`, documentReply, { mayWait });
   const lookUpKey = createKeyLookUps(
-    { one: (id) => one('api-key', id), several: keys, isAway: () => waitMs() > 0 },
+    { one: (id, mayWait) => one('api-key', id, mayWait), several: keys, isAway: () => waitMs() > 0 },
     clock,
     timers,
     keysPerCallMax,
   );
 
   return {
-    document: (kind, id) => (kind === 'api-key' ? lookUpKey(id) : one(kind, id)),
-    changes: (after) => call(`${internalPaths.changes}?after=${after}`, changesReply),
+    async document(kind, id, mayWait = false) {
+      const isAway = waitMs() > 0;
+      if (isAway && (!mayWait || waiting === waitingMax)) throw away(silent);
+      if (isAway) waiting += 1;
+      try {
+        return await (kind === 'api-key' ? lookUpKey(id, mayWait) : one(kind, id, mayWait));
+      } finally {
+        if (isAway) waiting -= 1;
+      }
+    },
+    changes: (after) => call(`${internalPaths.changes}?after=${after}`, changesReply, {}),
     waitMs,
   };
 
-  async function keys(ids: readonly string[]): Promise<DocumentReply[]> {
-    const { revision, documents } = await call(internalPaths.keys, keysReply, { ids });
+  async function keys(ids: readonly string[], mayWait: boolean): Promise<DocumentReply[]> {
+    const { revision, documents } = await call(internalPaths.keys, keysReply, { question: { ids }, mayWait });
     if (documents.length !== ids.length) throw away('the control plane replied with other keys than requested');
     return documents.map((document) => ({ revision, document }));
   }
@@ -83,15 +103,21 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     return Math.max(0, closedUntilMs - clock.elapsed());
   }
 
-  /** With a question, it is sent as JSON. */
+  /** `question` is sent as JSON. */
   async function call<Schema extends v.GenericSchema>(
     path: string,
     schema: Schema,
-    question: object | null = null,
+    { question = null, mayWait = false }: { readonly question?: object | null; readonly mayWait?: boolean },
   ): Promise<v.InferOutput<Schema>> {
-    if (waitMs() > 0) throw away('the control plane did not reply a moment ago');
+    const endMs = clock.elapsed() + (mayWait ? patienceMs : 0);
+    // Nothing may be awaited between the last check and the mark of the probe: only one of the waiting calls becomes the probe.
+    while (waitMs() > 0) {
+      const leftMs = endMs - clock.elapsed();
+      if (leftMs <= 0) throw away(silent);
+      await endOfPause(Math.min(waitMs(), leftMs));
+    }
     const probing = failures > 0;
-    // Other requests during the probe are rejected at once instead of waiting for it.
+    // Other requests during the probe wait for it or are rejected at once.
     if (probing) closedUntilMs = clock.elapsed() + probeTimeoutMs;
     const reply = await send(path, question, probing).catch((cause: unknown) => {
       failed(cause, probing);
@@ -122,12 +148,26 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     }
   }
 
+  /** Resolves after this time, or when a probe has succeeded or failed. */
+  function endOfPause(afterMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        cancel();
+        wakers.delete(wake);
+        resolve();
+      };
+      const cancel = timers.after(afterMs, wake);
+      wakers.add(wake);
+    });
+  }
+
   function failed(cause: unknown, probing: boolean): void {
     // Concurrent calls that fail together count as one failure.
     if (!probing && waitMs() > 0) return;
     failures += 1;
     const pauseMs = Math.min(pauseMsMax, pauseMsFirst * 2 ** Math.min(failures - 1, 10));
     closedUntilMs = clock.elapsed() + pauseMs * (0.5 + random() / 2);
+    for (const wake of wakers) wake();
     if (failures === 1) {
       log.warn({ reason: messageOf(cause) }, 'control plane unreachable; serving with known documents');
     }
@@ -137,6 +177,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     if (failures > 0) log.info({ failures }, 'control plane reachable again');
     failures = 0;
     closedUntilMs = 0;
+    for (const wake of wakers) wake();
   }
 
   function away(detail: string, cause?: unknown): GatewayError {

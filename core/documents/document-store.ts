@@ -289,7 +289,7 @@ export class DocumentStore implements DocumentReader {
     try {
       for (let attempt = 0; attempt < 5; attempt += 1) {
         flight.again = false;
-        const reply = await this.#client.document(shelf.kind, id);
+        const reply = await this.#client.document(shelf.kind, id, shelf.entries.peek(id) === undefined);
         // A notice overtook this reply, so its content predates that change.
         if (flight.again || reply.revision < flight.minRevision) continue;
         return this.#store(shelf, id, reply);

@@ -3,10 +3,10 @@ import type { Clock } from '../contract/values/clock.ts';
 import type { Timers } from '../contract/values/timers.ts';
 
 export interface KeyQuestions {
-  /** One key, in a call of its own. */
-  one(id: string): Promise<DocumentReply>;
+  /** One key, in a call of its own. `mayWait`: see `ControlPlaneClient`. */
+  one(id: string, mayWait: boolean): Promise<DocumentReply>;
   /** Several keys in one call; the replies in the order of the ids. */
-  several(ids: readonly string[]): Promise<readonly DocumentReply[]>;
+  several(ids: readonly string[], mayWait: boolean): Promise<readonly DocumentReply[]>;
   /** True while the control plane is known to be away. */
   isAway(): boolean;
 }
@@ -22,6 +22,7 @@ const companyEnough = 8;
 
 interface Waiting {
   readonly id: string;
+  readonly mayWait: boolean;
   readonly resolve: (reply: DocumentReply) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -37,7 +38,7 @@ export function createKeyLookUps(
   clock: Pick<Clock, 'elapsed'>,
   timers: Timers,
   perCallMax: number,
-): (id: string) => Promise<DocumentReply> {
+): (id: string, mayWait: boolean) => Promise<DocumentReply> {
   let waiting: Waiting[] = [];
   let calls = 0;
   let gathering = false;
@@ -45,9 +46,9 @@ export function createKeyLookUps(
   const askedAtMs: number[] = Array.from({ length: manyCount }, () => Number.NEGATIVE_INFINITY);
   let asked = 0;
 
-  return (id) =>
+  return (id, mayWait) =>
     new Promise((resolve, reject) => {
-      waiting.push({ id, resolve, reject });
+      waiting.push({ id, mayWait, resolve, reject });
       const nowMs = clock.elapsed();
       const areMany = nowMs - (askedAtMs[asked % manyCount] as number) < manyMs;
       askedAtMs[asked++ % manyCount] = nowMs;
@@ -79,7 +80,10 @@ export function createKeyLookUps(
   async function ask(batch: readonly Waiting[]): Promise<void> {
     if (batch.length === 1) return askAlone(batch[0] as Waiting);
     try {
-      const replies = await questions.several(batch.map(({ id }) => id));
+      const replies = await questions.several(
+        batch.map(({ id }) => id),
+        batch.some(({ mayWait }) => mayWait),
+      );
       for (const [at, { resolve }] of batch.entries()) resolve(replies[at] as DocumentReply);
     } catch (error) {
       if (!questions.isAway()) await Promise.all(batch.map(askAlone));
@@ -87,7 +91,7 @@ export function createKeyLookUps(
     }
   }
 
-  async function askAlone({ id, resolve, reject }: Waiting): Promise<void> {
-    await questions.one(id).then(resolve, reject);
+  async function askAlone({ id, mayWait, resolve, reject }: Waiting): Promise<void> {
+    await questions.one(id, mayWait).then(resolve, reject);
   }
 }

@@ -55,7 +55,7 @@ export async function startDocuments(options: DocumentsOptions): Promise<Gateway
   const { settings, slot, fetch, bus, clock, random, log, timers = realTimers } = options;
   const key = deriveKey(settings.encryptionKey, keyPurposes.disk);
   const disk = { directory: join(settings.dataDir, 'last-known-good'), slot, key, log };
-  const client = createControlPlaneClient({ fetch, clock, random, log });
+  const client = createControlPlaneClient({ fetch, clock, timers, random, log });
   const documents = new DocumentStore({ client, clock, log, entriesMax: settings.documentCacheEntries });
 
   const known = await readLastKnownGood(disk);

@@ -14,7 +14,7 @@ beforeEach(async () => {
   plane = await startFakeControlPlane();
   time = newFakeTime();
   log = newMemoryLog();
-  client = createControlPlaneClient({ fetch: plane.fetch, clock: time.clock, random: () => 0.999, log, timeoutMs: 500 });
+  client = createControlPlaneClient({ fetch: plane.fetch, clock: time.clock, random: () => 0.999, log });
 });
 afterEach(() => plane.stop());
 
@@ -62,6 +62,78 @@ describe('the control-plane circuit breaker', () => {
     plane.mode = 500;
     await expect(look()).rejects.toMatchObject({ code: 'unavailable' });
     expect(client.waitMs()).toBe(0);
+  });
+});
+
+describe('a look-up that may wait, after an outage', () => {
+  type Sent = { readonly path: string; reply(status: number): void };
+  let sent: Sent[];
+  let patient: ControlPlaneClient;
+  const lookAt = (id: string) => patient.document('config', `w/${id}`, true);
+  /** Lets calls that have been resolved or woken continue. */
+  const settle = () => new Promise(setImmediate);
+  const absent = { revision: 1, document: null };
+
+  beforeEach(async () => {
+    sent = [];
+    patient = createControlPlaneClient({
+      fetch: (_method, path) =>
+        new Promise((resolve) => {
+          sent.push({ path, reply: (status) => resolve({ status, body: Buffer.from(JSON.stringify(absent)) }) });
+        }),
+      ...{ clock: time.clock, timers: time.timers, random: () => 0.999, log },
+    });
+    const first = patient.document('config', 'w/first');
+    sent[0]?.reply(503);
+    await expect(first).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('is sent at the end of the pause, and the others after its reply', async () => {
+    const found = ['a', 'b', 'c'].map(lookAt);
+    time.advance(patient.waitMs());
+    await settle();
+    expect(sent.map(({ path }) => path.slice(-3))).toEqual(['rst', '2Fa']);
+    sent[1]?.reply(200);
+    await settle();
+    expect(sent).toHaveLength(4);
+    for (const { reply } of sent) reply(200);
+    expect(await Promise.all(found)).toEqual([absent, absent, absent]);
+  });
+
+  it('fails with its own trial call, and the next one is sent after the next pause', async () => {
+    const found = ['a', 'b'].map(lookAt);
+    time.advance(patient.waitMs());
+    await settle();
+    sent[1]?.reply(503);
+    await expect(found[0]).rejects.toMatchObject({ code: 'unavailable' });
+    time.advance(patient.waitMs());
+    await settle();
+    sent[2]?.reply(200);
+    expect([await found[1], sent.length]).toEqual([absent, 3]);
+  });
+
+  it('fails after a second if the trial call of another look-up gets no reply', async () => {
+    const found = ['a', 'b'].map(lookAt);
+    time.advance(patient.waitMs());
+    await settle();
+    time.advance(960);
+    await expect(found[1]).rejects.toMatchObject({ code: 'unavailable', detail: expect.stringContaining('a moment ago') });
+    expect(sent).toHaveLength(2);
+  });
+
+  it('fails at once if a hundred others wait, or if it may not wait', async () => {
+    const found = Array.from({ length: 100 }, (_, id) => lookAt(String(id)));
+    await expect(lookAt('more')).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(patient.document('config', 'w/refresh')).rejects.toMatchObject({ code: 'unavailable' });
+    time.advance(patient.waitMs());
+    await settle();
+    sent[1]?.reply(200);
+    await settle();
+    for (const { reply } of sent) reply(200);
+    await Promise.all(found);
+    const again = lookAt('more');
+    sent.at(-1)?.reply(200);
+    expect(await again).toEqual(absent);
   });
 });
 

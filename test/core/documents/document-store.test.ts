@@ -20,10 +20,15 @@ beforeEach(async () => {
   plane = await startFakeControlPlane();
   time = newFakeTime();
   log = newMemoryLog();
-  const client = createControlPlaneClient({ fetch: plane.fetch, clock: time.clock, random: () => 0.5, log, timeoutMs: 300 });
-  store = new DocumentStore({ client, clock: time.clock, log, entriesMax: 100 });
+  store = newStore();
 });
 afterEach(() => plane.stop());
+
+function newStore(timeoutMs?: number): DocumentStore {
+  const { clock } = time;
+  const client = createControlPlaneClient({ fetch: plane.fetch, clock, random: () => 0.5, log, timeoutMs });
+  return new DocumentStore({ client, clock, log, entriesMax: 100 });
+}
 
 const versionOf = async () => (await store.get('config', configId))?.versionId;
 
@@ -97,7 +102,21 @@ describe('documents while the control plane is away', () => {
 
   it('fail if the control plane does not respond', async () => {
     plane.mode = 'stall';
-    await expect(store.get('api-key', 'unknown')).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(newStore(300).get('api-key', 'unknown')).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('wait for its return if they are unknown, but not if an old version can serve', async () => {
+    plane.put('config', configId, sampleConfig('main', 'one'));
+    await versionOf();
+    await plane.stop();
+    await expect(store.get('api-key', 'key-a')).rejects.toMatchObject({ code: 'unavailable' });
+    store.reset(plane.revision);
+    expect(await versionOf()).toBe('one');
+    plane.put('api-key', 'key-a', sampleKey('key-a'));
+    const found = store.get('api-key', 'key-a');
+    await plane.restart();
+    time.advance(1000);
+    expect(await found).toMatchObject({ id: 'key-a' });
   });
 
   it('treat an error reply as unknown, not as missing', async () => {

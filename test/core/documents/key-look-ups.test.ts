@@ -7,6 +7,7 @@ import { type FakeTime, newFakeTime } from '../../support/fake-time.ts';
 import { newGate } from '../../support/gate.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 import { sampleKey } from '../../support/sample-documents.ts';
+import { until } from '../../support/until.ts';
 
 let plane: FakeControlPlane;
 let store: DocumentStore;
@@ -80,11 +81,14 @@ describe('look-ups of unknown keys', () => {
     expect(plane.requests.filter((path) => path.startsWith('/internal/v1/documents/'))).toHaveLength(12);
   });
 
-  it('fail together while the control plane is away, with one call', async () => {
+  it('wait together while the control plane is away, and fail with one call', async () => {
     put(names(50));
     plane.mode = 503;
-    expect(new Set(idsOf(await askFor(names(50))))).toEqual(new Set(['failed']));
-    expect(plane.requests).toHaveLength(2);
+    const asked = askFor(names(50));
+    await until(() => time.waiting().length === 1, { what: 'the two calls in flight to fail' });
+    time.advance(1000);
+    expect(new Set(idsOf(await asked))).toEqual(new Set(['failed']));
+    expect(plane.requests).toHaveLength(3);
   });
 
   it('are repeated for keys that change during the reply', async () => {
