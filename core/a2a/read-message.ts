@@ -3,7 +3,7 @@ import { hasDuplicateKeys } from '../contract/values/duplicate-keys.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { isObject, type JsonObject } from '../contract/values/json.ts';
 import { JsonLimits } from '../pipeline/request/json-limits.ts';
-import { type BodyLimits, readBytes } from '../pipeline/request/read-body.ts';
+import type { BodyLimits } from '../pipeline/request/read-body.ts';
 
 /** Maximum length of a message of a client in bytes. Files are part of messages. */
 const requestBytesMax = 16 * 1024 * 1024;
@@ -13,7 +13,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 /** Reads the body of a request. Returns null for JSON that is a list. Throws GatewayError `invalid_json`, `body_too_large`, `bad_request`. */
 export async function readMessage(ctx: RequestContext, limits: BodyLimits): Promise<JsonObject | null> {
   // A small body has been read already.
-  const body = ctx.body ?? (await readBytes(ctx, Math.min(requestBytesMax, limits.jsonBytesMax)));
+  const body = ctx.body ?? (await ctx.readBytes(Math.min(requestBytesMax, limits.jsonBytesMax)));
   ctx.body = body;
   const counted = new JsonLimits(limits.jsonValuesMax);
   counted.push(body);

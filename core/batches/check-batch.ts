@@ -8,8 +8,7 @@ import { lineTooLong, textLines } from '../contract/values/text-lines.ts';
 import { DenialError } from '../pipeline/attempt/denial-error.ts';
 import type { Outgoing } from '../pipeline/attempt/outgoing-call.ts';
 import { parseJson } from '../pipeline/attempt/reply-body.ts';
-import { stepsOf } from '../pipeline/attempt/run-steps.ts';
-import type { StepTransport } from '../pipeline/run-attempt.ts';
+import { type StepTransport, stepsOf } from '../pipeline/run-attempt.ts';
 import type { ResolvedTarget } from '../pipeline/target/resolve-target.ts';
 
 const lineCharactersMax = 32 * 1024 * 1024;

@@ -5,7 +5,7 @@ import type { GatewayError } from '../contract/values/errors.ts';
 import { addDebugRoute } from '../explain/debug-route.ts';
 import { explainConfig } from '../explain/explain-config.ts';
 import { listModels } from '../model-list/list-models.ts';
-import { isSession } from '../pipeline/attempt/socket-call.ts';
+import { isSession } from '../pipeline/attempt/socket-protocols.ts';
 import { type Dispatcher, dispatch } from '../pipeline/dispatch.ts';
 import type { EndpointHandler, EndpointHandlers, PipelineOptions } from '../pipeline/run.ts';
 import { promptSteps } from '../prompts/adopt-prompt.ts';

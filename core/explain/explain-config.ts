@@ -6,9 +6,8 @@ import { findHeader, type HeaderList, type InboundRequest } from '../contract/va
 import { issueText, pathOf } from '../contract/values/input-issues.ts';
 import { isObject, isPromise, type JsonObject } from '../contract/values/json.ts';
 import { encode } from '../pipeline/attempt/outgoing-body.ts';
-import { adoptPlan } from '../pipeline/plan/adopt-plan.ts';
 import { readGatewayHeaders } from '../pipeline/request/gateway-headers.ts';
-import type { PipelineOptions } from '../pipeline/run.ts';
+import { adoptPlan, type PipelineOptions } from '../pipeline/run.ts';
 import { explainRoute } from './explain-route.ts';
 
 const text = (most: number) => v.pipe(v.string(), v.maxLength(most));

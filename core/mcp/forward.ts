@@ -3,7 +3,6 @@ import type { McpCall } from '../contract/plugin/mcp-call.ts';
 import { isPromise, type JsonObject } from '../contract/values/json.ts';
 import { type ClientMessage, nameOf, parseMessage } from '../json-rpc/messages.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
-import { readBytes } from '../pipeline/request/read-body.ts';
 import { authorised } from './authorised.ts';
 import { callOf } from './call-of.ts';
 import { requireEnabled } from './capabilities.ts';
@@ -28,7 +27,7 @@ export interface Received {
 /** Reads and checks the message of a request, and notes it in the call. Throws RpcError. */
 export async function receive({ ctx, call }: Pick<Work, 'ctx' | 'call'>): Promise<Received> {
   // A small body has been read already.
-  const body = ctx.body ?? (await readBytes(ctx, requestBytesMax));
+  const body = ctx.body ?? (await ctx.readBytes(requestBytesMax));
   ctx.body = body;
   const message = parseMessage(body);
   call.id = message.id;

@@ -9,7 +9,7 @@ import { streamError } from './attempt/stream-error.ts';
 import type { AttemptReply, StreamedReply } from './attempt-reply.ts';
 import { nameSvcOption } from './plan/name-svc-options.ts';
 import type { PipelineOptions } from './run.ts';
-import { beginCount, completeUsage } from './usage/estimate-usage.ts';
+import { countUsage } from './usage/estimate-usage.ts';
 
 /** Sends the reply of a provider or of a handler, and ends the request. Throws if the attempt failed. */
 export async function deliver(
@@ -30,7 +30,7 @@ export async function deliver(
     case 'plain': {
       const head = { status: attemptReply.status, headers: attemptReply.headers };
       const reply = ctx.stream ? null : attemptReply.body;
-      const isUncounted = attemptReply.error === null && beginCount(ctx, reply);
+      const finishCount = attemptReply.error === null ? countUsage(ctx, options.services, reply) : null;
       for (const hook of ctx.plan.onReply) {
         const outcome = hook(ctx, head);
         const replacement = isPromise(outcome) ? await outcome : outcome;
@@ -43,7 +43,7 @@ export async function deliver(
         // A dropped chunk is a body without bytes: the unfiltered one must not leave.
         if (passed === null) break;
       }
-      if (isUncounted) await completeUsage(ctx, options.services, reply);
+      if (finishCount) await finishCount();
       if (ctx.aborted) return;
       addGatewayHeaders(ctx, attemptReply.headers, head.status, attemptReply.call);
       complete(
@@ -60,7 +60,8 @@ export async function deliver(
 
 async function endStream(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, reply: StreamedReply): Promise<void> {
   if (!reply.error) {
-    if (beginCount(ctx, null)) await completeUsage(ctx, options.services, null);
+    const finishCount = countUsage(ctx, options.services, null);
+    if (finishCount) await finishCount();
     end(options, ctx, { kind: reply.status < 400 ? 'success' : 'failed', status: reply.status, error: null });
     return options.services.journal.whenSafe(() => sink.end());
   }

@@ -1,19 +1,22 @@
+import { CapturedBytes, type CapturedExchange } from '../contract/plugin/content-capture.ts';
 import type { RequestContext } from '../contract/plugin/context.ts';
 import type { Target } from '../contract/plugin/plan.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
-import type { OutgoingCall } from '../contract/provider/provider.ts';
+import type { OutgoingCall, StepReply } from '../contract/provider/provider.ts';
 import type { UpstreamSender } from '../contract/provider/upstream.ts';
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
-import type { ReplySink } from '../contract/values/http.ts';
+import type { HeaderList, ReplySink } from '../contract/values/http.ts';
 import { isPromise, type Maybe } from '../contract/values/json.ts';
-import { capturedExchange } from './attempt/captured-exchange.ts';
 import { DenialError } from './attempt/denial-error.ts';
-import { judgeOf } from './attempt/judge-response.ts';
+import { incoming } from './attempt/exchange-stream.ts';
+import { isHeld, type Judge, judgeOf } from './attempt/judge-response.ts';
 import { type Outgoing, outgoingCall, signedCall } from './attempt/outgoing-call.ts';
+import { addGatewayHeaders } from './attempt/reply-headers.ts';
+import { ReplyStream } from './attempt/reply-stream.ts';
 import { mayRetry } from './attempt/retry-wait.ts';
-import { runSteps } from './attempt/run-steps.ts';
 import { attempt } from './attempt/send-attempt.ts';
+import { openSteps, replyBytesMax, type Steps, whole } from './attempt/step-services.ts';
 import type { AttemptReply } from './attempt-reply.ts';
 import type { Dispatcher } from './dispatch.ts';
 import { stepBytes } from './request/large-json/json-steps.ts';
@@ -169,6 +172,88 @@ function stepTransport(ctx: RequestContext, resolved: ResolvedTarget, dispatcher
   return { sender, ownStore, clock: services.clock, sign: (call) => signCall(ctx, call, resolved, dispatcher) };
 }
 
+/**
+ * Runs an operation that needs several exchanges. Each is signed and limited as a call of its own. The reply streams if possible.
+ */
+async function runSteps(
+  ctx: RequestContext,
+  sink: ReplySink,
+  resolved: ResolvedTarget,
+  outgoing: Outgoing,
+  given: StepTransport,
+  judge: Judge | null,
+): Promise<AttemptReply> {
+  const { operation, operationCall } = outgoing;
+  if (!operation?.steps || !operationCall) throw new GatewayError('internal', { detail: 'an operation without steps' });
+  const steps = stepsOf(ctx, resolved, outgoing, given);
+  try {
+    const reply = await operation.steps(operationCall, steps.services);
+    if (ctx.aborted) return { kind: 'error', error: new GatewayError('client_closed') };
+    return await sendStepReply(ctx, sink, resolved, outgoing, reply, given.clock, judge);
+  } finally {
+    steps.abort();
+  }
+}
+
+/** Returns the exchanges of this request. They end when the client disconnects. */
+export function stepsOf(ctx: RequestContext, resolved: ResolvedTarget, outgoing: Outgoing, given: StepTransport): Steps {
+  const { call, operationCall } = outgoing;
+  const steps = openSteps({
+    ...{ resolved, call, sender: given.sender, ownStore: given.ownStore, sign: given.sign },
+    caller: operationCall?.caller ?? null,
+    isLeft: () => ctx.aborted,
+    body: () => incoming(ctx.takeBody(ctx.request.body), call.bodyBytesMax ?? replyBytesMax),
+  });
+  ctx.abortUpstream = steps.abort;
+  return steps;
+}
+
+async function sendStepReply(
+  ctx: RequestContext,
+  sink: ReplySink,
+  resolved: ResolvedTarget,
+  outgoing: Outgoing,
+  reply: StepReply,
+  clock: Clock,
+  judge: Judge | null,
+): Promise<AttemptReply> {
+  const { status, contentType, body } = reply;
+  const headers: HeaderList = ['content-type', contentType];
+  const { operationCall } = outgoing;
+  ctx.provider = resolved.adapter.id;
+  if (!(Symbol.asyncIterator in body) || isHeld(ctx)) {
+    const bytes =
+      Symbol.asyncIterator in body ? await whole(body as AsyncIterable<Uint8Array>) : Buffer.from(JSON.stringify(body));
+    return { kind: 'plain', status, headers, body: bytes, json: null, error: null, retryAfterMs: null, call: operationCall };
+  }
+  addGatewayHeaders(ctx, headers, status, operationCall);
+  const stream = new ReplyStream(ctx, sink, clock, { status, headers }, undefined, judge?.head ?? null);
+  stream.decide(() => {});
+  await stream.decided;
+  if (stream.failure !== null) throw stream.failure;
+  if (stream.rejected) return stream.rejected;
+  if (stream.replacement) return { kind: 'replaced', reply: stream.replacement };
+  let drained: (() => void) | null = null;
+  sink.onDrain(() => drained?.());
+  sink.onAbort(() => drained?.());
+  try {
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      if (ctx.aborted) return { kind: 'error', error: new GatewayError('client_closed') };
+      if (stream.write(chunk)) continue;
+      await new Promise<void>((resolve) => {
+        drained = resolve;
+        if (ctx.aborted) resolve();
+      });
+      drained = null;
+    }
+    stream.end('');
+  } catch (thrown) {
+    const error = thrown instanceof GatewayError ? thrown : new GatewayError('upstream_invalid', { cause: thrown });
+    return sink.started ? { kind: 'streamed', status, error, errorSent: false, raw: true } : { kind: 'error', error };
+  }
+  return { kind: 'streamed', status, error: null, errorSent: false, raw: true };
+}
+
 function signCall(
   ctx: RequestContext,
   call: OutgoingCall,
@@ -182,6 +267,23 @@ function signCall(
 /** The reply of a request whose client has disconnected. */
 export function clientClosed(): AttemptReply {
   return { kind: 'error', error: new GatewayError('client_closed') };
+}
+
+/** Returns the call as logs show it, with references to its bytes. Null if only the bodies of errors are stored. */
+function capturedExchange(
+  { content, params, bodyChanged }: RequestContext,
+  { call, operationCall }: Outgoing,
+): CapturedExchange | null {
+  if (content === null || content.isErrorOnly) return null;
+  const { origin, path, method, headers, body } = call;
+  const isChanged = operationCall !== null && (operationCall.params !== params || bodyChanged);
+  return {
+    ...{ url: origin + path, method, headers },
+    body: body === null || body instanceof Uint8Array ? body : 'not_held',
+    params: isChanged ? operationCall.params : null,
+    status: 0,
+    response: new CapturedBytes(content.bytesMax),
+  };
 }
 
 /** Adds the result of an attempt for strategies and records. */

@@ -1,19 +1,21 @@
 import { type Endpoint, RequestContext } from '../contract/plugin/context.ts';
 import type { CoreServices } from '../contract/plugin/core-plugin.ts';
-import type { Target } from '../contract/plugin/plan.ts';
+import type { Plan, Target } from '../contract/plugin/plan.ts';
 import type { Reply } from '../contract/plugin/plugin.ts';
 import type { RequestPrompt } from '../contract/plugin/prompt.ts';
 import type { SessionOutcome, Sessions } from '../contract/plugin/web-socket.ts';
+import { headerParam } from '../contract/protocol/header-names.ts';
 import type { BodyMemory } from '../contract/values/body-memory.ts';
 import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
 import type { InboundRequest, ReplySink } from '../contract/values/http.ts';
-import { isPromise } from '../contract/values/json.ts';
-import { adoptProtocolKeys } from './attempt/socket-call.ts';
+import { isPromise, type Maybe } from '../contract/values/json.ts';
+import { adoptProtocolKeys } from './attempt/socket-protocols.ts';
 import type { AttemptReply } from './attempt-reply.ts';
 import { deliver, end, refuse } from './deliver.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
-import { type AdoptOptions, adoptPlan } from './plan/adopt-plan.ts';
 import type { Chain } from './plan/compile-plan.ts';
+import type { PlanStore } from './plan/plan-store.ts';
+import { defaultsOf, loadGuardrails, type SavedGuardrails } from './plan/saved-guardrails.ts';
 import { readGatewayHeaders } from './request/gateway-headers.ts';
 import { readPassedRequest } from './request/passed-request.ts';
 import { checkProviderPath } from './request/provider-path.ts';
@@ -55,7 +57,10 @@ export interface EndpointHandlers {
   readonly prompts: PromptSteps;
 }
 
-export interface PipelineOptions extends AdoptOptions {
+export interface PipelineOptions {
+  readonly plans: PlanStore;
+  /** Allows a config with several targets for files, batches and fine-tuning jobs. */
+  readonly storedOnManyTargets?: boolean;
   readonly endpoints: EndpointHandlers;
   readonly chain: Chain;
   readonly services: CoreServices;
@@ -174,4 +179,54 @@ async function askPlugins(options: PipelineOptions, ctx: RequestContext): Promis
     const reply = isPromise(outcome) ? await outcome : outcome;
     if (reply || ctx.aborted) return reply ?? undefined;
   }
+}
+
+type AdoptOptions = Pick<PipelineOptions, 'plans' | 'storedOnManyTargets'> & {
+  readonly services: Pick<CoreServices, 'documents'>;
+};
+
+/**
+ * Sets the plan of the config that the plugins of stage `config` chose, with its saved guardrails and those of the workspace. Throws
+ * GatewayError `invalid_config` for a config that does not compile or does not fit the endpoint, and for a guardrail that does not exist, and
+ * `missing_provider` if neither the request nor a target names a provider.
+ */
+export function adoptPlan(ctx: RequestContext, options: AdoptOptions): Maybe<void> {
+  const { configChoice, identity } = ctx;
+  if (configChoice === null) return;
+  const { plans, services } = options;
+  const source = plans.sourceOf(configChoice);
+  const defaults = defaultsOf(ctx.workspace);
+  if (identity === null || (defaults === null && source.references.length === 0))
+    return adopt(ctx, plans.plan(source, null, ''), options);
+  const guardrails = loadGuardrails(services.documents, identity, source.references, defaults);
+  const conclude = (loaded: SavedGuardrails) => adopt(ctx, plans.plan(source, loaded, identity.workspaceId), options);
+  return isPromise(guardrails) ? guardrails.then(conclude) : conclude(guardrails);
+}
+
+function adopt(ctx: RequestContext, plan: Plan, { storedOnManyTargets }: AdoptOptions): void {
+  const { endpoint } = ctx;
+  ctx.plan = plan;
+  ctx.configSlug = plan.slug;
+  ctx.configVersionId = plan.versionId;
+  if (endpoint?.isStored) {
+    // A resource stored by one provider does not exist at another, so a second target would always fail.
+    if (plan.targets.length > 1 && !storedOnManyTargets) throw manyTargets();
+    return;
+  }
+  if (endpoint?.routing === 'optional' || (ctx.requestTarget?.provider ?? null) !== null) return;
+  for (const target of plan.targets) if (target.provider === null && target.promptId === null) throw missingProvider();
+}
+
+function manyTargets(): GatewayError {
+  return new GatewayError('invalid_config', {
+    message: 'Invalid config passed: files, batches and fine-tuning jobs allow at most one target',
+    param: headerParam('config'),
+  });
+}
+
+function missingProvider(): GatewayError {
+  return new GatewayError('missing_provider', {
+    message: 'Either x-svc-config or x-svc-provider header is required, or a model of the form @provider-slug/model',
+    param: headerParam('provider'),
+  });
 }

@@ -7,7 +7,7 @@ import { GatewayError, reasonOf } from '../contract/values/errors.ts';
 import type { HeaderList, ReplySink } from '../contract/values/http.ts';
 import { isPromise } from '../contract/values/json.ts';
 import { addGatewayHeaders } from '../pipeline/attempt/reply-headers.ts';
-import { chosenProtocol } from '../pipeline/attempt/socket-call.ts';
+import { chosenProtocol } from '../pipeline/attempt/socket-protocols.ts';
 import type { AttemptReply, UpgradedReply } from '../pipeline/attempt-reply.ts';
 import { type Dispatcher, dispatch } from '../pipeline/dispatch.ts';
 import { sessionReader } from './session-events.ts';

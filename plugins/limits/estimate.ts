@@ -1,5 +1,5 @@
-import type { PassedRequest, RequestContext } from '../../core/contract/plugin/context.ts';
-import { makesImages, repliesWithTokens } from '../../core/contract/plugin/passed-traffic.ts';
+import type { RequestContext } from '../../core/contract/plugin/context.ts';
+import { makesImages, type PassedRequest, repliesWithTokens } from '../../core/contract/plugin/passed-traffic.ts';
 import type { ModelRates } from '../../core/contract/protocol/leases.ts';
 import { imageRate } from '../../core/contract/values/image-rate.ts';
 import type { JsonObject } from '../../core/contract/values/json.ts';

@@ -7,7 +7,7 @@ import type {
 } from '../protocol/documents.ts';
 import type { Credentials, OperationName } from '../provider/provider.ts';
 import type { BodyMemory } from '../values/body-memory.ts';
-import type { GatewayError } from '../values/errors.ts';
+import { GatewayError } from '../values/errors.ts';
 import type { FormPart, StreamedForm } from '../values/form.ts';
 import type { HeaderList, InboundRequest, RequestBody } from '../values/http.ts';
 import type { JsonObject } from '../values/json.ts';
@@ -18,7 +18,7 @@ import { CallTimes } from './call-times.ts';
 import type { ContentCapture } from './content-capture.ts';
 import type { GuardrailRecord } from './guardrail-result.ts';
 import type { McpCall } from './mcp-call.ts';
-import type { PassedTraffic } from './passed-traffic.ts';
+import type { PassedRequest, PassedTraffic } from './passed-traffic.ts';
 import type { Plan } from './plan.ts';
 import type { PluginTime } from './plugin-time.ts';
 import type { RequestPrompt } from './prompt.ts';
@@ -90,14 +90,6 @@ export interface ConfigChoice {
   readonly inline: string | null;
   /** The mode that a config without cache settings uses; null: no cache. */
   readonly cacheMode: 'simple' | 'semantic' | null;
-}
-
-/** The facts about the price of a pass-through request, read from its bytes without parsing them whole. */
-export interface PassedRequest {
-  /** The members that decide about the price, as the request has them: `model`, `max_tokens`, `n`, `quality`, … */
-  readonly params: JsonObject;
-  /** Estimate of its input tokens. */
-  readonly inputTokens: number;
 }
 
 /**
@@ -229,7 +221,7 @@ export class RequestContext {
   memory: BodyMemory | null = null;
   heldBytes = 0;
   /** Length of the longest copy of a body that was written for an attempt or a reply; it is part of `heldBytes`. */
-  copyBytes = 0;
+  private copyBytes = 0;
   private modelName: string | null = null;
   stream = false;
   attempts: AttemptResult[] = [];
@@ -321,6 +313,38 @@ export class RequestContext {
     if (this.memory === null || this.ended) return;
     this.memory.take(bytes);
     this.heldBytes += bytes;
+  }
+
+  /** Reads the whole body and counts it as `holdBytes` does. Rejects with `body_too_large`. */
+  async readBytes(bytesMax: number): Promise<Uint8Array> {
+    const body = await this.request.body.bytes(bytesMax, (bytes) => this.holdBytes(bytes));
+    this.requestBytes = body.length;
+    return body;
+  }
+
+  /** Runs one step per turn of the event loop. Throws `client_closed` if the client disconnects. */
+  async inTurns<Result>(steps: Generator<void, Result>): Promise<Result> {
+    for (;;) {
+      await this.memory?.turn();
+      if (this.aborted) throw new GatewayError('client_closed');
+      const step = steps.next();
+      if (step.done) return step.value;
+    }
+  }
+
+  /** Writes a copy of a body in turns. Its bytes are counted by `lengthHint` before, and by their number after that. */
+  async writeInTurns(write: () => Generator<void, Uint8Array>, lengthHint: number): Promise<Uint8Array> {
+    this.holdCopy(lengthHint);
+    const bytes = await this.inTurns(write());
+    this.holdCopy(bytes.length);
+    return bytes;
+  }
+
+  /** Counts a written copy of a body. The copy of an earlier attempt is garbage by then, so only growth is counted. */
+  private holdCopy(bytes: number): void {
+    if (bytes <= this.copyBytes) return;
+    this.holdBytes(bytes - this.copyBytes);
+    this.copyBytes = bytes;
   }
 
   /** Releases all bytes of this request. Safe to call again. */

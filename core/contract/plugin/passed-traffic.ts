@@ -1,3 +1,4 @@
+import type { JsonObject } from '../values/json.ts';
 /**
  * The kind of traffic of a pass-through request, by its method and path alone:
  * - `free`: it runs no model. It is not reserved, counted or estimated.
@@ -73,4 +74,12 @@ export function makesImages(path: string): boolean {
 /** True for speech requests, which are billed by characters. */
 export function makesSpeech(path: string): boolean {
   return /\/audio\/speech\/?$/.test(path);
+}
+
+/** The facts about the price of a pass-through request, read from its bytes without parsing them whole. */
+export interface PassedRequest {
+  /** The members that decide about the price, as the request has them: `model`, `max_tokens`, `n`, `quality`, … */
+  readonly params: JsonObject;
+  /** Estimate of its input tokens. */
+  readonly inputTokens: number;
 }

@@ -1,18 +1,22 @@
 import type { RequestContext } from '../../contract/plugin/context.ts';
 import type { Target } from '../../contract/plugin/plan.ts';
-import type { Operation, OperationCall, OutgoingCall } from '../../contract/provider/provider.ts';
+import type { Caller, Operation, OperationCall, OutgoingCall } from '../../contract/provider/provider.ts';
 import type { UpstreamCall, UpstreamTimeouts } from '../../contract/provider/upstream.ts';
+import { holdsCredential } from '../../contract/values/api-key.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
+import type { FormPart } from '../../contract/values/form.ts';
 import type { HeaderList } from '../../contract/values/http.ts';
 import { isPromise, type JsonObject, type Maybe } from '../../contract/values/json.ts';
+import { childSpanId, w3cTraceId } from '../../contract/values/trace-ids.ts';
+import { isUnforwardedHeader } from '../../contract/values/unforwarded-headers.ts';
+import { encodeForm } from '../request/form-data.ts';
+import { isGatewayHeader } from '../request/gateway-headers.ts';
+import { encodeSteps } from '../request/large-json/encode-steps.ts';
 import { stepBytes } from '../request/large-json/json-steps.ts';
-import { encodeLarge } from '../request/large-json/large-json.ts';
-import { meteredBody } from '../request/passed-request.ts';
 import type { ResolvedTarget } from '../target/resolve-target.ts';
-import { addClientHeaders, callerOf, passedClientHeaders, setTraceContext } from './client-headers.ts';
-import { encode, otherContent, shapedForm } from './outgoing-body.ts';
+import { encode, shapedForm, withModel } from './outgoing-body.ts';
+import { carriesOurKey, credentialHeaders, hasHeader, passedCall } from './passed-call.ts';
 import { leaveDefaults, shapeParams } from './shape-params.ts';
-import { isSession, socketCall } from './socket-call.ts';
 
 export interface OutgoingOptions {
   readonly prefixes: readonly string[];
@@ -26,6 +30,12 @@ export interface OutgoingOptions {
   readonly formBytesMax: number;
   readonly now: () => number;
   readonly newId: () => string;
+}
+
+/** A body and its content type. Both are null for requests without a body. */
+interface Body {
+  readonly contentType: string | null;
+  readonly body: UpstreamCall['body'];
 }
 
 /** One call ready to be sent, and the data that the adapter needs to read its response. */
@@ -53,14 +63,16 @@ export function outgoingCall(
     timeMs === Number.POSITIVE_INFINITY
       ? shaped
       : { ...shaped, call: { ...shaped.call, timeouts: within(shaped.call.timeouts, timeMs) } };
-  if (!outgoing.json) return outgoing;
-  return encodeLarge(ctx, outgoing.json, ctx.requestBytes).then((body) => ({ ...outgoing, call: { ...outgoing.call, body } }));
+  const { json } = outgoing;
+  if (!json) return outgoing;
+  return ctx
+    .writeInTurns(() => encodeSteps(json, ctx.requestBytes), ctx.requestBytes)
+    .then((body) => ({ ...outgoing, call: { ...outgoing.call, body } }));
 }
 
 function callOf(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
   if (ctx.endpoint?.operation) return shapedCall(ctx, target, resolved, options);
-  const passed = proxyCall(ctx, target, resolved, options);
-  return isSession(ctx.endpoint, ctx.request) ? socketCall(ctx, target, resolved, passed) : passed;
+  return passedCall(ctx, target, resolved, options, timeoutsOf(ctx, target, options, null));
 }
 
 /** Returns the call of a shaped route: the adapter's path and body, its headers, and the few client headers that it names. */
@@ -103,7 +115,7 @@ export function shapedCall(ctx: RequestContext, target: Target, resolved: Resolv
   addClientHeaders(ctx, target, resolved, headers, options.prefixes);
   return {
     call: {
-      tenant: tenantOf(ctx),
+      tenant: ctx.identity?.organisationId ?? '',
       origin: resolved.origin,
       path: resolved.basePath + withClientQuery(ctx, operation.path(operationCall)),
       method: operation.method ?? ctx.endpoint?.method ?? 'POST',
@@ -156,6 +168,55 @@ function contentOf(
   return { contentType: jsonType, body: encode(body), json: null };
 }
 
+/**
+ * Returns the body of a request that is not the JSON of `toProvider`: the body made by the operation, the client's form, a
+ * streamed body, or none. Null if it is that JSON. Throws `body_too_large` if a form of over `formBytesMax` would have to be
+ * changed.
+ */
+function otherContent(ctx: RequestContext, operation: Operation, call: OperationCall, formBytesMax: number): Body | null {
+  if (ctx.streamedForm) return streamedForm(ctx, ctx.streamedForm, operation, call, formBytesMax);
+  const content = operation.toContent?.(call.params, call) ?? null;
+  if (content?.kind === 'json') return { contentType: 'application/json', body: encode(content.body) };
+  if (content?.kind === 'bytes') return content;
+  const form = content?.parts ?? call.form;
+  if (form) return formOf(ctx, content ? form : withModel(form, operation, call));
+  const kind = ctx.endpoint?.body;
+  if (kind === 'none') return { contentType: null, body: null };
+  if (kind !== 'stream') return null;
+  const type = ctx.request.header('content-type') ?? 'application/octet-stream';
+  return { contentType: type, body: ctx.request.body.length === 0 ? null : ctx.takeBody(ctx.request.body) };
+}
+
+/** Returns the client's own bytes and boundary if the form is unchanged. */
+function formOf(ctx: RequestContext, parts: readonly FormPart[]): Body {
+  return parts === ctx.form ? { contentType: contentTypeOf(ctx), body: ctx.body } : encodeForm(parts);
+}
+
+function streamedForm(
+  ctx: RequestContext,
+  form: NonNullable<RequestContext['streamedForm']>,
+  operation: Operation,
+  call: OperationCall,
+  bytesMax: number,
+): Body {
+  const known = ctx.params ?? {};
+  const model = operation.modelInForm?.(call) ?? call.model;
+  const changed = Object.keys({ ...known, ...call.params }).find((name) => name !== 'model' && call.params[name] !== known[name]);
+  const isStuck = known.model === undefined && model !== '' && model !== undefined;
+  const isRemade = operation.toContent !== undefined && !operation.takesForms;
+  if (isRemade || changed !== undefined || isStuck) {
+    const why = isRemade ? 'this provider needs the body in another form' : `${changed ?? 'model'} has to be changed in it`;
+    throw new GatewayError('body_too_large', {
+      message: `Payload size exceeds the limit: a form over ${bytesMax} bytes is streamed unchanged, but ${why}`,
+    });
+  }
+  return { contentType: contentTypeOf(ctx), body: ctx.takeBody(form.body(model === '' ? null : model)) };
+}
+
+function contentTypeOf(ctx: RequestContext): string {
+  return ctx.request.header('content-type') as string;
+}
+
 /** For operations whose exchanges have bodies of their own. */
 const noContent = { contentType: null, body: null, json: null };
 
@@ -167,31 +228,63 @@ function acceptOf(ctx: RequestContext, operation: Operation): string {
 }
 
 /**
- * Returns the call of a pass-through route: the client's request without the gateway's own headers, plus the provider's
- * credential.
+ * Adds to a shaped call the client headers that the adapter, the request or the target names. Throws `bad_request` for one that must not
+ * be forwarded.
  */
-function proxyCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, options: OutgoingOptions): Outgoing {
-  const below = ctx.endpoint?.proxyPath ?? '';
-  const path = resolved.adapter.proxyPath ? resolved.adapter.proxyPath(below, resolved.settings) : below;
-  const headers = passedClientHeaders(ctx, resolved, options.prefixes);
-  const call = {
-    tenant: tenantOf(ctx),
-    origin: resolved.origin,
-    path: resolved.basePath + path + (ctx.query === '' ? '' : `?${ctx.query}`),
-    method: ctx.request.method,
-    headers,
-    body:
-      ctx.body ??
-      (ctx.request.body.length === 0 ? null : meteredBody(ctx.passed, ctx.takeBody(ctx.peekedBody ?? ctx.request.body))),
-    timeouts: timeoutsOf(ctx, target, options, null),
-    bodyBytesMax: options.streamedBodyBytesMax,
-  };
-  if (!resolved.adapter.adjustProxyCall) return { call, operation: null, operationCall: null, json: null, model: null };
-  const adjusted: OutgoingCall = { ...call, body: ctx.body };
-  resolved.adapter.adjustProxyCall(adjusted, ctx.request);
-  const changed = { path: adjusted.path, headers: adjusted.headers, body: adjusted.body ?? call.body };
-  return { call: { ...call, ...changed }, operation: null, operationCall: null, json: null, model: null };
+function addClientHeaders(
+  ctx: RequestContext,
+  target: Target,
+  { adapter }: ResolvedTarget,
+  headers: HeaderList,
+  prefixes: readonly string[],
+): void {
+  for (const name of adapter.forwards ?? []) forward(ctx, name, headers);
+  for (const name of ctx.requestTarget?.forwardHeaders ?? target.forwardHeaders ?? []) {
+    if (isUnforwardedHeader(name) || isGatewayHeader(name, prefixes)) {
+      throw new GatewayError('bad_request', {
+        message: `forward_headers: ${name} cannot be forwarded`,
+        param: 'forward_headers',
+      });
+    }
+    forward(ctx, name, headers);
+  }
 }
+
+/** Adds a client header under its own name, unless the provider's own settings have set it. */
+function forward(ctx: RequestContext, name: string, headers: HeaderList): void {
+  const value = ctx.request.header(name);
+  if (value === undefined || carriesOurKey(ctx, name, value) || hasHeader(headers, name, headers.length)) return;
+  headers.push(name, value);
+}
+
+/** Returns the caller as the service's own store needs it; null before the caller is known. */
+function callerOf(ctx: RequestContext): Caller | null {
+  const { identity } = ctx;
+  if (!identity) return null;
+  return {
+    organisationId: identity.organisationId,
+    workspaceId: identity.workspaceId,
+    keyId: identity.keyId,
+    userId: identity.userId,
+    headers: () => headersOf(ctx),
+  };
+}
+
+function headersOf(ctx: RequestContext): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of ctx.gatewayHeaders)
+    if (!notStored.has(name) && !holdsCredential(value, ctx.token)) headers[name] = value;
+  for (const name of credentialHeaders) {
+    const value = ctx.request.header(name);
+    if (value === undefined || name === ctx.keyHeader || holdsCredential(value, ctx.token)) continue;
+    headers.authorization = name === 'authorization' ? value : `Bearer ${value}`;
+    break;
+  }
+  return headers;
+}
+
+/** Headers of the gateway that the own store does not get: the key is never sent, not even to the control plane. */
+const notStored: ReadonlySet<string> = new Set(['api-key', 'file-purpose']);
 
 /** Returns the time limits of one call, in milliseconds. */
 function timeoutsOf(
@@ -208,10 +301,6 @@ function timeoutsOf(
     // A streamed reply may continue for as long as data arrives; its clock stops at the first byte.
     totalMs: ctx.stream || operation === null || operation.passesBytes ? 0 : requestMs,
   };
-}
-
-function tenantOf(ctx: RequestContext): string {
-  return ctx.identity?.organisationId ?? '';
 }
 
 /** Returns the call after `sign`, which may change headers, path and origin. */
@@ -239,4 +328,16 @@ function within(timeouts: UpstreamTimeouts, timeMs: number): UpstreamTimeouts {
     idleMs: timeouts.idleMs,
     totalMs: timeouts.totalMs === 0 ? 0 : least(timeouts.totalMs),
   };
+}
+
+/** Sets `traceparent` to the span of the next attempt, which the control plane exports. Replaces one of the client. */
+export function setTraceContext(ctx: RequestContext, headers: HeaderList): void {
+  const value = `00-${w3cTraceId(ctx.traceId)}-${childSpanId(ctx.id, ctx.attempts.length + 1)}-01`;
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i] === 'traceparent') {
+      headers[i + 1] = value;
+      return;
+    }
+  }
+  headers.push('traceparent', value);
 }

@@ -6,9 +6,9 @@ import { isObject, type JsonObject, type Maybe } from '../../contract/values/jso
 import { messagesErrorType } from '../../contract/values/messages-errors.ts';
 import type { Usage } from '../../contract/values/usage.ts';
 import type { AttemptReply, PlainReply } from '../attempt-reply.ts';
+import { encodeSteps } from '../request/large-json/encode-steps.ts';
 import { stepBytes } from '../request/large-json/json-steps.ts';
-import { encodeLarge, parseLarge } from '../request/large-json/large-json.ts';
-import { JsonStepError } from '../request/large-json/parse-steps.ts';
+import { JsonStepError, parseSteps } from '../request/large-json/parse-steps.ts';
 import { unfinishedUsage, usageOfCall } from '../usage/estimate-usage.ts';
 import { EventStream } from './event-stream.ts';
 import type { Outgoing } from './outgoing-call.ts';
@@ -70,13 +70,18 @@ async function largeReply(
   count: CountUsage,
 ): Promise<AttemptReply> {
   ctx.holdBytes(given.body.length);
-  const reply = await parseLarge(ctx, given.body).catch((thrown: unknown) => {
+  const reply = await ctx.inTurns(parseSteps(given.body)).catch((thrown: unknown) => {
     if (thrown instanceof JsonStepError) return null;
     throw thrown;
   });
   const shaped = shapeReply(adapter, operation, call, given, reply, count);
   if (shaped.kind !== 'json') return shaped;
-  return jsonReply(given, await encodeLarge(ctx, shaped.json, given.body.length), null, call);
+  return jsonReply(
+    given,
+    await ctx.writeInTurns(() => encodeSteps(shaped.json, given.body.length), given.body.length),
+    null,
+    call,
+  );
 }
 
 function jsonReply(given: WholeReply, body: Uint8Array, json: JsonObject | null, call: OperationCall): AttemptReply {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { LRUCache } from 'lru-cache';
 import { newEntryCache } from '../../contract/entry-cache.ts';
+import type { ConfigChoice } from '../../contract/plugin/context.ts';
 import type { CoreServices } from '../../contract/plugin/core-plugin.ts';
 import {
   configLimits,
@@ -15,6 +16,7 @@ import type { ConfigDocument } from '../../contract/protocol/documents.ts';
 import { headerParam } from '../../contract/protocol/header-names.ts';
 import { GatewayError, reasonOf, toGatewayError } from '../../contract/values/errors.ts';
 import { headerText } from '../../contract/values/http.ts';
+import { cachedDocument, cachedText } from './cached-config.ts';
 import { type Chain, compilePlan, invalidConfig } from './compile-plan.ts';
 import { type CompiledPlan, type PlanSource, sourceOfInline, sourceOfSaved } from './plan-source.ts';
 import { type OpenGuardrail, rulesWith, type SavedGuardrails, sameDefaults, sameGuardrails } from './saved-guardrails.ts';
@@ -53,6 +55,13 @@ export class PlanStore {
     const plan = this.#base?.latest?.plan;
     if (!plan) throw new Error('the plan store was used before it was started');
     return plan;
+  }
+
+  /** Returns the parsed form of the config that a request selected. Throws as `savedSource` and `inlineSource` do. */
+  sourceOf({ document, inline, cacheMode }: ConfigChoice): PlanSource {
+    if (document) return this.savedSource(cacheMode === null ? document : cachedDocument(document, cacheMode));
+    if (inline === null && cacheMode === null) return this.baseSource;
+    return this.inlineSource(cacheMode === null ? (inline as string) : cachedText(inline, cacheMode));
   }
 
   /** The empty config. */

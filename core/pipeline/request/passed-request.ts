@@ -1,5 +1,5 @@
-import type { PassedRequest, RequestContext } from '../../contract/plugin/context.ts';
-import { makesSpeech } from '../../contract/plugin/passed-traffic.ts';
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import { makesSpeech, type PassedRequest } from '../../contract/plugin/passed-traffic.ts';
 import type { Locations } from '../../contract/provider/passed-usage.ts';
 import type { BodyConsumer, RequestBody } from '../../contract/values/http.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
@@ -7,7 +7,7 @@ import { fieldsInHead, formHeadBytes, paramsOfForm } from './form-data.ts';
 import { checkJsonLimits } from './json-limits.ts';
 import { JsonScanner, scanTable, type TextKind } from './json-scanner.ts';
 import { peekBody } from './peek-body.ts';
-import { type BodyLimits, readBytes } from './read-body.ts';
+import type { BodyLimits } from './read-body.ts';
 
 /** Approximate number of text bytes per token. */
 export const bytesPerToken = 4;
@@ -46,7 +46,7 @@ const names: Readonly<Record<string, string>> = {
  * price. Rejects with what the body fails with, `body_too_large`, or `overloaded`.
  */
 export async function readPassedRequest(ctx: RequestContext, limits: BodyLimits): Promise<void> {
-  if (ctx.body === null && mustBuffer(ctx, limits.jsonBytesMax)) ctx.body = await readBytes(ctx, limits.jsonBytesMax);
+  if (ctx.body === null && mustBuffer(ctx, limits.jsonBytesMax)) ctx.body = await ctx.readBytes(limits.jsonBytesMax);
   if (ctx.plan.readsParams) await peekParams(ctx, limits);
   beginFacts(ctx);
   if (ctx.passed && isLimited(ctx)) await holdForLimits(ctx, limits);
@@ -94,7 +94,7 @@ export async function holdForLimits(ctx: RequestContext, limits: BodyLimits): Pr
   if (ctx.body !== null || ctx.peekedBody !== null || ctx.bodyTaken || body.length === 0) return;
   const type = ctx.request.header('content-type') ?? 'application/json';
   if (jsonType.test(type) && body.length <= limits.jsonBytesMax) {
-    ctx.body = await readBytes(ctx, limits.jsonBytesMax);
+    ctx.body = await ctx.readBytes(limits.jsonBytesMax);
     readHeldBody(ctx);
   } else if (formType.test(type)) {
     const peeked = await peekBody(body, formHeadBytes, limits.streamedBytesMax, (bytes) => ctx.holdBytes(bytes));

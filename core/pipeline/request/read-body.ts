@@ -5,8 +5,7 @@ import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { fieldsInHead, formHeadBytes, paramsOfForm, parseForm } from './form-data.ts';
 import { harmlessBytes, JsonLimits } from './json-limits.ts';
 import { stepBytes } from './large-json/json-steps.ts';
-import { parseLarge } from './large-json/large-json.ts';
-import { JsonStepError } from './large-json/parse-steps.ts';
+import { JsonStepError, parseSteps } from './large-json/parse-steps.ts';
 import { peekBody } from './peek-body.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -44,13 +43,6 @@ export async function readParams(ctx: RequestContext, limits: BodyLimits): Promi
   const params = ctx.body.length > stepBytes ? await parseLargeBody(ctx, ctx.body) : parseBody(ctx.body);
   ctx.setParams(params);
   ctx.stream = params.stream === true || params.stream_format === 'sse';
-}
-
-/** Reads the whole body and counts it against BODY_MEMORY_MAX. */
-export async function readBytes(ctx: RequestContext, bytesMax: number): Promise<Uint8Array> {
-  const body = await ctx.request.body.bytes(bytesMax, (bytes) => ctx.holdBytes(bytes));
-  ctx.requestBytes = body.length;
-  return body;
 }
 
 /**
@@ -137,7 +129,7 @@ function parseBody(body: Uint8Array): Record<string, unknown> {
 
 async function parseLargeBody(ctx: RequestContext, body: Uint8Array): Promise<JsonObject> {
   try {
-    const params = await parseLarge(ctx, body);
+    const params = await ctx.inTurns(parseSteps(body));
     if (params !== null) return params;
   } catch (thrown) {
     if (!(thrown instanceof JsonStepError)) throw thrown;

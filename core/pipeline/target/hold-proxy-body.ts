@@ -2,7 +2,7 @@ import type { RequestContext } from '../../contract/plugin/context.ts';
 import { GatewayError } from '../../contract/values/errors.ts';
 import { checkJsonLimits } from '../request/json-limits.ts';
 import { holdForLimits, readHeldBody } from '../request/passed-request.ts';
-import { type BodyLimits, readBytes } from '../request/read-body.ts';
+import type { BodyLimits } from '../request/read-body.ts';
 import type { ResolvedTarget } from './build-target.ts';
 
 /**
@@ -22,7 +22,7 @@ export async function holdProxyBody(ctx: RequestContext, resolved: ResolvedTarge
   }
   // Routing by parameters has already read the beginning, and the body was too long.
   if (ctx.peekedBody !== null) throw new GatewayError('body_too_large');
-  ctx.body = await readBytes(ctx, limits.jsonBytesMax);
+  ctx.body = await ctx.readBytes(limits.jsonBytesMax);
   // The check of models parses the body.
   if (resolved.ofModel) checkJsonLimits(ctx.body, limits.jsonValuesMax);
   readHeldBody(ctx);

@@ -5,7 +5,7 @@ import { GatewayError } from '../../contract/values/errors.ts';
 import type { FormPart } from '../../contract/values/form.ts';
 import { isObject, type JsonObject } from '../../contract/values/json.ts';
 import { shapeParams } from '../attempt/shape-params.ts';
-import { isSession } from '../attempt/socket-call.ts';
+import { isSession } from '../attempt/socket-protocols.ts';
 import { paramsOfForm, parseForm } from '../request/form-data.ts';
 import { modelInPath } from '../request/passed-request.ts';
 import type { ResolvedTarget } from './build-target.ts';

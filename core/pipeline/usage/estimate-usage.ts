@@ -27,22 +27,19 @@ export function countRoughly(ctx: RequestContext, reply: Uint8Array | null): voi
 }
 
 /**
- * Counts what the provider did not: tokens, and the length of audio as the client states it. Counts roughly at once. Returns true if
- * `completeUsage` has to follow: nearly never.
+ * Counts what the provider did not: tokens, roughly and at once, and the length of audio as the client states it. Null if it counted all,
+ * nearly always. Otherwise returns a function that replaces the rough count by that of a tokenizer. It must be called.
  */
-export function beginCount(ctx: RequestContext, reply: Uint8Array | null): boolean {
-  if (!(ctx.usage === null && isEstimated(ctx)) && !ctx.gatewayHeaders.has('audio-file-duration')) return false;
-  countRoughly(ctx, reply);
-  return true;
-}
-
-/** Replaces the rough count by that of a tokenizer, and adds the stated length of audio. */
-export async function completeUsage(ctx: RequestContext, services: CoreServices, reply: Uint8Array | null): Promise<void> {
-  if ((ctx.usage === null || ctx.usage.estimated) && isEstimated(ctx)) {
-    ctx.usage = (await estimateUsage(ctx, services, reply)) ?? ctx.usage;
-  }
+export function countUsage(ctx: RequestContext, services: CoreServices, reply: Uint8Array | null): (() => Promise<void>) | null {
   const stated = ctx.gatewayHeaders.get('audio-file-duration');
-  if (stated !== undefined) addStatedDuration(ctx, stated);
+  if (!(ctx.usage === null && isEstimated(ctx)) && stated === undefined) return null;
+  countRoughly(ctx, reply);
+  return async () => {
+    if ((ctx.usage === null || ctx.usage.estimated) && isEstimated(ctx)) {
+      ctx.usage = (await estimateUsage(ctx, services, reply)) ?? ctx.usage;
+    }
+    if (stated !== undefined) addStatedDuration(ctx, stated);
+  };
 }
 
 /** Adds the seconds of audio from `x-svc-audio-file-duration`, if the provider did not report them. */

@@ -26,7 +26,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // Paths and headers of clients in the formats of OpenAI and Anthropic.
   'core/contract/plugin/passed-traffic.ts': ['openai'],
   'core/model-list/list-models.ts': ['anthropic'],
-  'core/pipeline/attempt/socket-call.ts': ['openai'],
+  'core/pipeline/attempt/socket-protocols.ts': ['openai'],
   'plugins/auth/credential.ts': ['anthropic'],
   'plugins/cache/key.ts': ['anthropic', 'openai'],
   // The metadata service of Google Cloud.

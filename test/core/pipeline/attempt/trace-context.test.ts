@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { RequestContext } from '../../../../core/contract/plugin/context.ts';
-import { setTraceContext } from '../../../../core/pipeline/attempt/client-headers.ts';
+import { setTraceContext } from '../../../../core/pipeline/attempt/outgoing-call.ts';
 import { requestSpans } from '../../../../core/telemetry/otlp/request-spans.ts';
 import { sampleRecord } from '../../../support/sample-record.ts';
 

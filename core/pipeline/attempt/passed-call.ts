@@ -1,0 +1,143 @@
+import type { RequestContext } from '../../contract/plugin/context.ts';
+import type { Target } from '../../contract/plugin/plan.ts';
+import type { OutgoingCall } from '../../contract/provider/provider.ts';
+import type { UpstreamTimeouts } from '../../contract/provider/upstream.ts';
+import { holdsCredential } from '../../contract/values/api-key.ts';
+import { GatewayError } from '../../contract/values/errors.ts';
+import type { HeaderList } from '../../contract/values/http.ts';
+import { isFramingHeader } from '../../contract/values/unforwarded-headers.ts';
+import { isGatewayHeader } from '../request/gateway-headers.ts';
+import { meteredBody } from '../request/passed-request.ts';
+import type { ResolvedTarget } from '../target/resolve-target.ts';
+import type { Outgoing, OutgoingOptions } from './outgoing-call.ts';
+import { shapeParams } from './shape-params.ts';
+import { isSession, passedProtocols } from './socket-protocols.ts';
+
+type PassedOptions = Pick<OutgoingOptions, 'prefixes' | 'streamedBodyBytesMax'>;
+
+/** Returns the call of a pass-through route, or the handshake of a session. */
+export function passedCall(
+  ctx: RequestContext,
+  target: Target,
+  resolved: ResolvedTarget,
+  options: PassedOptions,
+  timeouts: UpstreamTimeouts,
+): Outgoing {
+  const passed = proxyCall(ctx, resolved, options, timeouts);
+  return isSession(ctx.endpoint, ctx.request) ? socketCall(ctx, target, resolved, passed) : passed;
+}
+
+/**
+ * Returns the client's request without the gateway's own headers, plus the provider's credential.
+ */
+function proxyCall(ctx: RequestContext, resolved: ResolvedTarget, options: PassedOptions, timeouts: UpstreamTimeouts): Outgoing {
+  const below = ctx.endpoint?.proxyPath ?? '';
+  const path = resolved.adapter.proxyPath ? resolved.adapter.proxyPath(below, resolved.settings) : below;
+  const headers = passedClientHeaders(ctx, resolved, options.prefixes);
+  const call = {
+    tenant: ctx.identity?.organisationId ?? '',
+    origin: resolved.origin,
+    path: resolved.basePath + path + (ctx.query === '' ? '' : `?${ctx.query}`),
+    method: ctx.request.method,
+    headers,
+    body:
+      ctx.body ??
+      (ctx.request.body.length === 0 ? null : meteredBody(ctx.passed, ctx.takeBody(ctx.peekedBody ?? ctx.request.body))),
+    timeouts,
+    bodyBytesMax: options.streamedBodyBytesMax,
+  };
+  if (!resolved.adapter.adjustProxyCall) return { call, operation: null, operationCall: null, json: null, model: null };
+  const adjusted: OutgoingCall = { ...call, body: ctx.body };
+  resolved.adapter.adjustProxyCall(adjusted, ctx.request);
+  const changed = { path: adjusted.path, headers: adjusted.headers, body: adjusted.body ?? call.body };
+  return { call: { ...call, ...changed }, operation: null, operationCall: null, json: null, model: null };
+}
+
+/**
+ * Returns the headers of a pass-through call: those of the target, and the client's without hop-by-hop headers, headers and keys of
+ * the gateway, and credentials that a stored provider replaces.
+ */
+function passedClientHeaders(ctx: RequestContext, resolved: ResolvedTarget, prefixes: readonly string[]): HeaderList {
+  const headers: HeaderList = [...resolved.headers];
+  const fixed = resolved.headers.length;
+  const sent = ctx.request.headers;
+  const hopNames =
+    ctx.request
+      .header('connection')
+      ?.toLowerCase()
+      .split(/[,\s]+/) ?? [];
+  for (let i = 0; i < sent.length; i += 2) {
+    const name = sent[i] as string;
+    const value = sent[i + 1] as string;
+    if (isFramingHeader(name) || isGatewayHeader(name, prefixes) || carriesOurKey(ctx, name, value)) continue;
+    if (hopNames.includes(name) || (resolved.slug !== null && credentialHeaders.has(name))) continue;
+    if (hasHeader(headers, name, fixed)) continue;
+    headers.push(name, value);
+  }
+  return headers;
+}
+
+/** Headers in which a client sends its own provider credential. A stored provider replaces them with its own credential. */
+export const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'x-api-key', 'api-key']);
+
+/** Returns true if this client header holds a key of the gateway. Such a header is never sent. */
+export function carriesOurKey(ctx: RequestContext, name: string, value: string): boolean {
+  return name === ctx.keyHeader || holdsCredential(value, ctx.token) || (name === 'cookie' && value.includes('svc_session='));
+}
+
+/** Looks at the names before the index `end`. */
+export function hasHeader(headers: HeaderList, name: string, end: number): boolean {
+  for (let i = 0; i < end; i += 2) if (headers[i] === name) return true;
+  return false;
+}
+
+/** Returns the handshake of a session, made of the pass-through call `outgoing`. */
+function socketCall(ctx: RequestContext, target: Target, resolved: ResolvedTarget, outgoing: Outgoing): Outgoing {
+  const { timeouts } = outgoing.call;
+  const realtime = ctx.endpoint?.isRealtime ? realtimeCall(ctx, target, resolved) : null;
+  return {
+    ...outgoing,
+    model: realtime?.model ?? null,
+    call: {
+      ...outgoing.call,
+      ...(realtime === null ? {} : { path: realtime.path }),
+      body: null,
+      headers: ownHandshake(outgoing.call.headers, realtime !== null),
+      webSocket: { protocols: passedProtocols(ctx.request.webSocketProtocols ?? [], resolved.slug !== null) },
+      timeouts: { ...timeouts, firstByteMs: Math.min(timeouts.firstByteMs || handshakeMsMax, handshakeMsMax) },
+    },
+  };
+}
+
+/** Returns path and model of a realtime session. */
+function realtimeCall(
+  ctx: RequestContext,
+  target: Target,
+  resolved: ResolvedTarget,
+): { readonly path: string; readonly model: string | null } {
+  const { realtime, id } = resolved.adapter;
+  if (!realtime) throw new GatewayError('unsupported_operation', { message: `realtime is not supported by ${id}` });
+  const query = new URLSearchParams(ctx.query);
+  const asked = query.get('model');
+  // A target may use another model for its sessions. No other parameter is in the address.
+  const { model } = shapeParams(asked === null ? {} : { model: asked }, target);
+  if (typeof model === 'string' && model !== asked) query.set('model', model);
+  const sent = query.get('model');
+  return { path: resolved.basePath + realtime.path(query, sent ?? '', resolved.settings), model: sent };
+}
+
+/**
+ * Returns the headers of the gateway's own handshake. Realtime routes also drop the headers that a browser adds about its page.
+ */
+function ownHandshake(headers: HeaderList, isRealtime: boolean): HeaderList {
+  const remaining: HeaderList = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string;
+    if (name.startsWith('sec-websocket-') || (isRealtime && (name === 'origin' || name === 'cookie'))) continue;
+    remaining.push(name, headers[i + 1] as string);
+  }
+  return remaining;
+}
+
+/** A handshake is one round trip, while a request may take ten minutes. */
+const handshakeMsMax = 60_000;

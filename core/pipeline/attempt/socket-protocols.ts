@@ -1,0 +1,43 @@
+import type { Endpoint } from '../../contract/plugin/context.ts';
+import { holdsApiKey } from '../../contract/values/api-key.ts';
+import type { InboundRequest } from '../../contract/values/http.ts';
+
+/** True for requests that become a session if the provider supports it. */
+export function isSession(endpoint: Endpoint | null, request: InboundRequest): boolean {
+  return endpoint?.isRealtime === true || (endpoint?.traffic !== undefined && (request.webSocketProtocols ?? null) !== null);
+}
+
+/**
+ * Converts a key that was sent as a subprotocol to its header: a key of this service to the gateway's header, any other to
+ * Authorization. An existing header takes precedence. The subprotocol itself is never sent upstream, see `socketCall`.
+ */
+export function adoptProtocolKeys(request: InboundRequest, prefix: string): void {
+  for (const protocol of request.webSocketProtocols ?? []) {
+    if (!protocol.startsWith(keyProtocol)) continue;
+    const key = protocol.slice(keyProtocol.length);
+    const name = holdsApiKey(key) ? `${prefix}api-key` : 'authorization';
+    if (request.header(name) === undefined) request.headers.push(name, name === 'authorization' ? `Bearer ${key}` : key);
+  }
+}
+
+/** Returns the client's subprotocols without keys, and without accounts if the credential is stored. */
+export function passedProtocols(protocols: readonly string[], stored: boolean): string[] {
+  return protocols.filter((protocol) => {
+    if (protocol.startsWith(keyProtocol) || holdsApiKey(protocol)) return false;
+    return !(stored && accountProtocols.some((prefix) => protocol.startsWith(prefix)));
+  });
+}
+
+/** Returns the subprotocol for the client: the provider's choice, otherwise the first offered one that holds no secret. */
+export function chosenProtocol(offered: readonly string[], chosen: string | null): string | null {
+  if (chosen !== null && offered.includes(chosen)) return chosen;
+  return offered.find((protocol) => !protocol.startsWith(keyProtocol) && !holdsApiKey(protocol)) ?? null;
+}
+
+/**
+ * Subprotocol with which browsers, which cannot set headers, send a key
+ * (https://platform.openai.com/docs/guides/realtime-websocket).
+ */
+const keyProtocol = 'openai-insecure-api-key.';
+/** Prefixes of subprotocols that name the billed account. Only the owner of the credential may choose it. */
+const accountProtocols = ['openai-organization.', 'openai-project.'];
