@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { LRUCache } from 'lru-cache';
+import { newEntryCache } from '../../core/contract/entry-cache.ts';
 import type { Clock } from '../../core/contract/values/clock.ts';
 
 const windowMs = 60_000;
@@ -13,7 +13,7 @@ const perAddressMax = 20;
 export class AttemptLimit {
   readonly #clock: Clock;
   /** Times of attempts that failed or are still running, oldest first. */
-  readonly #attempts = new LRUCache<string, number[]>({ max: 100_000 });
+  readonly #attempts = newEntryCache<string, number[]>(100_000);
 
   constructor(clock: Clock) {
     this.#clock = clock;

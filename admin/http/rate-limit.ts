@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { newEntryCache } from '../../core/contract/entry-cache.ts';
 import { AdminError } from './errors.ts';
 
 /** Requests per minute by name, in this process. A bucket holds the requests of one minute and refills evenly. */
@@ -24,7 +24,7 @@ const namesMax = 20_000;
 
 /** `perMinute` 0: no limit. `now` returns monotonic milliseconds. */
 export function createRateLimit(perMinute: number, now: () => number = () => performance.now()): RateLimit {
-  const buckets = new LRUCache<string, { left: number; at: number }>({ max: namesMax });
+  const buckets = newEntryCache<string, { left: number; at: number }>(namesMax);
   const perMs = perMinute / 60_000;
 
   function refilled(name: string): { left: number; at: number } {
