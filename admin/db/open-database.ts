@@ -1,17 +1,22 @@
+import type { EventEmitter } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EntityMetadata, EntitySchema, MigrationObject } from '@mikro-orm/core';
 import { Migrator } from '@mikro-orm/migrations';
+import type { PgliteConnection } from '@mikro-orm/pglite';
 import type { EntityManager, MikroORM, Options } from '@mikro-orm/postgresql';
 import type { Settings } from '../../config/settings.ts';
 import type { Log } from '../../core/contract/plugin/plugin.ts';
 import { isUuid } from '../../core/contract/values/uuid.ts';
 import { StartError } from '../start-error.ts';
 import { guardPool } from './guard-pool.ts';
+import { joinBegin } from './join-begin.ts';
+import { joinSession } from './join-session.ts';
 import { lockDirectory } from './lock-directory.ts';
 import { type AskPrepared, createAskPrepared } from './prepared.ts';
 import { applyRowLevelSecurity, type TenantSession } from './row-level-security.ts';
 import { migrationLockWaitMs, patiently, runMigrations } from './run-migrations.ts';
+import { useSimpleProtocol } from './simple-protocol.ts';
 
 export type { EntityManager };
 
@@ -67,6 +72,8 @@ async function openEmbedded(directory: string, tables: Tables, log: Log): Promis
     // One process, one connection: no lock is needed, and waiting for one on the same connection would never end.
     await runMigrations(orm);
     const sessionOf = await applyRowLevelSecurity(orm.em.fork(), tablesOf(orm), log);
+    useSimpleProtocol(await (orm.em.getConnection() as unknown as PgliteConnection).getNativeClient());
+    joinSession(orm.em.getConnection());
     const close = async () => {
       await orm.close(true);
       await lock.release();
@@ -103,6 +110,7 @@ async function openServer(url: string, { size, hasQueryTimeout }: PoolOptions, t
   const prepared = createAskPrepared(log, () => orm.em.fork().execute('select 1'));
   const onPoolCreated = (pool: unknown) => {
     guardPool(pool);
+    (pool as EventEmitter).on('connect', joinBegin);
     prepared.useOf(pool);
   };
   const orm: MikroORM = await MikroORM.init({
@@ -118,6 +126,7 @@ async function openServer(url: string, { size, hasQueryTimeout }: PoolOptions, t
   } finally {
     await migrating.close(true);
   }
+  joinSession(orm.em.getConnection());
   return {
     ask: prepared.ask,
     em: () => orm.em.fork(),
