@@ -10,7 +10,7 @@ import { messageBytesMax, relayJson, relayStream } from '../json-rpc/relay-reply
 import type { ToolChecks, ToolGuardrails } from '../json-rpc/tool-guardrails.ts';
 import type { AttemptReply } from '../pipeline/attempt-reply.ts';
 import type { PipelineOptions } from '../pipeline/run.ts';
-import { renewed } from './authorised.ts';
+import { canRenew, renewed } from './authorised.ts';
 import type { SignIdentity } from './identity-headers.ts';
 import type { MappedHeaders } from './mapped-headers.ts';
 import type { OwnSessions } from './own-sessions.ts';
@@ -23,6 +23,7 @@ import { replyLocally } from './revisions/reply-locally.ts';
 import type { ServerRevisions } from './revisions/server-revisions.ts';
 import { translatedReader } from './revisions/translated-reader.ts';
 import { isListening, sealSession, sendAuthorised, sessionNamed } from './send-in-session.ts';
+import { rejectionIn } from './server-errors.ts';
 import { messageReader } from './server-messages.ts';
 import type { ServerSettings } from './server-settings.ts';
 import type { SessionIds } from './session-id.ts';
@@ -86,7 +87,23 @@ export interface Outgoing {
 }
 
 /** Sends the request to the server, and its reply to the client. */
-export async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptReply> {
+export function exchange(work: Work, outgoing: Outgoing): Promise<AttemptReply> {
+  return canRenew(work) ? exchangeRenewing(work, outgoing) : exchangeOnce(work, outgoing);
+}
+
+/** Replaces the credential once if the server rejects it in a request of the gateway itself, for example when a session is opened. */
+async function exchangeRenewing(work: Work, outgoing: Outgoing): Promise<AttemptReply> {
+  try {
+    return await exchangeOnce(work, outgoing);
+  } catch (thrown) {
+    const rejection = work.call.isCredentialRenewed || work.ctx.aborted ? null : rejectionIn(thrown);
+    const again = rejection === null ? null : await renewed(work, rejection);
+    if (again === null) throw thrown;
+    return exchangeOnce(again, outgoing);
+  }
+}
+
+async function exchangeOnce(work: Work, outgoing: Outgoing): Promise<AttemptReply> {
   const { ctx, call, sink, server, options } = work;
   if (server.rest !== null) return exchangeRest(work, outgoing, server.rest, () => renewed(work)).finally(() => charge(work));
   if (server.document.transport === 'sse') return exchangeSse(work, outgoing, () => renewed(work)).finally(() => charge(work));
@@ -100,7 +117,7 @@ export async function exchange(work: Work, outgoing: Outgoing): Promise<AttemptR
   requireUsable(status, stream);
   if (mayRefuseRevision(status, outgoing)) {
     const body = (await stream.whole(messageBytesMax)) ?? new Uint8Array();
-    if (await learnRevisions(sender, outgoing, body)) return exchange(sender, outgoing);
+    if (await learnRevisions(sender, outgoing, body)) return exchangeOnce(sender, outgoing);
     stream = { ...stream, body: chunksOf(body), whole: () => body };
   }
   const reply = passedHeaders(headers, passedNames);

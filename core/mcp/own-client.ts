@@ -6,7 +6,7 @@ import { dataOf } from '../json-rpc/message-reader.ts';
 import type { OpenStreams } from '../json-rpc/open-streams.ts';
 import { EventFrames } from '../pipeline/attempt/event-frames.ts';
 import { type ExchangeStream, exchangeStream } from '../pipeline/attempt/exchange-stream.ts';
-import { rejectedDetail } from './server-errors.ts';
+import { rejectionDetail } from './server-errors.ts';
 import type { ServerSettings } from './server-settings.ts';
 import { type OnMessage, openSse, type SseConnection } from './sse/sse-connection.ts';
 
@@ -127,7 +127,7 @@ export const ownMeta = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-/** Returns the reply to `server/discover`; null if the server knows earlier revisions only. */
+/** Returns the reply to `server/discover`; null if the server knows earlier revisions only. Throws GatewayError if it rejects the credential. */
 export async function discover(parts: OwnClientParts): Promise<JsonObject | null> {
   const session = { revision: statelessRevision, sessionId: null, opened: {} };
   const { message } = await send(parts, session, { id: 1, method: 'server/discover', params: { _meta: ownMeta } }, true);
@@ -156,12 +156,13 @@ async function send(
   const head = await stream.head;
   if (message.id !== undefined) parts.onStatus?.(head.status);
   try {
-    if (head.status >= 300 && !(mayFail && head.status >= 400)) {
+    const rejection = rejectionDetail(head.status, head.headers);
+    if (head.status >= 300 && !(mayFail && head.status >= 400 && rejection === undefined)) {
       const message = `The MCP server replied with status ${head.status}`;
       throw new GatewayError('upstream_status', {
         message,
         status: 502,
-        ...(head.status === 401 ? { detail: rejectedDetail } : head.status === 400 ? { detail: refusedDetail } : {}),
+        ...(rejection !== undefined ? { detail: rejection } : head.status === 400 ? { detail: refusedDetail } : {}),
       });
     }
     const isStream = /^text\/event-stream\b/i.test(findHeader(head.headers, 'content-type') ?? '');

@@ -1,10 +1,9 @@
 import type { Identity } from '../contract/plugin/context.ts';
-import { GatewayError, toGatewayError } from '../contract/values/errors.ts';
+import { toGatewayError } from '../contract/values/errors.ts';
 import type { JsonObject } from '../contract/values/json.ts';
 import { sendAttempt, type UpstreamResponse } from '../json-rpc/attempt.ts';
-import { renewed } from './authorised.ts';
+import { canRenew, renewed } from './authorised.ts';
 import type { Outgoing, Work } from './exchange.ts';
-import { missingScope } from './missing-scope.ts';
 import { type OwnSession, statelessRevision } from './own-client.ts';
 import { sessionNotFound } from './refusals.ts';
 import { metaOf, prefersSession } from './revisions/handshakes.ts';
@@ -12,8 +11,9 @@ import { listenMessage } from './revisions/listen-statelessly.ts';
 import type { Revisions } from './revisions/translated-reader.ts';
 import { routedBody, routingHeaders } from './routed-message.ts';
 import { isStateless } from './routing-headers.ts';
-import { calledServer, nameServer, rejectedDetail } from './server-errors.ts';
+import { calledServer, nameServer, rejectionIn } from './server-errors.ts';
 import { callerOf, type SessionState } from './session-id.ts';
+import { rejectionOf } from './token-rejection.ts';
 import { upstreamCall } from './upstream-call.ts';
 
 interface Sent extends UpstreamResponse {
@@ -21,30 +21,36 @@ interface Sent extends UpstreamResponse {
   readonly client: Revisions | null;
 }
 
-/** Sends the request. A credential that the server rejects is replaced once. */
+/** A credential is replaced once, and once more if the server then demands scopes. */
+const renewalsMax = 2;
+
+/** Sends the request. A credential that the server rejects is replaced. */
 export async function sendAuthorised(
   work: Work,
   outgoing: Outgoing,
   named: SessionState | null,
 ): Promise<Sent & { readonly sender: Work }> {
-  if (work.tokenId === null && work.server.secrets === null) {
-    return { ...(await sendInSession(work, outgoing, named)), sender: work };
+  let sender = work;
+  for (let renewals = 0; ; renewals++) {
+    let thrown: unknown;
+    const session = renewals === 0 ? named : sessionNamed(sender, outgoing);
+    const sent = await sendInSession(sender, outgoing, session).catch((error: unknown) => {
+      thrown = error;
+      return null;
+    });
+    const rejection = sent === null ? rejectionIn(thrown) : rejectionOf(sent.status, sent.headers);
+    const isFinal = renewals === renewalsMax || (renewals > 0 && rejection?.scope === null);
+    const again =
+      rejection === null || isFinal || !canRenew(sender) || work.ctx.aborted
+        ? null
+        : await renewed(sender, { ...rejection, isInvalid: rejection.isInvalid && renewals === 0 });
+    if (again === null) {
+      if (sent === null) throw thrown;
+      return { ...sent, sender };
+    }
+    sent?.stream.abort();
+    sender = again;
   }
-  let rejected: unknown;
-  const first = await sendInSession(work, outgoing, named).catch((thrown: unknown) => {
-    rejected = thrown;
-    if (thrown instanceof GatewayError && thrown.detail === rejectedDetail) return null;
-    throw thrown;
-  });
-  const scope = first?.status === 403 ? missingScope(first.headers) : null;
-  if (first !== null && (work.ctx.aborted || (first.status !== 401 && scope === null))) return { ...first, sender: work };
-  const again = await renewed(work, scope);
-  if (again === null) {
-    if (first === null) throw rejected;
-    return { ...first, sender: work };
-  }
-  first?.stream.abort();
-  return { ...(await sendInSession(again, outgoing, sessionNamed(again, outgoing))), sender: again };
 }
 
 /**

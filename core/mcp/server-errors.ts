@@ -1,6 +1,8 @@
 import type { McpServerDocument } from '../contract/protocol/mcp.ts';
-import type { GatewayError } from '../contract/values/errors.ts';
+import { GatewayError } from '../contract/values/errors.ts';
+import type { HeaderList } from '../contract/values/http.ts';
 import type { Called } from '../json-rpc/attempt.ts';
+import { type Rejection, rejectionOf } from './token-rejection.ts';
 
 /** `detail` of the error if the server rejected the credential. */
 export const rejectedDetail = 'status 401';
@@ -10,6 +12,20 @@ export const noSessionDetail = 'no session';
 
 /** `detail` of the error if the server did not handle a message, because its connection was lost before. It can be sent again. */
 export const lostDetail = 'connection lost';
+
+/** Returns the `detail` of the error if a reply to a request of the gateway itself rejects the credential, for `rejectionIn`; else undefined. */
+export function rejectionDetail(status: number, headers: HeaderList): string | undefined {
+  const rejection = rejectionOf(status, headers);
+  if (rejection === null) return undefined;
+  return rejection.scope === null ? rejectedDetail : `${rejectedDetail} ${JSON.stringify(rejection)}`;
+}
+
+/** Returns why the server rejected the credential of a request of the gateway itself; null for other errors. */
+export function rejectionIn(thrown: unknown): Rejection | null {
+  if (!(thrown instanceof GatewayError) || !thrown.detail?.startsWith(rejectedDetail)) return null;
+  const named = thrown.detail.slice(rejectedDetail.length);
+  return named === '' ? { scope: null, isInvalid: true } : (JSON.parse(named) as Rejection);
+}
 
 /** Names the server instead of a provider in errors of the transport. */
 export function nameServer(error: GatewayError): GatewayError {

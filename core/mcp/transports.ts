@@ -3,7 +3,7 @@ import type { McpServerDocument, McpTransport } from '../contract/protocol/mcp.t
 import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { discover, type OwnClientParts } from './own-client.ts';
-import { rejectedDetail } from './server-errors.ts';
+import { rejectionIn } from './server-errors.ts';
 import type { ServerSettings } from './server-settings.ts';
 import { openSse } from './sse/sse-connection.ts';
 
@@ -77,7 +77,7 @@ async function hasSse(parts: OwnClientParts): Promise<boolean> {
     (await openSse(parts)).end();
     return true;
   } catch (thrown) {
-    if (thrown instanceof GatewayError && thrown.detail !== rejectedDetail) return false;
+    if (thrown instanceof GatewayError && rejectionIn(thrown) === null) return false;
     throw thrown;
   }
 }

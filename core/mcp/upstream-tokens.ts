@@ -16,6 +16,7 @@ import type { Clock } from '../contract/values/clock.ts';
 import { GatewayError } from '../contract/values/errors.ts';
 import { RpcError, type RpcId, rpcCodes } from '../json-rpc/messages.ts';
 import type { ServerSettings } from './server-settings.ts';
+import type { Rejection } from './token-rejection.ts';
 
 /** Settings of a server with the credential of one caller. */
 interface Authorised {
@@ -24,10 +25,8 @@ interface Authorised {
   readonly tokenId: string | null;
 }
 
-interface RejectedToken {
+interface RejectedToken extends Rejection {
   readonly id: string;
-  /** Scopes that the token lacks, separated by spaces; null: the token is not valid. */
-  readonly scope: string | null;
 }
 
 /** OAuth tokens for MCP servers. The token of one user is never used for another. */
@@ -70,13 +69,14 @@ export function createUpstreamTokens({ documents, fetch, clock, openToken }: Tok
       if (userId !== null && server.externalClaims !== null) throw withOtherPerson(id);
       const serverId = server.document.id;
       // The document does not contain the scopes of its token. Only the control plane can choose one for demanded scopes.
-      const isAnyScope = rejected === null || rejected.scope === null;
+      const isAnyScope = rejected === null || rejected.scope === null || rejected.isInvalid;
       const known = isAnyScope ? await documents.get('mcp-connection', mcpConnectionId(serverId, userId)) : null;
       if (known && known.tokenId !== rejected?.id && isFresh(known.expiresAt, clock.now()))
         return withToken(server, known, userId);
-      const reply = await ask({ serverId, userId, rejected: rejected?.id ?? null, scope: rejected?.scope ?? null });
+      const { id: tokenId = null, scope = null, isInvalid = false } = rejected ?? {};
+      const reply = await ask({ serverId, userId, rejected: tokenId, scope, isInvalid });
       if (reply.state === 'connected') return withToken(server, reply.document, userId);
-      if (reply.state === 'required') throw notConnected(server, id, reply.url, rejected?.scope ?? null);
+      if (reply.state === 'required') throw notConnected(server, id, reply.url, scope);
       throw new GatewayError('upstream_status', { message: `No token for the MCP server: ${reply.message}`, status: 502 });
     },
   };

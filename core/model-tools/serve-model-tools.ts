@@ -56,7 +56,8 @@ class ToolRequest {
   readonly #running = new Set<InnerSink>();
   #heldBytes = 0;
   #events = 0;
-  #isLate = false;
+  /** Set when the time is over. */
+  #late: GatewayError | null = null;
   /** False if the client receives more slowly than the model sends. */
   #canWrite = true;
   #hasError = false;
@@ -74,14 +75,14 @@ class ToolRequest {
   async serve(): Promise<void> {
     const { limits, timers, memory } = this.#parts;
     const stopTimer = timers.after(limits.timeoutMs, () => {
-      this.#isLate = true;
-      this.#leave();
+      this.#late = lateError(limits.timeoutMs);
+      this.#leave(this.#late);
     });
     this.#sink.onAbort(() => this.#leave());
     try {
       await this.#serveBody(await this.#readBody());
     } catch (thrown) {
-      this.#refuse(this.#isLate ? lateError(limits.timeoutMs) : toGatewayError(thrown));
+      this.#refuse(this.#late ?? toGatewayError(thrown));
     } finally {
       stopTimer();
       memory?.give(this.#heldBytes);
@@ -127,7 +128,7 @@ class ToolRequest {
   /** Sends a request of the client on the ordinary path. A successful stream goes to `onEvent`. */
   #send(path: string, headers: HeaderList, body: Uint8Array, onEvent: ((event: JsonObject) => void) | null): Promise<InnerReply> {
     return new Promise((resolve, reject) => {
-      if (this.#sink.aborted || this.#isLate) throw new GatewayError('client_closed');
+      if (this.#sink.aborted || this.#late !== null) throw new GatewayError('client_closed');
       const inner = new InnerSink({
         onGrow: (bytes) => this.#hold(bytes),
         done: (reply) => {
@@ -182,8 +183,8 @@ class ToolRequest {
   }
 
   /** Ends all requests, as their client has disconnected or the time is over. */
-  #leave(): void {
-    for (const inner of [...this.#running]) inner.leave();
+  #leave(error?: GatewayError): void {
+    for (const inner of [...this.#running]) inner.leave(error);
   }
 
   #hold(bytes: number): void {

@@ -66,19 +66,21 @@ export class InnerSink implements ReplySink {
   #status = 0;
   #headers: HeaderList = [];
   #isStreamed = false;
-  #onAbort: (() => void)[] = [];
+  #onAbort: ((error?: GatewayError) => void)[] = [];
+  #error: GatewayError | undefined;
   #onDrain: (() => void) | null = null;
 
   constructor(options: InnerSinkOptions) {
     this.#options = options;
   }
 
-  /** Ends the request as if its client had disconnected. */
-  leave(): void {
+  /** Ends the request as if its client had disconnected. The record has `error` if there is one. */
+  leave(error?: GatewayError): void {
     if (this.finished) return;
     this.aborted = true;
+    this.#error = error;
     this.#finish(0);
-    for (const callback of this.#onAbort.splice(0)) callback();
+    for (const callback of this.#onAbort.splice(0)) callback(error);
   }
 
   /** More may be written to the stream. */
@@ -86,8 +88,8 @@ export class InnerSink implements ReplySink {
     this.#onDrain?.();
   }
 
-  onAbort(callback: () => void): void {
-    if (this.aborted) callback();
+  onAbort(callback: (error?: GatewayError) => void): void {
+    if (this.aborted) callback(this.#error);
     else this.#onAbort.push(callback);
   }
 

@@ -116,10 +116,11 @@ export function createHandler(options: PipelineOptions): Handle {
 export function startRequest(options: PipelineOptions, ctx: RequestContext, sink: ReplySink, match: Match): void {
   ctx.startedAtMs = options.services.clock.elapsed();
   ctx.memory = options.memory ?? null;
-  sink.onAbort(() => {
+  sink.onAbort((error) => {
     ctx.aborted = true;
     ctx.abortUpstream?.();
-    end(options, ctx, { kind: 'aborted', status: 499, error: new GatewayError('client_closed') });
+    if (error) end(options, ctx, { kind: 'failed', status: error.status, error });
+    else end(options, ctx, { kind: 'aborted', status: 499, error: new GatewayError('client_closed') });
   });
   void run(options, ctx, sink, match).catch((thrown: unknown) => refuse(options, ctx, sink, toGatewayError(thrown)));
 }

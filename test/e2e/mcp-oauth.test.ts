@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -175,6 +176,20 @@ describe('an MCP server with OAuth', () => {
     await connectAccount(gateway, upstream, { user: ada, account: 'ada-upstream', url });
     await until(async () => (await erase()).message.result, { what: 'the token with the scope' });
     expect([scopes[0], scopes.at(-1)?.split(' ').sort()]).toEqual(['mcp', ['admin', 'mcp']]);
+
+    // A server that is never content with its scope does not lead to a further authorisation.
+    const forAll = (status: number, error: string) => (_: unknown, response: ServerResponse) =>
+      void response.writeHead(status, { 'www-authenticate': `Bearer error="${error}", scope="admin"` }).end();
+    upstream.override = forAll(403, 'insufficient_scope');
+    expect((await erase()).message.error).toMatchObject({
+      code: -32603,
+      message: expect.stringMatching(/^No token .* demands admin, .* Connect an account that has this permission: http/),
+    });
+
+    // The scope may be demanded with 401, also when a session is opened. A renewed token is tried first.
+    upstream.override = forAll(401, 'invalid_token');
+    const demanded = (await post(bob.key, 'tools/call', { name: 'erase' })).message.error;
+    expect(demanded).toMatchObject({ code: -32000, data: { type: 'oauth_required', scope: 'admin', authorizationUrl: url } });
     upstream.override = null;
     expect((await post(ada.key, 'tools/list')).message.result.tools.length).toBeGreaterThan(0);
 

@@ -57,8 +57,8 @@ export function createTokenService(given: Omit<Services, 'obtaining'>): (questio
   const services: Services = { ...given, obtaining: createSharing() };
   const replying = createSharing<McpTokenReply>();
   return (question) => {
-    const { serverId, userId, rejected, scope = null } = question;
-    return replying([serverId, userId, rejected, scope], () => replyTo(services, question));
+    const { serverId, userId, rejected, scope = null, isInvalid = false } = question;
+    return replying([serverId, userId, rejected, scope, String(isInvalid)], () => replyTo(services, question));
   };
 }
 
@@ -71,11 +71,13 @@ interface Asked {
   readonly rejected: string | null;
   /** Scopes that the server demanded; null: none. */
   readonly scope: string | null;
+  /** True if the token may just have ended. */
+  readonly isInvalid: boolean;
 }
 
 async function replyTo(
   services: Services,
-  { serverId, userId, rejected, scope = null }: McpTokenQuestion,
+  { serverId, userId, rejected, scope = null, isInvalid = false }: McpTokenQuestion,
 ): Promise<McpTokenReply> {
   const { database, clock } = services;
   const endMs = clock.elapsed() + mcpTokenMs - 1_000;
@@ -87,7 +89,7 @@ async function replyTo(
     const integration = await em.findOneOrFail(mcpIntegrations, { id: integrationId, organisationId });
     const isOfUser = integration.authType === 'oauth_auto';
     if (isOfUser && userId === null) return failed('the caller has no user');
-    const asked = { em, server, integration, userId: isOfUser ? userId : null, rejected, scope };
+    const asked = { em, server, integration, userId: isOfUser ? userId : null, rejected, scope, isInvalid };
     const reply = await tokenOf(services, asked);
     if (reply !== 'busy') return reply;
     await sleep(lookEveryMs);
@@ -97,27 +99,35 @@ async function replyTo(
 
 /** `busy`: another process refreshes the token. */
 async function tokenOf(services: Services, asked: Asked): Promise<McpTokenReply | 'busy'> {
-  const { em, server, integration, userId, rejected, scope } = asked;
+  const { em, server, integration, userId, rejected, scope, isInvalid } = asked;
   const nowMs = services.clock.now();
   const { organisationId, id: serverId } = server;
   const row = await em.findOne(mcpConnections, { organisationId, serverId, userId });
   if (row === null || row.url !== integration.url)
     return userId === null ? obtain(services, asked, row, scope) : required(services, server);
+  const isRefreshed = row.lastUpdatedAt.getTime() > row.createdAt.getTime();
+  const isYoung = isRefreshed && nowMs - row.lastUpdatedAt.getTime() < youngMs;
   if (scope !== null) {
-    const { scope: requested } = await openConnection(em, services.vault, row);
-    if (!hasScopes(requested, scope)) return stepUp(services, asked, row, allScopes(requested, row.requiredScope, scope));
-    if (row.tokenId === rejected) {
-      if (userId !== null) return required(services, server);
-      return failed(`the MCP server demands ${scope}, and the token that was obtained for it does not suffice`);
-    }
+    const { scope: requested, refreshToken } = await openConnection(em, services.vault, row);
+    // With 401 a server may name all its scopes, so the token is renewed first, unless that has just been done.
+    const renewsFirst = isInvalid && refreshToken !== null && !isYoung;
+    const isMissing = !hasScopes(requested, scope);
+    if (isMissing && !renewsFirst) return stepUp(services, asked, row, allScopes(requested, row.requiredScope, scope));
+    if (!isMissing && !isInvalid && row.tokenId === rejected) return insufficient(services, asked, scope);
   }
   if (row.tokenId !== rejected && isFresh(row.expiresAt?.toISOString() ?? null, nowMs)) return connected(services, em, row);
-  const isRefreshed = row.lastUpdatedAt.getTime() > row.createdAt.getTime();
-  if (row.tokenId === rejected && isRefreshed && nowMs - row.lastUpdatedAt.getTime() < youngMs) {
+  if (row.tokenId === rejected && isYoung) {
     return failed('the MCP server rejects the token that the authorisation server has just issued');
   }
   if (userId === null) return obtain(services, asked, row, row.requiredScope ?? null);
   return refresh(services, asked, row);
+}
+
+/** The token was requested with the scopes that the server demands. A further authorisation of the same account would not help. */
+function insufficient({ settings }: Services, { server: { id }, userId }: Asked, scope: string): McpTokenReply {
+  const message = `the MCP server demands ${scope}, and the token that was obtained for it does not suffice`;
+  if (userId === null) return failed(message);
+  return failed(`${message}. Connect an account that has this permission: ${settings.publicUrl}/v1/oauth/connect/${id}`);
 }
 
 /** The token was requested without the scopes that the server demands: its user authorises again, a client obtains another one. */

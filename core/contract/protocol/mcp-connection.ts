@@ -41,11 +41,13 @@ export const mcpTokenQuestion = v.object({
   userId: v.nullable(v.pipe(v.string(), v.uuid())),
   /** `tokenId` of a token that the server rejected; null otherwise. */
   rejected: v.nullable(v.pipe(v.string(), v.uuid())),
-  /** Scopes that the server demanded with 403 `insufficient_scope`, separated by spaces. */
+  /** Scopes that the server demanded, separated by spaces. */
   scope: v.optional(
     v.nullable(v.pipe(v.string(), v.maxLength(1_024), v.regex(/^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/))),
     null,
   ),
+  /** True if the server demanded them with 401, so that the token may just have ended. False: with 403 `insufficient_scope`. */
+  isInvalid: v.optional(v.boolean(), false),
 });
 export type McpTokenQuestion = v.InferInput<typeof mcpTokenQuestion>;
 

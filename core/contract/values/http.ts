@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { FrameSocket } from '../plugin/web-socket.ts';
+import type { GatewayError } from './errors.ts';
 
 /**
  * Types shared by the HTTP edge and the pipeline, independent of the transport. Only `core/http` implements them, so tests run
@@ -67,8 +68,11 @@ export interface ReplySink {
   readonly started: boolean;
   /** True once the reply is complete, cut or aborted. */
   readonly finished: boolean;
-  /** Called once if the client leaves before the reply is complete; at once if it has already left. */
-  onAbort(callback: () => void): void;
+  /**
+   * Called once if the client leaves before the reply is complete; at once if it has already left. `error`: why the gateway itself ended the
+   * request, which is a part of another one.
+   */
+  onAbort(callback: (error?: GatewayError) => void): void;
   /** The whole reply at once. */
   send(status: number, headers: HeaderList, body: Uint8Array | string): void;
   /** Begins a streamed reply. With `contentLength` it is framed by length, without it chunked. */

@@ -8,7 +8,7 @@ import type { Peers } from '../peers/peers.ts';
 const reply = v.object({ number: v.number(), session: v.string(), message: v.record(v.string(), v.unknown()) });
 
 /** A question of a server to a client with a session: sampling, elicitation or roots. */
-export interface ClientQuestion {
+interface ClientQuestion {
   /** Id of the client's session, as its requests name it. Replies of other sessions are dropped. */
   readonly session: string;
   readonly method: string;

@@ -12,7 +12,7 @@ import { translatedReader } from '../revisions/translated-reader.ts';
 import { routedBody } from '../routed-message.ts';
 import { isStateless } from '../routing-headers.ts';
 import { sessionNamed } from '../send-in-session.ts';
-import { calledServer, lostDetail, rejectedDetail } from '../server-errors.ts';
+import { calledServer, lostDetail, rejectionIn } from '../server-errors.ts';
 import { messageReader } from '../server-messages.ts';
 import { callerOf } from '../session-id.ts';
 import { upstreamCall } from '../upstream-call.ts';
@@ -82,7 +82,7 @@ async function onConnection<T>(work: Work, renew: () => Promise<Work | null>, ru
   try {
     const done = await once(work, run).catch(async (thrown: unknown) => {
       if (work.ctx.aborted || !wasNotHandled(thrown)) throw thrown;
-      const again = thrown.detail === rejectedDetail ? await renew() : null;
+      const again = rejectionIn(thrown) !== null ? await renew() : null;
       return once(again ?? work, run);
     });
     attempt.ended(200);
@@ -113,5 +113,5 @@ function headersOf({ ctx, server, options }: Work, revision: string | null): str
 }
 
 function wasNotHandled(thrown: unknown): thrown is GatewayError {
-  return thrown instanceof GatewayError && (thrown.detail === lostDetail || thrown.detail === rejectedDetail);
+  return thrown instanceof GatewayError && (thrown.detail === lostDetail || rejectionIn(thrown) !== null);
 }

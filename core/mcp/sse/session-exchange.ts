@@ -7,7 +7,7 @@ import type { AttemptReply } from '../../pipeline/attempt-reply.ts';
 import type { Outgoing, Work } from '../exchange.ts';
 import type { Question } from '../peers/peers.ts';
 import { sessionNotFound } from '../refusals.ts';
-import { calledServer, lostDetail, noSessionDetail, rejectedDetail } from '../server-errors.ts';
+import { calledServer, lostDetail, noSessionDetail, rejectionIn } from '../server-errors.ts';
 import { messageReader } from '../server-messages.ts';
 import { callerOf, type SessionState } from '../session-id.ts';
 import { eventReply, onDisconnect, readMessage } from './sse-reply.ts';
@@ -25,8 +25,7 @@ export async function openSseSession(
   const open = (one: Work) => parts.sseSessions.open(parts.ownSessions.partsOf(one.server), initialize);
   const opened = await counted(work, () =>
     open(work).catch(async (thrown: unknown) => {
-      const isRejected = thrown instanceof GatewayError && thrown.detail === rejectedDetail;
-      const again = isRejected ? await renew() : null;
+      const again = rejectionIn(thrown) === null ? null : await renew();
       if (again === null) throw thrown;
       return open(again);
     }),

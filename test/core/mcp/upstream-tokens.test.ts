@@ -60,10 +60,10 @@ it('for demanded scopes comes from the control plane, not from memory', async ()
   } as unknown as TokenParts);
   const settings = { ...server(null), fingerprint: 'f', headers: {} };
   const idFor = async (scope: string | null) =>
-    (await stepped.authorise(settings, { userId: 'ada' } as Identity, 1, { id: 'rejected', scope })).tokenId;
+    (await stepped.authorise(settings, { userId: 'ada' } as Identity, 1, { id: 'rejected', scope, isInvalid: false })).tokenId;
   expect([await idFor(null), questions]).toEqual(['in-memory', []]);
   expect([await idFor('admin'), questions]).toEqual([
     'wider',
-    [{ serverId: 's', userId: 'ada', rejected: 'rejected', scope: 'admin' }],
+    [{ serverId: 's', userId: 'ada', rejected: 'rejected', scope: 'admin', isInvalid: false }],
   ]);
 });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/contract/values/errors.ts';
+import { InnerSink } from '../../../core/pipeline/inner-request.ts';
+import { fakeRequest } from '../../../core/test-kit/fake-exchange.ts';
 import { answer, chatReply, chatStream, createHarness, failWith } from '../../support/pipeline-harness.ts';
 
 describe('a plain call', () => {
@@ -190,6 +192,20 @@ describe('a streamed call through the pipeline', () => {
     expect(gateway.records).toHaveLength(1);
     expect(gateway.records[0]).toMatchObject({ outcome: 'aborted', status: 499, errorCode: 'client_closed' });
     expect(gateway.records[0]?.attempts).toMatchObject([{ providerSlug: 'one', status: 499, errorCode: 'client_closed' }]);
+  });
+
+  it('records the error with which the gateway ends a request that is a part of another one', async () => {
+    const gateway = createHarness();
+    const late = new GatewayError('request_timeout', { message: 'The model and its tools took too long' });
+    const reply = await new Promise((resolve) => {
+      const sink = new InnerSink({ done: resolve });
+      gateway.script(() => sink.leave(late));
+      gateway.handle(fakeRequest({ body: { model: '@one/gpt-5', messages: [] } }, gateway.key), sink);
+    });
+    expect([reply, gateway.aborted.length]).toMatchObject([{ status: 0 }, 1]);
+    expect(gateway.records).toMatchObject([
+      { outcome: 'failed', status: 408, errorCode: 'request_timeout', errorMessage: late.message },
+    ]);
   });
 });
 

@@ -56,8 +56,13 @@ describe.each(ruleDatabases)('connections to MCP servers with OAuth, on %s', (da
     upstream.account = account;
     return browse(connectUrl(id), cookieOf(person));
   };
-  const tokenFor = async (userId: string | null, rejected: string | null = null, serverId = server, scope?: string) =>
-    (await plane.internal('POST', '/mcp-tokens', { serverId, userId, rejected, scope })).body;
+  const tokenFor = async (
+    userId: string | null,
+    rejected: string | null = null,
+    serverId = server,
+    scope?: string,
+    isInvalid?: boolean,
+  ) => (await plane.internal('POST', '/mcp-tokens', { serverId, userId, rejected, scope, isInvalid })).body;
   const plain = (document: { id: string; tokenId: string; token: string }) =>
     unseal(deriveKey(plane.settings.clusterKey, keyPurposes.transport), document.token, mcpTokenContext(document)).toString();
   const expire = (userId: string | null, serverId = server) =>
@@ -323,6 +328,26 @@ describe.each(ruleDatabases)('connections to MCP servers with OAuth, on %s', (da
     await connect(ada, 'ada-upstream');
     const wider = await tokenFor(ada.id, document.tokenId, server, 'admin');
     expect((await upstream.scopeOf(plain(wider.document)))?.split(' ').sort()).toEqual(['admin', 'mcp']);
+    // A further authorisation of the same account would not help.
+    const refused = await tokenFor(ada.id, wider.document.tokenId, server, 'admin');
+    const text = `the token that was obtained for it does not suffice. Connect an account that has this permission: ${connectUrl()}`;
+    expect(refused).toEqual({ state: 'failed', message: `the MCP server demands admin, and ${text}` });
+  });
+
+  it('a scope that is demanded with 401 leads to an authorisation if a renewed token does not suffice', async () => {
+    await plane.control.services.database.em().nativeDelete(mcpConnections, { serverId: server, userId: ada.id });
+    await connect(ada, 'ada-upstream');
+    const { document } = await tokenFor(ada.id);
+    const renewed = await tokenFor(ada.id, document.tokenId, server, 'admin', true);
+    expect([renewed.state, renewed.document.tokenId === document.tokenId]).toEqual(['connected', false]);
+    const { tokenId } = renewed.document;
+    expect(await tokenFor(ada.id, tokenId, server, 'admin', true)).toEqual({ state: 'required', url: connectUrl() });
+    await connect(ada, 'ada-upstream');
+    const wider = (await tokenFor(ada.id, tokenId, server, 'admin', true)).document;
+    expect((await upstream.scopeOf(plain(wider)))?.split(' ').sort()).toEqual(['admin', 'mcp']);
+    // The token may just have ended, so it is renewed.
+    const again = await tokenFor(ada.id, wider.tokenId, server, 'admin', true);
+    expect([again.state, again.document.tokenId === wider.tokenId]).toEqual(['connected', false]);
   });
 
   describe('client credentials, with many callers and processes', () => {
