@@ -5,6 +5,7 @@ import type { RecordsReply } from '../../core/contract/protocol/internal-api.ts'
 import type { Clock } from '../../core/contract/values/clock.ts';
 import { isObject } from '../../core/contract/values/json.ts';
 import { isUuid } from '../../core/contract/values/uuid.ts';
+import { giveWay } from '../db/give-way.ts';
 import { isDatabaseAway } from '../db/is-database-away.ts';
 import type { Database, EntityManager } from '../db/open-database.ts';
 import type { NewRecord, RecordWriter } from '../define-resource.ts';
@@ -118,7 +119,12 @@ async function insert(
     const known = newest.filter(({ id }) => !inserted.has(id));
     const replaced = await replaceCheckpoints(tx, known);
     const stored = [...newest.filter(({ id }) => inserted.has(id)), ...replaced];
-    if (stored.length > 0) for (const write of writers) await write(tx, stored, nowMs);
+    if (stored.length === 0) return stored;
+    for (const write of writers) {
+      await giveWay();
+      await write(tx, stored, nowMs);
+    }
+    await giveWay();
     return stored;
   });
 }

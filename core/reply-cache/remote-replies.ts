@@ -111,6 +111,7 @@ export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplie
       const line = {
         ...claimOf(key),
         organisation_id: key.organisationId,
+        generation: key.generation,
         ttl_ms: Math.max(1, Math.floor(ttlMs)),
         ...labels,
         partition,
@@ -135,7 +136,7 @@ export function createRemoteReplies(options: RemoteRepliesOptions): RemoteReplie
 
   async function ask(key: CacheKey, waitMs: number): Promise<Found> {
     const limitMs = waitMs === 0 ? timeoutMs : waitMs + waitMarginMs;
-    const question = frame({ ...claimOf(key), wait_ms: waitMs }, null);
+    const question = frame({ ...claimOf(key), generation: key.generation, wait_ms: waitMs }, null);
     const { status, body } = await fetch('POST', `${cachedRepliesPath}/find`, question, limitMs);
     if (status !== 200) throw new Error(`status ${status}`);
     const { line, bytes } = unframe(body);

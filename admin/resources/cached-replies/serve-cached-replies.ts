@@ -16,12 +16,13 @@ import {
 } from '../../../core/contract/protocol/cached-replies.ts';
 import { keyPurposes } from '../../../core/contract/protocol/key-purposes.ts';
 import { deriveKey, sealBytes, unsealBytes } from '../../../core/contract/values/secret.ts';
-import type { EntityManager } from '../../db/open-database.ts';
+import { executeBound } from '../../db/execute-bound.ts';
 import { invalid } from '../../http/errors.ts';
 import { readBytes } from '../../http/read-body.ts';
 import type { AdminServices } from '../../http/route.ts';
 import { validate } from '../../http/validate.ts';
 import { createClaims } from './claims.ts';
+import { createRecentReplies, type StoredReply } from './recent-replies.ts';
 import { createVectorIndex } from './vector-index.ts';
 
 /** A line of JSON, and the head of the entry within the sealed bytes. */
@@ -30,10 +31,25 @@ const storedBytesMax = cachedBytesMax + 2 * lineBytesMax + vectorDimensionsMax *
 /** Longest lifetime of an entry: the maximum of `cache_ttl`. */
 const ttlMsMax = 25_923_000_000;
 
+const storeStatement = `insert into cached_replies
+    (workspace_id, digest, organisation_id, sealed, bytes, expires_at, namespace, model, endpoint, partition, vector)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+  on conflict (workspace_id, digest) do update
+  set sealed = excluded.sealed, bytes = excluded.bytes, created_at = now(), expires_at = excluded.expires_at,
+      namespace = excluded.namespace, model = excluded.model, endpoint = excluded.endpoint,
+      partition = excluded.partition, vector = excluded.vector, seq = excluded.seq`;
+
+/**
+ * Bytes of entries in memory in front of the embedded database, whose statements wait for each other. With PostgreSQL, other control planes
+ * may replace a row, and a read takes less than a millisecond.
+ */
+const recentBytesMax = 16 * 1_048_576;
+
 /** The calls of `core/contract/protocol/cached-replies.ts`. The cluster key has been checked. */
 export function cachedRepliesApp({ database, clock, settings }: AdminServices): Hono {
   const app = new Hono();
   const claims = createClaims(clock, claimMs);
+  const recent = createRecentReplies(settings.databaseUrl === null ? recentBytesMax : 0);
   // A vector reveals much of its text, so rows hold it sealed.
   const vectorKey = deriveKey(settings.clusterKey, keyPurposes.cachedVector);
   const index = createVectorIndex(({ digest, vector }, workspaceId) =>
@@ -44,13 +60,12 @@ export function cachedRepliesApp({ database, clock, settings }: AdminServices): 
     const { line } = await read(c, findQuestion);
     const { workspace_id: workspaceId, digest, holder, wait_ms: waitMs } = line;
     const key = keyOf(workspaceId, digest);
-    const em = database.em();
-    const found = await findReply(em, workspaceId, digest);
+    const found = await findReply(line);
     if (found) return framed({ state: 'hit', ttl_ms: found.ttlMs }, found.sealed);
     if (claims.take(key, holder)) return framed({ state: 'claimed' });
     if (waitMs === 0) return framed({ state: 'pending' });
     await claims.ended(key, waitMs);
-    const later = await findReply(em, workspaceId, digest);
+    const later = await findReply(line);
     if (later) return framed({ state: 'hit', ttl_ms: later.ttlMs }, later.sealed);
     return framed({ state: claims.take(key, holder) ? 'claimed' : 'pending' });
   });
@@ -62,20 +77,13 @@ export function cachedRepliesApp({ database, clock, settings }: AdminServices): 
     const sealed = bytes.subarray(line.dimensions * 4);
     if (sealed.length === 0 || (partition !== null && vector.length === 0)) throw invalid('body: the entry is not complete');
     const key = keyOf(workspaceId, digest);
-    await database.em().execute(
-      `insert into cached_replies
-           (workspace_id, digest, organisation_id, sealed, bytes, expires_at, namespace, model, endpoint, partition, vector)
-         values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-         on conflict (workspace_id, digest) do update
-         set sealed = excluded.sealed, bytes = excluded.bytes, created_at = now(), expires_at = excluded.expires_at,
-             namespace = excluded.namespace, model = excluded.model, endpoint = excluded.endpoint,
-             partition = excluded.partition, vector = excluded.vector, seq = excluded.seq`,
-      [
-        ...[workspaceId, digest, line.organisation_id, Buffer.from(sealed), sealed.length],
-        ...[new Date(clock.now() + Math.min(line.ttl_ms, ttlMsMax)), line.namespace, line.model, line.endpoint],
-        ...(partition === null ? [null, null] : [partition, sealBytes(vectorKey, vector, key)]),
-      ],
-    );
+    const expiresAtMs = clock.now() + Math.min(line.ttl_ms, ttlMsMax);
+    const values = [
+      ...[workspaceId, digest, line.organisation_id, Buffer.from(sealed), sealed.length],
+      ...[new Date(expiresAtMs), line.namespace, line.model, line.endpoint],
+      ...(partition === null ? [null, null] : [partition, sealBytes(vectorKey, vector, key)]),
+    ];
+    await recent.store(key, line.generation, { sealed, expiresAtMs }, () => executeBound(database.em(), storeStatement, values));
     claims.end(key, line.holder);
     return c.json({});
   });
@@ -105,13 +113,19 @@ export function cachedRepliesApp({ database, clock, settings }: AdminServices): 
   });
   return app;
 
-  async function findReply(em: EntityManager, workspaceId: string, digest: string) {
-    const now = clock.now();
-    const [row] = await em.execute<{ sealed: Uint8Array; expires_at: Date | string }[]>(
-      'select sealed, expires_at from cached_replies where workspace_id = ? and digest = ? and expires_at > ?',
-      [workspaceId, digest, new Date(now)],
+  async function findReply({ workspace_id: workspaceId, digest, generation }: InferOutput<typeof findQuestion>) {
+    const found = await recent.find(keyOf(workspaceId, digest), generation, () => readReply(workspaceId, digest));
+    const ttlMs = found === null ? 0 : found.expiresAtMs - clock.now();
+    return found !== null && ttlMs > 0 ? { sealed: found.sealed, ttlMs } : null;
+  }
+
+  async function readReply(workspaceId: string, digest: string): Promise<StoredReply | null> {
+    const [row] = await executeBound<{ sealed: Uint8Array; expires_at: Date | string }>(
+      database.em(),
+      'select sealed, expires_at from cached_replies where workspace_id = $1 and digest = $2',
+      [workspaceId, digest],
     );
-    return row ? { sealed: row.sealed, ttlMs: Math.max(1, new Date(row.expires_at).getTime() - now) } : null;
+    return row ? { sealed: row.sealed, expiresAtMs: new Date(row.expires_at).getTime() } : null;
   }
 }
 

@@ -105,8 +105,12 @@ const holder = v.pipe(v.string(), v.minLength(1), v.maxLength(64));
 
 export const claimQuestion = v.strictObject({ workspace_id: v.pipe(v.string(), v.uuid()), digest, holder });
 
+/** `CacheKey.generation`. Without it the control plane reads its table and not its memory. */
+const generation = v.optional(v.pipe(v.number(), v.integer(), v.minValue(0)));
+
 export const findQuestion = v.strictObject({
   ...claimQuestion.entries,
+  generation,
   /** Waits this long if another holder has the claim. */
   wait_ms: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(findWaitMsMax)),
 });
@@ -120,6 +124,7 @@ export const storeLine = v.strictObject({
   ...claimQuestion.entries,
   organisation_id: v.pipe(v.string(), v.uuid()),
   ttl_ms: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  generation,
   namespace: label,
   model: label,
   endpoint: label,

@@ -58,6 +58,26 @@ describe.each(databases)('writers of new records, on %s', (name) => {
     expect(calls.flat()).toHaveLength(2);
   });
 
+  it('run one by one, with a turn of the event loop before each, so that storing does not delay requests', async () => {
+    let turns = 0;
+    let running = true;
+    const count = (): void => {
+      turns++;
+      if (running) setImmediate(count);
+    };
+    count();
+    const [began, ended]: [number[], number[]] = [[], []];
+    const write: RecordWriter = async (tx) => {
+      began.push(turns);
+      await tx.execute('select 1');
+      ended.push(turns);
+    };
+    await storeWith(write, write, write)([record()]);
+    running = false;
+    expect(began).toHaveLength(3);
+    for (const at of [0, 1]) expect(began[at + 1]).toBeGreaterThan(ended[at] as number);
+  });
+
   it('set aside only the records that they cannot write, with everything written for them', async () => {
     const [good, bad] = [record(), record()];
     const write: RecordWriter = async (tx, rows) => {
