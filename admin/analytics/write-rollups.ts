@@ -25,7 +25,11 @@ export async function applyRollups(tx: EntityManager, batch: RollupBatch): Promi
 
 /** Returns the parameters of the statement: an array for each column, in the text form of PostgreSQL. */
 export function encodeChanges(changes: readonly RollupChange[]): string[] {
-  return columns.map(({ of }) => `{${changes.map(of)}}`);
+  return columns.map(({ of }) => {
+    const elements: (string | number)[] = [];
+    for (const change of changes) elements.push(of(change));
+    return `{${elements.join(',')}}`;
+  });
 }
 
 /** Column of the changes as they are sent: the text of one array for each costs the database a fifth of the time of a JSON text. */
@@ -38,7 +42,7 @@ interface SentColumn {
 
 const columns: readonly SentColumn[] = [
   { name: 'organisation_id', type: 'uuid', of: ({ organisationId }) => organisationId },
-  { name: 'key', type: 'uuid', of: ({ name }) => hash('sha256', name).slice(0, 32) },
+  { name: 'key', type: 'uuid', of: ({ name }) => digestOf(name) },
   { name: 'grain', type: 'text', of: ({ grain }) => grain.name },
   { name: 'starts_ms', type: 'bigint', of: ({ startsAtMs }) => startsAtMs },
   { name: 'coarser', type: 'text', of: ({ coarser }) => coarser?.name ?? 'NULL' },
@@ -58,7 +62,21 @@ const columns: readonly SentColumn[] = [
 
 function element(value: string | number | null): string | number {
   if (typeof value !== 'string') return value ?? 'NULL';
-  return `"${value.replace(/["\\]/g, '\\$&')}"`;
+  // Two searches for a character take a third of the time of the expression.
+  return value.includes('"') || value.includes('\\') ? `"${value.replace(/["\\]/g, '\\$&')}"` : `"${value}"`;
+}
+
+/** Digests by name. Most batches write rows of the same names, and a digest takes a microsecond. */
+let digests = new Map<string, string>();
+const digestsMax = 10_000;
+
+function digestOf(name: string): string {
+  const known = digests.get(name);
+  if (known !== undefined) return known;
+  const digest = hash('sha256', name).slice(0, 32);
+  if (digests.size >= digestsMax) digests = new Map();
+  digests.set(name, digest);
+  return digest;
 }
 
 /** Adds the counts of the same bin. Returns them in the text form of an array. */

@@ -2,7 +2,7 @@ import type { MediaRecord, RequestRecord } from '../../core/contract/plugin/reco
 import { imageRate } from '../../core/contract/values/image-rate.ts';
 import { isObject } from '../../core/contract/values/json.ts';
 import { type Amounts, type Calculation, calculate } from './calculation.ts';
-import { nanoPerMicro } from './nano-usd.ts';
+import { nanoPerMicro, roundedNano } from './nano-usd.ts';
 import { batchFactor } from './rates.ts';
 import type { PricingAdjustments } from './schema.ts';
 import type { Rates, TokenUnit } from './units.ts';
@@ -172,7 +172,7 @@ class Bill {
   total(factor: number, requests: number): number | null {
     if (this.#unpriced && !this.#priced) return null;
     const microUsd = (this.#sum + (this.#priced ? this.#rates.perRequest * requests : 0)) * factor;
-    return Number.isNaN(microUsd) ? null : Math.min(Math.round(cleared(microUsd * nanoPerMicro)), costMax);
+    return Number.isNaN(microUsd) ? null : Math.min(roundedNano(microUsd * nanoPerMicro), costMax);
   }
 
   #add(microUsd: number): void {
@@ -190,11 +190,6 @@ class Bill {
   #factor(own: number | null | undefined): number {
     return own ?? this.#multiplier?.default ?? 1;
   }
-}
-
-/** Drops the last digits, where binary fractions differ from the decimal prices: 3 × 37.5 must not come to 112.49999999999999. */
-function cleared(amount: number): number {
-  return Number(amount.toPrecision(15));
 }
 
 type Details = ReturnType<typeof detailsOf>;

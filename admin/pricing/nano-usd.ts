@@ -16,3 +16,13 @@ export function moneyOf(microUsd: number | string, nanoRest: number | string, un
 export function toNanoUsd(microUsd: number | string, nanoRest: number | string): number {
   return Number(microUsd) * nanoPerMicro + Number(nanoRest);
 }
+
+/**
+ * Returns an amount that is not negative as a whole number, without its last digits, where binary fractions differ from the decimal prices:
+ * 3 × 37.5 must not come to 112.49999999999999. Dropping them takes longer than the rest of a price, and matters only next to a half.
+ */
+export function roundedNano(amount: number): number {
+  const rest = amount - Math.floor(amount);
+  if (Math.abs(rest - 0.5) > amount * 1e-14) return Math.round(amount);
+  return Math.round(Number(amount.toPrecision(15)));
+}
