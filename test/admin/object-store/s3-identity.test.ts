@@ -9,7 +9,7 @@ import { createObjectStore } from '../../../admin/object-store/create-object-sto
 import { type FakeBucket, startFakeBucket } from '../../support/fake-clouds/fake-bucket.ts';
 import { newMemoryLog } from '../../support/memory-log.ts';
 
-/** Lends temporary keys, as the container endpoint and the token service of AWS do. */
+/** Issues temporary keys, as the container endpoint and the token service of AWS do. */
 let lender: Server;
 let lenderUrl: string;
 /** Requests to the lender: method, path, and `authorization` or the form. */
@@ -75,7 +75,7 @@ function open() {
   return store;
 }
 
-/** A task or pod whose agent lends keys for a token in a file. */
+/** A task or pod whose agent issues keys for a token in a file. */
 async function inContainer(): Promise<void> {
   const file = join(directory, 'agent-token');
   await writeFile(file, 'agent-token-1');
